@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds options and advice to messages of the rooms below the command line; see advice.h. */
+/* Adds options and advice to messages of the code below the command line; see advice.h. */
 #include "cli/advice.h"
 
 #include "base/cleanup.h"
@@ -7,7 +7,10 @@
 #include "base/system/self.h"
 #include "base/text/str.h"
 
-/* What stands before and after the message; % is the user's choice, @ what sudo runs krait by. */
+/*
+ * What is put before and after a message. % stands for what the user chose, @ for the name by which
+ * sudo runs krait.
+ */
 static const struct advice {
 	const char *about, *before, *after;
 } advice[] = {
@@ -51,7 +54,7 @@ const char *error_words(void)
 	fill_in(&words, a->before, choice);
 	str_add(&words, err_msg());
 	fill_in(&words, a->after, choice);
-	/* From here on the message is about nothing, so that a second call adds nothing. */
+	/* Stores the message without what it is about, so that a second call adds nothing. */
 	if (!words.failed)
 		(void)err_set(0, "%s", str_cstr(&words));
 	return err_msg();

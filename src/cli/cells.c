@@ -45,8 +45,8 @@ unsigned cells_terminal_height(FILE *f)
 }
 
 /*
- * Returns the columns of the next character, and moves *s past it. *ok: it can be printed
- * unchanged.
+ * Returns how many columns the next character takes, and moves *s past it. *ok: whether the
+ * character can be printed unchanged.
  */
 static int next(const char **s, bool *ok)
 {
@@ -102,7 +102,7 @@ int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fil
 	bool cut = left > 0 && columns > 0, ok;
 
 	if (cut && keep_end) {
-		/* One more character is skipped, so that the mark at the beginning has room. */
+		/* Skips one more column, so that "…" has room at the beginning. */
 		for (left++; *s && left > 0;)
 			left -= next(&s, &ok);
 		str_add(b, "…");

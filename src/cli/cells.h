@@ -27,9 +27,9 @@ unsigned cells_terminal_height(FILE *f);
 int cells_width(const char *s, size_t n);
 
 /*
- * Appends @s in at most @columns columns. "…" marks a cut, at the end or with @keep_end at the
- * beginning; control characters become "?"; blanks fill the rest if @fill. Returns the columns
- * used.
+ * Appends @s in at most @columns columns. If @s is too long, "…" stands for its end, or with
+ * @keep_end for its beginning. Control characters become "?". With @fill, blanks fill the rest.
+ * Returns the number of columns used.
  */
 int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fill);
 

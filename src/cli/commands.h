@@ -5,9 +5,11 @@
 
 #include "cli/options/options.h"
 
-/* Values of option_row.complete that stand for words: the names of all formats, of all events. */
+/*
+ * Values of option_row.complete that stand for lists of words. This one: the names of all formats.
+ */
 #define COMPLETE_FORMAT "<format>"
-/* value of option_row.complete: the names of all formats, and of the report's own ones */
+/* the names of all formats, and of the report's own formats */
 #define COMPLETE_REPORT_FORMAT "<report>"
 #define COMPLETE_EVENT	       "<event>"
 

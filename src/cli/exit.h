@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit codes; scripts and CI jobs rely on them. They are the same for every command. */
+/* Exit codes. They are the same for every command, and scripts and CI jobs rely on them. */
 #ifndef CLI_EXIT_H
 #define CLI_EXIT_H
 

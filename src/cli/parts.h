@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What recording adds to commands that every krait has. Defined in cli/bpf; empty in cli/no_bpf. */
+/*
+ * What recording adds to commands that every krait has. Defined in cli/bpf, and without effect in
+ * cli/no_bpf.
+ */
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H
 

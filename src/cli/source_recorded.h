@@ -22,7 +22,10 @@ struct source_recorded {
 	VEC(const char *) shown;
 };
 
-/* The function for render_options.open_source of a page of the recording, or NULL. */
+/*
+ * The function for render_options.open_source if a page is made of the recording; NULL: no source
+ * text.
+ */
 #define SOURCE_OF_PAGE(s) ((s)->rules.mode == SOURCE_ALL ? source_open_recorded : NULL)
 
 /* The function for render_options.source_shown. @recorded: struct source_recorded *. */
@@ -32,12 +35,12 @@ void source_shown(void *recorded, const char *path);
 void source_say_shown(struct source_recorded *s, const char *output);
 
 /*
- * When the recording @p ran, wall clock. If the profile doesn't say, when its file @path was last
- * changed ("-": not known).
+ * Returns when the recording @p ran, wall clock. If the profile doesn't say, returns when its file
+ * @path was last changed, or for "-" a time in the far future.
  */
 int64_t source_ran(struct profile *p, const char *path);
 
-/* The text of a function is what ran if its file didn't change after this time. */
+/* Returns a time: if the function's file didn't change after it, the file's text is what ran. */
 int64_t source_since(const struct source_recorded *s, uint32_t function);
 
 /* The function for render_options.open_source. @recorded: struct source_recorded *. */

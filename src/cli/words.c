@@ -22,14 +22,14 @@ static void say(enum log_level level, const char *text)
 {
 	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
 
-	/* locks the stream, so that a line is written whole whichever thread writes it */
+	/* locks the stream, so that lines of several threads don't mix */
 	flockfile(stderr);
 	erase_progress();
 	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
 	funlockfile(stderr);
 }
 
-/* Tells whether a terminal is there for a progress line. TERM=dumb has none. */
+/* Tells whether standard error is a terminal that can show a progress line. TERM=dumb can't. */
 static bool progress_wanted(void)
 {
 	const char *term = getenv("TERM");

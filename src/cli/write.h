@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what a command made from profile files, and chooses the format. */
+/* Writes what a command made of profile files, and chooses the format. */
 #ifndef CLI_WRITE_H
 #define CLI_WRITE_H
 

@@ -17,8 +17,8 @@
 enum mode { MODE_CPU, MODE_GIL };
 
 /*
- * What one of --pstats, --collapsed ... selects: krait's name of the format, and the beginning and
- * end of the file's name if none is given.
+ * What one of --pstats, --collapsed ... selects: krait's name of the format, and how the output's
+ * name begins and ends if the user gives no name.
  */
 struct output_format {
 	const char *name, *prefix, *extension;
@@ -87,7 +87,7 @@ static int set_mode(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct attach_options, f)
 
-/* clang-format is off here, because it would format rows in a macro as statements. */
+/* clang-format is off here: it would format table rows in a macro as statements. */
 /* clang-format off */
 #define ROW_FORMAT(word, text)                                                                     \
 	{.name = #word, .set = set_##word, .field = FIELD(format), .help = (text)}
@@ -184,7 +184,7 @@ static void add_output(struct words *w, const struct attach_options *o, const ch
 	} else if (o->output) {
 		add_option(w, "--output", o->output);
 	}
-	/* Only this format needs the option: a page shows lines of functions anyway. */
+	/* Only folded stacks need the option. A page shows lines anyway. */
 	if (f == &collapsed)
 		add(w, "--lines");
 	if (o->browser)

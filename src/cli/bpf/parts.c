@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names what a krait with BPF contains beyond one without: the libraries linked into it, and its
- * events; see parts.h.
+ * Names what only a krait with BPF contains: libraries that are linked into it, and events; see
+ * parts.h.
  */
 #include "cli/parts.h"
 

@@ -15,7 +15,7 @@
 #include "picture/html/html_diff.h"
 #include "view/names/origin.h"
 
-/* Takes the source text from a page, because the files may have changed since it was made. */
+/* Takes the source text from a page, because the files may have changed since the page was made. */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
 		     struct str *text)
 {
@@ -78,7 +78,7 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 
 /*
  * If both commands ran to their end, each run is one unit of work, however long it took. A side
- * that --a or --b limits to labels is no whole run.
+ * that --a or --b limits to some samples is no whole run.
  */
 static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 {
@@ -164,7 +164,10 @@ static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
 	return r;
 }
 
-/* The exit code that the limits decide. Prints the reason of the first limit that is exceeded. */
+/*
+ * Returns the exit code by the limits of --fail-if. Prints which change exceeds the first limit
+ * that is exceeded.
+ */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	warn_of_rules(o, f);

@@ -15,21 +15,21 @@ struct diff_facts {
 	struct diff diff;
 	const char *type, *unit; /* the type of the compared values, and its unit */
 	/*
-	 * What a unit of work is: "requests", "run"; NULL: a second of wall time, or nothing
-	 * (by_share).
+	 * What a unit of work is: "requests", "run". NULL: costs are per second of wall time, or
+	 * with .by_share only shares are compared.
 	 */
 	const char *per;
 	uint64_t runs[DIFF_SIDES]; /* if .per is "run": how many whole runs ended with 0; else 0 */
-	const char *by; /* label by which a page is grouped or a table has rows; NULL: none */
+	const char *by; /* label for a page's root frames or a table's rows; NULL: none */
 	bool groups;	/* rows are groups by the label .by, not functions */
 	struct unmatched unmatched; /* the user's patterns that match on neither side */
 
-	struct str unjudged; /* what fail_rule_unjudged() says of the limits of --fail-if */
-	struct str unmarked; /* what fail_rule_unmarked() says of the limits of --fail-if */
+	struct str unjudged; /* what fail_rule_unjudged() says, for all --fail-if options */
+	struct str unmarked; /* what fail_rule_unmarked() says, for all --fail-if options */
 
 	/*
-	 * For a page: whose source text it may show; and the source text of the page from which a
-	 * side was read, or "".
+	 * For a page: rules for which source text it may show. .text is the source text in the page
+	 * from which a side was read, or "".
 	 */
 	struct source_recorded source[DIFF_SIDES];
 	struct str text[DIFF_SIDES];
@@ -49,14 +49,14 @@ _must_use_ int diff_print_json(const struct diff_facts *f, const struct diff_sty
 			       FILE *out);
 
 /*
- * Are "samples" those of different events in the two (docs/decisions/0021)? Then their numbers
- * can't be compared.
+ * Do the two profiles have samples of different events (docs/decisions/0021)? Then their numbers of
+ * samples can't be compared.
  */
 bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta *b);
 
 /*
- * Chooses the value that is compared: the one called @name, or if that is NULL A's default value.
- * Sets .diff.value, .type and .unit. 0 or -EINVAL + message.
+ * Chooses the value that is compared: the one called @name; if @name is NULL, the default value of
+ * side A. Sets .diff.value, .type and .unit. 0 or -EINVAL + message.
  */
 _must_use_ int diff_choose_values(struct diff_facts *f, const char *name);
 
@@ -64,10 +64,11 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 			       FILE *out);
 
 /*
- * diff_add_verdict(): appends the first sentences. If the work is known, they say which function's
- * cost changed most; if it isn't, what all functions together cost, and which shares changed most.
- * diff_add_doubt(): appends which function may have changed as much by chance, if any.
- * diff_add_sum(): appends what all functions together cost; not needed if the verdict says it.
+ * diff_add_verdict(): appends the first sentences. If it is known how much work was done, they say
+ * which function's cost changed most. Otherwise they say what all functions together cost, and
+ * which shares changed most. diff_add_doubt(): if a function's large change may still be chance,
+ * appends a sentence about it. diff_add_sum(): appends what all functions together cost; not needed
+ * if the verdict says so.
  */
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);
@@ -76,15 +77,15 @@ void diff_add_sum(const struct diff_facts *f, struct str *b);
 void diff_add_gc(const struct diff_facts *f, struct str *b);
 
 /*
- * Is the row worth telling? It must have changed by more than noise, and not only because of what
- * it calls.
+ * Is the row worth mentioning? Its function must have changed by more than noise, and not only
+ * because of what it calls.
  */
 bool diff_row_counts(const struct diff_row *row);
 size_t diff_count_changed(const struct diff_facts *f);
 
 /*
- * The row whose share grew (@way 1) or fell (-1) most; *@what: whether of self or of total. NULL:
- * none did by more than noise.
+ * Returns the row whose share grew (@way 1) or fell (-1) most, and in *@what whether that is the
+ * share of self or of total. NULL: no share did so by more than noise.
  */
 const struct diff_row *diff_share_moved(const struct diff_facts *f, int way, enum diff_what *what);
 
@@ -93,7 +94,7 @@ void diff_add_value(const struct diff_facts *f, double value, struct str *b);
 /* Appends a relative change: "+15.7 %", "new" or "gone". */
 void diff_add_relative(const struct diff_cost *c, struct str *b);
 
-/* A limit: --fail-if "self:NAME>+5%", "total:json.*>2points". */
+/* A limit that a change may not exceed: --fail-if "own:NAME>+5%", "total:json.*>2points". */
 struct fail_rule {
 	const char *text; /* the limit as it was typed; borrowed */
 	enum diff_what what;
@@ -115,7 +116,7 @@ _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts 
 			     struct str *why);
 
 /*
- * Appends a sentence about changes beyond the limit that it doesn't judge: a change that most
+ * Appends a sentence about changes that exceed the limit but don't count: a change that most
  * functions share; a new function, if the limit's name is a pattern. 0 or -ENOMEM + message.
  */
 _must_use_ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f,

@@ -15,7 +15,10 @@ static int bad(const char *text)
 		       text);
 }
 
-/* Finds the last '<' or '>' that a number follows. Names contain these too, as in "<locals>". */
+/*
+ * Finds the last '<' or '>' that is before a number. Names contain these characters too, as in
+ * "<locals>".
+ */
 static const char *find_limit(const char *s)
 {
 	for (size_t i = strlen(s); i--;) {
@@ -35,7 +38,7 @@ int fail_rule_parse(const char *text, struct fail_rule *ret)
 	char *end;
 
 	*ret = (struct fail_rule){.text = text};
-	/* "own" is what older versions called "self"; stored rules have it */
+	/* older versions said "self:", and users' scripts may still do */
 	if (str_starts(text, "own:") || str_starts(text, "self:"))
 		ret->what = DIFF_SELF;
 	else if (str_starts(text, "total:"))
@@ -76,8 +79,8 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, doub
 }
 
 /*
- * Is the change judged relative to what most functions did? It is for a function's own cost, if the
- * work is known. It isn't for a total, because the total may be the whole program's.
+ * Is the change judged relative to that of most functions? A function's own cost is, if it is known
+ * how much work was done. A total isn't, because it may be the whole program's.
  */
 static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 {
@@ -120,17 +123,17 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 	str_addf(why, ", beyond --fail-if '%s'", r->text);
 }
 
-/* What the rows that a limit names show; a row is NULL if there is none. */
+/* What was found in the rows that a limit names. Each pointer is NULL if there is no such row. */
 struct found {
 	bool any;
 	const struct diff_row *hit;	 /* the first row that exceeds the limit */
 	const struct diff_row *doubtful; /* a row beyond the limit, but perhaps by chance */
 	/*
-	 * of the rows beyond the limit that changed only as much as most functions: the one with
-	 * the largest change
+	 * the row with the largest change, of those that exceed the limit but changed only as much
+	 * as most functions
 	 */
 	const struct diff_row *shared;
-	/* of the new functions that the limit's pattern matches the largest one */
+	/* the largest new function that the limit's pattern matches */
 	const struct diff_row *added;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of krait diff: their table, and what goes together. */
+/* The options of krait diff: their table, and which exclude each other. */
 #include "cli/diff/options.h"
 
 #include "base/error.h"
@@ -155,8 +155,8 @@ static int choose_format(struct diff_options *o)
 }
 
 /*
- * Refuses a file name that isn't a comparison's: either the name or the missing --format is a
- * mistake.
+ * Refuses an output whose name is for a format that no comparison has. Probably the name is wrong,
+ * or --format is missing.
  */
 static int check_name(const struct diff_options *o)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two profiles as one page. Functions with the same dotted name are one function, as in the table,
- * wherever its file is and whatever line it moved to. So a stack that both sides have is one path.
+ * Writes two profiles as one page. As in the table, functions with the same dotted name are one
+ * function, even if its file or line changed. So a stack that both sides have is one path.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -17,7 +17,8 @@ struct page {
 	struct profile *to;
 	struct profile_copy copy[DIFF_SIDES];
 	/*
-	 * rows[side][key of a function in the side's costs]: its row of the comparison; NULL: none
+	 * rows[side][key of a function in the side's costs]: the function's row in the comparison;
+	 * NULL: none
 	 */
 	const struct diff_row **rows[DIFF_SIDES];
 	uint32_t *stacks[DIFF_SIDES];
@@ -39,8 +40,8 @@ static bool is_samples(const struct profile_value_type *v)
 }
 
 /*
- * Are the samples of the two recordings those of different events (docs/decisions/0021)? Then a
- * comparison of their numbers says nothing, and the page doesn't have them.
+ * Do the two recordings have samples of different events (docs/decisions/0021)? Then a comparison
+ * of their numbers says nothing, and the page leaves the value "samples" out.
  */
 static bool drops_samples(const struct page *g)
 {
@@ -49,7 +50,7 @@ static bool drops_samples(const struct page *g)
 	return diff_samples_differ(profile_meta(p[DIFF_A]), profile_meta(p[DIFF_B]));
 }
 
-/* Returns the value of side B that is beside A's value @i; -1: none. */
+/* Returns the value of side B that is compared with A's value @i; -1: none. */
 static int value_of_b(const struct page *g, unsigned i)
 {
 	struct profile *const *p = g->f->diff.p;
@@ -60,7 +61,8 @@ static int value_of_b(const struct page *g, unsigned i)
 }
 
 /*
- * Copies the value types that both have, and the comments, some of which say where paths are cut.
+ * Copies the value types that both sides have, and the comments. (Some comments say how paths are
+ * shortened.)
  */
 static int take_meta(struct page *g)
 {
@@ -109,8 +111,8 @@ static const struct diff_row *row_of(const struct page *g, enum diff_side side, 
 }
 
 /*
- * Returns the page's location for location @id of @side: its function as side B has it, or this
- * side if B lacks it, but with this side's line.
+ * Returns the page's location for location @id of @side. It has the line of @side. Its function is
+ * as in side B, or as in @side if B lacks the function.
  */
 static uint32_t take_location(struct page *g, enum diff_side side, uint32_t id)
 {
@@ -214,7 +216,7 @@ static uint8_t *all_flags(const struct page *g)
 }
 
 /*
- * By row: the file that contains all its lines on a side; "": several files. The caller frees it.
+ * For each row: the file of its function on @side; "": several files. The caller frees the array.
  */
 static const char **row_files(const struct page *g, enum diff_side side)
 {

@@ -28,8 +28,8 @@ static bool is_nothing(const struct diff_cost *c)
 }
 
 /*
- * Readers would take a rate that changed for a cost. So if the work isn't known, the table has only
- * shares.
+ * If it isn't known how much work was done, costs are only rates, and readers would take a changed
+ * rate for a changed cost. So the table has only shares then.
  */
 static bool has_costs(const struct diff_facts *f)
 {
@@ -61,7 +61,7 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, c
 	add_cell(row, &cell, (share ? c->share_changed : c->changed) ? mark : " ", width);
 }
 
-/* What a narrow terminal leaves out, in this order, so that names get 18 columns. */
+/* Which columns a narrow terminal leaves out, so that names get 18 columns. */
 enum columns { WITHOUT_AFTER, WITHOUT_TOTAL, WITHOUT_SHARE, ALL_COLUMNS };
 
 static enum columns columns_in(int width)
@@ -73,8 +73,8 @@ static enum columns columns_in(int width)
 }
 
 /*
- * Returns the most columns that the table can have. Without costs the changes are those of shares,
- * so shares need no columns of their own.
+ * Returns the most columns that the table can have. Without costs all columns are about shares, so
+ * shares have no column of their own.
  */
 static enum columns most_columns(const struct diff_facts *f)
 {
@@ -114,7 +114,10 @@ static int flush(FILE *out)
 					  : 0;
 }
 
-/* Callers that only pass a change on have no row; a sentence below the table names them. */
+/*
+ * A caller that changed only because of what it calls has no row. A sentence below the table names
+ * such callers.
+ */
 static bool worth_a_row(const struct diff_row *row)
 {
 	return !row->passes_on && (!is_nothing(&row->of[DIFF_SELF]) || row->of[DIFF_TOTAL].changed);
@@ -142,7 +145,7 @@ static void add_folded(const struct diff_facts *f, struct str *b)
 			 n, n == 1 ? "" : "s", str_cstr(&names), n > NAMED ? ", ..." : "");
 }
 
-/* the most lines of a sentence, in which names may have any length */
+/* the most lines that a sentence takes, since the names in it may have any length */
 #define MOST_LINES 8
 
 static void print_words(FILE *out, const char *s, int width)
@@ -189,8 +192,8 @@ static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns c
 }
 
 /*
- * Prints what the marks mean. A change without a mark is explained too, because a large one looks
- * like news.
+ * Prints what the marks mean, and also what a change without a mark means: a large one might look
+ * important.
  */
 static void print_legend(const struct diff_facts *f, unsigned limit, enum columns columns,
 			 const char *mark, FILE *out)
@@ -366,7 +369,10 @@ static void put_text(FILE *out, const char *key, const char *text)
 	json_put_string(out, text);
 }
 
-/* Writes how much work was done; if that isn't known, also which shares moved most. */
+/*
+ * Writes how it is known how much work was done. If it isn't, also writes which shares changed
+ * most.
+ */
 static void put_work(const struct diff_facts *f, FILE *out)
 {
 	enum diff_what what;

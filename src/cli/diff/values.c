@@ -7,8 +7,8 @@
 #include "view/shape/tree.h"
 
 /*
- * The event whose samples are counted: .period_type names a value of the profile; NULL: none, as in
- * files of other tools and in merged ones
+ * The value of the event that was sampled, which .period_type names. NULL: there is none, as in
+ * files of other tools and in merged files.
  */
 static const struct profile_value_type *sampled_event(const struct profile_meta *m)
 {
@@ -25,7 +25,10 @@ static bool is_of_gil(const struct profile_value_type *v)
 	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame");
 }
 
-/* The other times of krait's own recordings are of waits: off_cpu, and those for the GIL. */
+/*
+ * Is it CPU time? The other times in krait's recordings are waiting: off_cpu, and the two for the
+ * GIL.
+ */
 static bool is_cpu_time(const struct profile_value_type *v)
 {
 	return streq(v->unit, "nanoseconds") && !streq(v->type, "off_cpu") && !is_of_gil(v);
@@ -59,7 +62,7 @@ static const char *common_value(const struct profile_meta *a, const struct profi
 	return NULL;
 }
 
-/* Appends the names of the values, without "samples" if there are others. */
+/* Appends the names of the values. Leaves "samples" out if there are others. */
 static void add_names(const struct profile_meta *m, struct str *b)
 {
 	for (unsigned i = 0; i < m->n_values; i++)
@@ -67,7 +70,7 @@ static void add_names(const struct profile_meta *m, struct str *b)
 			str_addf(b, "%s%s", b->n ? ", " : "", m->values[i].type);
 }
 
-/* The error if side B has nothing to compare with A's default value. */
+/* Sets the message for when side B has nothing to compare with A's default value. */
 static int no_such_value(const struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);

@@ -6,7 +6,7 @@
 #include "picture/markup.h"
 
 /*
- * the most bytes of a command's end that are quoted; the words that krait itself writes are shorter
+ * a text with more bytes that says how a command ended isn't quoted: krait's own are shorter
  */
 #define LONG_END 80
 /* if all costs change by a smaller part than this, the machine's speed alone may be the cause */
@@ -121,7 +121,7 @@ void diff_add_gc(const struct diff_facts *f, struct str *b)
 			 100 * gc[DIFF_A], 100 * gc[DIFF_B]);
 }
 
-/* Appends what costs refer to: "Per run (both commands ran to their end)" or "Per request". */
+/* Appends what the unit of work is: "Per run (both commands ran to their end)" or "Per request". */
 static void add_measure(const struct diff_facts *f, struct str *b)
 {
 	const uint64_t *n = f->runs;
@@ -170,8 +170,8 @@ static void add_quiet(const struct diff_facts *f, const char *what, struct str *
 }
 
 /*
- * What all functions together take is a separate sentence, because the machine's speed changes it
- * too.
+ * Says that nothing changed by more than noise. What all functions together take is told apart from
+ * that, because the machine's speed changes it too.
  */
 static void add_noise(const struct diff_facts *f, struct str *b)
 {
@@ -203,7 +203,7 @@ static void add_known(const struct diff_facts *f, size_t n, struct str *b)
 		str_addf(b, ". %zu more changed by more than noise.", n - 1);
 }
 
-/* Returns the row whose share surely rose (@way 1) or fell (-1), and did so most. */
+/* Returns the row whose share rose (@way 1) or fell (-1) most, of those where it surely did. */
 static const struct diff_row *furthest(const struct diff_facts *f, enum diff_what what, int way)
 {
 	const struct diff_row *most = NULL;
@@ -266,8 +266,8 @@ static void add_end(const struct diff_facts *f, struct str *b)
 }
 
 /*
- * If the work isn't known, a share that grew says nothing about the cost: other costs may have
- * fallen.
+ * The words if it isn't known how much work was done. Then a share that grew says nothing about the
+ * cost: other costs may have fallen.
  */
 static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {
@@ -317,7 +317,7 @@ static const struct diff_row *most_doubtful(const struct diff_facts *f, enum dif
 	return most;
 }
 
-/* Appends the doubt that another stretch of time of the same program may give another result. */
+/* If a change may come only from the stretch of time that was recorded, says so. */
 void diff_add_doubt(const struct diff_facts *f, struct str *b)
 {
 	const struct diff_row *own = most_doubtful(f, DIFF_SELF);

@@ -20,7 +20,7 @@ bool doctor_file(const struct doctor *d, const char *path, char *buf, size_t n);
 
 /*
  * Does the container let krait record? If not, adds a finding that says why, and returns false.
- * @capable: krait has the capabilities that it needs.
+ * @capable: whether krait has the capabilities that it needs.
  */
 bool check_sandbox(struct doctor *d, bool capable);
 

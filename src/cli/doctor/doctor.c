@@ -85,7 +85,7 @@ void doctor_examine(struct doctor *d)
 	if (!d->root)
 		d->root = "";
 	rights_read(&d->rights);
-	/* If the container prevents recording in any case, that is the only thing to say. */
+	/* If the container prevents recording in any case, there is nothing else to say. */
 	if (!*d->root && !check_sandbox(d, false))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
@@ -230,7 +230,7 @@ static int grant(void)
 	return EXIT_DONE;
 }
 
-/* --forget: removes krait's cache of the user, or of the user who called sudo. */
+/* --forget: removes the cache that krait keeps for the user, or for the user who called sudo. */
 static int forget(void)
 {
 	_cleanup_(caller_fini) struct caller by = {};

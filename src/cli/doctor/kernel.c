@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks for krait doctor what concerns the kernel: version, type information, limits, clock. */
+/* The kernel's checks for krait doctor: version, type information, limits, clock. */
 #include "cli/doctor/checks.h"
 
 #include <linux/capability.h>

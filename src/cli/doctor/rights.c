@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks for krait doctor what concerns rights, limits on sampling, and containers. */
+/* Checks for krait doctor: rights, limits on sampling, and containers. */
 #include "cli/doctor/checks.h"
 
 #include <stdio.h>
@@ -117,7 +117,8 @@ static void no_record(void *ctx, const void *data, size_t n)
 }
 
 /*
- * Loads and attaches all programs once, without enabling them. Nothing less proves that it works.
+ * Loads and attaches all programs once, without enabling them. Nothing less proves that krait can
+ * record.
  */
 void check_programs(struct doctor *d)
 {
@@ -127,7 +128,9 @@ void check_programs(struct doctor *d)
 	int r;
 
 	if (*d->root || rights_check(&d->rights))
-		/* the check concerns the running kernel only; without rights its result is known */
+		/*
+		 * only the running kernel can be checked (not that of .root), and only with rights
+		 */
 		return;
 	if (!check_sandbox(d, true))
 		return;

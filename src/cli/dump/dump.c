@@ -29,7 +29,7 @@ struct run {
 	struct dump_texts texts;	    /* source text from the processes' memory */
 	struct collect_texts collect_texts; /* how .texts is filled */
 	struct patience patience;	    /* how long reading files may still take */
-	/* exit code: why the first process that was asked for can't be shown */
+	/* exit code, by the first process that was asked for and can't be shown */
 	int code;
 };
 
@@ -53,7 +53,7 @@ static int add(struct run *x, pid_t pid)
 	return dump_add(x->dump, pid);
 }
 
-/* Adds process @pid, which was asked for, with its children. */
+/* Adds process @pid, which the user asked for, and its children. */
 static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
@@ -176,7 +176,8 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i), &x->texts);
 	/*
-	 * Looks last whether the process goes on: an end after an earlier look would go unnoticed.
+	 * Looks only now whether the process goes on, because an end after an earlier look would go
+	 * unnoticed.
 	 */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
@@ -221,8 +222,8 @@ static int print_all(struct run *x)
 }
 
 /*
- * A dump may wait longer for the kernel's names than the end of a recording: nothing is lost
- * meanwhile, and a slow machine (an emulated one: 6 s) needs longer.
+ * A dump may wait longer for the names of kernel functions than the end of a recording. Nothing is
+ * lost meanwhile, and a slow machine (an emulated one: 6 s) needs the time.
  */
 #define DUMP_PATIENCE_SECONDS 15
 

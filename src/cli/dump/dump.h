@@ -15,22 +15,25 @@
 struct dump_print;
 
 struct dump_options {
-	/* the targets; comes first, because rows of record's option table point into it */
+	/* the targets; must come first, because rows of record's option table point into it */
 	struct record_options record;
 	bool json, short_frames;
-	/* prints each process in place of krait's own text; NULL: krait's own */
+	/* prints a process instead of dump_print_text(); NULL: not */
 	void (*print)(void *arg, const struct dump_print *to, const struct dump_process *p,
 		      const struct proc *proc);
 	void *print_arg;
 };
 
-/* The files that the frames of a profile name; all zero is empty. */
+/* Short names of the files in a profile. All zero is empty. */
 struct dump_files {
 	struct profile *profile;
 	struct render_names *names;
 };
 
-/* The names of the files of @p. Kept until @p is another profile. NULL: no memory. */
+/*
+ * Returns the names of the files of @p. @files keeps them until this is called for another profile.
+ * NULL: no memory.
+ */
 struct render_names *dump_names(struct dump_files *files, struct profile *p);
 
 /* How to print one process for people: in the order of a traceback, the latest call last. */
@@ -41,7 +44,7 @@ struct dump_print {
 	/* whether the process that is printed goes on, has ended, or isn't known */
 	enum dump_life life;
 	bool colored;
-	/* kernel frames are shown; they are anyway if nothing else is known of the process */
+	/* kernel frames are shown; if nothing else is known of a process, they are in any case */
 	bool kernel;
 	bool short_frames;	  /* one line for each frame, without source */
 	struct dump_files *files; /* short names of files for frames of one line */
@@ -57,7 +60,9 @@ struct dump_running {
 	struct session_options options;
 	struct map threads; /* dump_thread_key() of a thread -> its struct dump_thread */
 	struct map whole;   /* struct dump_thread of each thread whose stack lacks nothing */
-	/* how many samples of the profile were seen, and how many were taken */
+	/*
+	 * how many samples this pass over the profile has met; so many were taken in passes before
+	 */
 	uint64_t seen, taken;
 	/* the latest samples had all the mappings and unwind tables that they needed */
 	bool clean;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints for `krait dump --json` what the text has. man/krait.1.in describes it. */
+/*
+ * Prints as JSON, for `krait dump --json`, what the text has. man/krait.1.in describes the format.
+ */
 #include "base/text/json.h"
 #include "cli/dump/dump.h"
 
@@ -17,7 +19,7 @@ static void put_string(FILE *out, const char *before, const char *key, const cha
 		fputs("null", out);
 }
 
-/* Writes a member @key; if @value is 0, which means not known, writes nothing. */
+/* Writes a member @key. If @value is 0, which means not known, writes null. */
 static void put_number(FILE *out, const char *key, long value)
 {
 	put_key(out, ", ", key);
@@ -27,7 +29,7 @@ static void put_number(FILE *out, const char *key, long value)
 		fputs("null", out);
 }
 
-/* Writes a member @key in seconds; if @ns is 0, which means not known, writes nothing. */
+/* Writes a member @key in seconds. If @ns is 0, which means not known, writes null. */
 static void put_seconds(FILE *out, const char *key, uint64_t ns)
 {
 	put_key(out, ", ", key);

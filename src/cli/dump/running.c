@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads threads that are running. Their stacks change while they are read from outside, so they are
- * sampled instead, by the same program as in a recording, each at a single instant.
+ * Reads threads that are running. Stacks of running threads would change while they are read from
+ * outside. So these threads are sampled instead, as in a recording: each sample shows a single
+ * instant.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
 /* How long all running threads are sampled, once the unwind tables are ready. */
 #define TURN_NS (250 * NSEC_PER_MSEC)
-/* Time for unwind tables; those of a very large file take longer than anyone waits. */
+/* How long unwind tables are waited for. Those of a very large file may take longer. */
 #define MOST_NS (1000 * NSEC_PER_MSEC)
 
 static bool runs(const struct dump_thread *t)
@@ -38,7 +39,7 @@ static enum gil_state gil_label(const struct profile *p, uint32_t set)
 	return GIL_UNKNOWN;
 }
 
-/* Tells whether a stack is whole; its marks would say what is missing. */
+/* Tells whether a stack is whole. If not, a mark (a frame in brackets) says what is missing. */
 static bool is_whole(const struct profile *p, uint32_t stack)
 {
 	size_t n;
@@ -66,7 +67,8 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 	at = map_get(&x->threads, dump_sampled_thread(p, sample->labels));
 	t = at ? (struct dump_thread *)(uintptr_t)*at : NULL;
 	/*
-	 * A whole stack of a thread is kept; as long as there is none, the latest one is the best.
+	 * The first whole stack of a thread is kept. As long as there is none, the latest stack is
+	 * taken.
 	 */
 	if (!t || map_get(&x->whole, *at))
 		return 0;
@@ -79,7 +81,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 	return 0;
 }
 
-/* Returns how many samples were taken before mappings and unwind tables were ready. */
+/* Returns how many samples came too early: mappings or unwind tables weren't ready. */
 static uint64_t early_samples(const struct session *s)
 {
 	struct collect_stats st;
@@ -144,7 +146,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = x->threads.n;
 
-		/* to be sampled, a process needs an identity, and this one's can't be read */
+		/* such a process can't be sampled, because what identifies it can't be read */
 		if (list[i].locked)
 			continue;
 		x->options.all |= !list[i].version;
@@ -158,7 +160,9 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	return r;
 }
 
-/* Marks running threads of which no sample came as waiting: other programs have the CPUs. */
+/*
+ * Notes that running threads of which no sample came wait for a CPU: other programs have the CPUs.
+ */
 static void mark_waiting(struct dump_running *x)
 {
 	map_foreach(slot, &x->threads) {
@@ -187,7 +191,7 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.kernel = o->record.session.kernel;
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
-	/* of several processes any one may end at any time, which is no error */
+	/* if there are several processes, one that ends meanwhile is no error, so none is named */
 	if (x->options.pids.n > 1)
 		vec_fini(&x->options.pids);
 	if (!r && !x->threads.n)

@@ -63,7 +63,7 @@ static void add_holder(const struct dump_thread *t, struct str *ret)
 
 void dump_state_words(const struct dump_thread *t, struct str *ret)
 {
-	/* without the kernel program, this is all that is known of a running thread */
+	/* if a running thread couldn't be sampled, this is all that is known of it */
 	if (t->wait.kind == WAIT_RUNNING && !t->steady)
 		str_add(ret, "on a CPU, or ready to run");
 	else
@@ -100,8 +100,8 @@ static int columns_of(const char *s, size_t n)
 }
 
 /*
- * Prints carets below the executing expression, unless that is the whole line. The line is @text
- * after @indent bytes.
+ * Prints carets below the executing expression, unless that is the whole line. @text is the source
+ * line without its first @indent bytes.
  */
 static void put_carets(const struct dump_print *to, const struct profile_location *l,
 		       const struct str *text, size_t indent)
@@ -125,7 +125,8 @@ static void put_carets(const struct dump_print *to, const struct profile_locatio
 }
 
 /*
- * Takes a source line over without NULs, which would end it, and tabs, which have no fixed width.
+ * Copies a source line, with blanks for NULs, which would end it, and for tabs, which have no fixed
+ * width.
  */
 static void take_text(const char *line, size_t n, struct str *ret)
 {
@@ -133,7 +134,7 @@ static void take_text(const char *line, size_t n, struct str *ret)
 		str_add_c(ret, line[i] && line[i] != '\t' ? line[i] : ' ');
 }
 
-/* Is the text that of another function, so that its lines aren't what runs? */
+/* Does the source text belong to another function? Then its lines aren't what runs. */
 static bool is_others(const struct dump_print *to, const struct profile_function *f)
 {
 	const char *file = profile_get_string(to->profile, f->file), *line;

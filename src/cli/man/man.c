@@ -139,7 +139,10 @@ static void exit_codes(void)
 #undef X
 }
 
-/* Prints the mark of a walk that ends with @outcome, if the outcome has a mark of its own. */
+/*
+ * Prints the mark (a frame in brackets) for stacks whose reading ended with @outcome, if that
+ * outcome has a mark of its own.
+ */
 static void mark_item(enum walk_outcome outcome)
 {
 	_cleanup_str_ struct str name = {}, meaning = {};
@@ -164,7 +167,7 @@ static void reasons(const char *of, const struct mark_words *rows, size_t n)
 	fputs(".RE\n", stdout);
 }
 
-/* Prints the marks that aren't outcomes of a walk. */
+/* Prints the marks that have nothing to do with how reading a stack ended. */
 static void other_marks(void)
 {
 	bool of_walk[MARK_MAX] = {[MARK_INCOMPLETE] = true};
@@ -228,8 +231,8 @@ static void top_columns(void)
 }
 
 /*
- * Prints the rules of one kind of wait: system calls, then kernel functions for threads that are in
- * no call.
+ * Prints by what a kind of wait is recognized: system calls, and kernel functions for threads that
+ * are in no call.
  */
 static void wait_rules_of(enum wait_kind kind, struct str *ret)
 {

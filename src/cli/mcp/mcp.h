@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `krait mcp`: the Model Context Protocol (revision 2025-11-25, transport "stdio"): JSON-RPC 2.0
- * messages, one in a line. A client may do what the user who started the server may. What it sends
- * is still bounded and checked.
+ * messages, one in a line. A client may do all that the user who started the server may. Still,
+ * what the client sends is bounded and checked.
  */
 #ifndef CLI_MCP_MCP_H
 #define CLI_MCP_MCP_H

@@ -68,8 +68,8 @@ static int read_request(struct request *q, const char *line, size_t n)
 }
 
 /*
- * Reads an id, a string or an integer, and appends it as JSON. A message with another id can't be
- * answered.
+ * Reads an id, which is a string or an integer, and appends it as JSON. A message with any other id
+ * can't be answered.
  */
 static int read_id(const struct part *id, struct str *ret)
 {

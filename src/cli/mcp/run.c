@@ -74,7 +74,7 @@ static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
 	*cut += n - MIN(n, room);
 }
 
-/* Reads until the tool closes its output, or its time is over. Returns false if time was over. */
+/* Reads until the tool closes its output or @seconds are over. Returns false if they are. */
 static bool listen_to(int fd, unsigned seconds, struct str *ret)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * NSEC_PER_SEC, now;

@@ -24,7 +24,7 @@ enum argument {
 	ARG_MAX
 };
 
-/* What is known of each argument of a tool. The largest value is for numbers. */
+/* The arguments that tools can have. .most is the largest number; 0: the argument is a text. */
 static const struct {
 	const char *name, *description;
 	int64_t most;
@@ -41,7 +41,7 @@ static const struct {
 
 #define BIT(argument) (1u << (argument))
 
-/* The arguments that a call gave; 0 or an empty text: it didn't give this one. */
+/* The arguments that a call gave. 0 or an empty text: the call didn't give this one. */
 struct given {
 	int64_t numbers[ARG_MAX];
 	struct str texts[ARG_MAX];
@@ -77,7 +77,7 @@ static int add_number(word_vec *words, const char *option, int64_t number)
 	return add_word(words, option, text);
 }
 
-/* Adds a file to the command line; refuses one whose name looks like an option. */
+/* Adds a file to the command line. "./" before the name keeps it from being taken for an option. */
 static int add_file(word_vec *words, const struct str *file)
 {
 	return add_word(words, *str_cstr(file) == '-' ? "./" : "", str_cstr(file));

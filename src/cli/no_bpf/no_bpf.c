@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands that look at running programs, in a krait built with `make BPF=no`: they say that
+ * Commands that look at running programs, in a krait built with `make BPF=no`. They only say that
  * they aren't included. Commands that read files need neither BPF nor its build tools.
  */
 #include "base/system/log.h"

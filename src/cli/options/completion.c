@@ -58,7 +58,7 @@ static void bash_values(const struct command *c)
 			print_words(row, ' ');
 			putchar('\'');
 		} else {
-			/* returns no words: bash then completes file names */
+			/* with no words returned, bash completes file names */
 			fputs("return", stdout);
 		}
 		fputs(" ;;\n", stdout);

@@ -32,8 +32,7 @@ const char *options_similar(const char *typed, const char *const *words)
 		unsigned int d = word_distance(typed, *words);
 
 		/*
-		 * The typed beginning of a word is similar to the whole word: "--dur" to
-		 * "--duration".
+		 * A word of which only the beginning was typed is similar: "--duration" to "--dur".
 		 */
 		if (strlen(typed) >= 3 && str_starts(*words, typed))
 			d = 1;
@@ -61,7 +60,7 @@ static const struct option_row *row_by_letter(const struct command *c, char lett
 	return NULL;
 }
 
-/* Lists the other commands with an option of this name, or if @name is NULL, of this letter. */
+/* Lists the other commands that have an option @name; if @name is NULL, an option @letter. */
 static bool others_have(const struct command *c, const char *name, char letter, struct str *b)
 {
 	unsigned n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options are tables. Parsing, --help, the man page and the shells' completions all use the one row
- * of an option, so that they can't disagree.
+ * Options are rows of tables. Parsing, --help, the man page and the shells' completions all use an
+ * option's row, so that they can't disagree.
  */
 #ifndef CLI_OPTIONS_OPTIONS_H
 #define CLI_OPTIONS_OPTIONS_H
@@ -16,7 +16,7 @@
 typedef int (*option_set_fn)(void *field, const char *value);
 
 struct option_row {
-	const char *group; /* heading above the option in --help; NULL: that of the row before */
+	const char *group; /* heading above the option in --help; NULL: it follows the row before */
 	const char *name;  /* long name of the option, without the dashes; NULL ends the table */
 	char letter;	   /* letter of the option's short form; 0: none */
 	const char *arg;   /* name of the value: "PID"; NULL: the option takes none */
@@ -61,7 +61,7 @@ struct command {
 	unsigned max_operands;
 	bool operand_is_file; /* the operand is a file, so that shells complete names of files */
 	bool takes_command;   /* the words of a program to run may follow "--" */
-	bool reads_files;     /* the command reads files: it needs no rights except to these */
+	bool reads_files;     /* the command only reads files, so it needs no other rights */
 	bool hidden;	      /* the command is left out of --help and completions */
 	/* the options are those of another tool, so messages don't refer to --help */
 	bool borrowed;
@@ -69,7 +69,10 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
-/* All commands; NULL-terminated. Options without a command belong to the first one. */
+/*
+ * All commands; NULL-terminated. If a command line names no command, its options are those of the
+ * first one.
+ */
 extern const struct command *const commands[];
 /* returns NULL if no command has this name */
 const struct command *command_by_name(const char *name);
@@ -92,8 +95,7 @@ _must_use_ int options_parse(const struct command *c, int argc, char **argv, voi
 			     struct operands *ret);
 
 /*
- * The number of words in argv[0..argc) that are options and their values, up to the first other
- * word.
+ * Returns how many words at the beginning of argv[0..argc) are options and their values.
  */
 int options_leading(const struct command *c, int argc, char **argv);
 
@@ -107,13 +109,13 @@ _must_use_ int options_read(const struct command *c, int argc, char **argv, void
 struct str;
 
 /*
- * Appends the command line that runs and profiles a program, "krait record -d 3 -- python3 app.py";
- * a long one is cut. @n_words > 0.
+ * Appends the command line that runs and profiles a program: "krait record -d 3 -- python3 app.py".
+ * A long command line is cut. @n_words > 0.
  */
 void options_add_command(struct str *b, const char *name, char **options, int n_options,
 			 char **words, int n_words);
 
-/* What must precede @word in the command that runs it: a script needs its interpreter. */
+/* Returns what a command line needs before @word: an interpreter if @word is a script, else "". */
 static inline const char *options_interpreter(const char *word)
 {
 	return str_ends(word, ".py") ? "python3 " : "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options that decide whose source text may be shown. host/files/source_open.h says what they
- * mean.
+ * The options that decide which files' source text may be shown. host/files/source_open.h says what
+ * they mean.
  */
 #ifndef CLI_OPTIONS_SOURCE_OPTIONS_H
 #define CLI_OPTIONS_SOURCE_OPTIONS_H

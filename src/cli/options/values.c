@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns option values, as typed, into checked fields; see values.h. */
+/* Checks option values, as typed, and stores them in fields; see values.h. */
 #include "cli/options/values.h"
 
 #include <ctype.h>
@@ -154,7 +154,10 @@ int value_time(void *field, const char *text)
 	    whole != unit)
 		return err_set(-EINVAL, "'%s' is not a duration; write 10, 10s, 500ms, 2m or 1h",
 			       text);
-	/* At most 2^62 ns, about 146 years: read_digits() accepts 10^9 hours, which overflow. */
+	/*
+	 * Accepts at most 2^62 ns, about 146 years. read_digits() accepts 10^9 hours, which would
+	 * overflow.
+	 */
 	if (n > UINT64_MAX / 4 / ns)
 		return err_set(-EINVAL, "'%s' is too long a duration", text);
 	*(uint64_t *)field = n * ns + fraction;

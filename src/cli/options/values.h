@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values of options, one function for each kind. It takes the field to fill and the text as typed,
- * and returns 0, or -EINVAL + a sentence that shows a right value. On failure the field keeps its
- * value.
+ * Values of options, one function for each kind. Each takes the field to fill and the text as
+ * typed, and returns 0, or -EINVAL + a sentence that shows a right value. On failure the field
+ * keeps its value.
  */
 #ifndef CLI_OPTIONS_VALUES_H
 #define CLI_OPTIONS_VALUES_H

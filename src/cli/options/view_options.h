@@ -30,13 +30,13 @@ int view_value_native(void *field, const char *text); /* sets an enum view_nativ
 /* sets an unsigned to the rows of a table, 1 to a million */
 int view_value_rows(void *field, const char *text);
 
-/* Warns of the package name that view_mine() returned, which no frame has. */
+/* Warns that no frame belongs to @package, which view_mine() returned. NULL: doesn't warn. */
 void view_say_unknown(const char *package);
 
 /* Returns the heading of a table of @value whose rows are the values of label @by. */
 const char *view_by_heading(const char *by, const char *value);
 
-/* Checks what concerns several options together. 0, or -EINVAL + message. */
+/* Checks that the options go together. 0, or -EINVAL + message. */
 _must_use_ int view_options_check(const struct view_options *o);
 
 /*
@@ -123,7 +123,7 @@ void view_options_warn_of(const struct unmatched *u);
 	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
 		 "function, none leaves none"}
 
-/* --by for tables without stacks: they have a row for each value, in place of a root frame. */
+/* --by for tables without stacks. They have a row for each value instead of a root frame. */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
 	 .initial = (otherwise), .complete = "process thread cgroup gil state on", .help = (words)}

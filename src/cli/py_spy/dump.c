@@ -24,7 +24,10 @@ struct printer {
 	bool locked; /* the process that was asked for hangs, so that nothing of it can be read */
 };
 
-/* Tells whether the thread runs or waits for a CPU: /proc/PID/task/TID/stat says R then. */
+/*
+ * Tells whether the thread runs or waits for a CPU. (/proc/PID/task/TID/stat then says R, by which
+ * py-spy goes.)
+ */
 static bool is_active(const struct dump_thread *t)
 {
 	return t->wait.kind == WAIT_RUNNING || t->wait.kind == WAIT_RUNNABLE;
@@ -43,7 +46,7 @@ struct shown {
 	int line;
 };
 
-/* Makes a frame as py-spy would; false: py-spy doesn't show such a frame. */
+/* Fills *ret with the frame as py-spy shows it. False: py-spy doesn't show such a frame. */
 static bool frame_of(const struct printer *x, struct profile *p, struct render_names *names,
 		     uint32_t id, struct str *text, struct shown *ret)
 {
@@ -88,8 +91,8 @@ static void put_field(FILE *out, const char *key, const char *value)
 }
 
 /*
- * What krait doesn't know of a frame is null: its local variables, and whether a C function called
- * it.
+ * What krait doesn't know of a frame is null: the frame's local variables, and whether a C function
+ * called the frame.
  */
 static void put_frame_json(const struct printer *x, const struct shown *f, bool first)
 {

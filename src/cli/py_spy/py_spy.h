@@ -39,8 +39,8 @@ int py_spy_exit_code(int code);
 
 /*
  * Replaces *p by what py-spy shows of it: stacks that contain Python, with py-spy's root frames
- * and, for the raw format, its text of frames. *ret: the samples that are left. 0 or -errno +
- * message; on error *p is unchanged.
+ * and, for the raw format, with frames as py-spy writes them. *ret: how many samples are left. 0 or
+ * -errno + message; on error *p is unchanged.
  */
 _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, uint64_t *ret);
 
@@ -51,10 +51,10 @@ _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, 
 int py_spy_root(pid_t pid);
 
 /*
- * The file as py-spy shortens it: from the outermost directory that has an __init__.py,
- * "json/decoder.py". With @o->full_filenames, the whole path. @root: py_spy_root(); if it is -1,
- * the module's name, if known, says which directories are packages. @names: the names of the frames
- * in @p. The result points into the profile's string.
+ * The file as py-spy shortens it: the path from the outermost directory that has an __init__.py,
+ * "json/decoder.py". With @o->full_filenames, the whole path. @root: py_spy_root(). If it is -1,
+ * the module's name tells which directories are packages, if that name is known. @names: the names
+ * of the frames in @p. The result points into the profile's string.
  */
 const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
 			const struct render_names *names, uint32_t function, int root);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait py-spy record` and `top`: call krait's own commands with the options that correspond to
- * py-spy's.
+ * `krait py-spy record` and `top`: they call krait's own commands, with the options that correspond
+ * to py-spy's.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -18,7 +18,7 @@
 struct format {
 	/* the format's name in krait, and the extension of its files */
 	const char *own, *extension;
-	/* words after "Wrote ", and what to do with the file; NULL: nothing */
+	/* words after "Wrote ", and advice what to do with the file; NULL: no advice */
 	const char *what, *next;
 };
 
@@ -87,8 +87,7 @@ static void say_start(const struct py_spy_options *o, const char *lead)
 }
 
 /*
- * Says that there are no samples. No file is written then, so that a file is always of this
- * recording.
+ * Says that there are no samples. Then no file is written.
  */
 static int say_nothing(const struct py_spy_options *o, const char *path)
 {
@@ -122,7 +121,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 
 	if (!o->output)
 		r = name_file(o, &path);
-	else /* the file is called "-", which is an ordinary name in py-spy */
+	else /* "-" is an ordinary file name in py-spy */
 		str_addf(&path, "%s%s", streq(o->output, "-") ? "./" : "", o->output);
 
 	r = r ? r : set_targets(o, to);

@@ -11,12 +11,14 @@
 #include "profile/mark.h"
 #include "view/cpu_words.h"
 
-/* A target that used less than this percentage of one CPU was "hardly on the CPU". */
+/* A target that used less than this percentage of one CPU is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
 
-/* less of krait's own CPU time is printed only with -v; the recording has it */
+/*
+ * krait's own CPU time below this percentage of a CPU is printed only with -v, but always recorded
+ */
 #define OWN_PERCENT 5.0
-/* krait's own CPU time below this isn't mentioned: each recording uses some at its end */
+/* so is krait's own CPU time below this sum, since each recording uses some at its end */
 #define OWN_LEAST_NS NSEC_PER_SEC
 
 static void add_unknown(struct closing *c, uint64_t n)
@@ -46,8 +48,8 @@ static bool is_expected(enum walk_outcome outcome)
 }
 
 /*
- * The samples of one event. Shares are of these, because what is much of one event's samples may be
- * little of those of all events.
+ * The samples of one event. Percentages refer to them, because a large part of one event's samples
+ * may be a small part of all samples.
  */
 struct outcome_of {
 	uint64_t samples;
@@ -179,13 +181,13 @@ static void add_presence(const struct session *s, struct closing *c)
 						      "recording with --wall for what it waits");
 }
 
-/* how many samples an estimate of the number of events needs to be right to some percent */
+/* with so many samples, an estimate of the number of events is right to some percent */
 #define ENOUGH_SAMPLES 1000
 
 /*
- * If the kernel adapts how many events a sample stands for, the number is that of all processes on
- * that CPU. Events of one process may never be sampled. `krait report` reads the name of the value
- * in this line (src/cli/report/words.c).
+ * Warns that too few samples came to count events. If the kernel adapts how many events a sample
+ * stands for, it does so by all processes on that CPU. So events of one process may never be
+ * sampled. `krait report` reads the name of the value in this line (src/cli/report/words.c).
  */
 static void add_too_few(const struct session *s, struct closing *c, unsigned source)
 {
@@ -207,7 +209,10 @@ static void add_too_few(const struct session *s, struct closing *c, unsigned sou
 
 #define DAEMONS_NAMED 3
 
-/* Names daemons that go on. Users wouldn't look for them in a recording that ended before them. */
+/*
+ * Names daemons that the command left running. Users might not expect that the recording lacks what
+ * these do now.
+ */
 static void add_daemons(const struct session *s, struct closing *c)
 {
 	_cleanup_str_ struct str names = {}, options = {};
@@ -231,7 +236,7 @@ static void add_daemons(const struct session *s, struct closing *c)
 			     all == 1 ? "it" : "them");
 }
 
-/* Adds how many samples there are; of several events, how many of each. */
+/* Adds how many samples there are and, if there are several events, how many of each. */
 static void add_counts(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;

@@ -14,8 +14,7 @@ struct closing_line {
 	enum log_level level;
 	bool kept; /* the recording keeps the line as a comment, printed or not */
 	/*
-	 * with .kept: the key under which the recording keeps the line; NULL: the key that .level
-	 * has
+	 * with .kept: the comment's key in the recording; NULL: the key is chosen by .level
 	 */
 	const char *key;
 	char *text;
@@ -35,8 +34,8 @@ void closing_fini(struct closing *c);
 void closing_print(const struct closing *c);
 
 /*
- * --summary-json: writes the figures as JSON to an open output. @path: of the profile, NULL if none
- * is written. 0 or -errno + message.
+ * --summary-json: writes the figures as JSON to an open output. @path is the profile's; NULL: no
+ * profile is written. 0 or -errno + message.
  */
 _must_use_ int closing_write_json(const struct session *s, const struct summary *m,
 				  const char *path, struct output *out);

@@ -8,8 +8,8 @@
 #include "cli/record/closing.h"
 
 /*
- * Adds a line. closing_note(): one for the recording, which is printed too if it is about a
- * problem. closing_line_as(): one that the recording keeps as a comment with a key of its own.
+ * Add a line. closing_note(): the line is kept in the recording, and printed too if it is about a
+ * problem (@amiss). closing_line_as(): the recording keeps the line as a comment with key @key.
  */
 void closing_line(struct closing *c, enum log_level level, const char *fmt, ...) _printf_(3, 4);
 void closing_note(struct closing *c, bool amiss, const char *fmt, ...) _printf_(3, 4);

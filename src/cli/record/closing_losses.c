@@ -4,7 +4,7 @@
 #include "cli/record/closing_lines.h"
 #include "symbol/elf/debuginfod.h"
 
-/* The words begin with what is counted, in the plural. */
+/* Adds a line for a counter. The counter's words begin with what is counted, in the plural. */
 static void add_counter(struct closing *c, enum bpf_counter i)
 {
 	const char *words = sampler_counter_words(i), *rest = strchrnul(words, ' ');
@@ -15,7 +15,7 @@ static void add_counter(struct closing *c, enum bpf_counter i)
 			     words, rest);
 }
 
-/* Adds what krait would have read, if the recording's end had waited for it. */
+/* Adds what krait didn't read, because the recording's end couldn't wait for it. */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
@@ -72,7 +72,7 @@ static void add_throttled(const struct session *s, struct closing *c, unsigned s
 			     summary_seconds(c->m->kernel.sources[source].throttled_ns));
 }
 
-/* Adds the samples that CPU time makes due and that never came. */
+/* Adds how many of the samples never came that should have come by the targets' CPU time. */
 static void add_missing(const struct session *s, struct closing *c)
 {
 	const struct event *cpu = session_events_cpu(&s->events);

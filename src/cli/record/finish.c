@@ -25,9 +25,9 @@
 #include "view/names/origin.h"
 
 /*
- * Notes how the command and the recording ended. krait diff takes two recordings for the same work
- * only if both commands ran to their end. Any other end has a text that can't be mistaken for that
- * one.
+ * Notes how the command and the recording ended. Only if both commands ran to their end does krait
+ * diff take two recordings for the same work. So any other end has a text that can't be mistaken
+ * for that.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
@@ -72,8 +72,8 @@ static int apply_filters(struct recording *x)
 }
 
 /*
- * The label that --by shows. A label that only the intervals file could bring is dropped if no
- * sample has it.
+ * Returns the label for --by, or NULL. If only the file of intervals could have brought the label,
+ * and no sample has it, it is dropped.
  */
 static const char *shown_by(const struct recording *x)
 {
@@ -90,8 +90,8 @@ static const char *shown_by(const struct recording *x)
 }
 
 /*
- * Is the output left out because there are no samples? An empty page or picture would show nothing.
- * Files for other tools are written even then.
+ * Is no output written because there are no samples? An empty page or picture would show nothing.
+ * Files for other tools are written even without samples.
  */
 static bool leaves_nothing(const struct recording *x)
 {
@@ -154,8 +154,7 @@ static void write_elsewhere(struct recording *x)
 }
 
 /*
- * Is --value off_cpu the way to see the waits? It isn't if none were recorded or they are shown
- * anyway.
+ * Were waits recorded that the chosen value doesn't show? Then --value off_cpu shows them.
  */
 static bool hides_waits(const struct recording *x, const struct summary *m)
 {
@@ -174,8 +173,8 @@ static bool has_all_values(const struct recording *x)
 }
 
 /*
- * Prints how long the program waited, of which the shares of the first sentence say nothing, and
- * how to see more of the waits. If the first sentence is about waits, only the latter.
+ * Prints how long the program waited, since the first sentence is about CPU time, and how to see
+ * more of the waits. If the first sentence is about waits, prints only the second part.
  */
 static void say_use(struct recording *x, const struct summary *m)
 {
@@ -202,7 +201,7 @@ static void say_use(struct recording *x, const struct summary *m)
 		log_note("%s", str_cstr(&words));
 }
 
-/* Prints that the waits were recorded and the output doesn't show them, as a page does. */
+/* Prints that waits were recorded which the output doesn't show. (A page would.) */
 static void say_hidden(const struct recording *x, const struct summary *m)
 {
 	const char *name = x->options->format->name;
@@ -213,8 +212,7 @@ static void say_hidden(const struct recording *x, const struct summary *m)
 }
 
 /*
- * Prints that no output was written, so that nobody opens an empty page or takes an earlier one for
- * this recording's.
+ * Prints that no output was written, so that nobody takes an earlier page for this recording's.
  */
 static void say_not_written(struct recording *x, const struct summary *m)
 {
@@ -275,8 +273,8 @@ static int close_recording(struct recording *x, const struct summary *m,
 }
 
 /*
- * Could the same profile be written elsewhere? Not if its reader is gone, memory is short, or the
- * profile can't be written at all.
+ * Might writing the profile elsewhere work? Not if the reader of the output is gone, memory is
+ * short, or the profile can't be written at all.
  */
 static bool is_of_the_place(int error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line of `krait record`: its table, its defaults, and which options exclude each
+ * The command line of `krait record`: the table of options, their defaults, and which exclude each
  * other.
  */
 #include "cli/record/record.h"
@@ -224,7 +224,7 @@ static int check_native(const struct record_options *o)
 	return 0;
 }
 
-/* Labels that src/collect gives to every sample, so that --by can name them. */
+/* Labels that src/collect gives to every sample, so that they can be values of --by. */
 static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 					 "cgroup",  "container", "gil"};
 
@@ -259,7 +259,10 @@ bool record_by_may_lack(const struct record_options *o)
 	       (o->session.label_intervals || is_label_of_waits(o, by));
 }
 
-/* The event whose value --value names; NULL: there is none. Without --value the first. */
+/*
+ * Returns the event whose value --value names, or the first event without --value. NULL: there is
+ * no such event.
+ */
 static const struct event *shown_event(const struct record_options *o)
 {
 	for (unsigned i = 0; i < o->events.n; i++)
@@ -282,8 +285,8 @@ static int check_value(const struct record_options *o)
 }
 
 /*
- * Refuses now what would fail only when the recording is written: by then the recording would be
- * lost.
+ * Refuses now what would fail only when the recording is written, because then the recording would
+ * be lost.
  */
 static int check_shown(const struct record_options *o)
 {
@@ -306,8 +309,8 @@ static int check_shown(const struct record_options *o)
 }
 
 /*
- * Refuses -f with a name for another format: one of the two is a mistake. --format folded states
- * the intention.
+ * Refuses -f with an output that is named for another format, since one of the two must be a
+ * mistake. With --format folded such a name is allowed.
  */
 static int check_folded(const struct record_options *o)
 {
@@ -326,7 +329,7 @@ static int check_folded(const struct record_options *o)
 	return 0;
 }
 
-/* Is there time to show: by --value, or without it by any event? */
+/* Is there a time to show? With --value it must be that value; without, any event will do. */
 static bool has_time(const struct record_options *o)
 {
 	const struct event *shown = shown_event(o);
@@ -337,7 +340,7 @@ static bool has_time(const struct record_options *o)
 	return shown && event_is_time(shown);
 }
 
-/* Refuses before the recording what the format's writer would refuse after it. */
+/* For a format that shows times: refuses now what its writer would refuse after the recording. */
 static int check_times(const struct record_options *o)
 {
 	if (o->times == PROFILE_TIMES_NONE)
@@ -379,8 +382,8 @@ static int check_output(struct record_options *o)
 	if (r)
 		return r;
 	/*
-	 * if each event is one sample, as with waits, the number of samples says nothing of how
-	 * long they were: their own value is shown
+	 * if each event is one sample, as with waits, the number of samples doesn't tell how long
+	 * they were, so the event's own value is shown
 	 */
 	if (!o->value && o->events.v[0].source->whole)
 		o->value = o->events.v[0].sample_type;

@@ -9,7 +9,7 @@
 #include "format/format.h"
 #include "proc/proc.h"
 
-/* the most bytes of the program's name in the file's name, which may have 255 */
+/* the most bytes of the program's name in the file's name (which may have 255 in all) */
 #define MAX_NAME 64
 
 /* Finds out which name the process of the command @cmd will have. */
@@ -38,8 +38,9 @@ static bool is_plain(char c)
 }
 
 /*
- * Makes a process's name safe as a part of a file name: "python3 -c" becomes "python3-c"; each
- * other run of characters that need quotes becomes one "_"; none are left at the ends.
+ * Makes a process's name safe as a part of a file name. "python3 -c" becomes "python3-c". Other
+ * characters that would need quotes become "_", one for several in a row, and are removed at both
+ * ends.
  */
 static void tame(struct str *name)
 {

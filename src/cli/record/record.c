@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait record: starts recording, and runs until the end that was asked for; finish.c ends it. */
+/*
+ * krait record: starts a recording, and runs until the user's limit or signal ends it; finish.c
+ * does the rest.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -43,7 +46,7 @@ static void show_progress(void *ctx, uint64_t now)
 }
 
 /*
- * Samples until the end that was asked for, then drains the rest. @x can be written afterwards,
+ * Samples until the recording is to end, and then drains the rest. @x can be written afterwards,
  * even after an error.
  */
 static int sample(struct recording *x)
@@ -187,8 +190,8 @@ static int record(struct recording *x)
 }
 
 /*
- * Closes the outputs as the user who opened them: by now, root has given up its access to others'
- * directories.
+ * Closes the outputs as the user who opened them. By now root has given up its access to other
+ * users' directories.
  */
 static void close_outputs(struct recording *x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What `krait record` is to do. options.c fills it from the command line, record.c executes it. All
- * of it was checked; strings are in argv and live as long.
+ * of it was checked. Strings are those of argv.
  */
 #ifndef CLI_RECORD_RECORD_H
 #define CLI_RECORD_RECORD_H
@@ -40,8 +40,9 @@ struct record_options {
 	/* How the command behaves. */
 	bool require_samples; /* EXIT_FAILED is returned if there are no samples */
 	bool if_permitted;    /* without rights, cmd runs unprofiled, with one warning */
-	bool end_command; /* when the recording ends, cmd is killed, and its exit code ignored */
-	int verbose;	  /* -q -1, default 0, -v 1, -vv 2; log_set_level() already has it */
+	/* when the recording ends, the command is killed, and its exit code is ignored */
+	bool end_command;
+	int verbose; /* -q -1, default 0, -v 1, -vv 2; log_set_level() already has it */
 
 	/*
 	 * Replaces the profile before it is written. 0, or -errno + message. NULL: the profile
@@ -60,8 +61,8 @@ void record_options_init(struct record_options *o);
 void record_options_fini(struct record_options *o);
 
 /*
- * Fills the defaults in, and checks what no single option can. 0, or -EINVAL + message: the command
- * line is wrong.
+ * Fills in the defaults, and checks that the options go together. 0, or -EINVAL + message: the
+ * command line is wrong.
  */
 _must_use_ int record_options_check(struct record_options *o);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One run of `krait record`: what record.c, which begins it, and finish.c share. */
+/* What record.c, which begins a recording, and finish.c, which ends it, share. */
 #ifndef CLI_RECORD_RECORDING_H
 #define CLI_RECORD_RECORDING_H
 

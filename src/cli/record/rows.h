@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows of option tables that commands share: whom to sample, how, with which frames. The fields are
- * those of the struct record_options at the beginning of the command's own options.
+ * Rows of option tables that commands share: which processes to sample, how, and with which frames.
+ * The fields are in struct record_options, with which the command's own options must begin.
  */
 #ifndef CLI_RECORD_ROWS_H
 #define CLI_RECORD_ROWS_H
@@ -12,7 +12,7 @@
 
 #define RECORD_FIELD(f) offsetof(struct record_options, f)
 
-/* clang-format is off here, because it would format rows in a macro as statements. */
+/* clang-format is off here: it would format table rows in a macro as statements. */
 /* clang-format off */
 
 /*

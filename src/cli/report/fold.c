@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Groups threads and processes by name. A server that starts a thread for each request has
- * hundreds, with a percent or less each, and only a number in their names differs. A row is for one
- * name, with N in place of the numbers that differ.
+ * Groups threads and processes by name. A server that starts a thread for each request has hundreds
+ * of threads, with a percent or less each, and their names differ only in a number. Here they
+ * become one row, whose name has N in place of the numbers that differ.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -98,7 +98,7 @@ static int compare_values(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-/* Names a group; N stands only for numbers in which its members differ. */
+/* Names a group. N stands only for the numbers in which the members' names differ. */
 static int name_group(struct fold *f)
 {
 	_cleanup_str_ struct str b = {};
@@ -140,7 +140,7 @@ static int add_folds(const report_shares *s, const char *id, folds *ret)
 	return 0;
 }
 
-/* Keeps one entry of each group, whose members come one after the other; frees the others. */
+/* Joins the entries of each group, which come one after the other, into one. Frees the others. */
 static int take_groups(folds *all, report_shares *ret)
 {
 	size_t first = 0;

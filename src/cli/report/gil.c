@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says of the GIL. Samples of CPU time are of running threads. A thread that waits
- * for the GIL sleeps, so shares of CPU time don't show for how long; a thread that holds it may sleep
- * too.
+ * What a recording says about the GIL. Samples of CPU time are of running threads. A thread that
+ * waits for the GIL sleeps, so its wait isn't in shares of CPU time. A thread that holds the GIL
+ * may sleep too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -125,8 +125,8 @@ static int take_holders(const struct report_facts *f, struct holders *h)
 }
 
 /*
- * A GIL has one holder at a time. So the time that a process's threads ran with the GIL is time for
- * which it was held.
+ * Says for how long the GIL was held at least. It has one holder at a time, so it was held at least
+ * as long as all threads of the process together ran with it.
  */
 static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
 {
@@ -181,7 +181,7 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 	report_shares shares = {};
 	int r;
 
-	/* of these values the label says nothing new */
+	/* for the values about the GIL, the label `gil` says nothing new */
 	if (str_starts(profile_meta(f->p)->values[f->value].type, "gil_"))
 		return 0;
 	r = report_shares_of(f, "gil", &shares);

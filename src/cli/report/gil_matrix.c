@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who waited for whom: what others waited while a thread held the GIL (gil_blame) is divided between
- * the threads of its process that waited then (gil_wait, from the time of the sample on). "Then" is
- * the same 10 ms, because files have no finer times by default, or the time that the holder waited.
+ * A table of who waited for whom. A sample's gil_blame is how long others waited while its thread
+ * held the GIL. It is divided between the threads of the process that waited at that time, by
+ * gil_wait of their samples (a wait begins at the time of its sample). "At that time" means within
+ * the same 10 ms, because files have no finer times by default, or while the holder itself waited.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 #define BUCKET_NS ((int64_t)10000000)
 #define SHOWN	  6 /* the most threads that have a row or a column of their own */
-/* the most comparisons of a wait with a holder: beyond it, who waited isn't known */
+/* after so many comparisons of a wait with a holder, who waited counts as not known */
 #define WORK_MOST 100000000
 
 /* A time in which a thread waited for the GIL, or held it. */
@@ -33,7 +34,7 @@ typedef VEC(struct span) spans;
 struct thread {
 	uint32_t name; /* string id of the label `thread`; 0: others, or not known */
 	int64_t waited, blamed;
-	/* 1 + index in .waiters and .holders; 0: not known; SHOWN + 1: another thread */
+	/* row and column of the thread, from 1; 0: not known; SHOWN + 1: "others" */
 	uint32_t row, column;
 };
 
@@ -98,7 +99,7 @@ static int compare_spans(const void *va, const void *vb)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* For how long the wait overlaps the time of the holder. */
+/* Returns for how long the wait was while the other thread held the GIL. */
 static int64_t overlap(const struct span *wait, const struct span *hold)
 {
 	int64_t from = MAX(wait->from, hold->from), to = MIN(wait->to, hold->to);
@@ -134,7 +135,7 @@ static void divide(struct matrix *m, const struct span *hold, const spans *open)
 	}
 }
 
-/* Removes the waits that ended before @from, and adds those that begin up to @to. */
+/* Removes from @open the waits that ended before @from, and adds those that begin until @to. */
 static int renew(spans *open, const spans *waits, size_t *next, int64_t from, int64_t to)
 {
 	size_t kept = 0;
@@ -168,7 +169,10 @@ static int fill(struct matrix *m)
 	return r;
 }
 
-/* The threads with most, the largest first, into ret[0..SHOWN). Returns how many. */
+/*
+ * Gets the threads that waited (@waiters), or were waited for, longest: ret[0..SHOWN), the largest
+ * first. Returns their number.
+ */
 static size_t largest(const struct matrix *m, bool waiters, uint32_t *ret)
 {
 	size_t n = 0;
@@ -235,7 +239,7 @@ static const char *name_of(const struct matrix *m, uint32_t thread)
 	return name ? profile_get_string(m->f->p, name) : "not known";
 }
 
-/* Adds a row of the matrix. @waited: what its threads waited in all. */
+/* Adds a row of the table. @waited: how long the row's threads waited in all. */
 static void add_row(const struct matrix *m, const char *name, size_t row, int64_t waited, bool md,
 		    struct str *out)
 {

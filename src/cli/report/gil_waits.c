@@ -58,7 +58,7 @@ static struct blame *blame_of(struct blames *b, uint32_t labels, uint32_t at)
 	return &b->all.v[b->all.n - 1];
 }
 
-/* Does the thread wait, and not only lack a CPU? */
+/* Does the thread wait for something else than a CPU? */
 static bool is_wait(const struct blames *b, const struct profile_sum *s)
 {
 	return b->off_cpu && s->values[b->off_cpu] > 0 &&
@@ -129,9 +129,11 @@ static int percent(int64_t part, int64_t whole)
 	return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
 }
 
-#define LEAST_REST 5 /* percent of waiting without a holder from which on it is said */
+#define LEAST_REST 5 /* waiting without a known holder is mentioned from this percentage on */
 
-/* Appends "Threads waited 3.1 s for the GIL, 71 % of it while worker-2 was in dumps (app.py:88)." */
+/*
+ * Appends "Threads waited 3.1 s for the GIL, 71 % of it while worker-2 was in dumps (app.py:88)."
+ */
 static void add_waited(const struct blames *b, const struct blame *most, struct str *out)
 {
 	int64_t whole = MAX(b->waited, b->blamed);
@@ -154,7 +156,7 @@ static void add_waited(const struct blames *b, const struct blame *most, struct 
 	str_add_c(out, '.');
 }
 
-/* Appends what is said of a thread that waits for something while it holds the GIL. */
+/* Appends a sentence about a thread that waited for something else while it held the GIL. */
 static void add_asleep(const struct blames *b, const struct blame *one, struct str *out)
 {
 	add_thread(b, one->labels, out);
@@ -169,7 +171,7 @@ static void add_asleep(const struct blames *b, const struct blame *one, struct s
 
 #define INDENT "     " /* blanks at the beginning of a continued line */
 
-/* Appends a sentence, which may have any names in it, broken into lines at blanks. */
+/* Appends a sentence, broken into lines at blanks. Names in it may be long. */
 static void add_wrapped(const char *text, int width, struct str *out)
 {
 	int used = 0;
@@ -205,9 +207,9 @@ static void add_sentence(const struct str *sentence, int width, bool md, struct 
 	str_add_c(out, '\n');
 }
 
-/* Less waiting than this share of the recording's time isn't worth a sentence. */
+/* Waiting for less than 1/LEAST_OF_DURATION of the recording's time isn't worth a sentence. */
 #define LEAST_OF_DURATION 100
-/* a part of all waiting from which on a thread that sleeps with the GIL is named */
+/* a thread that sleeps with the GIL is named if others wait for it 1/LEAST_ASLEEP of all waiting */
 #define LEAST_ASLEEP 20
 
 static bool matters(const struct blames *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The beginning of a report: how much there is, the first sentence, what the file's reader noted.
- * The tables that follow are text.c's.
+ * The beginning of a report: how much was recorded, the first sentence, and notes on reading the
+ * file. text.c prints the tables that follow.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "picture/markup.h"
 #include "view/cpu_words.h"
 
-/* the most notes of a file that are printed: a file of another tool may have any number */
+/* the most notes on reading a file that are printed: the file may come from anywhere */
 #define NOTES 8
 
 static int64_t count_samples(const struct report_facts *f)
@@ -24,7 +24,7 @@ static int64_t count_samples(const struct report_facts *f)
 	return n;
 }
 
-/* Tells whether the head says how many samples, or whatever the first value counts, there are. */
+/* Tells whether the head says how many samples there are (or what else the first value counts). */
 static bool shows_count(const struct report_facts *f)
 {
 	const struct profile_meta *m = profile_meta(f->p);
@@ -68,7 +68,7 @@ void report_print_head(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* Names the values that neither the tables nor the head show, if the profile has any. */
+/* If the profile has values that neither the tables nor the head show, names them. */
 void report_print_other_values(struct report_printer *p)
 {
 	const struct profile_meta *m = profile_meta(p->f->p);
@@ -89,7 +89,7 @@ void report_print_other_values(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* Prints what the reader of the file left out or mended, each in a row. */
+/* Prints what was left out or mended when the file was read, a line for each. */
 void report_print_notes(struct report_printer *p)
 {
 	unsigned n = 0;
@@ -134,12 +134,15 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 	report_end_row(p);
 }
 
-/* Prints how long the program ran and waited, before the shares, which may be of little time. */
+/*
+ * Prints how long the program ran and waited. This comes before the shares, which may be shares of
+ * little time.
+ */
 void report_print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
-	/* the sentence about waits says the same of the thread that matters */
+	/* if there is a sentence about waits, it says the same about the most important thread */
 	if (!p->f->waits.n && cpu_words_add(p->f->p, &b))
 		print_sentence(p, &b, 4 * p->style->width);
 }
@@ -150,9 +153,9 @@ void report_print_lede(struct report_printer *p)
 
 	report_add_lede(p->f, &b);
 	/*
-	 * If there is nothing to show, the reason may take the room of the tables. If there is
-	 * something, the sentence has two rows, less one column, because a wide character may not
-	 * fit at the end of the first row.
+	 * If there are no tables, the sentence says why, and may take their room. Otherwise it has
+	 * two lines (less one column, because a wide character may not fit at the end of the first
+	 * line), or four if it is about waits.
 	 */
 	print_sentence(p, &b,
 		       p->f->waits.n		   ? 4 * p->style->width - 1

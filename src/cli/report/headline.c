@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first sentence of `krait report`, and what the report shares with others for it; see
- * headline.h and report.h.
+ * Makes the first sentence of `krait report`, also for pages and recordings; see headline.h and
+ * report.h.
  */
 #include "cli/report/headline.h"
 
@@ -23,7 +23,10 @@ int report_find_value(struct report_facts *f, const char *type)
 	return 0;
 }
 
-/* Finds what to say of waits, unless another value is asked for than time. */
+/*
+ * Makes the sentence about waits, if the value that is shown is CPU time, waiting or both, and no
+ * filter left out a part of what a thread did.
+ */
 static int find_waits(struct report_facts *f)
 {
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];

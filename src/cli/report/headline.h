@@ -9,9 +9,9 @@
 /*
  * Appends "37 % of the CPU time is at aio.py:5 (count)"; appends nothing if there are no samples.
  * @value: value type, NULL: the profile's default. @inverted: stacks begin with their innermost
- * frame. @partial: some samples of its threads were left out (view_is_partial()). Nothing may be
- * added to @p meanwhile. 1 if the sentence says what threads wait for; else 0; -EINVAL + message if
- * the profile has no such value; -ENOMEM + message.
+ * frame. @partial: some samples of threads were left out (view_is_partial()). Nothing may be added
+ * to @p meanwhile. 1 if the sentence says what threads wait for; else 0; -EINVAL + message if the
+ * profile has no such value; -ENOMEM + message.
  */
 _must_use_ int headline_add(struct profile *p, const char *value, bool inverted, bool partial,
 			    struct str *b);

@@ -27,8 +27,8 @@ static void add_place(const struct lines *x, const struct cost_line *l, struct s
 }
 
 /*
- * Where to begin so that the marked bytes are visible in @width columns, which include a mark at
- * each end.
+ * Returns the byte of the source line at which the shown part begins, so that the marked bytes are
+ * visible in @width columns, with "…" at each end that was cut.
  */
 static size_t window(const struct report_source_line *s, int width)
 {

@@ -14,7 +14,7 @@ struct report_printer {
 	FILE *out;
 	/* .row: the row that is being composed; .shares: lines that follow the tables */
 	struct str row, shares;
-	unsigned above; /* how many rows text.c has printed so far: they limit what fits */
+	unsigned above; /* how many rows were printed so far; only the rest of the screen is left */
 	bool md;
 };
 
@@ -22,8 +22,8 @@ struct report_printer {
 void report_end_row(struct report_printer *p);
 
 /*
- * Which part of a name that is too long is kept? A Python function's end is distinctive, a C++
- * function's beginning.
+ * Is the end of a name kept if the name is too long? Python functions are told apart by the end of
+ * their names, C++ functions by the beginning.
  */
 bool report_keeps_end(const struct report_printer *p, uint32_t location);
 
@@ -31,7 +31,9 @@ bool report_keeps_end(const struct report_printer *p, uint32_t location);
 void report_print_head(struct report_printer *p);
 void report_print_other_values(struct report_printer *p);
 
-/* head.c: prints the first sentence, how long the program ran and waited, and the reader's notes. */
+/*
+ * head.c: prints the first sentence, how long the program ran and waited, and the reader's notes.
+ */
 void report_print_lede(struct report_printer *p);
 void report_print_use(struct report_printer *p);
 void report_print_notes(struct report_printer *p);

@@ -116,7 +116,7 @@ static bool is_report(struct report_options *o)
 		name = "text";
 	if (!name && str_ends(o->output, ".md"))
 		name = "md";
-	/* .speedscope.json and similar extensions are those of other formats. */
+	/* .speedscope.json and similar extensions belong to other formats. */
 	if (!name && str_ends(o->output, ".json") && !render_known_file(o->output))
 		name = "json";
 	if (!name)
@@ -136,8 +136,8 @@ static bool shows_source(const struct report_options *o)
 }
 
 /*
- * Will others read the output? Files and Markdown are passed on. Anybody may have made the profile;
- * names of files in it don't justify publishing those files of the reader.
+ * Will others read the output? Files and Markdown are passed on to others. Anybody may have made
+ * the profile, so that it names a file of the user's is no reason to publish that file's text.
  */
 static bool is_passed_on(const struct report_options *o)
 {
@@ -220,7 +220,7 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	return r;
 }
 
-/* Refuses --per-process or --per-thread, before anything is printed, if no sample has its label. */
+/* Refuses --per-process or --per-thread, before anything is printed, if no sample has the label. */
 static int check_per(const struct report_facts *f, bool wanted, const char *what)
 {
 	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
@@ -273,8 +273,8 @@ static int print(void *arg, FILE *out)
 }
 
 /*
- * A page that is made from a page keeps its source text. A page of a part of it doesn't, because it
- * isn't known which text belongs to that part.
+ * A page that is made from a page keeps that page's source text. If only a part of the page is
+ * shown, the text isn't kept, because it isn't known which text belongs to that part.
  */
 static int take_text(const struct report_options *o, const struct report_facts *f, struct str *text)
 {
@@ -285,8 +285,8 @@ static int take_text(const struct report_options *o, const struct report_facts *
 }
 
 /*
- * The report of a page uses that page's source text, wherever the report goes, because it isn't
- * from the reader's files.
+ * The report of a page uses the source text in that page. Even a report that is passed on may show
+ * this text, because it isn't from the user's own files.
  */
 static int read_page(const struct report_options *o, struct report_facts *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `krait report` shows on the terminal: the facts, and the functions that print them. */
+/* What `krait report` shows: the facts, and the functions that print them. */
 #ifndef CLI_REPORT_REPORT_H
 #define CLI_REPORT_REPORT_H
 
@@ -26,7 +26,7 @@ struct report_facts {
 	struct costs costs; /* what functions and lines cost, the largest first */
 	struct lede lede;
 	struct str waits; /* the sentence about what threads wait for; empty: it isn't made */
-	struct source_recorded source; /* rules which files' source text may be shown */
+	struct source_recorded source; /* rules for which files' source text may be shown */
 	struct page_text page;	       /* the source text in the profile file, if it is a page */
 };
 
@@ -51,8 +51,8 @@ enum source_hidden {
 };
 
 /*
- * A line of source text without blanks around it, and the part of it that takes most of its time,
- * if known.
+ * A source line without blanks around it, and the expression in it that takes most of the line's
+ * time, if known.
  */
 struct report_source_line {
 	struct str text; /* the source line; empty: it isn't shown */
@@ -96,7 +96,7 @@ _must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool 
 /* Frees what report_find_costs() and the caller put into @f: .costs, .waits and .sums. */
 void report_facts_fini(struct report_facts *f);
 
-/* Parts that text and Markdown share: the first sentence; "1.73 s of CPU time"; "CPU time". */
+/* Parts that text and Markdown share. They append the first sentence, and "1.73 s of CPU time". */
 void report_add_lede(const struct report_facts *f, struct str *b);
 void report_add_totals(const struct report_facts *f, struct str *b);
 /*
@@ -118,14 +118,17 @@ _must_use_ int report_add_gil_waits(const struct report_facts *f, int width, boo
 /* The index of the value of type @type, in nanoseconds; -1: there is none. */
 int report_value_index(const struct report_facts *f, const char *type);
 const char *report_value_words(const struct report_facts *f);
-/* Is it a comment that every report prints: what a reader left out or mended? */
+/*
+ * Must every report print this comment of a profile? Such comments say what was left out, mended or
+ * too little to count.
+ */
 bool report_is_note(const char *comment);
 
 /* The value of the samples of a process or thread, largest first. roots.h describes the names. */
 struct report_share {
 	char *name;
 	int64_t value;
-	unsigned n; /* number of processes or threads that the row is of; 0: one */
+	unsigned n; /* number of processes or threads in the row; 0: one */
 };
 typedef VEC(struct report_share) report_shares;
 _must_use_ int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret);

@@ -2,8 +2,8 @@
 /*
  * Finds the line of source text beside a figure. The file's name comes from a profile, which
  * anybody may have made, so source_open.h decides what is opened, and source_text.h whether it is
- * the file that ran. A page has the lines itself: they are what ran, and no other file is opened
- * for them.
+ * the file that ran. If the profile is a page, the lines are taken from the page: they are what
+ * ran, and no other file is opened.
  */
 #include <errno.h>
 #include "base/cleanup.h"
@@ -58,8 +58,8 @@ static void take(struct report_source_line *ret, const struct profile_location *
 }
 
 /*
- * Would --source show this line, which isn't from the caller's own files? Only if its file is the
- * one that ran.
+ * Would --source show this line, which isn't from the caller's own files? Returns why it is hidden,
+ * or SOURCE_SHOWN if --source wouldn't help, for example because the file isn't the one that ran.
  */
 static enum source_hidden is_hidden(const struct report_facts *f, const struct cost_line *l,
 				    uint32_t function)
@@ -78,7 +78,10 @@ static enum source_hidden is_hidden(const struct report_facts *f, const struct c
 	return source_is_own(&all, path) ? SOURCE_PRIVATE : SOURCE_FOREIGN;
 }
 
-/* Takes the line from the page, unless the page lacks it only because --source wasn't given. */
+/*
+ * Takes the line from the page. Returns false if the profile is no page, or the page lacks the
+ * file, perhaps only because --source wasn't given (.foreign).
+ */
 static bool find_in_page(const struct report_facts *f, const struct cost_line *l,
 			 struct report_source_line *ret)
 {

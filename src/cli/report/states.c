@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of how long threads ran, were ready to run and waited, and for what. */
+/* The table of states: how long threads ran, were ready to run, and waited for what. */
 #include <errno.h>
 #include "base/error.h"
 #include "cli/report/report.h"
 #include "picture/markup.h"
 #include "view/waits/waits.h"
 
-#define ROWS 6 /* states with less time are summed up in a last row */
+#define ROWS 6 /* the most rows; states with less time are summed up in the last one */
 
 static void add_row(const struct waits_state *s, int64_t all, bool md, struct str *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report, in as many rows as the terminal has: one sentence, the hottest functions and lines;
- * trees and shares on request. Also as Markdown, for the summary of a CI job.
+ * Prints the report in as many rows as the terminal has: one sentence, the hottest functions and
+ * lines, and on request trees and shares. Also prints it as Markdown, for the summary of a CI job.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "cli/report/print.h"
 #include "picture/markup.h"
 
-#define OWN_ROWS 3 /* how many of the lines of one's own code a terminal with few rows shows */
+#define OWN_ROWS 3 /* in a terminal with few rows, the table of the user's own lines has so many */
 
 void report_end_row(struct report_printer *p)
 {
@@ -60,7 +60,7 @@ static void add_gc_part(const struct report_printer *p, const struct cost *c, st
 {
 	double share = report_percent(p->f, c->gc);
 
-	/* If the garbage collector has everything, its share isn't worth a sentence. */
+	/* If all time is the garbage collector's, the part isn't worth mentioning. */
 	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
 		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
@@ -130,8 +130,8 @@ static unsigned count_rows(const struct str *b)
 }
 
 /*
- * Prints as many lines as fit, with @below further rows. A line with carets takes one more row; the
- * shell's prompt takes one too.
+ * Prints as many source lines as fit if @below rows must still follow. A line with carets takes two
+ * rows, and the shell's prompt takes one.
  */
 static void print_lines(struct report_printer *p, const struct cost_lines *lines, unsigned limit,
 			unsigned below)
@@ -153,7 +153,7 @@ static void print_lines(struct report_printer *p, const struct cost_lines *lines
 	str_clear(&p->row);
 }
 
-/* Tells whether the table of one's own lines would repeat the table of all lines. */
+/* Tells whether the table of the user's own lines would repeat the table of all lines. */
 static bool are_alike(const struct cost_lines *own, const struct cost_lines *all, size_t n)
 {
 	for (size_t i = 0; i < MIN(own->list.n, n); i++)
@@ -203,8 +203,8 @@ static void add_share(struct report_printer *p, const char *what, const char *wo
 }
 
 /*
- * Ends the line. In a terminal no blank line goes before it: two such lines and a blank one would
- * be too many for 24 rows.
+ * Ends a line of shares. In a terminal there is no blank line before it, since that would be too
+ * much for 24 rows.
  */
 static void end_shares(struct report_printer *p, bool none)
 {
@@ -217,7 +217,10 @@ static void end_shares(struct report_printer *p, bool none)
 	str_clear(&p->row);
 }
 
-/* Adds the kinds of the innermost frames; what runs in the garbage collector counts as GC. */
+/*
+ * Adds how much each kind of code ran, by innermost frames. What runs in the garbage collector
+ * counts as GC.
+ */
 static void add_kinds(struct report_printer *p)
 {
 	static const char *const words[KIND_MAX] = {
@@ -331,7 +334,7 @@ static int print_tables(struct report_printer *p)
 	return r;
 }
 
-/* Prints the states alone, of a profile without samples of the value that is shown. */
+/* Prints only the table of states, for a profile without samples of the value that is shown. */
 static int print_states(struct report_printer *p)
 {
 	int r = report_add_states(p->f, p->md, &p->shares);

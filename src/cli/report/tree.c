@@ -27,12 +27,12 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
-	bool only; /* this is the only call of the row above that is worth a row */
+	bool only; /* this is the only call of the row above that has a row */
 };
 
 /*
- * This mark says that a row is called by the row above. Rows with the same indentation and without
- * it are calls of one caller, side by side.
+ * This mark says that a row is called by the row above. Rows with the same indentation but without
+ * the mark are several calls of one caller.
  */
 static const char only_call[] = "└ ";
 
@@ -71,7 +71,10 @@ static void print_node(struct report_printer *p, const struct tree *t, const str
 	print_row(p, n->value, v, str_cstr(&name), report_keeps_end(p, location));
 }
 
-/* Returns how many children of a node are worth a row; they come first, largest first. */
+/*
+ * Returns how many children of a node are worth a row. They are the first children, since the
+ * largest come first.
+ */
 static uint32_t shown_children(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct tree_node *n = &t->nodes.v[node];
@@ -107,7 +110,10 @@ static bool passes_on(const struct report_printer *p, const struct tree *t, uint
 		       FOLDED_SHARE * fabs((double)t->nodes.v[node].value);
 }
 
-/* The number of library frames from @node to before *@end, each the only call of the one before. */
+/*
+ * Counts library frames from @node on, each the only call of the frame before. *@end is the first
+ * node after them.
+ */
 static unsigned count_folded(const struct report_printer *p, const struct tree *t, uint32_t node,
 			     uint32_t *end)
 {
@@ -139,7 +145,10 @@ static bool is_listed(const char *text, const char *name)
 	return false;
 }
 
-/* Prints "[78 frames: pytest, pluggy]": the first packages of the frames up to @end, once each. */
+/*
+ * Prints one row for @n frames, up to but without @end, with the first packages in them: "[78
+ * frames: pytest, pluggy]".
+ */
 static void print_folded(struct report_printer *p, const struct tree *t, struct visit v, unsigned n,
 			 uint32_t end)
 {
@@ -161,8 +170,8 @@ static void print_folded(struct report_printer *p, const struct tree *t, struct 
 }
 
 /*
- * Prints nodes depth first. An only call isn't indented, because stacks are deeper than terminals
- * are wide.
+ * Prints nodes depth first. If a node has only one call, the call isn't indented further, because
+ * stacks are deeper than terminals are wide.
  */
 static int print_nodes(struct report_printer *p, const struct tree *t, const struct roots *roots)
 {

@@ -65,7 +65,7 @@ bool report_is_note(const char *comment)
 }
 
 /*
- * Appends why there is nothing to show, as far as the filters or the recording's own comments tell.
+ * Appends that there is nothing to show, and why if the filters or the recording's comments tell.
  */
 static void add_nothing(const struct report_facts *f, struct str *b)
 {
@@ -132,8 +132,8 @@ static int whole_percent(const struct report_facts *f, int64_t value)
 }
 
 /*
- * Appends "22 of these 37 %": @part of @whole, both as shares of all, so that nobody takes the 22
- * for a share of the 37.
+ * Appends "22 of these 37 %". Both @part and @whole are percentages of all, and the words keep
+ * readers from taking the 22 for a percentage of the 37.
  */
 static void add_part(const struct report_facts *f, int64_t part, int64_t whole, struct str *b)
 {
@@ -153,7 +153,10 @@ static int64_t named_value(const struct lede *l)
 	return l->at_line ? l->line_value : l->value;
 }
 
-/* Appends the line that has most of the function's value; if there is none, the callee that has. */
+/*
+ * Appends the line that has most of the function's value; if there is no such line, the function
+ * that it calls most.
+ */
 static void add_parts(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -172,7 +175,7 @@ static void add_parts(const struct report_facts *f, struct str *b)
 		costs_name(&f->costs, l->callee, b);
 }
 
-/* Appends what takes more than the user's function but isn't due to the user's code. */
+/* Appends what takes more time than the user's function but isn't caused by the user's code. */
 static void add_around(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -270,15 +273,16 @@ static void add_function(const struct report_facts *f, struct str *b)
 }
 
 /*
- * Samples needed to say where most events are, to some ten percent, if not all events were sampled.
+ * How many samples are needed to say where most events are, right to some ten percent, if not all
+ * events were sampled.
  */
 #define LEAST_SAMPLES 100
 
 /*
- * Is @comment, which says that samples are too few to count events, about the value shown? It names
- * a value, as in "too few: 17 samples at 99 Hz only estimate context-switches; -c 1 counts them".
- * If the profile has no value of that name, the comment is about all: it may name the event
- * instead.
+ * Is @comment about the value that is shown? The comment says that samples are too few to count
+ * events, and names a value: "too few: 17 samples at 99 Hz only estimate context-switches; -c 1
+ * counts them". If the profile has no value of that name, the comment counts for all values,
+ * because it may name the event instead.
  */
 static bool is_of_value(const struct report_facts *f, const char *comment)
 {
@@ -325,14 +329,16 @@ int report_find_too_few(struct report_facts *f)
 		told |= str_starts(*text, COMMENTS_TOO_FEW ": ") && is_of_value(f, *text);
 	if (told && f->value)
 		r = profile_each(f->p, count_sample, &c);
-	/* If samples stand for different numbers of events, a single one may be most of all. */
+	/*
+	 * If samples stand for different numbers of events, a single sample may have most of them.
+	 */
 	f->too_few = told && f->value && c.n < LEAST_SAMPLES;
 	return r;
 }
 
 /*
- * Tells whether the report says how long the program waited; with filters the question is what used
- * CPU time.
+ * Tells whether the report says how long the program waited. With filters it doesn't, because then
+ * the question is what used CPU time.
  */
 static bool waits(const struct report_facts *f)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds out with signal 0, which works without /proc, which processes live; see alive.h. */
+/*
+ * Finds out which processes and threads are alive by sending signal 0, which works without /proc;
+ * see alive.h.
+ */
 #include "cli/top/alive.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@ static void take_set(struct alive *a, const struct profile *p, uint32_t set)
 {
 	uint64_t pid = id_of(p, set, "pid"), tid = id_of(p, set, "tid");
 
-	/* if memory runs out, some aren't counted */
+	/* if memory runs out, some processes and threads aren't counted */
 	if (pid)
 		(void)!map_put(&a->processes, pid, pid);
 	if (pid && tid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Counts how many sampled processes and threads are alive. A server that starts a thread for each
- * request has had hundreds since the start, but only eight now.
+ * request may have had hundreds since the start, but have only eight now.
  */
 #ifndef CLI_TOP_ALIVE_H
 #define CLI_TOP_ALIVE_H
@@ -17,8 +17,8 @@ struct alive {
 };
 
 /*
- * Adds the processes and threads that were sampled since the last call, and asks the kernel which
- * of all are alive.
+ * Adds the processes and threads that were sampled since the last call, and keeps of all only those
+ * that are alive.
  */
 void alive_look(struct alive *a, const struct profile *p);
 /* Must be called after the profile was condensed, because its ids have changed then. */

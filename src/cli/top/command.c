@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait top -- COMMAND`. While the screen is up there is no room for the command's output, so its
- * end is kept and printed when the screen is gone. With a table on standard output, the command's
- * output goes to standard error.
+ * `krait top -- COMMAND`. While the screen is up there is no room for the command's output. So the
+ * end of the output is kept, and printed when the screen is gone. If tables are printed on standard
+ * output instead, the command's output goes to standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,14 +17,14 @@
 #include "record/command/signals.h"
 
 #define KEEP_BYTES (64u << 10)
-/* milliseconds after which the command's end, or a stop signal, is noticed at the latest */
+/* the command's end, or a signal to stop, is noticed after so many ms at the latest */
 #define WAIT_MS 100
 
 struct child {
 	struct caller *caller;
 	/*
-	 * null: descriptor that becomes the command's standard input; out: gets its output; -1:
-	 * krait's own is used
+	 * .null becomes the command's standard input, .out its standard output. -1: the command has
+	 * krait's own input, or writes to standard error.
 	 */
 	int null, out;
 };

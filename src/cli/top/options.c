@@ -143,7 +143,10 @@ static const struct option_refusal refused[] = {
 	{},
 };
 
-/* Chooses the table. Processes and threads have tables of their own, whose rows have ids. */
+/*
+ * Chooses the table. --by process and --by thread choose the tables of processes and threads, whose
+ * rows have ids.
+ */
 static int choose_table(struct top_options *o)
 {
 	const char *by = o->record.view.by;
@@ -163,7 +166,10 @@ static int choose_table(struct top_options *o)
 	return 0;
 }
 
-/* Names of columns as users may type them, each with the column's name in JSON. */
+/*
+ * Names of columns that users may type, each with the name that the column has in krait and in
+ * JSON.
+ */
 static const char *const own_columns[][2] = {
 	{"own", "self"}, {"own-share", "self-share"}, {"own-time", "self-time"}};
 
@@ -184,7 +190,7 @@ static const struct table_column *column_of(const char *name)
 	return c;
 }
 
-/* Tells whether a terminal is there that can move its cursor, and keys come from it. */
+/* Tells whether standard input and output are a terminal, and the terminal can move its cursor. */
 static bool is_interactive(void)
 {
 	const char *term = getenv("TERM");

@@ -19,7 +19,7 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)
-#define IDLE_MS		100 /* milliseconds after which a stop signal is noticed at the latest */
+#define IDLE_MS		100 /* a signal to stop is noticed after so many ms at the latest */
 
 struct interactive {
 	struct top *top;
@@ -189,7 +189,10 @@ static int draw(struct interactive *i)
 	return bytes.n ? terminal_write(&i->terminal, &bytes) : 0;
 }
 
-/* When the targets end, the screen stays, so that it can be read; the end of --duration ends it. */
+/*
+ * When the targets end, the screen stays, so that it can be read. When --duration is over, or a
+ * signal comes, the screen ends.
+ */
 static void notice_end(struct interactive *i, uint64_t now)
 {
 	struct session *s = i->top->session;
@@ -203,10 +206,14 @@ static void notice_end(struct interactive *i, uint64_t now)
 	i->browse.paused = false;
 }
 
-/* how many intervals to watch: by then the program has shown most of what it does */
+/*
+ * patterns are looked at after so many intervals, when the program has shown most of what it does
+ */
 #define LOOK_AT 3
 
-/* Shows patterns that match nothing on the screen too, because the closing lines come late. */
+/*
+ * Says on the screen which patterns match nothing. The closing lines, which say so too, come late.
+ */
 static int say_unmatched(struct interactive *i)
 {
 	_cleanup_(unmatched_fini) struct unmatched u = {};

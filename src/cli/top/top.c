@@ -32,7 +32,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	const struct live_count *last = &l->interval;
 	struct collect_stats st;
 	struct sampler_stats kernel;
-	/* values: the number of samples, then that of each event */
+	/* value 0 is the number of samples; value i is that of event i - 1 */
 	const struct event *event = &t->session->events.v[l->value ? l->value - 1 : 0];
 	double period = event->source->clock ? event->period : 0;
 
@@ -72,7 +72,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 }
 
 /*
- * Shares are those of so many seconds: the shares of a single second jump, and rows would jump too.
+ * Shares are those of the last RECENT_SECONDS. Shares of a single second would jump, and the rows
+ * with them.
  */
 #define RECENT_SECONDS 10
 
@@ -133,7 +134,7 @@ int top_bound(struct top *t)
 		return r;
 	r = condense(t);
 	after = bytes(t);
-	/* If what is needed is already so large, condensing in every interval would be useless. */
+	/* If so much is still needed, condensing again in the next interval would be useless. */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
 	log_debug("summing up rare functions left %zu of %zu bytes in use", after, before);
 	return r;
@@ -170,7 +171,10 @@ static int print(struct top *t)
 	return t->options->json ? top_print_json(t) : top_print_plain(t);
 }
 
-/* Samples still wait for names of their stacks, and there is no later interval for them. */
+/*
+ * Takes in the samples that still wait for names of their frames, because no later interval will
+ * show them.
+ */
 static int drain_last(struct top *t)
 {
 	int r = session_drain(t->session);
@@ -228,7 +232,7 @@ static void choose_value(struct top *t)
 	for (unsigned i = 0; name && i < m->n_values; i++)
 		if (streq(name, m->values[i].type))
 			t->live->value = i;
-	/* CPU time is the first of both */
+	/* with --wall and no --value, CPU time and waits are shown together */
 	t->live->wall = !name && t->session->options->wall;
 }
 

@@ -12,7 +12,9 @@
 #include "record/session.h"
 
 struct top_options {
-	/* options of record; come first, because shared rows of option tables point into them */
+	/*
+	 * options of record; must come first, because shared rows of option tables point into them
+	 */
 	struct record_options record;
 	uint64_t interval_ns;
 	uint64_t times; /* how many intervals to print; 0: no end */
@@ -29,14 +31,14 @@ struct top {
 	struct live *live;
 	struct table shown;
 	uint64_t tick_ns; /* when the latest interval ended, CLOCK_MONOTONIC */
-	/* with so many samples in the profile, their times are dropped */
+	/* when the profile has so many samples, their times are dropped */
 	uint64_t fold_at;
 	uint64_t interval_ns; /* length of an interval; keys can change it */
 	uint64_t printed;
 	/* which processes and threads live; used until the profile is first condensed */
 	struct census census;
 	struct alive alive;
-	/* once the memory that grows has so many bytes, the profile is condensed */
+	/* when what grows takes so many bytes of memory, the profile is condensed */
 	uint64_t condense_at;
 	struct browse *browse; /* the screen's state; NULL: there is no screen */
 	/*
