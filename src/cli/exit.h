@@ -5,11 +5,12 @@
 
 /* The exit codes: X(NAME, code, words for the man page). */
 #define EXIT_CODES(X)                                                                              \
-	X(DONE, 0, "done; also without a single sample, with a warning")                           \
+	X(DONE, 0, "done; if there isn't a single sample, a warning is printed")                   \
 	X(FAILED, 1,                                                                               \
-	  "only running could show it: no such process, not Python, an event that the machine "    \
-	  "hasn't got, a file can't be read or written, no sample and --require-samples")          \
-	X(USAGE, 2, "the command line alone shows it: unknown option, bad value")                  \
+	  "an error that only running could show: no such process, not Python, an event that "     \
+	  "the machine hasn't got, a file can't be read or written, no sample and "                \
+	  "--require-samples")                                                                     \
+	X(USAGE, 2, "the command line is wrong: unknown option, bad value")                        \
 	X(RIGHTS, 3,                                                                               \
 	  "rights or the kernel lack something; the message names the command that helps; "        \
 	  "krait doctor: krait can't record here")                                                 \

@@ -244,7 +244,7 @@ def page_of_a_difference(work):
     krait("report", path, "-o", page)
     said = json.loads(block_of(page, "krait-view").split(b"\n", 1)[0])["headline"]
     words = "Some of the samples are below 0, as in a difference: 100 more, 40 less; most in more: 100"
-    check("page-of-a-difference", said == words + ". The picture and the tables have what is above 0 alone", said)
+    check("page-of-a-difference", said == words + ". The picture and the tables have only what is above 0", said)
     check("report-of-a-difference", krait("report", path).stdout.decode().startswith(words + ".\n"))
 
 

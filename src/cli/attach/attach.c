@@ -99,7 +99,7 @@ static int set_mode(void *field, const char *text)
 	 .field = FIELD(duration), .initial = "until the end, or Ctrl-C", .help = "how long"},     \
 	{.name = "mode", .arg = "MODE", .set = set_mode, .field = FIELD(mode), .initial = "cpu",   \
 	 .complete = "cpu gil",                                                                    \
-	 .help = "cpu: threads that run; gil: of these, those that hold the GIL"},                 \
+	 .help = "cpu: threads that run; gil: only those that run with the GIL"},                  \
 	{.name = "native", .set = value_flag, .field = FIELD(native),                              \
 	 .help = "all native frames, by name"},                                                    \
 	{.name = "subprocesses", .set = value_flag, .field = FIELD(subprocesses),                  \

@@ -244,8 +244,8 @@ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, st
 	}
 	if (found.added) {
 		add_change(r, f, found.added, false, b);
-		str_add(b, ", but it is new, or has a new name: a limit for any function doesn't "
-			   "judge that; one that names it does.");
+		str_add(b, ", but it is new, or has a new name. A limit whose name is a pattern "
+			   "doesn't judge that; a limit with the function's name does.");
 	}
 	return 0;
 }

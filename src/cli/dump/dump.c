@@ -237,9 +237,8 @@ static void warn_of_unreadable(void)
 	struct reader_stats st = reader_stats();
 
 	if (st.processes)
-		log_warn("memory of %u process%s couldn't be read, of %d (%s) first: a file system "
-			 "or "
-			 "storage that it comes from doesn't answer; their stacks aren't whole",
+		log_warn("memory of %u process%s couldn't be read (the first: %d, %s), because a "
+			 "file system or storage behind it doesn't answer; the stacks aren't whole",
 			 st.processes, st.processes == 1 ? "" : "es", st.first, st.comm);
 }
 

@@ -36,8 +36,9 @@ static void add_unread(const struct session *s, struct closing *c)
 	if (st->unreadable.processes)
 		closing_line(
 			c, LOG_WARN,
-			"memory of %u process%s couldn't be read, of %d (%s) first: a file system "
-			"or storage that it comes from doesn't answer; what is there has no names",
+			"memory of %u process%s couldn't be read (the first: %d, %s), because a "
+			"file system or storage behind it doesn't answer; what is there has no "
+			"names",
 			st->unreadable.processes, st->unreadable.processes == 1 ? "" : "es",
 			st->unreadable.first, st->unreadable.comm);
 	if (st->unreadable.file_systems)
@@ -113,10 +114,11 @@ static void add_lost(const struct session *s, struct closing *c)
 			     "programs ran; some unmapped memory may have been noticed late",
 			     (ull)c->m->kernel.skipped);
 	if (s->unfollowed)
-		closing_line(c, LOG_WARN,
-			     "%llu child process%s too many to follow: one is missing if its "
-			     "parent ended first",
-			     (ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
+		closing_line(
+			c, LOG_WARN,
+			"%llu child process%s too many to follow: such a child is missing if its "
+			"parent ended first",
+			(ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
 	add_missing(s, c);
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_throttled(s, c, i);
@@ -164,20 +166,21 @@ static void add_lost(const struct session *s, struct closing *c)
 	if (st->tables_cut)
 		closing_line(
 			c, LOG_NOTE,
-			"tables of mapped files were too large to be looked through, or for "
-			"--memory, %llu times: frames or names are missing; -v names the files",
+			"tables of mapped files were too large to be looked through, or too large "
+			"for --memory, %llu times: frames or names are missing; -v names the files",
 			(ull)st->tables_cut);
 	if (st->strangers_refused)
 		closing_line(c, LOG_NOTE,
-			     "files that processes without Python map weren't looked into %llu "
-			     "times: such files had taken too much time; an interpreter in them "
+			     "krait didn't look into files of processes without Python %llu times, "
+			     "because such files had taken too much time; an interpreter in them "
 			     "may not be known",
 			     (ull)st->strangers_refused);
 	if (st->looks_refused)
-		closing_line(c, LOG_NOTE,
-			     "mapped files weren't looked into %llu times: those of their users "
-			     "had taken too much time",
-			     (ull)st->looks_refused);
+		closing_line(
+			c, LOG_NOTE,
+			"krait didn't look into mapped files %llu times, because earlier files "
+			"of the same users had taken too much time",
+			(ull)st->looks_refused);
 	add_unread(s, c);
 	if (s->sideband_lost)
 		closing_line(c, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
@@ -271,7 +274,8 @@ static void add_crowded(struct closing *c)
 	if (*st->crowded.first)
 		str_addf(&first, " (the first: %s)", st->crowded.first);
 	if (st->crowded.samples)
-		str_addf(&left_out, "; %llu sample%s of those that krait doesn't know left out",
+		str_addf(&left_out,
+			 "; %llu sample%s left out, of processes that krait hadn't examined",
 			 (ull)st->crowded.samples, st->crowded.samples == 1 ? " is" : "s are");
 	closing_line(c, LOG_NOTE,
 		     "%u new process%s%s %s counted without stacks for a while: so many began that "

@@ -48,10 +48,10 @@ void closing_add_waits(struct closing *c)
 
 	add_sum(c);
 	if (left)
-		closing_note(c, true,
-			     "the stacks of %.1f %% of %llu waits were taken, by chance and more "
-			     "often where waits are long on average, because all would have taken "
-			     "more than 1 %% of a CPU: how long threads waited where is an "
-			     "estimate",
-			     summary_percent(all - left, all), (ull)all);
+		closing_note(
+			c, true,
+			"stacks were taken for %.1f %% of %llu waits, chosen at random (more often "
+			"where waits are long on average), because all would have taken more "
+			"than 1 %% of a CPU; so it is an estimate how long threads waited where",
+			summary_percent(all - left, all), (ull)all);
 }

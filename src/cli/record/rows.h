@@ -70,7 +70,7 @@
 	 .set = value_frequency,                                                                   \
 	 .field = RECORD_FIELD(session.freq_hz),                                                   \
 	 .initial = (hz),                                                                          \
-	 .help = "samples per second of CPU time; of a clock 100k at most"},                       \
+	 .help = "samples per second of CPU time; at most 100k for clocks"},                       \
 	{.name = "count",                                                                          \
 	 .letter = 'c',                                                                            \
 	 .arg = "N",                                                                               \

@@ -74,15 +74,15 @@ static const struct option_row rows[] = {
 	{.name = "with-native",
 	 .set = value_flag,
 	 .field = FIELD(with_native),
-	 .help = "rows of native and kernel functions too, whose time else counts for the Python "
-		 "function that called them (keys n and K)"},
+	 .help = "rows of native and kernel functions too; without this, their time counts for "
+		 "the Python function that called them (keys n and K)"},
 	{.name = "value",
 	 .arg = "TYPE",
 	 .set = value_string,
 	 .field = RECORD_FIELD(value),
 	 .initial = "that of the first event",
 	 .complete = "samples cpu",
-	 .help = "the value that is shown, of several events (-e); key e shows the next one"},
+	 .help = "with several events (-e): the value that is shown; key e shows the next one"},
 	{.name = "filter",
 	 .arg = "TEXT",
 	 .set = value_string,
