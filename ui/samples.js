@@ -120,7 +120,8 @@ export function inTimeOrder(d, {of, names}, first, weights) {
 }
 
 /**
- * The time of each label set's first sample, ns; Infinity: it has none, or none with a time.
+ * Returns the time of each label set's first sample, ns; Infinity: it has no sample, or none with a
+ * time.
  * @param {Data} d
  */
 export function firstTimes({samples: {n, labels, time}, labels: sets}) {

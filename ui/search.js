@@ -103,7 +103,7 @@ function nodesOfLine(d, first, hit, line) {
 }
 
 /**
- * The value of the stacks with the line of a matching function.
+ * Returns the value of the stacks that have this line in a matching function.
  * @param {Data} d
  * @param {import('./lines.js').NodeSums} sums
  * @param {Uint8Array} hit
