@@ -390,7 +390,7 @@ def ready_to_run():
 
 @case
 def several_run():
-    """Threads of several processes that run are sampled together."""
+    """Running threads of several processes are sampled together."""
     with python() as one, python() as two:
         found = dump("-p", one.pid, "-p", two.pid)
     for pid in (one.pid, two.pid):

@@ -47,8 +47,8 @@ if child:
 """
 
 
-# A program that starts processes in intervals: by fork, as a command, as a command of a command,
-# and a process that is still running when its interval is over.
+# A program that starts processes in intervals: a fork, a command, a command of a command, and a
+# process that is still running when its interval is over.
 STARTS = """
 import json, os, subprocess, sys, threading, time
 def text(name, seconds=0.2):

@@ -30,7 +30,8 @@ def planted_little(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end: sum(range(300))
 """
-# A cell that measures two functions by the kernel's clock; its last value is its Out.
+# A cell that measures two functions by the kernel's clock. The value of its last expression is the
+# cell's Out.
 MEASURED = """%%krait
 a = time.process_time()
 planted_much(0.9)

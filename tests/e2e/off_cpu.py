@@ -433,7 +433,8 @@ def becomes_python():
     check(sums["after", "sleep"] > 0.85e9, "10 waits of 0.1 s: %s\n%s" % (sums, done.stderr))
 
 
-# Each function waits for another end or file, which it tells as it knows it itself.
+# Each function waits for another thing: the other end of a connection, or a file. It tells what
+# that is, as it knows it itself.
 ON = """
 import fcntl, json, os, select, socket, subprocess, sys, threading, time
 folder = os.path.dirname(sys.argv[1])

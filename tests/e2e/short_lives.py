@@ -57,7 +57,8 @@ def storm(executable, at_once, *targets, options=()):
 
 
 def versions():
-    """Returns the distribution's Python, and one for each way to find a thread's state."""
+    """Returns the distribution's Python, and one Python for each way in which krait finds a
+    thread's state."""
     wanted = [path for name, version, kind, path in kit.interpreters()
               if name == "python3-dist" or (kind in ("static", "shared") and version in (
                   (3, 8), (3, 12), (3, 14)) and "dist" not in name and "pbs" not in name)]

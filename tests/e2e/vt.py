@@ -156,7 +156,8 @@ class Terminal:
         return "\n".join(self.line(y) for y in range(self.rows))
 
     def wait(self, condition, seconds=10, what=""):
-        """Reads until the screen shows it: a text or a function of the screen's text."""
+        """Reads until the screen shows @condition, which is a text or a function of the screen's
+        text that must become true."""
         end = time.time() + seconds
         holds = condition if callable(condition) else lambda text: condition in text
         while not holds(self.text()):

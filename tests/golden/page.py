@@ -61,8 +61,7 @@ def self_contained():
 
 
 def recording():
-    """The recording in shares.html has the hand-written samples, as another reader than krait reads
-    it."""
+    """Another reader than krait finds the hand-written samples in the recording of shares.html."""
     text = (pages / "shares.html").read_text()
     data = text.split('id="krait-recording">', 1)[1].split("<", 1)[0]
     profile = pprof.Profile(gzip.decompress(base64.b64decode(data)))

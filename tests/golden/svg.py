@@ -74,8 +74,7 @@ def recording_of(root):
 
 
 def recording():
-    """The recording in shares.svg has the hand-written samples, as another reader than krait reads
-    it."""
+    """Another reader than krait finds the hand-written samples in the recording of shares.svg."""
     profile = recording_of(ET.parse(pictures / "shares.svg").getroot())
     counts = collections.Counter()
     for sample in profile.samples:

@@ -132,7 +132,10 @@ static inline void shim_add(const void *map, size_t key_bytes, size_t value_byte
 		.map = map, .key_bytes = key_bytes, .value_bytes = value_bytes, .array = array};
 }
 
-/* Adds map @m of bpf/; its type says what it holds, and how. */
+/*
+ * Adds map @m of bpf/. The type of @m says how large keys and values are, and whether it is an
+ * array.
+ */
 #define shim_map(m)                                                                                \
 	shim_add(&(m), sizeof(*(m).key), sizeof(*(m).value),                                       \
 		 sizeof(*(m).type) / sizeof(int) == BPF_MAP_TYPE_ARRAY ||                          \

@@ -152,7 +152,7 @@ static void test_parent(void **state)
 	assert_false(known_parent(&b.task, &m));
 }
 
-/* Descendants of a root are wanted if children are followed. */
+/* If children are followed, the descendants of a root (a process that was asked for) are wanted. */
 static void test_wanted(void **state)
 {
 	struct made init, root, child, grandchild, other;

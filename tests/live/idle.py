@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares which waits krait calls idle, and which an event loop's, with what a program knows of its
-own threads (idle_target.py), on interpreters of several versions.
+"""Compares which waits krait calls idle, and which it calls an event loop's, with what a program
+knows of its own threads (idle_target.py), on interpreters of several versions.
 
     idle.py [--full] [--only GLOB]
 
-Without --full on five of them.
+Without --full it tests five of them.
 """
 import argparse
 import collections
@@ -25,7 +25,8 @@ KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "k
 TARGET = os.path.join(TESTS, "live", "idle_target.py")
 FAST = ((2, 7), (3, 8), (3, 11), (3, 13), (3, 15))
 NAMED = ("idle_target.fetches_job", "idle_target.fetches_job_remotely", "idle_target.Jobs.get")
-# The innermost functions of waits that are idle: a rule that looks at no more takes others for idle.
+# The innermost functions of idle waits. A rule that looks at these alone takes other waits for idle
+# too.
 LEAVES = ("get", "wait", "accept", "select", "recv_bytes")
 
 

@@ -48,7 +48,8 @@ def threads():
 
 
 def settle(what, counts, before, n):
-    """The n threads that were started since before do what is said."""
+    """Notes what the @n threads do that were started since @before. @what: the words for it;
+    @counts: as what the waits of these threads count."""
     end = time.time() + 5
     while len(threads() - before - set(truth)) < n and time.time() < end:
         time.sleep(0.005)
