@@ -47,6 +47,7 @@ enum rec_type {
 	REC_SAMPLE_END,
 	REC_ABSENT,
 	REC_WAIT,
+	REC_ACCOUNT,
 };
 
 /* Names one image of a process. Each exec makes another image, and so does a reused pid. */
@@ -74,6 +75,13 @@ struct rec_sample {
 	__u64 runtime_ns;
 	/* how long other threads waited for the GIL while this one held it, in sum */
 	__u64 blame_ns;
+	/*
+	 * If waits are recorded: how long this thread was ready to run, but had no CPU, since the
+	 * recording began. How long it had a CPU meanwhile, but the kernel doesn't count that as
+	 * its CPU time: the machine's host took the CPU away, or interrupts used it. Both only
+	 * grow. What belongs to a wait that isn't sent yet is in the wait's record.
+	 */
+	__u64 ready_ns, stolen_ns;
 };
 
 /* What the first argument of a system call refers to if it is taken as a descriptor. */
@@ -134,84 +142,17 @@ struct rec_wait {
 /* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
 #define WAIT_NUMBERS 32
 
-/* What a thread does between two task switches. */
-enum wait_phase {
-	WAIT_RUNS, /* the thread runs, or is ready to run */
-	WAIT_WAITS,
-	/*
-	 * the thread has got a CPU; its next task switch shows how long it was ready to run before
-	 * that
-	 */
-	WAIT_IS_OVER,
-};
-
 /*
- * The waits of a thread at one site. A site is a system call, together with the call's first
- * argument if that may be a descriptor. For a futex call, the site has the futex's address without
- * the low 8 bits instead.
+ * The account of a thread that has ended, or of one that lives when the recording ends. Its
+ * sample.weight is 0, and .ready_ns and .stolen_ns are the last ones. Both sums below are for the
+ * time from one switch of the thread to its last one, and come from different sources.
  */
-struct wait_site {
-	__u32 site; /* hash of the site; 0: the entry is free */
-	__u32 reserved;
-	__u64 average_ns; /* moving average of how long a wait took */
-	__u64 left_ns;	  /* sum of the waits whose stacks weren't taken */
-	__u64 guessed_ns; /* .left_ns as guessed from the waits whose stacks were taken */
-	__u64 owed_ns;	  /* waited time that isn't in the weight of any sent record yet */
+struct rec_account {
+	struct rec_sample sample; /* its .type is REC_ACCOUNT; .stack may be 0 */
+	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
+	/* the time less CPU time, time ready to run and stolen time, as the kernel counts them */
+	__u64 kernel_ns;
 };
-#define WAIT_SITES 8 /* a power of two */
-#define SITE_GIL   0 /* the site of waits for the GIL; nothing else shares it */
-
-/* What a thread does with the GIL while it has no CPU. */
-enum gil_away {
-	AWAY_NEITHER,
-	AWAY_WAITS,
-	AWAY_UNCOUNTED, /* it waits, and the map `gils` had no room to count that */
-	AWAY_HOLDS,
-};
-
-/* Map `waits`: tid in the first PID namespace -> the thread's wait. */
-struct wait_entry {
-	/*
-	 * the record of the last wait whose stack was taken. Its .since_ns alone is that of the
-	 * thread's last wait, even if the stack of that wait wasn't taken.
-	 */
-	struct rec_wait wait;
-	/* when the thread began; a later thread with the same number began at another time */
-	__u64 start_ns;
-	__u64 over_ns;	/* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
-	__u64 delay_ns; /* sched_info.run_delay when the thread left the CPU */
-	__u64 cost_ns;	/* how long taking the stack took, which made the wait longer */
-	/*
-	 * if the wait began before recording did, so that user space has read it: how often the
-	 * thread had left a CPU by then (nvcsw + nivcsw); else 0
-	 */
-	__u64 switches;
-	/*
-	 * WAIT_ONE times the number of waits for which this one stands; 0: its stack wasn't taken
-	 */
-	__u32 times;
-	__u32 site;  /* index in .sites of the last wait */
-	__u32 phase; /* enum wait_phase */
-	__s32 call;  /* the last system call in which the thread waited; never restart_syscall() */
-	/*
-	 * The thread's GIL, as it was found when a stack was taken: the first word that waiters
-	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
-	 */
-	__u64 gil, gil_holder;
-	__u64 tstate;	   /* PyThreadState of the thread then */
-	__u32 gil_bytes;   /* size of what waiters sleep on */
-	__u16 away;	   /* enum gil_away, since the thread left the CPU */
-	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
-	__u64 futex;	   /* address that the thread waits for in a futex call; 0: none */
-	__u64 gone_ns;	   /* when the thread left the CPU, if .away isn't 0 */
-	__u64 others_ns;   /* sum of all waits for the GIL when its holder left the CPU */
-	__u64 gil_ns;	   /* how much of the wait that is over was for the GIL */
-	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
-	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
-	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
-	struct wait_site sites[WAIT_SITES];
-};
-#define WAIT_ONE 1024
 
 /* One Python frame, as records carry it. */
 struct wire_frame {
@@ -484,11 +425,12 @@ enum bpf_counter {
 		COUNT_MAX
 };
 
-_Static_assert(sizeof(struct rec_sample) == 64, "a sample is a few dozen bytes");
+_Static_assert(sizeof(struct rec_sample) == 80, "a sample is a few dozen bytes");
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
-_Static_assert(sizeof(struct rec_wait) == 176, "");
+_Static_assert(sizeof(struct rec_wait) == 192, "");
+_Static_assert(sizeof(struct rec_account) == 96, "");
 
 #endif

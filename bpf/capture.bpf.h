@@ -10,6 +10,7 @@
 #include "gil_time.bpf.h"
 #include "native/registers.bpf.h"
 #include "native/space.bpf.h"
+#include "process/account.bpf.h"
 #include "process/linked.bpf.h"
 #include "process/proc.bpf.h"
 #include "python/call.bpf.h"
@@ -298,6 +299,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 	flags = read_task(m->task, rec, w);
 	if (flags & PF_KTHREAD || !rec->proc.tgid)
 		return false;
+	if (accounts && !m->kept)
+		note_account(w->slot);
 	exits = flags & PF_EXITING;
 	young = rec->tid == rec->proc.tgid && rec->runtime_ns < NEW_THREAD_NS;
 	if (exits)
@@ -351,6 +354,13 @@ walk_inline bool switch_walks(void)
 	return w && *(const volatile __u32 *)&w->users;
 }
 
+walk_inline struct rec_sample *sample_room(__u32 slot)
+{
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
+
+	return m ? &m->sample : NULL;
+}
+
 /*
  * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, or if a
  * perf event interrupts the program at a switch of tasks, the sample counts as lost. Returns true
@@ -359,7 +369,7 @@ walk_inline bool switch_walks(void)
  */
 walk_inline bool capture(const struct moment *m, __u32 slot)
 {
-	struct rec_sample own;
+	struct rec_sample *rec = m->kept;
 	struct walk *w;
 	bool taken;
 
@@ -372,7 +382,9 @@ walk_inline bool capture(const struct moment *m, __u32 slot)
 		return false;
 	w->began_ns = bpf_ktime_get_ns();
 	w->source = m->source;
-	taken = capture_in(m, w, m->kept ? m->kept : &own);
+	if (!rec)
+		rec = sample_room(slot);
+	taken = rec && capture_in(m, w, rec);
 	if (measures && slot == SLOT_PERF)
 		measure(bpf_ktime_get_ns() - w->began_ns);
 	if (n_sources > 1 && taken && slot == SLOT_PERF)

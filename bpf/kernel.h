@@ -192,8 +192,17 @@ struct thread_struct___a64 {
 	struct thread_uw___a64 uw;
 } CORE;
 
+/* A CPU's run queue. .clock_task is .clock without what was stolen of the CPU (sched.h). */
+struct rq {
+	__u64 clock, clock_task;
+} CORE;
+/* The part of a run queue that a group of tasks has. Kernels without such groups lack .rq. */
+struct cfs_rq {
+	struct rq *rq;
+} CORE;
 struct sched_entity {
-	__u64 sum_exec_runtime, prev_sum_exec_runtime;
+	__u64 exec_start, sum_exec_runtime, prev_sum_exec_runtime;
+	struct cfs_rq *cfs_rq; /* on the CPU of the task, whatever its class */
 } CORE;
 struct sched_info {
 	unsigned long pcount;

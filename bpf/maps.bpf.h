@@ -8,6 +8,7 @@
 
 #include "native/unwind.bpf.h"
 #include "send.bpf.h"
+#include "waits.h"
 
 /* Options of the recording, which are constant once the programs are loaded. */
 /* every process is sampled, not only those in `roots` and their descendants */

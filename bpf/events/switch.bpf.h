@@ -189,10 +189,12 @@ walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __
 }
 
 /* Sends the wait that is over. False: the ring has no room. */
-walk_inline bool send_wait(struct wait_entry *e, __u64 weight)
+walk_inline bool send_wait(struct wait_entry *e, __u64 weight, __u64 delay_ns)
 {
 	e->wait.sample.time_ns = e->over_ns;
 	e->wait.sample.weight = weight;
+	e->wait.sample.ready_ns = delay_ns - e->delay_begin_ns;
+	e->wait.sample.stolen_ns = e->stolen_ns;
 	return !ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
 }
 
@@ -217,10 +219,10 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 	if (!e)
 		return 0;
 	s = &e->sites[bounded(e->site, WAIT_SITES)];
-	ns = e->over_ns - e->wait.since_ns;
 	ready = delay_ns - e->delay_ns;
-	ns = ready < ns ? ns - ready : 0;
+	ns = ready < e->away_ns ? e->away_ns - ready : 0;
 	e->phase = WAIT_RUNS;
+	e->waited_ns += ns;
 	s->average_ns = s->average_ns ? s->average_ns - (s->average_ns >> 3) + (ns >> 3) : ns;
 	count(COUNT_WAITS);
 	if (!e->times) {
@@ -232,13 +234,31 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 	gil = e->site == SITE_GIL ? share_of(e->gil_owed_ns, others, s->owed_ns) : 0;
 	e->wait.gil_ns = e->gil_ns + gil;
 	e->wait.sample.blame_ns = e->held_ns;
-	if (!send_wait(e, ns + others)) {
+	if (!send_wait(e, ns + others, delay_ns)) {
 		owe(e, s, ns);
 		return 0;
 	}
 	s->owed_ns -= others;
 	e->gil_owed_ns -= gil;
 	return 0;
+}
+
+/* Sends the account of the current thread, which ends. */
+walk_inline void send_account(struct wait_entry *e)
+{
+	struct rec_account account = {.sample = e->wait.sample};
+
+	if (e->wait.sample.type != REC_WAIT)
+		account.sample.stack = 0;
+	account.sample.type = REC_ACCOUNT;
+	account.sample.source = wait_source;
+	account.sample.weight = 0;
+	account.sample.time_ns = e->left_ns;
+	account.sample.ready_ns = e->delay_ns - e->delay_begin_ns;
+	account.sample.stolen_ns = e->stolen_ns;
+	account.switches_ns = e->waited_ns;
+	account.kernel_ns = rest_of_account(e);
+	ring_output(&account, sizeof(account), BPF_RB_NO_WAKEUP);
 }
 
 /*
@@ -257,7 +277,8 @@ walk_global int end_thread(__u32 tid)
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
 	if ((owed || e->gil_owed_ns) && e->wait.sample.type == REC_WAIT)
-		send_wait(e, owed);
+		send_wait(e, owed, e->delay_ns);
+	send_account(e);
 	forget_gil(e);
 	bpf_map_delete_elem(&waits, &tid);
 	return 0;
@@ -267,38 +288,35 @@ walk_global int end_thread(__u32 tid)
 static const struct wait_entry no_wait = {.call = CALL_RESTART};
 
 /*
- * Is it known that process image @key isn't recorded? An entry of the process's image before
- * execve(), or of an earlier process with its number, doesn't say that.
- */
-walk_inline bool is_unwanted(const struct proc_key *key)
-{
-	const struct proc_entry *p = proc_entry_of(key->tgid);
-	__u8 state;
-
-	if (!p)
-		return false;
-	state = p->state;
-	barrier();
-	return (state == PROC_IGNORED || state == PROC_HOST) && same_key(&p->key, key);
-}
-
-/*
  * Makes the entry of thread @tid, the current one, of a process that began at @start_ns and has
- * called execve() @exec_id times. Returns 0 if the thread isn't wanted or there is no room. Of an
- * unknown process it shows only when a stack is taken whether it is wanted.
+ * called execve() @exec_id times. @waits_now: the thread leaves its CPU because it waits. Returns 0
+ * if the thread isn't wanted or there is no room. Of an unknown process it shows only when a stack
+ * is taken whether it is wanted. So a thread that doesn't wait now gets an entry only if that is
+ * known.
  */
-walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id)
+walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits_now)
 {
-	struct proc_key key = {.start_ns = start_ns,
-			       .tgid = tgid_of((void *)bpf_get_current_task()),
-			       .exec_id = exec_id};
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct proc_key key = {.start_ns = start_ns, .tgid = tgid_of(task), .exec_id = exec_id};
+	struct wait_entry *e;
 
-	if (!key.tgid || key.tgid == own_tgid || is_unwanted(&key))
+	if (!key.tgid || key.tgid == own_tgid)
 		return 0;
-	if (!bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY))
-		return 1;
-	count(COUNT_NO_WAIT);
-	return 0;
+	if (waits_now ? is_unwanted(&key) : !is_recorded(&key))
+		return 0;
+	e = bpf_map_lookup_elem(&waits, &tid);
+	if (!e) {
+		if (bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY)) {
+			count(COUNT_NO_WAIT);
+			return 0;
+		}
+		e = bpf_map_lookup_elem(&waits, &tid);
+	}
+	if (!e)
+		return 0;
+	e->wait.sample.proc = key;
+	e->wait.sample.tid = pidns_inum ? number_of(BPF_CORE_READ(task, thread_pid)) : tid;
+	return 1;
 }
 
 /*
@@ -344,23 +362,43 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
 	__u32 tid = next->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	__u64 stolen, clock;
 
 	if (!e)
 		return;
+	stolen = stolen_of(next);
+	e->aside_ns = stolen;
+	e->has_cpu = 1;
 	if (e->away)
 		comes_with_gil(tid, now);
 	if (e->phase != WAIT_WAITS)
 		return;
+	clock = clock_of(next, stolen, now);
+	e->away_ns = clock > e->clock_ns ? clock - e->clock_ns : 0;
+	if (!e->clock_ns) /* user space has read this wait */
+		e->away_ns = now - e->wait.since_ns;
 	e->over_ns = now;
 	e->phase = WAIT_IS_OVER;
 	if (e->switches && e->switches != next->nvcsw + next->nivcsw)
 		e->phase = WAIT_RUNS;
 }
 
-/* How long the thread was ready to run so far; 0 on a kernel without CONFIG_SCHED_INFO. */
-walk_inline __u64 run_delay(const struct task_struct *task)
+/*
+ * Makes the entry of thread @prev, which leaves the CPU, and begins its account. NULL: it isn't
+ * wanted, or there is no room.
+ */
+walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32 state, __u64 now)
 {
-	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+	__u32 tid = prev->pid;
+	struct wait_entry *e;
+
+	if (!add_thread(tid, prev->group_leader->start_time, (__u32)prev->self_exec_id, state != 0))
+		return NULL;
+	e = bpf_map_lookup_elem(&waits, &tid);
+	if (!e)
+		return NULL;
+	begin_account(e, prev, now);
+	return e;
 }
 
 /* Thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
@@ -369,6 +407,8 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	__u32 tid = prev->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
+	if (e && !e->start_ns) /* user space has made it */
+		e = NULL;
 	if (e && e->phase == WAIT_IS_OVER)
 		finish_wait(tid, run_delay(prev));
 	if (e && e->phase == WAIT_WAITS) {
@@ -376,9 +416,13 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		if (!e->switches)
 			count(COUNT_WAIT_UNSEEN);
 	}
+	if (e && e->start_ns == prev->start_time)
+		keep_account(e, prev, now);
 	if (!state) {
 		if (e && e->gil)
 			leaves_with_gil(tid, 0, now);
+		if (!e)
+			meet_thread(prev, state, now);
 		return;
 	}
 	if (state & TASK_DEAD || (e && e->start_ns != prev->start_time)) {
@@ -388,17 +432,12 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 			return;
 		e = NULL;
 	}
-	if (!e) {
-		if (!add_thread(tid, prev->group_leader->start_time, (__u32)prev->self_exec_id))
-			return;
-		e = bpf_map_lookup_elem(&waits, &tid);
-		if (!e)
-			return;
-		e->start_ns = prev->start_time;
-	}
+	if (!e)
+		e = meet_thread(prev, state, now);
+	if (!e)
+		return;
 	e->wait.since_ns = now;
 	e->switches = 0;
-	e->delay_ns = run_delay(prev);
 	e->phase = WAIT_WAITS;
 	adjust_period(now);
 	if (begin_wait(tid, state) && !take_wait(ctx, e, now))

@@ -21,6 +21,8 @@
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
+	struct rec_sample
+		sample; /* the sample that is taken, unless moment.kept says where it is */
 };
 
 struct {

@@ -122,6 +122,83 @@ static void set_values(const struct collect *c, const struct rec_sample *rec, in
 	values[1 + rec->source] = (int64_t)rec->weight;
 }
 
+static int add_to_profile(struct collect *c, const struct profile_sample *s)
+{
+	int r = profile_add(c->profile, s);
+
+	return !r && c->config.added ? c->config.added(c->config.ctx, s) : r;
+}
+
+/* Adds @ns in which the thread of @rec neither ran nor waited, at the stack and the time of @s. */
+static int add_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
+		     struct profile_sample s, uint32_t state, uint64_t ns)
+{
+	struct rec_sample off = *rec;
+
+	if (!ns)
+		return 0;
+	off.source = (uint8_t)c->config.wait_source;
+	off.weight = ns;
+	set_values(c, &off, s.values);
+	s.values[0] = 0; /* it is a part of another sample */
+	s.values[1 + c->config.n_sources] = s.values[2 + c->config.n_sources] = 0; /* of the GIL */
+	s.labels = thread_labels(c, process, &off, &(struct wait_labels){.state = state});
+	if (profile_failed(c->profile))
+		return err_set(-ENOMEM, "out of memory for the profile");
+	c->stats.sources[off.source].weight += ns;
+	return add_to_profile(c, &s);
+}
+
+/* Adds what @rec says of the times in which its thread neither ran nor waited. */
+static int add_both_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
+			  const struct profile_sample *s)
+{
+	struct thread_apart apart;
+	int r;
+
+	if (!c->config.waits)
+		return 0;
+	apart = thread_apart(c, process, rec);
+	c->stats.accounts.ready_ns += apart.ready_ns;
+	c->stats.accounts.stolen_ns += apart.stolen_ns;
+	r = add_apart(c, process, rec, *s, wait_state_runnable(), apart.ready_ns);
+	return r ? r : add_apart(c, process, rec, *s, wait_state_stolen(), apart.stolen_ns);
+}
+
+static int64_t time_of(const struct collect *c, const struct waiting *w)
+{
+	return w->shown_ns > c->config.start_ns ? (int64_t)(w->shown_ns - c->config.start_ns) : 0;
+}
+
+/* for so many flushes the account of a thread waits for samples of the thread */
+#define ACCOUNT_FLUSHES 16
+
+/*
+ * Hands on the account of a thread: what its samples haven't said goes to the stack of the last
+ * one. Returns as hand_on().
+ */
+static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
+{
+	struct profile_sample s = {.time_ns = time_of(c, w)};
+	uint8_t gil = w->rec.gil, native = w->rec.native;
+	int r;
+
+	if (!w->rec.ready_ns && !w->rec.stolen_ns)
+		return 1;
+	if (!p->samples && p->state != PROC_PYTHON && p->state != PROC_NATIVE)
+		return 1;
+	s.stack = thread_last_stack(c, w->process, &w->rec, &gil);
+	if (!s.stack && w->rec.stack)
+		s.stack = stack_of_sample(c, w, &native);
+	if (!s.stack && !last && c->flushes - w->flush < ACCOUNT_FLUSHES)
+		return 0;
+	if (!s.stack)
+		s.stack = stack_mark_only(c, WALK_OK, p);
+	w->rec.gil = gil;
+	r = add_both_apart(c, w->process, &w->rec, &s);
+	return r ? r : 1;
+}
+
 /* Sets how long the thread waited for the GIL, and others while it held the GIL. */
 static void set_gil_values(const struct collect *c, const struct waiting *w, int64_t *values)
 {
@@ -172,6 +249,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	/* the kernel program had recognized the process before krait could look at it */
 	if (p->unwanted)
 		return 1;
+	if (w->account)
+		return hand_on_account(c, w, p, last);
 	if (w->rec.outcome == WALK_PENDING && !is_proved(p)) {
 		if (!last && !process_has_ended(p) && p->state != PROC_IGNORED &&
 		    p->state != PROC_CROWDED && process_newest(c, p->key.tgid) == p)
@@ -207,15 +286,16 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	s.labels = thread_labels(c, w->process, &w->rec, &wait);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
-	s.time_ns =
-		w->shown_ns > c->config.start_ns ? (int64_t)(w->shown_ns - c->config.start_ns) : 0;
+	s.time_ns = time_of(c, w);
 	set_values(c, &w->rec, s.values);
 	set_gil_values(c, w, s.values);
-	r = profile_add(c->profile, &s);
-	if (!r && c->config.added)
-		r = c->config.added(c->config.ctx, &s);
+	r = add_to_profile(c, &s);
+	if (!r)
+		r = add_both_apart(c, w->process, &w->rec, &s);
 	if (r)
 		return r;
+	if (c->config.waits)
+		thread_note_stack(c, w->process, &w->rec, s.stack);
 	if (p->state == PROC_UNSUPPORTED)
 		count_unsupported(c, p);
 	if (!p->samples)
@@ -239,7 +319,8 @@ void hand_on_meet(struct collect *c)
 	vec_foreach(w, &c->intake->waiting) {
 		struct process *p = process_at(c, w->process);
 
-		if (w->met || p->state != PROC_PYTHON || !p->walked || p->expected || p->unwanted)
+		if (w->met || w->account || p->state != PROC_PYTHON || !p->walked || p->expected ||
+		    p->unwanted)
 			continue;
 		crowd_turn(c, p);
 		p->names_samples++;

@@ -10,6 +10,7 @@
 #include "collect/internal.h"
 #include "collect/stack/bodies.h"
 #include "collect/thread/on.h"
+#include "collect/thread/thread.h"
 #include "collect/thread/wait_state.h"
 
 void intake_fini(struct collect *c)
@@ -204,6 +205,12 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 		stack_wants_rows(c, native);
 }
 
+static bool is_broken(const struct collect *c, const struct rec_sample *rec)
+{
+	return rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
+	       rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources;
+}
+
 /*
  * Takes a sample of a thread that ran, or that waited for @state. @on, @shown_ns, @gil_ns: as in
  * waiting.
@@ -213,13 +220,17 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 {
 	long p = owner_of(c, &rec->proc);
 
-	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
-	    rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources) {
+	if (p < 0 || is_broken(c, rec)) {
 		broken(c);
 		return;
 	}
-	if (vec_push(&c->intake->waiting,
-		     (struct waiting){*rec, p, c->flushes, state, on, false, shown_ns, gil_ns})) {
+	if (vec_push(&c->intake->waiting, (struct waiting){.rec = *rec,
+							   .process = p,
+							   .flush = c->flushes,
+							   .state = state,
+							   .on = on,
+							   .shown_ns = shown_ns,
+							   .gil_ns = gil_ns})) {
 		c->no_memory = true;
 		broken(c);
 		return;
@@ -255,6 +266,35 @@ static void on_wait(struct collect *c, const struct rec_wait *rec)
 		  rec->since_ns, rec->gil_ns);
 }
 
+/*
+ * Takes the account of a thread. Of a process without a record so far nothing is shown, and nothing
+ * is known.
+ */
+static void on_account(struct collect *c, const struct rec_account *rec)
+{
+	struct process *p = process_known(c, &rec->sample.proc);
+	struct waiting w = {.rec = rec->sample, .flush = c->flushes, .account = true};
+
+	if (is_broken(c, &rec->sample)) {
+		broken(c);
+		return;
+	}
+	if (!p)
+		return;
+	crowd_turn(c, p);
+	w.rec.type = REC_SAMPLE_END;
+	w.process = process_index(c, p);
+	w.shown_ns = rec->sample.time_ns;
+	if (vec_push(&c->intake->waiting, w)) {
+		c->no_memory = true;
+		return;
+	}
+	c->n_waiting++;
+	p->users++;
+	if (!p->unwanted && (p->state == PROC_PYTHON || p->state == PROC_NATIVE))
+		thread_check_account(c, rec);
+}
+
 static void on_proc(struct collect *c, const struct rec_proc *rec)
 {
 	long p = owner_of(c, &rec->proc);
@@ -273,7 +313,8 @@ void collect_record(struct collect *c, const void *data, size_t n)
 				       [REC_PROC] = sizeof(struct rec_proc),
 				       [REC_NATIVE] = sizeof(struct rec_native),
 				       [REC_ABSENT] = sizeof(struct rec_absent),
-				       [REC_WAIT] = sizeof(struct rec_wait)};
+				       [REC_WAIT] = sizeof(struct rec_wait),
+				       [REC_ACCOUNT] = sizeof(struct rec_account)};
 	uint8_t type = n ? *(const uint8_t *)data : 0;
 
 	if (type >= ARRAY_SIZE(least) || n < least[type]) {
@@ -287,6 +328,9 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		break;
 	case REC_WAIT:
 		on_wait(c, data);
+		break;
+	case REC_ACCOUNT:
+		on_account(c, data);
 		break;
 	case REC_STACK:
 		on_stack(c, data, n);

@@ -67,12 +67,17 @@ bool event_is_time(const struct event *e)
 	return streq(e->source->unit, "nanoseconds");
 }
 
-bool session_events_wait(const struct session_events *all)
+int session_events_wait_index(const struct session_events *all)
 {
 	for (unsigned i = 0; i < all->n; i++)
 		if (all->v[i].source == &source_wait)
-			return true;
-	return false;
+			return (int)i;
+	return -1;
+}
+
+bool session_events_wait(const struct session_events *all)
+{
+	return session_events_wait_index(all) >= 0;
 }
 
 const struct event *session_events_cpu(const struct session_events *all)

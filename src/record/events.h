@@ -25,6 +25,8 @@ const struct event *session_events_cpu(const struct session_events *all);
 /* Does event @e count a time? */
 bool event_is_time(const struct event *e);
 
+/* Which of the events is what threads wait for; -1: none is. */
+int session_events_wait_index(const struct session_events *all);
 /* Is what threads wait for recorded, as one of the events? */
 bool session_events_wait(const struct session_events *all);
 

@@ -34,6 +34,8 @@ struct session_options {
 	uint64_t count; /* how much of an event, in its unit (ns for clocks), makes a sample */
 	VEC(const char *) events; /* perf's names, as event_parse() takes them; none = cpu-clock */
 	bool wall; /* what threads wait for is recorded beside cpu-clock; only without .events */
+	/* how much of one CPU's time stacks of waits may take, in millionths; 0: 1 % */
+	uint32_t wait_budget_ppm;
 
 	/* functions in which threads wait without work: MODULE.FUNCTION */
 	VEC(const char *) idle_at;

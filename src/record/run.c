@@ -121,11 +121,13 @@ int session_start(struct session *s)
 	s->start_ns = s->news_ns = clock_ns(CLOCK_MONOTONIC);
 	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
 	collect_begin(s->collect, s->start_ns);
+	session_begin_accounts(s);
 	if (!r)
 		r = sampler_enable(s->sampler, true);
 	cpus_changed(&s->cpus);
 	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session_use_begin(s);
+	session_throttle_begin(s);
 	if (!r)
 		session_read_blocked(s);
 	if (!r && s->options->cmd) {
@@ -358,6 +360,7 @@ int session_stop(struct session *s)
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
 	add_result(&f, sampler_enable(s->sampler, false));
+	session_throttle_end(s);
 	session_use_end(s); /* takes some time, but sampling has ended already */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);

@@ -140,6 +140,7 @@ static int open_kernel_side(struct session *s)
 		.whole_machine = is_whole_machine(s),
 		.all_processes = s->options->all,
 		.follow_children = !s->options->no_children,
+		.wait_budget_ppm = s->options->wait_budget_ppm,
 		.watch_throttle = true,
 		.patient = s->patient,
 		.native = s->options->native,
@@ -226,6 +227,7 @@ static int allow_files(size_t *ret)
 static int make_collector(struct session *s)
 {
 	const struct event *cpu = session_events_cpu(&s->events);
+	int wait = session_events_wait_index(&s->events);
 	struct collect_config config = {
 		.profile = s->profile,
 		.ops = &session_collect_ops,
@@ -248,7 +250,8 @@ static int make_collector(struct session *s)
 		.max_bytes = s->max_bytes,
 		.n_sources = s->events.n,
 		.cpu_source = cpu ? (int)(cpu - s->events.v) : -1,
-		.waits = session_events_wait(&s->events),
+		.waits = wait >= 0,
+		.wait_source = wait >= 0 ? (unsigned)wait : 0,
 		.idle_at = s->options->idle_at.v,
 		.n_idle_at = s->options->idle_at.n,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
@@ -349,6 +352,8 @@ void session_fini(struct session *s)
 		close(*fd);
 	vec_fini(&s->target_fds);
 	vec_fini(&s->uses.all);
+	throttled_fini(&s->throttled_before);
+	throttled_fini(&s->throttled);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 }

@@ -20,6 +20,7 @@
 #include "host/rights.h"
 #include "host/files/source_files.h"
 #include "proc/machine/cpus.h"
+#include "proc/machine/throttled.h"
 #include "proc/match.h"
 #include "proc/run_time.h"
 #include "profile/remake/condense.h"
@@ -120,6 +121,11 @@ struct session {
 		 */
 		uint64_t taken_ns;
 	} uses;
+	/*
+	 * control groups that had been throttled when the recording began; at the end, those that
+	 * were throttled meanwhile (queued.c)
+	 */
+	throttled_vec throttled_before, throttled;
 	/* until this time mappings of the command wake krait up; 0: not, or no longer */
 	uint64_t watched_until_ns;
 	/* whether CPUs came or went isn't checked again before this time, CLOCK_MONOTONIC */
@@ -257,6 +263,19 @@ void session_read_met(struct session *s);
 bool session_complete_wait(struct session *s, const struct rec_wait *rec, struct rec_wait *ret);
 
 /* use.c */
+
+/*
+ * queued.c: notes how long threads of known processes were ready to run before the recording.
+ */
+void session_begin_accounts(struct session *s);
+/*
+ * Notes which control groups are throttled, if waits are recorded. After the end,
+ * session_throttle_ready() says for how long threads of group @path were ready to run, and how many
+ * threads that are (*@threads).
+ */
+void session_throttle_begin(struct session *s);
+void session_throttle_end(struct session *s);
+uint64_t session_throttle_ready(const struct session *s, const char *path, size_t *threads);
 
 /* Asks for how much process @pid runs and waits. Call it before session_use_begin(). */
 void session_use_add(struct session *s, pid_t pid);

@@ -87,7 +87,9 @@ static bool lacks_stack(const struct sampler *s, const struct rec_task *task, ui
 	struct wait_entry e;
 
 	*since_ns = 0;
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e))
+	/* An entry of sampler_begin_accounts() has no .start_ns until the thread leaves a CPU. */
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e) ||
+	    !e.start_ns)
 		return task->start_ns < s->skel->bss->began_ns;
 	*since_ns = e.wait.since_ns;
 	return e.phase == WAIT_WAITS && e.times && e.start_ns == task->start_ns &&
@@ -181,15 +183,25 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 		     const struct rec_sample *sample)
 {
+	uint64_t began_ns = s->skel->bss->began_ns, flags = BPF_NOEXIST;
+	struct counted c = {};
+	struct wait_entry old;
 	struct wait_entry e = {.start_ns = task->start_ns,
 			       .delay_ns = task->run_delay,
+			       .delay_begin_ns = task->run_delay,
+			       .made_before = true,
 			       .switches = task->switches,
 			       .times = WAIT_ONE,
 			       .phase = WAIT_WAITS,
 			       .call = task->call};
 
+	if (counted_read(sample, &c)) {
+		e.left_ns = began_ns;
+		e.cpu_ns = c.cpu_ns;
+	}
+	e.begin_ns = -(e.cpu_ns + e.delay_ns);
 	e.wait = (struct rec_wait){.sample = *sample,
-				   .since_ns = s->skel->bss->began_ns,
+				   .since_ns = began_ns,
 				   .arg = {task->arg[0], task->arg[1]},
 				   .call = task->call,
 				   .state = (uint16_t)task->state,
@@ -197,8 +209,10 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				   .flags = task->wait_flags};
 	e.wait.sample.type = REC_WAIT;
 	e.wait.sample.source = (uint8_t)waits_source(s);
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e,
-				   BPF_NOEXIST)
+	/* sampler_begin_accounts() may have made an entry, which the thread hasn't used yet */
+	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &old))
+		flags = old.start_ns ? BPF_NOEXIST : BPF_EXIST;
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e, flags)
 		       ? -errno
 		       : 0;
 }

@@ -11,6 +11,7 @@
 #include "sampler/record_ring.h"
 #include "sampler/sampler.h"
 #include "sampler/tasks.h"
+#include "waits.h"
 
 struct sample_bpf;
 
@@ -82,6 +83,13 @@ bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait
  * does so.
  */
 void waits_read_open(struct sampler *s);
+
+/* What the kernel has counted of a thread: its CPU time, and how long it was ready to run. */
+struct counted {
+	uint64_t cpu_ns, delay_ns;
+};
+/* Reads these times in /proc. False: the thread has ended, or the kernel doesn't count. */
+bool counted_read(const struct rec_sample *of, struct counted *ret);
 
 /*
  * blocked.c: loads the program that reads blocked threads. Without it a recording lacks some waits.

@@ -27,6 +27,8 @@ struct sampler_config {
 	bool all_processes;
 	/* descendants of the processes of sampler_add_root() are sampled too */
 	bool follow_children;
+	/* how much of one CPU's time stacks of waits may take, in millionths; 0: 1 % */
+	uint32_t wait_budget_ppm;
 	bool watch_throttle;
 	bool patient; /* sampler_fd() doesn't wake for a process of a known executable */
 	enum native_mode native;
@@ -165,6 +167,12 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
  */
 _must_use_ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				const struct rec_sample *sample);
+
+/*
+ * To be called before sampling begins, if waits are recorded: notes how long threads of process
+ * @tgid were ready to run until now.
+ */
+void sampler_begin_accounts(struct sampler *s, pid_t tgid);
 
 /* If waits are recorded: calls @keep with each stack that the record of a wait may still name. */
 void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx);

@@ -4,7 +4,10 @@
  * waits that the recording's end cuts short.
  */
 #include <bpf/bpf.h>
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -43,36 +46,46 @@ void waits_prepare(struct sampler *s)
 		s->skel->rodata->own_tgid = (uint32_t)getpid();
 		s->skel->rodata->counts_gil = true;
 		s->skel->rodata->blame_source = cpu_source(s);
+		s->skel->rodata->accounts = true;
+		if (s->config.wait_budget_ppm)
+			s->skel->rodata->wait_budget_ppm = s->config.wait_budget_ppm;
 		return;
 	}
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);
 	bpf_map__set_max_entries(s->skel->maps.gils, 1);
 }
 
-/* How long the thread was ready to run and had no CPU, by /proc; 0 if that can't be read. */
-static uint64_t run_delay(const struct proc_key *proc, uint32_t tid)
+bool counted_read(const struct rec_sample *of, struct counted *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	unsigned long long ns;
+	unsigned long long cpu, delay;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", proc->tgid, tid);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", of->proc.tgid, of->tid);
 	f = fopen(path, "re");
-	return f && fscanf(f, "%*u %llu", &ns) == 1 ? ns : 0;
+	if (!f || fscanf(f, "%llu %llu", &cpu, &delay) != 2)
+		return false;
+	*ret = (struct counted){cpu, delay};
+	return true;
 }
 
 /*
- * For how long of its last wait the thread was ready to run. /proc is read some time after the
- * recording's end. A thread that still waited at the end may have become ready since then, so that
- * much time is subtracted. After a thread has ended, its number may belong to another.
+ * How much of these times has come between the moment when the thread left its CPU the last time
+ * (.left_ns) and the recording's end. /proc is read some time after the end. A thread that was off
+ * its CPU at the end may have run, or been ready to run, since then, so that much time is
+ * subtracted. After a thread has ended, its number may belong to another.
  */
-static uint64_t ready_ns(const struct sampler *s, const struct wait_entry *e)
+static struct counted since_it_left(const struct sampler *s, const struct wait_entry *e)
 {
-	uint64_t delay = run_delay(&e->wait.sample.proc, e->wait.sample.tid);
-	uint64_t since_end = clock_ns(CLOCK_MONOTONIC) - s->ended_ns;
-	uint64_t ns = delay - MIN(delay, e->delay_ns);
+	uint64_t after = e->has_cpu ? 0 : clock_ns(CLOCK_MONOTONIC) - s->ended_ns;
+	struct counted c;
 
-	return e->phase == WAIT_WAITS ? ns - MIN(ns, since_end) : ns;
+	if (!counted_read(&e->wait.sample, &c) || c.cpu_ns < e->cpu_ns || c.delay_ns < e->delay_ns)
+		return (struct counted){};
+	c.cpu_ns -= e->cpu_ns;
+	c.delay_ns -= e->delay_ns;
+	return (struct counted){c.cpu_ns - MIN(c.cpu_ns, after),
+				c.delay_ns - MIN(c.delay_ns, after)};
 }
 
 /*
@@ -123,24 +136,97 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 		wait->sample.blame_ns += e->blame_ns;
 }
 
+static void begin_account(struct sampler *s, pid_t tgid, pid_t tid)
+{
+	struct rec_sample of = {.proc.tgid = (uint32_t)tgid, .tid = (uint32_t)tid};
+	struct wait_entry e = {.call = SYS_restart_syscall, .made_before = true};
+	struct counted c;
+
+	if (!counted_read(&of, &c))
+		return;
+	e.delay_begin_ns = c.delay_ns;
+	(void)!bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &of.tid, &e, BPF_ANY);
+}
+
+void sampler_begin_accounts(struct sampler *s, pid_t tgid)
+{
+	_cleanup_closedir_ DIR *tasks = NULL;
+	const struct dirent *e;
+	char path[64];
+
+	/* In a PID namespace of its own, krait knows other numbers than the map has. */
+	if (waits_source(s) < 0 || s->skel->rodata->pidns_inum)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	tasks = opendir(path);
+	while (tasks && (e = readdir(tasks)))
+		if (*e->d_name != '.')
+			begin_account(s, tgid, (pid_t)strtol(e->d_name, NULL, 10));
+}
+
+/* How long the last wait of the thread was; 0: its record was sent. */
+static uint64_t last_wait(const struct sampler *s, const struct wait_entry *e, uint64_t ready_ns)
+{
+	uint64_t ns = 0;
+
+	if (e->phase == WAIT_WAITS)
+		ns = s->ended_ns - MIN(e->wait.since_ns, s->ended_ns);
+	if (e->phase == WAIT_IS_OVER)
+		ns = e->away_ns;
+	return ns - MIN(ns, ready_ns);
+}
+
+/*
+ * Hands on the account of a thread that hasn't ended. @ns: its last wait. @last: what the kernel
+ * has counted since.
+ */
+static void hand_on_account(struct sampler *s, const struct wait_entry *e, uint64_t ns,
+			    const struct counted *last)
+{
+	struct rec_account a = {.sample = e->wait.sample, .switches_ns = e->waited_ns};
+	uint64_t kernel = e->clock_ns - e->cpu_ns - e->delay_ns - e->begin_ns - e->stolen_ns;
+
+	if (e->phase == WAIT_WAITS && e->left_ns) {
+		a.switches_ns += ns;
+		kernel += s->ended_ns - e->left_ns - last->cpu_ns - last->delay_ns;
+	}
+	a.kernel_ns = (int64_t)kernel > 0 ? kernel : 0;
+	a.sample.type = REC_ACCOUNT;
+	a.sample.weight = 0;
+	s->config.record(s->config.ctx, &a, sizeof(a));
+}
+
 static void hand_on(struct sampler *s, struct wait_entry *e)
 {
-	struct rec_wait *wait = &e->wait;
-	uint64_t ready = ready_ns(s, e), ns;
+	struct rec_sample *rec = &e->wait.sample;
+	struct counted last;
+	uint64_t ns;
 
+	if (!e->start_ns) /* it hasn't left a CPU since the recording began */
+		return;
+	last = since_it_left(s, e);
+	/* It was preempted, and is ready since. */
+	if (!e->has_cpu && e->phase == WAIT_RUNS)
+		last.delay_ns = s->ended_ns - MIN(e->left_ns, s->ended_ns);
+	ns = last_wait(s, e, last.delay_ns);
 	if (e->phase == WAIT_RUNS)
-		e->over_ns = wait->since_ns = s->ended_ns;
-	if (e->phase == WAIT_WAITS) {
+		e->wait.since_ns = s->ended_ns;
+	if (e->phase == WAIT_WAITS)
+		e->wait.flags |= WAIT_OPEN;
+	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
+	if (e->phase != WAIT_IS_OVER)
 		e->over_ns = s->ended_ns;
-		wait->flags |= WAIT_OPEN;
-	}
 	add_gil(s, e);
-	ns = e->over_ns - MIN(wait->since_ns, e->over_ns);
-	ns -= MIN(ns, ready);
-	wait->sample.time_ns = e->over_ns;
-	wait->sample.weight = ns + owed_of(e);
-	if ((wait->sample.weight || wait->gil_ns) && wait->sample.type == REC_WAIT)
-		s->config.record(s->config.ctx, wait, sizeof(*wait));
+	rec->weight = ns + owed_of(e);
+	rec->ready_ns = e->delay_ns + last.delay_ns - e->delay_begin_ns;
+	rec->stolen_ns = e->stolen_ns;
+	rec->source = (uint8_t)waits_source(s);
+	if (rec->type != REC_WAIT)
+		rec->stack = 0;
+	else if (rec->weight || e->wait.gil_ns)
+		s->config.record(s->config.ctx, &e->wait, sizeof(e->wait));
+	rec->time_ns = s->ended_ns;
+	hand_on_account(s, e, ns, &last);
 }
 
 /*

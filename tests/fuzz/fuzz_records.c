@@ -68,7 +68,8 @@ static void disown(uint8_t *rec, size_t n)
 				    [REC_PROC] = offsetof(struct rec_proc, proc),
 				    [REC_NATIVE] = offsetof(struct rec_native, proc),
 				    [REC_ABSENT] = offsetof(struct rec_absent, proc),
-				    [REC_WAIT] = offsetof(struct rec_wait, sample.proc)};
+				    [REC_WAIT] = offsetof(struct rec_wait, sample.proc),
+				    [REC_ACCOUNT] = offsetof(struct rec_account, sample.proc)};
 	struct proc_key key;
 
 	if (rec[0] >= ARRAY_SIZE(at) || n < at[rec[0]] + sizeof(key))
@@ -99,7 +100,7 @@ static bool send(struct collect *c, const uint8_t *data, size_t n)
 
 struct sum {
 	const struct profile *profile;
-	uint64_t samples;
+	uint64_t samples, apart_ns;
 };
 
 static int add(void *arg, const struct profile_sample *s)
@@ -110,6 +111,9 @@ static int add(void *arg, const struct profile_sample *s)
 	profile_get_stack(sum->profile, s->stack, &n);
 	check(n > 0);
 	sum->samples += (uint64_t)s->values[0];
+	if (streq(profile_label_text(sum->profile, s->labels, "state"), "runnable") ||
+	    streq(profile_label_text(sum->profile, s->labels, "state"), "stolen"))
+		sum->apart_ns += (uint64_t)s->values[2];
 	return 0;
 }
 
@@ -121,6 +125,7 @@ static void flush(struct collect *c, struct profile *p, bool last, uint64_t sent
 	check(!collect_flush(c, last));
 	collect_stats(c, &st);
 	check(!profile_each(p, add, &sum) && sum.samples == st.sources[0].samples);
+	check(sum.apart_ns == st.accounts.ready_ns + st.accounts.stolen_ns);
 	check(st.sources[0].samples + st.sources[1].samples == st.samples && st.samples <= sent);
 	if (!last)
 		return;
@@ -136,6 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 					.ops = &ops,
 					.kallsyms = -1,
 					.start_ns = 500,
+					.waits = true,
+					.wait_source = 1,
 					.max_bytes = 64 << 20};
 	struct collect *c;
 	uint64_t sent = 0;

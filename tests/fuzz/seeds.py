@@ -10,7 +10,7 @@ import struct
 import pack
 
 PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # bytes of a struct proc_key
-SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT, WAIT = range(1, 9)
+SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT, WAIT, ACCOUNT = range(1, 10)
 # Line tables of `def f(n):` in line 7 with two lines below it: 3.11 (locations), 3.10 (line
 # numbers), 2.7 to 3.9 (pairs).
 TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes.fromhex("0401080104ff"),
@@ -42,14 +42,19 @@ def native(number, kernel, pcs, version=0):
             b"".join(struct.pack("<Q", pc) for pc in kernel + pcs))
 
 
-def sample(number, outcome=0, kind=SAMPLE, walked=2):
-    return struct.pack("<BBBBIQQ", kind, outcome, 4, walked, 0x7ffffff0, 2500, number) + PROCESS + struct.pack("<QQQ", 1000000, 3000000, 400000)
+def sample(number, outcome=0, kind=SAMPLE, walked=2, ready=0, stolen=0, thread=0x7ffffff0):
+    return (struct.pack("<BBBBIQQ", kind, outcome, 4, walked, thread, 2500, number) + PROCESS +
+            struct.pack("<QQQQQ", 1000000, 3000000, 400000, ready, stolen))
 
 
 def wait(number, call=0, fd=1, state=1, flags=0, on=(0, 0, 0, b"")):
     kind, listens, port, text = on
     return (sample(number, kind=WAIT) + struct.pack("<QQQQiHBB", 2000000, 700000, 3, 0, call, state, fd, flags) +
             struct.pack("<BBHi64s", kind, listens, port, 3, text))
+
+
+def account(ready, stolen, number=0, thread=0x7ffffff0):
+    return sample(number, kind=ACCOUNT, ready=ready, stolen=stolen, thread=thread) + struct.pack("<QQ", 1000, 1000)
 
 
 def process(state=2):
@@ -131,6 +136,8 @@ SEEDS = {
         "waits": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), *[wait(99, call) for call in (-1, 0, 1, 35, 202, 999, 1 << 30)],
                        wait(99, -1, state=2), wait(99, 1, 3, 2, 7), wait(98),
                        *[wait(99, on=(kind, kind & 1, 80, b"/run/x" * 11)) for kind in range(6)], wait(99, 61, flags=32), b""),
+        "accounts": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), sample(99, ready=700, stolen=9), sample(99, ready=600), b"",
+                          account(1900, 10), account(1 << 63, 1 << 63, 98, 7), b"", sample(99, ready=1 << 63)),
     },
     "fuzz_intervals": {
         "two": b'{"pid":1,"begin":3,"end":9,"labels":{"test":"a"}}\n'

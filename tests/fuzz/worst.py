@@ -478,6 +478,7 @@ def rings():
     yield "waits", each(lambda i: seeds.wait(9, i % 8192))
     yield "waits-for-peers", each(lambda i: seeds.wait(9, on=(1, 0, i % 65536, struct.pack("<I", i))))
     yield "waits-for-files", each(lambda i: seeds.wait(9, on=(4, 0, 0, b"%d" % i)))
+    yield "accounts", each(lambda i: seeds.account(i, i, thread=i + 1))
 
 
 def command_lines():

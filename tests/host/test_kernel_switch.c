@@ -16,6 +16,8 @@
 #define A_FUTEX	     0x7f0000001000ull
 
 static struct made idle;
+static struct rq rq;
+static struct cfs_rq queue = {&rq};
 static uint8_t regs[sizeof(struct pt_regs___a64)];
 
 /* The thread's state is where the host's structs have it: in the first word. */
@@ -380,7 +382,8 @@ static void test_gil_wait(void **state)
 	wait_for(4 * MS);
 	leave(TASK_DEAD);
 	assert_int_equal(sent_ns(), (1 + 5 + 4) * MS);
-	last = (const void *)shim.sent[shim.n_sent - 1].bytes;
+	last = (const void *)shim.sent[shim.n_sent - 2].bytes; /* then comes the account */
+	assert_int_equal(last->sample.type, REC_WAIT);
 	assert_int_equal(last->gil_ns, 8 * MS);
 }
 
@@ -573,9 +576,203 @@ static void test_on_poll(void **state)
 }
 #endif
 
+/* The kernel has run queues, whose clocks are read. */
+static int setup_queue(void **state)
+{
+	setup(state);
+	rq = (struct rq){.clock = 7 * SECOND, .clock_task = 6 * SECOND};
+	process.task.se.cfs_rq = idle.task.se.cfs_rq = &queue;
+	process.task.se.exec_start = rq.clock_task;
+	return 0;
+}
+
+/* Time passes, by the clock of the queue, of which @stolen is stolen. */
+static void pass(uint64_t ns, uint64_t stolen)
+{
+	shim.now_ns += ns;
+	rq.clock += ns;
+	rq.clock_task += ns - stolen;
+}
+
+/* The thread runs on for @ns by its account. */
+static void run_for(uint64_t ns)
+{
+	pass(ns, 0);
+	process.task.se.exec_start += ns;
+	process.task.se.sum_exec_runtime += ns;
+}
+
+/* The thread gets the CPU: the kernel has read its clock @ago before the switch. */
+static void get_cpu(uint64_t ago)
+{
+	process.task.se.exec_start = rq.clock_task;
+	shim.now_ns += ago;
+	switch_tasks(&idle, &process);
+}
+
+static const struct rec_account *account_sent(void)
+{
+	const struct rec_account *a = (const void *)shim.sent[shim.n_sent - 1].bytes;
+
+	assert_true(shim.n_sent && a->sample.type == REC_ACCOUNT);
+	return a;
+}
+
+/*
+ * The kernel reads its clock when it wakes a thread, and not again for the switch that follows. So
+ * the time until the switch is CPU time of that thread, and no wait. What the kernel does after the
+ * end of a thread's CPU time, until the switch, is.
+ */
+static void test_scheduler_clock(void **state)
+{
+	(void)state;
+	run_for(MS);
+	pass(3000, 0); /* it looks for work of other CPUs */
+	leave(SLEEPS);
+	pass(9000, 0);
+	get_cpu(2000);
+	process.task.se.sum_exec_runtime += 2000;
+	process.task.se.exec_start += 2000;
+	rq.clock += 2000;
+	rq.clock_task += 2000;
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 12000);
+	assert_int_equal(account_sent()->switches_ns, 12000);
+	assert_int_equal(account_sent()->kernel_ns, 12000);
+}
+
+/* A thread that begins and never waits has an account: how long it was ready, and stolen time. */
+static void test_preempted(void **state)
+{
+	(void)state;
+	began_ns = process.task.start_time + 1;
+	process.task.sched_info.run_delay = 40 * MS; /* before the recording */
+	leave(0);
+	pass(5 * MS, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 5 * MS;
+	run_for(MS);
+	pass(2 * MS, 2 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(account_sent()->sample.ready_ns, 5 * MS);
+	assert_int_equal(account_sent()->sample.stolen_ns, 2 * MS);
+	assert_int_equal(account_sent()->sample.tid, TGID);
+	assert_int_equal(account_sent()->kernel_ns, 0);
+	assert_int_equal(account_sent()->switches_ns, 0);
+}
+
+/*
+ * The account of a thread whose wait user space has read begins with that wait, which began with
+ * the recording. What was ready, ran or was stolen since is no wait.
+ */
+static void test_read_wait_counts(void **state)
+{
+	(void)state;
+	process.task.nvcsw = 7;
+	process.task.sched_info.run_delay = 40 * MS;
+	process.task.se.sum_exec_runtime = 90 * MS;
+	add_read_wait(7);
+	entry()->left_ns = shim.now_ns;
+	entry()->delay_ns = entry()->delay_begin_ns = 40 * MS;
+	entry()->cpu_ns = 90 * MS;
+	pass(12 * MS, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 2 * MS;
+	run_for(3 * MS);
+	pass(MS, MS);
+	leave(SLEEPS);
+	pass(5 * MS, 0);
+	get_cpu(0);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 15 * MS);
+	assert_int_equal(account_sent()->switches_ns, 15 * MS);
+	assert_int_equal(account_sent()->kernel_ns, 15 * MS);
+	assert_int_equal(account_sent()->sample.ready_ns, 2 * MS);
+	assert_int_equal(account_sent()->sample.stolen_ns, MS);
+}
+
+/* A switch that isn't seen shows in the two sums. */
+static void test_switch_missed(void **state)
+{
+	(void)state;
+	leave(0);
+	get_cpu(0);
+	run_for(MS);
+	armed = false;
+	leave(SLEEPS);
+	pass(8 * MS, 0);
+	get_cpu(0);
+	armed = true;
+	run_for(MS);
+	leave(TASK_DEAD);
+	assert_int_equal(account_sent()->switches_ns, 0);
+	assert_int_equal(account_sent()->kernel_ns, 8 * MS);
+}
+
+static const struct rec_sample *sample_taken(void)
+{
+	struct moment m = {.task = &process.task, .ctx = NULL, .weight = 1};
+	const struct rec_sample *rec;
+
+	shim.n_sent = 0;
+	assert_true(capture(&m, SLOT_PERF));
+	rec = (const void *)shim.sent[shim.n_sent - 1].bytes;
+	assert_int_equal(rec->type, REC_SAMPLE);
+	return rec;
+}
+
+/*
+ * A sample of CPU time says how long the thread was ready so far. After a wait whose record isn't
+ * sent yet, the record says it.
+ */
+static void test_sample_says(void **state)
+{
+	const struct rec_wait *wait;
+
+	(void)state;
+	SHIM_SET(accounts, (bool){true});
+	began_ns = 0;
+	leave(0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 5 * MS;
+	assert_int_equal(sample_taken()->ready_ns, 5 * MS);
+	leave(SLEEPS);
+	pass(10 * MS, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 3 * MS;
+	assert_int_equal(sample_taken()->ready_ns, 5 * MS);
+	shim.n_sent = 0;
+	leave(0);
+	wait = (const void *)shim.sent[0].bytes;
+	assert_int_equal(wait->sample.type, REC_WAIT);
+	assert_int_equal(wait->sample.ready_ns, 8 * MS);
+	assert_int_equal(wait->sample.weight, 7 * MS);
+	assert_int_equal(sample_taken()->ready_ns, 8 * MS);
+}
+
+/* Threads of processes that aren't known get no entry when they are preempted. */
+static void test_preempted_stranger(void **state)
+{
+	__u32 tgid = TGID;
+
+	(void)state;
+	bpf_map_delete_elem(&procs, &tgid);
+	leave(0);
+	assert_null(entry());
+	set_proc(PROC_PENDING);
+	leave(0);
+	assert_null(entry());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_scheduler_clock, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_preempted, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_read_wait_counts, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_switch_missed, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_sample_says, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_preempted_stranger, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_execve, setup, teardown),

@@ -124,6 +124,11 @@ static int setup_machine(void **state)
 	return set_up(state, (struct collect_config){.whole_machine = true});
 }
 
+static int setup_waits(void **state)
+{
+	return set_up(state, (struct collect_config){.waits = true});
+}
+
 /* Sets the collector up as krait top does. */
 static int setup_long(void **state)
 {
@@ -278,6 +283,112 @@ static const char *frame_name(struct fixture *f, uint32_t stack, size_t i, size_
 		f->profile,
 		profile_get_function(f->profile, profile_get_location(f->profile, loc[i])->function)
 			->name);
+}
+
+/* A record of thread @tid that says how long it was ready so far. */
+static struct rec_sample ready_record(uint32_t tid, uint64_t time_ns, uint64_t ready_ns)
+{
+	return (struct rec_sample){.type = REC_SAMPLE,
+				   .outcome = WALK_NO_PYTHON,
+				   .tid = tid,
+				   .time_ns = time_ns,
+				   .proc = key,
+				   .weight = 1000,
+				   .ready_ns = ready_ns};
+}
+
+static void send_ready(struct fixture *f, uint64_t time_ns, uint64_t ready_ns)
+{
+	struct rec_sample rec = ready_record(key.tgid, time_ns, ready_ns);
+
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
+static void send_account(struct fixture *f, uint32_t tid, uint64_t ready_ns, uint64_t stolen_ns)
+{
+	struct rec_account rec = {ready_record(tid, 90500, ready_ns), 70, 60};
+
+	rec.sample.type = REC_ACCOUNT;
+	rec.sample.weight = 0;
+	rec.sample.stolen_ns = stolen_ns;
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
+struct apart {
+	const struct profile *p;
+	int64_t runnable, stolen;
+	unsigned n;
+};
+
+static int add_up_apart(void *arg, const struct profile_sample *s)
+{
+	struct apart *a = arg;
+	const char *state = profile_label_text(a->p, s->labels, "state");
+
+	a->n++;
+	a->runnable += streq(state, "runnable") ? s->values[1] : 0;
+	a->stolen += streq(state, "stolen") ? s->values[1] : 0;
+	return 0;
+}
+
+static struct apart apart_of(struct fixture *f)
+{
+	struct apart a = {f->profile, 0, 0, 0};
+
+	assert_int_equal(profile_each(f->profile, add_up_apart, &a), 0);
+	return a;
+}
+
+/*
+ * Each record says how long its thread was ready so far: the profile has the sum once, in whatever
+ * order the records come, and what the last account says is at the stack of the last sample.
+ */
+static void test_ready(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_proc(f);
+	send_ready(f, 1500, 100);
+	send_ready(f, 3500, 700);
+	send_ready(f, 2500, 400); /* from another CPU's ring */
+	flushed(f, false);
+	assert_int_equal(apart_of(f).runnable, 700);
+	assert_int_equal(apart_of(f).n, 5);
+	send_account(f, key.tgid, 1000, 50);
+	flushed(f, false);
+	assert_int_equal(apart_of(f).runnable, 1000);
+	assert_int_equal(apart_of(f).stolen, 50);
+	st = flushed(f, true);
+	assert_int_equal(st.accounts.switches_ns, 70);
+	assert_int_equal(st.accounts.kernel_ns, 60);
+	assert_int_equal(st.samples, 3);
+}
+
+/* A record that says more than the recording took is believed up to that. */
+static void test_ready_too_long(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_ready(f, 2500, UINT64_MAX);
+	send_ready(f, 2600, UINT64_MAX - 5);
+	flushed(f, false);
+	assert_int_equal(apart_of(f).runnable, 2100);
+}
+
+/* A thread without a sample has an account: its time is in the profile, without a stack. */
+static void test_account_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_ready(f, 2500, 0);
+	send_account(f, 77, 300, 0);
+	for (int i = 0; i < 20; i++)
+		flushed(f, false);
+	assert_int_equal(apart_of(f).runnable, 300);
+	assert_int_equal(f->collect->n_waiting, 0);
 }
 
 static void test_in_order(void **state)
@@ -1359,6 +1470,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_frozen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ready, setup_waits, teardown),
+		cmocka_unit_test_setup_teardown(test_ready_too_long, setup_waits, teardown),
+		cmocka_unit_test_setup_teardown(test_account_alone, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_never, setup, teardown),

@@ -145,6 +145,24 @@ static int read_fraction(const char **text, uint64_t unit, uint64_t *ret)
 	return 0;
 }
 
+#define PPM_PERCENT 10000
+
+int value_budget(void *field, const char *text)
+{
+	const char *s = text;
+	uint64_t percent, part;
+
+	if (read_digits(&s, 100, &percent) || read_fraction(&s, PPM_PERCENT, &part) ||
+	    (*s && !streq(s, "%")) || percent * PPM_PERCENT + part > 100 * PPM_PERCENT ||
+	    percent * PPM_PERCENT + part < PPM_PERCENT / 10)
+		return err_set(-EINVAL,
+			       "'%s' is not a part of a CPU's time; write a number of percent from "
+			       "0.1 to 100",
+			       text);
+	*(uint32_t *)field = (uint32_t)(percent * PPM_PERCENT + part);
+	return 0;
+}
+
 int value_time(void *field, const char *text)
 {
 	const char *whole = text, *unit = text + strspn(text, "0123456789.");

@@ -24,6 +24,8 @@ int value_time(void *field, const char *text);
 /* sets a uint64_t in ns as value_time() does, but refuses 0 */
 int value_duration(void *field, const char *text);
 int value_frequency(void *field, const char *text); /* sets a uint32_t in Hz: 1 to 1,000,000; 10k */
+/* sets a uint32_t in millionths from 0.1 to 100 (percent) */
+int value_budget(void *field, const char *text);
 /* sets a uint64_t to a number of times, at least 1 */
 int value_times(void *field, const char *text);
 int value_count(void *field, const char *text); /* sets a uint64_t to a number, 1 to 2^62; k M G */

@@ -11,6 +11,7 @@
 #include "base/text/str.h"
 #include "unwind.h"
 #include "view/waits/waits.h"
+#include "view/wall.h"
 
 int view_value_pattern(void *field, const char *text)
 {
@@ -160,6 +161,8 @@ void view_say_unknown(const char *package)
 const char *view_by_heading(const char *by, const char *value)
 {
 	if (!streq(by, "gil"))
+		return by;
+	if (is_wall(value))
 		return by;
 	if (streq(value, "gil_blame"))
 		return "gil, of threads for which others waited";

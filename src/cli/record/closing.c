@@ -282,7 +282,7 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_too_few(s, c, i);
 	add_rate(s, c);
-	closing_add_waits(c);
+	closing_add_waits(s, c);
 	add_outcomes(s, c);
 	closing_add_losses(s, c);
 	add_daemons(s, c);

@@ -58,6 +58,24 @@ static void json_events(FILE *f, const struct session *s, const struct summary *
 	fputs("],\n", f);
 }
 
+static void json_waits(FILE *f, const struct collect_stats *st)
+{
+	const struct collect_accounts *a = &st->accounts;
+
+	fputs("  \"waits\": {", f);
+	for (unsigned i = 0; i < st->n_waited; i++) {
+		fputs(i ? ", " : "", f);
+		json_put_string(f, st->waited[i].state);
+		fprintf(f, ": %llu", (ull)st->waited[i].ns);
+	}
+	fprintf(f, "},\n  \"runnable_ns\": %llu,\n  \"stolen_ns\": %llu,\n", (ull)a->ready_ns,
+		(ull)a->stolen_ns);
+	fprintf(f,
+		"  \"wait_check\": {\"threads\": %llu, \"switches_ns\": %llu, "
+		"\"kernel_ns\": %llu},\n",
+		(ull)a->threads, (ull)a->switches_ns, (ull)a->kernel_ns);
+}
+
 static void json_write(FILE *f, const struct session *s, const struct summary *m, const char *path)
 {
 	const struct collect_stats *st = &m->collect;
@@ -78,6 +96,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 		(ull)sampler_lost(&m->kernel), (ull)throttled);
 	fprintf(f, "  \"shadowed\": %llu,\n", (ull)m->shadowed);
 	json_events(f, s, m);
+	json_waits(f, st);
 	json_counts(f, "outcomes", outcome_names, st->outcomes, WALK_OUTCOME_MAX);
 	json_counts(f, "native_outcomes", native_names, st->native, NATIVE_OUTCOME_MAX);
 	json_unsupported(f, st);

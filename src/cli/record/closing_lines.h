@@ -22,7 +22,9 @@ void closing_name_event(const struct session *s, const struct event *e, struct s
 
 /* closing_losses.c: adds what was lost, left out or put off, and why. */
 void closing_add_losses(const struct session *s, struct closing *c);
-/* closing_waits.c: adds how long threads waited, and for what most. */
-void closing_add_waits(struct closing *c);
+/*
+ * closing_waits.c: adds how long threads waited, and for what most, and how long they had no CPU.
+ */
+void closing_add_waits(const struct session *s, struct closing *c);
 
 #endif

@@ -2,12 +2,20 @@
 /* The closing lines about waits: how long threads waited, and for what. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text/str.h"
 #include "cli/record/closing_lines.h"
 
 #define STATES_NAMED 3
+
+static double budget_percent(const struct session *s)
+{
+	uint32_t ppm = s->options->wait_budget_ppm;
+
+	return ppm ? ppm / 10000.0 : 1;
+}
 
 static int longer_first(const void *a, const void *b)
 {
@@ -41,17 +49,97 @@ static void add_sum(struct closing *c)
 			     str_cstr(&open));
 }
 
-void closing_add_waits(struct closing *c)
+/* Beyond this share the two sums of waits disagree, if it is more than some switches can be off. */
+#define APART_PERCENT	0.1
+#define APART_THREAD_NS 20000
+
+/*
+ * Says whether the waits, added up from switch to switch, are what the kernel's accounts of the
+ * threads leave for them.
+ */
+static void add_check(struct closing *c)
+{
+	const struct collect_accounts *a = &c->m->collect.accounts;
+	uint64_t apart = a->switches_ns > a->kernel_ns ? a->switches_ns - a->kernel_ns
+						       : a->kernel_ns - a->switches_ns;
+	double percent = summary_percent(apart, a->kernel_ns);
+
+	if (!a->threads)
+		return;
+	closing_note(c, percent > APART_PERCENT && apart > a->threads * APART_THREAD_NS,
+		     "the waits of %llu threads add up to %.3f s from switch to switch, and to "
+		     "%.3f s by the kernel's accounts: %.3f %% apart",
+		     (ull)a->threads, summary_seconds(a->switches_ns),
+		     summary_seconds(a->kernel_ns), percent);
+}
+
+#define MATTERS_PERCENT	  10.0
+#define THROTTLED_PERCENT 1.0
+
+/*
+ * Says which control groups were throttled, and for which part of the time for which their threads
+ * were ready to run that can be the reason.
+ */
+static void add_throttled(const struct session *s, struct closing *c)
+{
+	vec_foreach(t, &s->throttled) {
+		size_t threads;
+		uint64_t ready = session_throttle_ready(s, t->path, &threads);
+
+		if (!ready || summary_percent(t->ns, c->m->wall_ns) < THROTTLED_PERCENT)
+			continue;
+		closing_note(c, true,
+			     "control group %s had used up its CPU quota for %.1f s (all CPUs "
+			     "together); its threads were ready to run for %.1f s, of which up to "
+			     "%.0f %% are due to that",
+			     t->path, summary_seconds(t->ns), summary_seconds(ready),
+			     MIN(100.0, summary_percent((double)t->ns * threads, ready)));
+	}
+}
+
+/* Says how long threads had no CPU though they could have run, if that is a part of their time. */
+static void add_ready(const struct session *s, struct closing *c)
+{
+	const struct collect_stats *st = &c->m->collect;
+	const struct event *cpu = session_events_cpu(&s->events);
+	double ready = summary_seconds(st->accounts.ready_ns);
+	double stolen = summary_seconds(st->accounts.stolen_ns);
+	double ran = cpu ? summary_seconds(st->sources[cpu - s->events.v].weight)
+			 : summary_seconds(c->m->wall_ns);
+
+	if (access("/proc/self/schedstat", F_OK)) {
+		closing_note(
+			c, true,
+			"this kernel doesn't count how long threads are ready to run without "
+			"a CPU (CONFIG_SCHED_INFO): that time counts as waiting, or is missing");
+		return;
+	}
+	closing_note(c, summary_percent(ready, ready + ran) > MATTERS_PERCENT,
+		     "threads were ready to run for %.1f s, but had no CPU%s", ready,
+		     cpu && ready > ran ? ": longer than they ran" : "");
+	add_throttled(s, c);
+	if (stolen)
+		closing_note(c, summary_percent(stolen, stolen + ran) > MATTERS_PERCENT,
+			     "for %.2f s threads had a CPU that the machine's host, or an "
+			     "interrupt, used",
+			     stolen);
+}
+
+void closing_add_waits(const struct session *s, struct closing *c)
 {
 	uint64_t all = c->m->kernel.counters[COUNT_WAITS];
 	uint64_t left = MIN(all, c->m->kernel.counters[COUNT_WAITS_LEFT]);
 
+	if (!session_events_wait(&s->events))
+		return;
 	add_sum(c);
 	if (left)
 		closing_note(
 			c, true,
 			"stacks were taken for %.1f %% of %llu waits, chosen at random (more often "
 			"where waits are long on average), because all would have taken more "
-			"than 1 %% of a CPU; so it is an estimate how long threads waited where",
-			summary_percent(all - left, all), (ull)all);
+			"than %g %% of a CPU; so it is an estimate how long threads waited where",
+			summary_percent(all - left, all), (ull)all, budget_percent(s));
+	add_ready(s, c);
+	add_check(c);
 }

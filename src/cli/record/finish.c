@@ -15,6 +15,7 @@
 #include "cli/record/recording.h"
 #include "cli/record/viewer.h"
 #include "cli/report/headline.h"
+#include "view/wall.h"
 #include "cli/write.h"
 #include "format/common/options.h"
 #include "format/format.h"
@@ -158,7 +159,9 @@ static void write_elsewhere(struct recording *x)
  */
 static bool hides_waits(const struct recording *x, const struct summary *m)
 {
-	return m->collect.n_waited && !(x->options->value && streq(x->options->value, "off_cpu"));
+	const char *value = x->options->value;
+
+	return m->collect.n_waited && !(value && (streq(value, "off_cpu") || is_wall(value)));
 }
 
 /* Does the output have all values of the recording? Other formats have the one of --value. */
@@ -303,7 +306,8 @@ static int write_with_closing(struct recording *x, const struct closing *closing
 	add_intervals(x);
 	view_say_unknown(view_mine(&x->options->view, x->session.profile));
 	origin_note(x->session.profile);
-	r = apply_filters(x);
+	r = wall_derive(x->session.profile, x->options->value, x->options->format->name);
+	r = r ? r : apply_filters(x);
 	if (!r && x->options->reshape)
 		r = x->options->reshape(x->options->reshape_arg, &x->session.profile);
 	if (r) {

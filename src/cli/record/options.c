@@ -14,6 +14,7 @@
 #include "cli/record/rows.h"
 #include "format/format.h"
 #include "sampler/sources/event.h"
+#include "view/wall.h"
 
 /* A frequency that isn't in step with timers; perf's default is 99 for the same reason. */
 #define FREQ_PROCESS_HZ 999
@@ -30,6 +31,13 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.wall),
 	 .help = "record where threads run and what they wait for: -e cpu-clock -e wait"},
+	{.name = "wait-budget",
+	 .arg = "PERCENT",
+	 .set = value_budget,
+	 .field = RECORD_FIELD(session.wait_budget_ppm),
+	 .initial = "1",
+	 .help = "how much of one CPU's time stacks of waits may take, from 0.1 to 100; if all "
+		 "would take more, they are taken by chance"},
 	{.name = "idle-at",
 	 .arg = "FUNCTION",
 	 .set = value_function,
@@ -68,7 +76,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = RECORD_FIELD(value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
-	 .complete = "samples cpu off_cpu gil_wait gil_blame",
+	 .complete = "samples cpu off_cpu wall gil_wait gil_blame",
 	 .help = "the value that text and pictures show"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
@@ -189,6 +197,9 @@ static int check_sampling(struct record_options *o)
 	if (!given)
 		s->freq_hz = s->cmd || s->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
 	r = session_events_parse(&o->events, s);
+	if (!r && s->wait_budget_ppm && !session_events_wait(&o->events))
+		return err_set(-EINVAL, "--wait-budget has no meaning without --wall or -e wait; "
+					"leave it out");
 	if (!r && given && o->events.n == 1 && o->events.v[0].source->whole)
 		return err_set(-EINVAL,
 			       "each %s is recorded, so --%s has no meaning for it; leave it out",
@@ -276,6 +287,8 @@ static int check_value(const struct record_options *o)
 	_cleanup_str_ struct str list = {};
 
 	if (shown_event(o) || streq(o->value, "samples"))
+		return 0;
+	if (is_wall(o->value) && session_events_wait(&o->events) && session_events_cpu(&o->events))
 		return 0;
 	for (unsigned i = 0; i < o->events.n; i++)
 		str_addf(&list, "%s%s", i + 1 < o->events.n ? ", " : " and ",

@@ -13,6 +13,7 @@
 #include "cli/cells.h"
 #include "cli/report/report.h"
 #include "view/shape/roots.h"
+#include "view/wall.h"
 
 #define INDENT "     " /* blanks at the beginning of a continued line */
 
@@ -36,9 +37,11 @@ static void add_words(struct lines *l, const char *text)
 	l->used += n;
 }
 
-static bool is_off_cpu(const struct report_facts *f)
+static bool counts_waits(const struct report_facts *f)
 {
-	return streq(profile_meta(f->p)->values[f->value].type, "off_cpu");
+	const char *type = profile_meta(f->p)->values[f->value].type;
+
+	return streq(type, "off_cpu") || is_wall(type);
 }
 
 static const char *state_words(const struct report_facts *f, const char *state)
@@ -49,7 +52,7 @@ static const char *state_words(const struct report_facts *f, const char *state)
 		{"unknown", "not known"},
 	};
 
-	if (is_off_cpu(f) && streq(state, "waiting"))
+	if (counts_waits(f) && streq(state, "waiting"))
 		return "waiting for it";
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (streq(state, words[i][0]))
@@ -187,7 +190,7 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 	r = report_shares_of(f, "gil", &shares);
 	if (!r && shares.n) {
 		str_addf(&text, "GIL, of the %s%s: ", report_value_words(f),
-			 is_off_cpu(f) ? "" : " (waiting threads have none)");
+			 counts_waits(f) ? "" : " (waiting threads have none)");
 		add_words(&l, str_cstr(&text));
 		add_shares(f, &shares, &l);
 		str_add_c(out, '\n');

@@ -21,6 +21,7 @@
 #include "format/common/embedded.h"
 #include "format/read.h"
 #include "view/shape/roots.h"
+#include "view/wall.h"
 
 struct report_options {
 	const char *output, *format_name;
@@ -64,7 +65,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(render.value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
-	 .complete = "samples cpu off_cpu gil_wait gil_blame",
+	 .complete = "samples cpu off_cpu wall gil_wait gil_blame",
 	 .help = "the value that text and pictures show; TYPE/UNIT if several have the same name"},
 	{.name = "no-times",
 	 .set = value_times_none,
@@ -324,7 +325,9 @@ static int write_it(struct report_options *o, struct report_facts *f)
 	int r;
 
 	view_say_unknown(view_mine(&o->view, f->p));
-	r = o->print ? leave_idle_out(o, f) : 0;
+	r = wall_derive(f->p, o->render.value, o->format ? o->format->name : NULL);
+	if (!r && o->print)
+		r = leave_idle_out(o, f);
 	r = r ? r : apply_filters(o, f);
 	if (!r && o->print)
 		r = find_facts(o, f);

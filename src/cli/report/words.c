@@ -9,6 +9,7 @@
 #include "view/cpu_words.h"
 #include "view/shape/roots.h"
 #include "view/waits/waits.h"
+#include "view/wall.h"
 
 const char *report_value_words(const struct report_facts *f)
 {
@@ -22,6 +23,8 @@ const char *report_value_words(const struct report_facts *f)
 		return "time waiting for the GIL";
 	if (streq(type, "gil_blame"))
 		return "time that others waited for the GIL";
+	if (is_wall(type))
+		return "wall time";
 	return type;
 }
 

@@ -116,6 +116,7 @@ struct collect_config {
 	 * values behind those of the events: gil_wait and gil_blame
 	 */
 	bool waits;
+	unsigned wait_source; /* if .waits: rec_sample.source of waits */
 	/* functions whose waits are idle too (thread/places.h); they belong to the caller */
 	const char *const *idle_at;
 	size_t n_idle_at;

@@ -18,6 +18,8 @@ struct waiting {
 	bool met;	   /* its thread was met, and the sample counted, since the last flush */
 	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
 	uint64_t gil_ns;   /* how long the thread waited for the GIL */
+	/* it isn't a sample, but the account of its thread, whose last sample came already */
+	bool account;
 };
 
 /* A stack that has no name yet. */

@@ -43,12 +43,24 @@ struct collect_waited {
 	uint64_t ns;
 };
 
+/* What the kernel's accounts say of threads whose waits were recorded. */
+struct collect_accounts {
+	/* how long threads were ready to run without a CPU, and how much was stolen from them */
+	uint64_t ready_ns, stolen_ns;
+	/*
+	 * The two sums of struct rec_account, and of how many threads they are. They should be the
+	 * same.
+	 */
+	uint64_t threads, switches_ns, kernel_ns;
+};
+
 struct collect_stats {
 	struct collect_other other;
 	struct collect_waited waited[COLLECT_STATES];
 	unsigned n_waited;
 	/* waits that weren't over when the recording ended: how many, and how long they were */
 	uint64_t open_waits, open_ns;
+	struct collect_accounts accounts;
 	/*
 	 * Version, as in process.version, of the last interpreter whose heap krait doesn't know; 0:
 	 * there was none.

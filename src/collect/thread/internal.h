@@ -38,7 +38,12 @@ struct thread {
 	/* number of samples from .first_ns until .last_ns, and of samples at .last_ns */
 	uint64_t came, since;
 	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
-	bool named;	   /* .name is the thread's name in Python; else the kernel's */
+	/* the most that its records said of these times so far (struct rec_sample) */
+	uint64_t ready_ns, stolen_ns;
+	/* profile id of the stack of its last sample, 0: there is none; its state of the GIL */
+	uint32_t last_stack;
+	uint8_t last_gil;
+	bool named; /* .name is the thread's name in Python; else the kernel's */
 	char name[64];
 };
 

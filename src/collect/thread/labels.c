@@ -157,6 +157,7 @@ void threads_rebase(struct collect *c, struct rebase *r)
 {
 	places_forget(&c->threads->places);
 	vec_foreach(t, &c->threads->all) {
+		t->last_stack = 0;
 		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++)
 			rebase_set(&t->sets[i], r);
 		vec_foreach(w, &t->waits)

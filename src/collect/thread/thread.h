@@ -40,6 +40,29 @@ struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		       const struct wait_labels *wait);
 
+/* Times in which a thread neither ran nor waited. */
+struct thread_apart {
+	uint64_t ready_ns;  /* it was ready to run, and had no CPU */
+	uint64_t stolen_ns; /* it had a CPU that was stolen */
+};
+
+/*
+ * account.c: returns how much of these times @rec, which is handed on, says beyond the thread's
+ * earlier records. The record may be hostile.
+ */
+struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec);
+/* Notes that a sample of the thread was added with stack @stack of the profile. */
+void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
+		       uint32_t stack);
+/*
+ * The stack of the thread's last sample; 0: there is none, or it is in the profile no more. *gil:
+ * the state of the GIL in that sample.
+ */
+uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
+			   uint8_t *gil);
+/* Adds up the two sums of the account. */
+void thread_check_account(struct collect *c, const struct rec_account *rec);
+
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 

@@ -13,13 +13,25 @@
 #define FROZEN		0x8000 /* 6.1+ */
 
 /*
- * Numbers of states: enum wait_kind + 1, then "other" with the index of a rule, then "other" with
- * the number of a system call that no rule names.
+ * Numbers of states: enum wait_kind + 1, then "stolen", of which `krait dump` knows nothing, then
+ * "other" with the index of a rule, then "other" with the number of a system call that no rule
+ * names.
  */
-#define OTHER	    (WAIT_KIND_MAX + 1)
+#define STOLEN	    (WAIT_KIND_MAX + 1)
+#define OTHER	    (STOLEN + 1)
 #define OTHER_RULES 1024
 #define NUMBERED    (OTHER + OTHER_RULES)
 #define CALLS	    4096
+
+uint32_t wait_state_runnable(void)
+{
+	return WAIT_RUNNABLE + 1;
+}
+
+uint32_t wait_state_stolen(void)
+{
+	return STOLEN;
+}
 
 static uint32_t other(const struct rec_wait *wait, const struct wait_rule *rule)
 {
@@ -77,6 +89,8 @@ const char *wait_state_words(uint32_t state, char *text, size_t n)
 		snprintf(text, n, "other");
 	else if (state >= OTHER)
 		snprintf(text, n, "other: %s", wait_rules[state - OTHER].call_name);
+	else if (state == STOLEN)
+		snprintf(text, n, "stolen");
 	else
 		snprintf(text, n, "%s", wait_word(state - 1));
 	return text;

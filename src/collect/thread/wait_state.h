@@ -10,6 +10,10 @@
 #include "proc/wait_rules.h"
 #include "records.h"
 
+/* States of a thread that doesn't wait, but has no CPU; and of one whose CPU is stolen. */
+uint32_t wait_state_runnable(void);
+uint32_t wait_state_stolen(void);
+
 /*
  * Returns the number of what the thread of @wait waited for: not 0, with WAIT_STATE_OPEN if the wait
  * isn't over. The record may be hostile.

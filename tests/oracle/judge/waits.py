@@ -13,6 +13,7 @@ import json
 import re
 
 VALUE = ("off_cpu", "nanoseconds")
+NO_WAITS = ("runnable", "stolen")  # parts of off_cpu that a program can't know of a place
 SUM = 0.001           # how far a thread's sum may be off
 SUM_NS = 50000        # the same for a short sum: two readings of the clocks aren't one moment
 ALL = 0.0003          # how far the sum of all threads may be off
@@ -231,7 +232,8 @@ class Judge(object):
     def all(self):
         for sample in self.profile.samples:
             pid = int(sample.labels.get("pid", self.log.pid))
-            if sample.values[self.value] and pid == self.log.pid:
+            state = sample.labels.get("state")
+            if sample.values[self.value] and pid == self.log.pid and state not in NO_WAITS:
                 self.sample(sample)
         self.judge_sums()
         self.judge_places()

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Map `waits`: what the program at switches keeps of each thread. */
+#ifndef ABI_WAITS_H
+#define ABI_WAITS_H
+
+#include "records.h"
+
+/* What a thread does between two task switches. */
+enum wait_phase {
+	WAIT_RUNS, /* the thread runs, or is ready to run */
+	WAIT_WAITS,
+	/*
+	 * the thread has got a CPU; its next task switch shows how long it was ready to run before
+	 * that
+	 */
+	WAIT_IS_OVER,
+};
+
+/*
+ * The waits of a thread at one site. A site is a system call, together with the call's first
+ * argument if that may be a descriptor. For a futex call, the site has the futex's address without
+ * the low 8 bits instead.
+ */
+struct wait_site {
+	__u32 site; /* hash of the site; 0: the entry is free */
+	__u32 reserved;
+	__u64 average_ns; /* moving average of how long a wait took */
+	__u64 left_ns;	  /* sum of the waits whose stacks weren't taken */
+	__u64 guessed_ns; /* .left_ns as guessed from the waits whose stacks were taken */
+	__u64 owed_ns;	  /* waited time that isn't in the weight of any sent record yet */
+};
+#define WAIT_SITES 8 /* a power of two */
+#define SITE_GIL   0 /* the site of waits for the GIL; nothing else shares it */
+
+/* What a thread does with the GIL while it has no CPU. */
+enum gil_away {
+	AWAY_NEITHER,
+	AWAY_WAITS,
+	AWAY_UNCOUNTED, /* it waits, and the map `gils` had no room to count that */
+	AWAY_HOLDS,
+};
+
+/* Map `waits`: tid in the first PID namespace -> the thread's wait. */
+struct wait_entry {
+	/*
+	 * the record of the last wait whose stack was taken. Its .since_ns alone is that of the
+	 * thread's last wait, even if the stack of that wait wasn't taken.
+	 */
+	struct rec_wait wait;
+	/* when the thread began; a later thread with the same number began at another time */
+	__u64 start_ns;
+	__u64 over_ns; /* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
+	/*
+	 * The thread's account at the last time it left a CPU, whether it waited or not: when that
+	 * was, by CLOCK_MONOTONIC and by the scheduler's clock (of which nothing but differences
+	 * means anything), its CPU time and sched_info.run_delay.
+	 */
+	__u64 left_ns, clock_ns, cpu_ns, delay_ns;
+	/* how long the thread was away from the CPU in its last wait, by the scheduler's clock */
+	__u64 away_ns;
+	/* clock_ns - cpu_ns - delay_ns - stolen_ns, and delay_ns, when its account was begun */
+	__u64 begin_ns, delay_begin_ns;
+	__u64 waited_ns; /* sum of its waits since then */
+	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since then */
+	/* how much its CPU had been stolen of in all when the thread got it; see .has_cpu */
+	__u64 aside_ns;
+	__u64 cost_ns; /* how long taking the stack took, which made the wait longer */
+	/*
+	 * if the wait began before recording did, so that user space has read it: how often the
+	 * thread had left a CPU by then (nvcsw + nivcsw); else 0
+	 */
+	__u64 switches;
+	/*
+	 * WAIT_ONE times the number of waits for which this one stands; 0: its stack wasn't taken
+	 */
+	__u32 times;
+	__u32 site;   /* index in .sites of the last wait */
+	__u16 phase;  /* enum wait_phase */
+	__u8 has_cpu; /* != 0: it was seen that the thread got the CPU on which it is */
+	/*
+	 * != 0: user space has made the entry before the recording, and .delay_begin_ns is of that
+	 * time; .start_ns is 0 until the thread leaves a CPU
+	 */
+	__u8 made_before;
+	__s32 call; /* the last system call in which the thread waited; never restart_syscall() */
+	/*
+	 * The thread's GIL, as it was found when a stack was taken: the first word that waiters
+	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
+	 */
+	__u64 gil, gil_holder;
+	__u64 tstate;	   /* PyThreadState of the thread then */
+	__u32 gil_bytes;   /* size of what waiters sleep on */
+	__u16 away;	   /* enum gil_away, since the thread left the CPU */
+	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
+	__u64 futex;	   /* address that the thread waits for in a futex call; 0: none */
+	__u64 gone_ns;	   /* when the thread left the CPU, if .away isn't 0 */
+	__u64 others_ns;   /* sum of all waits for the GIL when its holder left the CPU */
+	__u64 gil_ns;	   /* how much of the wait that is over was for the GIL */
+	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
+	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
+	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
+	struct wait_site sites[WAIT_SITES];
+};
+#define WAIT_ONE 1024
+
+#endif

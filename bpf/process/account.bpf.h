@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a thread spent its time, by the kernel's accounts: CPU time, the time that it was ready to
+ * run, and the time that was stolen from it. The rest is what it waited. It is all read by the
+ * clock of the scheduler, and at the moments at which the scheduler reads that clock itself. Other
+ * clocks are read a little later, and of waits of a few microseconds that would be some percent
+ * (docs/decisions/0023).
+ */
+#ifndef BPF_ACCOUNT_H
+#define BPF_ACCOUNT_H
+
+#include "process/proc.bpf.h"
+
+/* waits are recorded, so samples of other events say how long the thread was ready to run */
+const volatile bool accounts;
+
+/*
+ * Is it known that process image @key isn't recorded? An entry of the process's image before
+ * execve(), or of an earlier process with its number, doesn't say that.
+ */
+walk_inline bool is_unwanted(const struct proc_key *key)
+{
+	const struct proc_entry *p = proc_entry_of(key->tgid);
+	__u8 state;
+
+	if (!p)
+		return false;
+	state = p->state;
+	barrier();
+	return (state == PROC_IGNORED || state == PROC_HOST) && same_key(&p->key, key);
+}
+
+/*
+ * Is process image @key recorded, as far as is known? Of a process that wasn't sampled yet the
+ * entry says only the number.
+ */
+walk_inline bool is_recorded(const struct proc_key *key)
+{
+	const struct proc_entry *p = proc_entry_of(key->tgid);
+	__u8 state;
+
+	if (!p)
+		return false;
+	state = p->state;
+	barrier();
+	return (state == PROC_PYTHON || state == PROC_NATIVE) &&
+	       (!p->key.start_ns || same_key(&p->key, key));
+}
+
+/* How long the thread was ready to run so far; 0 on a kernel without CONFIG_SCHED_INFO. */
+walk_inline __u64 run_delay(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+}
+
+/*
+ * How much of the CPU of @task, which it leaves or gets now, was stolen so far: by the machine's
+ * host or, if the kernel counts that, by interrupts. Only differences mean anything.
+ */
+walk_inline __u64 stolen_of(const struct task_struct *task)
+{
+	const struct cfs_rq *q;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	q = task->se.cfs_rq;
+	return q ? q->rq->clock - q->rq->clock_task : 0;
+}
+
+/*
+ * The scheduler's clock at the moment at which the CPU time of @task ends, if it leaves its CPU
+ * now, or begins. @stolen: stolen_of() it. (.exec_start is .clock_task of that moment. .clock may
+ * have moved on since, while the kernel looked for the next task.) @now: used by kernels that don't
+ * have it.
+ */
+walk_inline __u64 clock_of(const struct task_struct *task, __u64 stolen, __u64 now)
+{
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !task->se.cfs_rq)
+		return now;
+	return task->se.exec_start + stolen;
+}
+
+/* The thread of @e leaves its CPU: brings its account up to date. */
+walk_inline void settle_account(struct wait_entry *e, const struct task_struct *task, __u64 now)
+{
+	__u64 stolen = stolen_of(task);
+
+	if (e->has_cpu && stolen > e->aside_ns)
+		e->stolen_ns += stolen - e->aside_ns;
+	e->has_cpu = 0;
+	e->left_ns = now;
+	e->clock_ns = clock_of(task, stolen, now);
+	e->cpu_ns = task->se.sum_exec_runtime;
+	e->delay_ns = run_delay(task);
+}
+
+/*
+ * The run_delay that the thread had when the recording began. If it was ready to run then, the
+ * kernel counts that time only when the thread gets a CPU, so what was before the recording isn't
+ * known exactly: no more counts than has passed since.
+ */
+walk_inline __u64 delay_before(const struct wait_entry *e, __u64 now)
+{
+	__u64 passed = now - began_ns, before = e->delay_begin_ns;
+
+	if (e->start_ns >= began_ns)
+		return 0;
+	if (!e->made_before || before > e->delay_ns)
+		return e->delay_ns;
+	return e->delay_ns - before > passed ? e->delay_ns - passed : before;
+}
+
+/* Begins the account of a thread that leaves its CPU. */
+walk_inline void begin_account(struct wait_entry *e, const struct task_struct *task, __u64 now)
+{
+	e->start_ns = task->start_time;
+	settle_account(e, task, now);
+	e->waited_ns = 0;
+	e->begin_ns = e->clock_ns - e->cpu_ns - e->delay_ns - e->stolen_ns;
+	e->delay_begin_ns = delay_before(e, now);
+}
+
+/*
+ * The thread leaves the CPU that it got after the wait that user space has read. That wait began
+ * with the recording (.left_ns), and so does the account.
+ */
+walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct *task, __u64 now)
+{
+	__u64 passed = now - e->left_ns, before = e->cpu_ns + e->delay_begin_ns;
+
+	settle_account(e, task, now);
+	e->begin_ns = e->clock_ns - passed - before;
+}
+
+/* Thread @task leaves its CPU, and @e is its entry: begins its account, or brings it up to date. */
+walk_inline void keep_account(struct wait_entry *e, const struct task_struct *task, __u64 now)
+{
+	if (e->clock_ns)
+		settle_account(e, task, now);
+	else if (e->waited_ns && e->left_ns)
+		begin_with_wait(e, task, now);
+	else
+		begin_account(e, task, now);
+}
+
+/* What the thread has waited by its account, since that was begun. */
+walk_inline __u64 rest_of_account(const struct wait_entry *e)
+{
+	__u64 rest = e->clock_ns - e->cpu_ns - e->delay_ns - e->begin_ns - e->stolen_ns;
+
+	return (__s64)rest > 0 ? rest : 0;
+}
+
+/*
+ * Notes in the sample that @slot takes what the account of the current thread says. If the thread
+ * was ready to run after a wait whose record isn't sent yet, the record will say that.
+ */
+walk_global int note_account(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
+	__u32 tid = BPF_CORE_READ(task, pid);
+	const struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	__u64 delay;
+
+	if (!m || !e || e->start_ns != BPF_CORE_READ(task, start_time))
+		return 0;
+	delay = e->delay_ns;
+	if ((e->phase != WAIT_IS_OVER || !e->times) &&
+	    bpf_core_field_exists(task->sched_info.run_delay))
+		delay = BPF_CORE_READ(task, sched_info.run_delay);
+	m->sample.ready_ns = delay > e->delay_begin_ns ? delay - e->delay_begin_ns : 0;
+	m->sample.stolen_ns = e->stolen_ns;
+	return 0;
+}
+
+#endif

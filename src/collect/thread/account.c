@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How long threads had no CPU though they were ready to run, and how long their CPU was stolen.
+ * Each record of a thread says how long that was so far. What is new goes to the record's stack.
+ */
+#include "collect/thread/internal.h"
+
+/*
+ * Returns by how much @told is more than *@known, which it becomes. No thread's time is longer than
+ * the recording was at that moment, @most. Records of several CPUs come out of order: of an older
+ * one nothing is new.
+ */
+static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
+{
+	uint64_t ns = MIN(told, most), more = ns - MIN(ns, *known);
+
+	*known += more;
+	return more;
+}
+
+struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec)
+{
+	uint64_t most = rec->time_ns - MIN(rec->time_ns, c->config.start_ns);
+	struct thread_apart ret = {};
+	struct thread *t;
+
+	if (!rec->ready_ns && !rec->stolen_ns)
+		return ret;
+	t = thread_of_sample(c, process_at(c, process), rec);
+	if (!t)
+		return ret;
+	ret.ready_ns = beyond(&t->ready_ns, rec->ready_ns, most);
+	ret.stolen_ns = beyond(&t->stolen_ns, rec->stolen_ns, most - ret.ready_ns);
+	return ret;
+}
+
+void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
+		       uint32_t stack)
+{
+	struct thread *t = thread_of_sample(c, process_at(c, process), rec);
+
+	if (!t)
+		return;
+	t->last_stack = stack;
+	t->last_gil = rec->gil;
+}
+
+uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
+			   uint8_t *gil)
+{
+	const struct thread *t = thread_of_sample(c, process_at(c, process), rec);
+
+	if (!t || !t->last_stack)
+		return 0;
+	*gil = t->last_gil;
+	return t->last_stack;
+}
+
+void thread_check_account(struct collect *c, const struct rec_account *rec)
+{
+	struct collect_accounts *sums = &c->stats.accounts;
+
+	sums->threads++;
+	sums->switches_ns += rec->switches_ns;
+	sums->kernel_ns += rec->kernel_ns;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Control groups that the kernel kept from running because their quota of CPU time was used up. */
+#ifndef PROC_MACHINE_THROTTLED_H
+#define PROC_MACHINE_THROTTLED_H
+
+#include <stdint.h>
+
+#include "base/util.h"
+#include "base/vec.h"
+
+struct throttled {
+	char *path;  /* "/a/b", as in /proc/PID/cgroup */
+	uint64_t ns; /* for how long in all, on all CPUs together */
+};
+typedef VEC(struct throttled) throttled_vec;
+
+/*
+ * Lists the groups that were ever throttled, of v2's tree or of v1's tree "cpu". @root: where these
+ * trees are, "/sys/fs/cgroup". At most THROTTLED_GROUPS groups are looked at. What can't be read is
+ * left out.
+ */
+#define THROTTLED_GROUPS 2048
+void throttled_list(const char *root, throttled_vec *ret);
+void throttled_fini(throttled_vec *v);
+
+/* Leaves in @now what is more than in @before. */
+void throttled_since(throttled_vec *now, const throttled_vec *before);
+
+/* Is the group @path the group @in, or within it? */
+bool throttled_holds(const char *in, const char *path);
+
+#endif

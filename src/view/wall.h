@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The value `wall`: how long threads ran, waited and were ready to run, all together. */
+#ifndef VIEW_WALL_H
+#define VIEW_WALL_H
+
+#include "profile/profile.h"
+
+#define VALUE_WALL "wall"
+
+static inline bool is_wall(const char *value)
+{
+	return streq(value, VALUE_WALL);
+}
+
+/*
+ * If @value is VALUE_WALL and the profile has the values it is the sum of, cpu and off_cpu, adds it
+ * to the samples, for the output in @format (NULL: text). Formats that keep recordings (pprof,
+ * jsonl) never contain it. @value may be NULL. 0 or -errno + message.
+ */
+_must_use_ int wall_derive(struct profile *p, const char *value, const char *format);
+
+#endif
