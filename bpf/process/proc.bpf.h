@@ -21,8 +21,8 @@
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
-	struct rec_sample
-		sample; /* the sample that is taken, unless moment.kept says where it is */
+	/* The sample that is being taken, unless moment.kept says where it is. */
+	struct rec_sample sample;
 };
 
 struct {
@@ -31,6 +31,12 @@ struct {
 	__type(key, __u32);
 	__type(value, struct meeting);
 } meetings SEC(".maps");
+
+/* Clears what a process is described in, but not the sample that is being taken of it. */
+walk_inline void clear_meeting(struct meeting *m)
+{
+	__builtin_memset(m, 0, offsetof(struct meeting, sample));
+}
 
 walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key *key)
 {
@@ -182,7 +188,7 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 /* Copies *@p into m->entry. False: the entry has been given to another process meanwhile. */
 walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 {
-	__builtin_memset(m, 0, sizeof(*m));
+	clear_meeting(m);
 	m->entry = *p;
 	barrier();
 	return same_key(&m->entry.key, &p->key);
@@ -339,7 +345,7 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 
 	if (!m)
 		return 0;
-	__builtin_memset(m, 0, sizeof(*m));
+	clear_meeting(m);
 	read_key(task, tgid, &m->entry.key);
 	m->entry.state = PROC_IGNORED;
 	if (is_wanted(task, tgid)) {
