@@ -29,12 +29,33 @@ static bool has_column(const struct table *v, const struct table_column *c)
 	return c->tables & TABLE_OF(v->live->table);
 }
 
-bool table_has(const struct table *v, const struct table_column *c, int width)
+static bool may_have(const struct table *v, const struct table_column *c, int width)
 {
 	bool gil = v->live->all[LIVE_SINCE].known;
 
 	return has_column(v, c) && c->from_width <= width && (gil || !streq(c->name, "gil")) &&
 	       (!c->of_waits || live_shows_waits(v->live));
+}
+
+/* Where waits are shown, so many characters of a line are left for the name. */
+#define NAME_LEAST 24
+
+/* Is there room for the column? The columns of states are many, and the first ones come first. */
+static bool has_room(const struct table *v, const struct table_column *c, int width)
+{
+	int used = 0;
+
+	for (const struct table_column *before = table_columns; before < c; before++)
+		if (may_have(v, before, width) &&
+		    (!before->from_width || used + before->width <= width - NAME_LEAST))
+			used += before->width;
+	return used + c->width <= width - NAME_LEAST;
+}
+
+bool table_has(const struct table *v, const struct table_column *c, int width)
+{
+	return may_have(v, c, width) &&
+	       (!c->from_width || !live_shows_waits(v->live) || has_room(v, c, width));
 }
 
 bool table_sort(struct table *v, const char *name)

@@ -26,7 +26,7 @@ static int64_t sum(int64_t a, int64_t b)
 {
 	int64_t s;
 
-	return __builtin_add_overflow(a, b, &s) ? INT64_MAX : s;
+	return !__builtin_add_overflow(a, b, &s) ? s : a < 0 ? INT64_MIN : INT64_MAX;
 }
 
 static int add(void *arg, struct profile_sample *s)
@@ -45,11 +45,18 @@ static bool is_kept(const char *format)
 int wall_derive(struct profile *p, const char *value, const char *format)
 {
 	struct profile_meta *m = profile_meta(p);
+	int there = find(p, &wall);
 	struct adding a = {find(p, &cpu), find(p, &off_cpu), m->n_values};
 	int r;
 
-	if (!value || !is_wall(value) || is_kept(format) || find(p, &wall) >= 0 || a.cpu < 0 ||
-	    a.off_cpu < 0 || m->n_values == PROFILE_MAX_VALUES)
+	if (!value || !is_wall(value) || is_kept(format) || a.cpu < 0 || a.off_cpu < 0)
+		return 0;
+	/* A page that shows wall time has it in its recording. After a merge not all samples do. */
+	if (there >= 0) {
+		a.wall = (unsigned)there;
+		return profile_change_each(p, add, &a);
+	}
+	if (m->n_values == PROFILE_MAX_VALUES)
 		return 0;
 	m->values[m->n_values++] = wall;
 	r = profile_change_each(p, add, &a);

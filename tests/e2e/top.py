@@ -444,6 +444,12 @@ def event_key():
         t.wait("three (<string>")
         t.type("e", "one event is recorded; -e NAME more than once")
         t.end()
+    # Waits have two values more than events.
+    with python(SHARES) as target, on_screen(target, "--wall", *PYTHON_ONLY) as t:
+        t.wait("three (<string>")
+        for words in ("cpu (nanoseconds)", "off_cpu (nanoseconds)", "gil_wait (nanoseconds)", "gil_blame (nanoseconds)", "wall (nanoseconds)"):
+            t.type("e", words)
+        t.end()
 
 
 @case

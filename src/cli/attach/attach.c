@@ -81,7 +81,8 @@ static int set_mode(void *field, const char *text)
 	}
 	if (streq(text, "wall"))
 		return err_set(-EINVAL, "krait samples threads that run: cpu, or gil for those "
-					"that hold the GIL; `krait dump` shows where one waits");
+					"that hold the GIL; `krait record --wall` records what "
+					"threads wait for");
 	return err_set(-EINVAL, "'%s' is not a mode; write cpu or gil", text);
 }
 

@@ -50,7 +50,7 @@ void view_options_warn_of(const struct unmatched *u);
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
 
 #define VIEW_STATES                                                                                \
-	"running runnable gil lock sleep net poll loop pipe disk child page-fault signal "         \
+	"running runnable stolen gil lock sleep net poll loop pipe disk child page-fault signal "  \
 	"stopped frozen traced other"
 
 /* clang-format off */

@@ -84,9 +84,13 @@ static void add_throttled(const struct session *s, struct closing *c)
 {
 	vec_foreach(t, &s->throttled) {
 		size_t threads;
-		uint64_t ready = session_throttle_ready(s, t->path, &threads);
+		uint64_t ready;
 
-		if (!ready || summary_percent(t->ns, c->m->wall_ns) < THROTTLED_PERCENT)
+		/* first, since the next call goes through the whole profile */
+		if (summary_percent(t->ns, c->m->wall_ns) < THROTTLED_PERCENT)
+			continue;
+		ready = session_throttle_ready(s, t->path, &threads);
+		if (!ready)
 			continue;
 		closing_note(c, true,
 			     "control group %s had used up its CPU quota for %.1f s (all CPUs "

@@ -290,6 +290,10 @@ static int check_value(const struct record_options *o)
 		return 0;
 	if (is_wall(o->value) && session_events_wait(&o->events) && session_events_cpu(&o->events))
 		return 0;
+	/* values that every recording of waits has beside those of its events */
+	if (session_events_wait(&o->events) &&
+	    (streq(o->value, "gil_wait") || streq(o->value, "gil_blame")))
+		return 0;
 	for (unsigned i = 0; i < o->events.n; i++)
 		str_addf(&list, "%s%s", i + 1 < o->events.n ? ", " : " and ",
 			 o->events.v[i].sample_type);
@@ -347,6 +351,9 @@ static bool has_time(const struct record_options *o)
 {
 	const struct event *shown = shown_event(o);
 
+	/* the values of waits that aren't an event's: all are times */
+	if (!shown && o->value && !streq(o->value, "samples"))
+		return true;
 	for (unsigned i = 0; !o->value && i < o->events.n; i++)
 		if (event_is_time(&o->events.v[i]))
 			return true;

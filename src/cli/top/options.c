@@ -57,9 +57,8 @@ static const struct option_row rows[] = {
 	 .field = FIELD(table),
 	 .help = "a row for each process"},
 	VIEW_BY_OWN_ROW(RECORD_FIELD(view), NULL,
-			"a row for each process, thread, cgroup, state of the GIL (gil: of threads "
-			"that run; waiting threads have no samples), or value "
-			"of another label"),
+			"a row for each process, thread, cgroup, state of the GIL (gil: without "
+			"--wall of threads that run), or value of another label"),
 	{.name = "sort",
 	 .letter = 's',
 	 .arg = "COLUMN",
@@ -81,7 +80,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = RECORD_FIELD(value),
 	 .initial = "that of the first event",
-	 .complete = "samples cpu",
+	 .complete = "samples cpu off_cpu wall gil_wait gil_blame",
 	 .help = "with several events (-e): the value that is shown; key e shows the next one"},
 	{.name = "filter",
 	 .arg = "TEXT",

@@ -15,6 +15,7 @@
 #include "cli/record/fail.h"
 #include "record/command/signals.h"
 #include "record/summary.h"
+#include "view/wall.h"
 
 static int added(void *ctx, const struct profile_sample *sample)
 {
@@ -32,8 +33,12 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	const struct live_count *last = &l->interval;
 	struct collect_stats st;
 	struct sampler_stats kernel;
-	/* value 0 is the number of samples; value i is that of event i - 1 */
-	const struct event *event = &t->session->events.v[l->value ? l->value - 1 : 0];
+	/*
+	 * Value 0 is the number of samples, value i is that of event i - 1. Values behind those of
+	 * the events, as gil_wait, have no event of their own.
+	 */
+	bool own = l->value && l->value <= t->session->events.n;
+	const struct event *event = &t->session->events.v[own ? l->value - 1 : 0];
 	double period = event->source->clock ? event->period : 0;
 
 	collect_stats(t->session->collect, &st);
@@ -228,12 +233,15 @@ static void choose_value(struct top *t)
 {
 	const struct profile_meta *m = profile_meta(t->session->profile);
 	const char *name = t->options->record.value;
+	/* CPU time and waits are shown together with --value wall, or --wall without --value. */
+	bool wall = name ? is_wall(name) : t->session->options->wall;
 
+	if (wall)
+		name = "cpu";
 	for (unsigned i = 0; name && i < m->n_values; i++)
 		if (streq(name, m->values[i].type))
 			t->live->value = i;
-	/* with --wall and no --value, CPU time and waits are shown together */
-	t->live->wall = !name && t->session->options->wall;
+	t->live->wall = wall;
 }
 
 static int make_live(struct top *t)

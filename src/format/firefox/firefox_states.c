@@ -44,8 +44,10 @@ void firefox_states_add(struct firefox_states *s, const struct profile_sample *w
 {
 	int64_t ns = s->waits < 0 ? 0 : wait->values[s->waits];
 	uint32_t state = profile_label_value(s->p, wait->labels, "state");
+	const char *word = profile_label_text(s->p, wait->labels, "state");
 
-	if (ns <= 0 || wait->time_ns < 0 || ns > INT64_MAX - wait->time_ns)
+	if (ns <= 0 || wait->time_ns < 0 || ns > INT64_MAX - wait->time_ns ||
+	    !waits_is_interval(word))
 		return;
 	/* the file's strings begin with those of the profile, by id */
 	fprintf(s->columns[NAME], "%s%u", s->comma, state);

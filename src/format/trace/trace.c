@@ -93,7 +93,7 @@ static int put_wait(struct trace *t, const struct profile_sample *s)
 	const char *state = profile_label_text(t->p, s->labels, "state");
 	_cleanup_str_ struct str track = {};
 
-	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns)
+	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns || !waits_is_interval(state))
 		return 0;
 	add_track(t, &track);
 	if (track.failed)

@@ -9,6 +9,7 @@
 static const struct waits_word words[] = {
 	{RUNNING, "on a CPU", .is = true},
 	{"runnable", "for a CPU"},
+	{"stolen", "without the CPU, which the host took", .is = true},
 	{"gil", "for the GIL"},
 	{"lock", "for a lock", .others = true},
 	{"sleep", "asleep", .is = true, .passive = true, .others = true},
@@ -37,6 +38,11 @@ const struct waits_word *waits_word(const char *state)
 bool waits_is_state(const char *word)
 {
 	return waits_word(word) || str_starts(word, "other: ");
+}
+
+bool waits_is_interval(const char *state)
+{
+	return !streq(state, "runnable") && !streq(state, "stolen");
 }
 
 void waits_add_known(struct str *b)
