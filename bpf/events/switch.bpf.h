@@ -276,7 +276,8 @@ walk_global int end_thread(__u32 tid)
 		owed += e->sites[i].owed_ns;
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
-	if ((owed || e->gil_owed_ns) && e->wait.sample.type == REC_WAIT)
+	if ((owed || e->gil_owed_ns || e->wait.sample.blame_ns) &&
+	    e->wait.sample.type == REC_WAIT)
 		send_wait(e, owed, e->delay_ns);
 	send_account(e);
 	forget_gil(e);

@@ -115,8 +115,8 @@ static void note_asleep(void *ctx, const struct rec_task *task)
 }
 
 /*
- * Notes the threads whose wait was added, and which don't sleep in it now. (If such a thread woke
- * up only after its wait was added, the program at task switches saw that.)
+ * Notes the threads whose wait was just added, and which don't sleep in it now. (If such a thread
+ * woke up only after its wait was added, the program at task switches saw that.)
  */
 static void doubt(struct sampler *s)
 {
@@ -125,15 +125,19 @@ static void doubt(struct sampler *s)
 	unsigned n = 0;
 	uint32_t tid;
 
+	if (!s->added.n)
+		return;
 	if (tasks_read(s->tasks, note_asleep, &asleep))
 		log_info("%s", err_msg());
 	while (waits_next(s, &tid, &n, &e)) {
 		const uint64_t *switches = map_get(&asleep, tid);
 
-		if (e.switches && e.phase == WAIT_WAITS && !(switches && *switches == e.switches))
+		if (map_get(&s->added, tid) && e.switches && e.phase == WAIT_WAITS &&
+		    !(switches && *switches == e.switches))
 			(void)!map_put(&s->doubted, tid, 1);
 	}
 	map_fini(&asleep);
+	map_clear(&s->added);
 }
 
 static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading *reading)
@@ -212,9 +216,9 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 	/* sampler_begin_accounts() may have made an entry, which the thread hasn't used yet */
 	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &old))
 		flags = old.start_ns ? BPF_NOEXIST : BPF_EXIST;
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e, flags)
-		       ? -errno
-		       : 0;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e, flags))
+		return -errno;
+	return map_put(&s->added, task->host_tid, 1);
 }
 
 bool blocked_is_doubted(const struct sampler *s, uint32_t host_tid, const struct wait_entry *e)

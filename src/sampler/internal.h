@@ -36,6 +36,8 @@ struct sampler {
 	struct tasks *tasks;
 	/* threads that may have woken up right before sampler_add_wait(), by .host_tid */
 	struct map doubted;
+	/* host tid of each thread whose wait the present call of sampler_blocked() has added */
+	struct map added;
 	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;

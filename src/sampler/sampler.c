@@ -242,6 +242,7 @@ void sampler_close(struct sampler *s)
 	vec_fini(&s->links);
 	map_fini(&s->several);
 	map_fini(&s->doubted);
+	map_fini(&s->added);
 	free(s);
 }
 

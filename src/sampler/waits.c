@@ -115,7 +115,7 @@ static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e)
 	if (e->away != AWAY_HOLDS ||
 	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.gils), &key, &value))
 		return 0;
-	sum = gil_value(value, clock_ns(CLOCK_MONOTONIC)).sum_ns;
+	sum = gil_value(value, s->ended_ns).sum_ns;
 	return sum - MIN(sum, e->others_ns);
 }
 
@@ -223,7 +223,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	rec->source = (uint8_t)waits_source(s);
 	if (rec->type != REC_WAIT)
 		rec->stack = 0;
-	else if (rec->weight || e->wait.gil_ns)
+	else if (rec->weight || e->wait.gil_ns || rec->blame_ns)
 		s->config.record(s->config.ctx, &e->wait, sizeof(e->wait));
 	rec->time_ns = s->ended_ns;
 	hand_on_account(s, e, ns, &last);

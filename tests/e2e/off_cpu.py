@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -262,6 +263,45 @@ def began_before():
     open_ = {s.labels["tid"]: s.labels["wait"] for s in profile.samples if "wait" in s.labels}
     check(len(open_) == 4 and set(open_.values()) == {"still waiting"}, open_)
     check("; 4 of them still waited at the end, for " in said, said)
+
+
+# Once it has read a byte, it starts an interpreter that krait doesn't know yet: the file argv[1].
+STARTS = """
+import subprocess, sys, threading, time
+held = threading.Lock()
+held.acquire()
+def locked(): held.acquire()
+threading.Thread(target=locked, daemon=True).start()
+time.sleep(0.2)
+print("waits", flush=True)
+sys.stdin.read(1)
+subprocess.run([sys.argv[1], "-c", "import time; time.sleep(0.5)"])
+time.sleep(60)
+"""
+
+
+@kit.case
+def met_beside():
+    """A wait that began before the recording counts, though krait meets another process later whose
+    waits it reads too."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with folder() as d:
+        unknown, out = os.path.join(d, "python"), os.path.join(d, "o.pb.gz")
+        shutil.copy(os.path.realpath(kit.PYTHON), unknown)
+        with open(unknown, "ab") as f:
+            f.write(b"another file")
+        with kit.Background(kit.PYTHON, "-c", STARTS, unknown, **pipes) as program:
+            program.process.stdout.readline()
+            with kit.Background(kit.KRAIT, "record", "-v", "-e", "wait", "-d", "2", "-o", out, "-p", program.process.pid) as recorder:
+                said = iter(recorder.process.stderr.readline, b"")
+                check(any(b"sampling began" in line for line in said), "krait didn't begin")
+                program.process.stdin.write(b"x")
+                program.process.stdin.flush()
+                said = b"".join(said).decode()
+                check(recorder.process.wait(30) == 0, said)
+        profile = kit.pprof.read(out)
+    sums = by_function(profile, ("locked",))
+    check(abs(sums["locked", "lock"] - profile.duration_nanos) < 0.02e9, "%s of %d\n%s" % (sums, profile.duration_nanos, said))
 
 
 FIRST = "import time\ndef first(): time.sleep(1)\nfirst()"
