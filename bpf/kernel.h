@@ -278,8 +278,11 @@ enum bpf_func_id___regs {
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
-/* bit of the state of a task that ends and never runs again (include/linux/sched.h, 4.14+) */
-#define TASK_DEAD 0x80
+/* bits of the state of a task (include/linux/sched.h); a dead one ends and never runs again */
+#define TASK_DEAD    0x80 /* 4.14+ */
+#define TASK_STOPPED 0x4
+#define TASK_TRACED  0x8
+#define TASK_FROZEN  0x8000 /* 6.1+ */
 
 /* the bits of inode.i_mode with the type of the file (include/uapi/linux/stat.h) */
 #define S_IFMT 0170000

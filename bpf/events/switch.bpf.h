@@ -136,6 +136,16 @@ walk_inline __u64 futex_of(const struct call *call)
 }
 
 /*
+ * Doesn't the thread wait in a system call, though its saved registers say which one? It doesn't
+ * while it is stopped, traced or frozen, nor once it ends.
+ */
+walk_inline bool has_left_call(struct task_struct *task, __u32 state)
+{
+	return state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ||
+	       BPF_CORE_READ(task, flags) & PF_EXITING || flags_of(task) & WAIT_CGROUP;
+}
+
+/*
  * Describes the wait that thread @tid, the current one, begins, and chooses whether its stack is
  * taken. Returns whether it is.
  */
@@ -150,7 +160,7 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 		return 0;
 	read_call(saved_regs(task), &call);
 	name_call(e, &call);
-	e->futex = futex_of(&call);
+	e->futex = has_left_call(task, state) ? 0 : futex_of(&call);
 	find_site(e, &call);
 	if (!is_chosen(e)) {
 		e->times = 0;
@@ -276,8 +286,7 @@ walk_global int end_thread(__u32 tid)
 		owed += e->sites[i].owed_ns;
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
-	if ((owed || e->gil_owed_ns || e->wait.sample.blame_ns) &&
-	    e->wait.sample.type == REC_WAIT)
+	if ((owed || e->gil_owed_ns || e->wait.sample.blame_ns) && e->wait.sample.type == REC_WAIT)
 		send_wait(e, owed, e->delay_ns);
 	send_account(e);
 	forget_gil(e);

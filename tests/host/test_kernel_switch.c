@@ -401,6 +401,25 @@ static void test_gil_unseen(void **state)
 	assert_int_equal(gil_now().waiters, 0);
 }
 
+/* A thread that is stopped or ends within a wait for the GIL doesn't wait for it any more. */
+static void test_gil_stopped(void **state)
+{
+	(void)state;
+	know_gil();
+	enter_futex(A_GIL + 8, WAIT_CALL);
+	leave(SLEEPS);
+	assert_int_equal(gil_now().waiters, 1);
+	switch_tasks(&idle, &process);
+	leave(TASK_STOPPED);
+	assert_int_equal(gil_now().waiters, 0);
+	process.task.flags = PF_EXITING;
+	leave(SLEEPS);
+	assert_int_equal(gil_now().waiters, 0);
+	process.task.flags = 0;
+	leave(SLEEPS);
+	assert_int_equal(gil_now().waiters, 1);
+}
+
 /*
  * While the holder of the GIL has no CPU, what others wait for the GIL is blamed on the holder,
  * whether it is ready to run or not.
@@ -787,6 +806,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gil_value, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_unseen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_forgotten, setup, teardown),
 
