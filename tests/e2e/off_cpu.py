@@ -437,7 +437,7 @@ def bounded():
     sums = by_function(profile, ("asks", "rests", "rare"))
     asked, asks = told["asks0"] + told["asks2"], sum(ns for (f, _), ns in sums.items() if f == "asks")
     rests = sums["rests", "sleep"]
-    check("by chance" in said, said)
+    check("chosen at random" in said, said)
     waits = int(re.search(r"% of (\d+) waits", said)[1])
     check(waits > 40000, said)
     check(abs(asks - asked) <= SHARE * asked + SLACK_NS, "waited %d, recorded %d, of %d waits in all" % (asked, asks, waits))
