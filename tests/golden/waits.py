@@ -4,6 +4,7 @@
 filter --state. The profiles are made here, so the truth is arithmetic."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -200,6 +201,27 @@ def everywhere(work):
     check("cpu-alone", "main thread" not in first(cpu), first(cpu))
 
 
+def many_states(work):
+    """A file with more states than there are: their number doesn't count twice, and names stay in
+    their rows."""
+    n = 50000
+    m = Made().add(SLEEP, 20, "two\nlines").add(SLEEP, 10, "long" * 1000).add(SLEEP, 1, "other")
+    for i in range(n):
+        m.add(SLEEP, 1e-6, "state %d" % i)
+    path = m.save(os.path.join(work, "x.pb.gz"))
+    # if each wait were compared with each state, this would take far longer
+    done = subprocess.run([KRAIT, "report", path], capture_output=True, text=True, timeout=100,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (3, 3)))
+    check("states-quick", done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr[:200]))
+    rows = done.stdout.partition("what threads did\n")[2].split("\n")[:3]
+    check("states-newline", rows and rows[0].endswith("  two?lines"), rows)
+    check("states-long", len(rows) == 3 and rows[1].endswith("   " + "long" * 14 + "lon…"), rows)
+    got = json.loads(krait("report", "--json", path).stdout)["states"]
+    other = [s["nanoseconds"] for s in got if s["name"] == "other"]
+    # 98 others have a row
+    check("states-most", len(got) == 101 and other == [SECOND + (n - 98) * 1000], "%d states, %s" % (len(got), other))
+
+
 def states(work):
     path = client().save(os.path.join(work, "x.pb.gz"))
     report = json.loads(krait("report", "--json", path).stdout)
@@ -274,6 +296,6 @@ def viewers(work):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as d:
-        for test in sentences, everywhere, states, filters, viewers:
+        for test in sentences, everywhere, states, many_states, filters, viewers:
             test(d)
     sys.exit(failed)

@@ -2,21 +2,24 @@
 /* The table of states: how long threads ran, were ready to run, and waited for what. */
 #include <errno.h>
 #include "base/error.h"
+#include "cli/cells.h"
 #include "cli/report/report.h"
 #include "picture/markup.h"
 #include "view/waits/waits.h"
 
-#define ROWS 6 /* the most rows; states with less time are summed up in the last one */
+#define ROWS	6  /* the most rows; states with less time are summed up in the last one */
+#define COLUMNS 60 /* the most columns of a state's name, which the file may choose */
 
 static void add_row(const struct waits_state *s, int64_t all, bool md, struct str *out)
 {
-	_cleanup_str_ struct str time = {}, name = {};
+	_cleanup_str_ struct str time = {}, plain = {}, name = {};
 
 	markup_add_value(&time, s->ns, "nanoseconds");
+	cells_add(&plain, s->name, COLUMNS, false, false);
 	if (md)
-		markup_add_md(&name, s->name, strlen(s->name));
+		markup_add_md(&name, str_cstr(&plain), plain.n);
 	else
-		str_add(&name, s->name);
+		str_add(&name, str_cstr(&plain));
 	if (s->idle)
 		str_add(&name, ", waiting for work");
 	if (md && s->idle)

@@ -5,6 +5,7 @@
 #include "view/waits/threads.h"
 
 #define RUNNING "running"
+#define OTHER	"other"
 
 static const struct waits_word words[] = {
 	{RUNNING, "on a CPU", .is = true},
@@ -24,7 +25,7 @@ static const struct waits_word words[] = {
 	{"stopped", "stopped by a signal", .is = true, .passive = true},
 	{"frozen", "frozen by a control group", .is = true, .passive = true},
 	{"traced", "stopped by a debugger", .is = true, .passive = true},
-	{"other", "in the kernel"},
+	{OTHER, "in the kernel"},
 };
 
 const struct waits_word *waits_word(const char *state)
@@ -67,18 +68,36 @@ bool waits_is_idle(const struct profile *p, uint32_t labels)
 	return streq(profile_label_text(p, labels, "idle"), "yes");
 }
 
-/* Adds to the time of a state. */
-static int add(waits_states *ret, const char *name, bool idle, int64_t ns)
+/* Keys of states that needn't have a string in the profile. All others' keys are their strings. */
+#define KEY_OTHER   (UINT32_MAX - 1)
+#define KEY_RUNNING UINT32_MAX
+
+/* Adds to the time of a state. @at: its key, and whether it is idle -> index in @ret. */
+static int add(struct map *at, waits_states *ret, uint32_t key, struct waits_state state)
 {
-	if (ns <= 0)
+	uint64_t full = (uint64_t)key << 1 | state.idle, *found = map_get(at, full);
+
+	if (state.ns <= 0)
 		return 0;
-	vec_foreach(s, ret) {
-		if (s->idle != idle || !streq(s->name, name))
-			continue;
-		costs_sum(&s->ns, ns);
-		return 0;
+	if (!found)
+		return map_put(at, full, ret->n) || vec_push(ret, state) ? -ENOMEM : 0;
+	costs_sum(&ret->v[*found].ns, state.ns);
+	return 0;
+}
+
+static int add_wait(struct map *at, waits_states *ret, const struct profile *p, uint32_t labels,
+		    int64_t ns)
+{
+	uint32_t key = profile_label_value(p, labels, "state");
+	const char *name = profile_get_string(p, key);
+
+	if (!*name || streq(name, OTHER)) {
+		key = KEY_OTHER;
+		name = OTHER;
+	} else if (streq(name, RUNNING)) {
+		key = KEY_RUNNING;
 	}
-	return vec_push(ret, (struct waits_state){name, ns, idle});
+	return add(at, ret, key, (struct waits_state){name, ns, waits_is_idle(p, labels)});
 }
 
 static int longest_first(const void *va, const void *vb)
@@ -92,19 +111,60 @@ static int longest_first(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-int waits_states_of(struct profile *p, const struct profile_sum *sums, size_t n, waits_states *ret)
+static int add_all(struct map *at, waits_states *ret, struct profile *p,
+		   const struct profile_sum *sums, size_t n)
 {
 	int off = waits_value(p, "off_cpu"), cpu = waits_value(p, "cpu"), r = 0;
 
 	for (size_t i = 0; off >= 0 && i < n && !r; i++) {
-		const char *state = profile_label_text(p, sums[i].labels, "state");
-
-		r = add(ret, *state ? state : "other", waits_is_idle(p, sums[i].labels),
-			sums[i].values[off]);
+		r = add_wait(at, ret, p, sums[i].labels, sums[i].values[off]);
 		if (!r && cpu >= 0)
-			r = add(ret, RUNNING, false, sums[i].values[cpu]);
+			r = add(at, ret, KEY_RUNNING,
+				(struct waits_state){RUNNING, sums[i].values[cpu], false});
 	}
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), longest_first);
+	return r;
+}
+
+/*
+ * Sums up what is beyond WAITS_STATES states, and as many idle ones, as "other": a file may come
+ * from anywhere. @ret is sorted.
+ */
+static int sum_up(waits_states *ret)
+{
+	struct waits_state rest[] = {{OTHER, 0, false}, {OTHER, 0, true}};
+	size_t kept = 0, of[2] = {};
+
+	vec_foreach(s, ret) {
+		if (of[s->idle] < WAITS_STATES && !streq(s->name, OTHER)) {
+			of[s->idle]++;
+			ret->v[kept++] = *s;
+		} else {
+			costs_sum(&rest[s->idle].ns, s->ns);
+		}
+	}
+	ret->n = kept;
+	for (size_t i = 0; i < ARRAY_SIZE(rest); i++)
+		if (rest[i].ns && vec_push(ret, rest[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static void sort(waits_states *states)
+{
+	if (states->n)
+		qsort(states->v, states->n, sizeof(*states->v), longest_first);
+}
+
+int waits_states_of(struct profile *p, const struct profile_sum *sums, size_t n, waits_states *ret)
+{
+	struct map at;
+	int r;
+
+	map_init(&at);
+	r = add_all(&at, ret, p, sums, n);
+	map_fini(&at);
+	sort(ret);
+	r = r ? r : sum_up(ret);
+	sort(ret);
 	return r;
 }

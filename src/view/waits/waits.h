@@ -33,9 +33,12 @@ struct waits_state {
 };
 typedef VEC(struct waits_state) waits_states;
 
+#define WAITS_STATES 100 /* more than the system calls in which a program waits */
+
 /*
  * Finds the states of all samples, the longest first, idle ones last; none if no waits were
- * recorded. 0 or -ENOMEM.
+ * recorded. There are at most WAITS_STATES and as many idle ones; "other" has the rest. 0 or
+ * -ENOMEM.
  */
 _must_use_ int waits_states_of(struct profile *p, const struct profile_sum *sums, size_t n,
 			       waits_states *ret);
