@@ -133,6 +133,23 @@ def server(idle):
     return m
 
 
+def idle_main(**worker):
+    """A server whose main thread has no work; a thread runs and waits (state=seconds)."""
+    m = (Made().add(MAIN + [("serve", APP, 20)], 59.9, "net", idle="yes", on="listening on 0.0.0.0:80")
+         .add(MAIN, 0.05).add(MAIN, 0.03, "runnable"))
+    for state, seconds in worker.items():
+        m.add(THREAD + (EXECUTE[2:] if state == "net" else WORK), seconds, state, tid=10, thread="worker")
+    return m
+
+
+def database():
+    """A server as above, whose workers wait for a database."""
+    m = idle_main()
+    for i in range(2):
+        m.add(THREAD + EXECUTE[2:], 50, "net", tid=10 + i, thread="worker-%d" % i)
+    return m
+
+
 def loop():
     run = [("<module>", APP, 90), ("run", STD + "asyncio/runners.py", 5), ("select", STD + "selectors.py", 3)]
     return Made().add(run, 9.4, "loop").add(run[:1] + [("work", APP, 4)], 0.6)
@@ -166,6 +183,8 @@ SENTENCES = [
     (lambda: Made(WAIT).add(EXECUTE, 9, "net").add(SLEEP, 1, "sleep"),
      "The main thread waited 9.0 s for the network, 90 % of the waiting, in psycopg.cursor.Cursor.execute, called "
      "from /srv/app/app.py:31; 10 % asleep"),
+    (database, "2 threads (worker-N) waited 100 s for the network, 100 % of their time, in psycopg.cursor.Cursor.execute, "
+     "called from /srv/app/app.py:31; CPU 0 %"),
 ]
 
 
@@ -199,6 +218,34 @@ def everywhere(work):
         check("part" + option[0], "main thread's time" not in first(path, *option), first(path, *option))
     cpu = Made((("samples", "count"), ("cpu", "nanoseconds"))).add(MAIN, 1).save(os.path.join(work, "cpu.pb.gz"))
     check("cpu-alone", "main thread" not in first(cpu), first(cpu))
+
+
+def part_of_the_time(work):
+    """A wait has only the time of its beginning, so there is no sentence about a part of the time."""
+    m = Made()
+    for second in range(10):
+        m.add(EXECUTE, 0.9, "net", time=second * SECOND).add(MAIN, 0.1, time=second * SECOND + 9 * SECOND // 10)
+    path = m.save(os.path.join(work, "x.pb.gz"))
+    check("whole-time", first(path).startswith("90 % of the main thread's time"), first(path))
+    for option in ("--since", "5s"), ("--until", "5s"):
+        check("part" + option[0], "main thread's time" not in first(path, *option), first(path, *option))
+
+
+def idle(work):
+    """The report of waits without idle ones says first what the whole report says, and how long the
+    chosen threads were idle."""
+    path = database().add(THREAD + WORK, 7, "lock", tid=12, thread="worker-3", idle="yes").save(os.path.join(work, "x.pb.gz"))
+    for more in ([], ["--thread", "MainThread"]):
+        want = first(path, *more)
+        got = [first(path, "--value", "off_cpu", *more, *shown) for shown in ([], ["--idle"])]
+        check("idle-sentence %s" % more, got == [want, want] and ("nothing to do" in want) == bool(more), got + [want])
+    for options, shown, waited in (([], 100.03, 66.9), (["--thread", "MainThread"], 0.03, 59.9), (["--thread", "worker-3"], 0, 7),
+                                   (["--label", "on=listening on*"], 0, 59.9), (["--focus", "load"], 100, None)):
+        done = krait("report", "--json", "--value", "off_cpu", path, *options)
+        report = json.loads(done.stdout)
+        got = [report.get(key) for key in ("shown", "all", "idle")]
+        want = [round(s * SECOND) for s in (shown, 100.03)] + [waited and round(waited * SECOND)]
+        check("idle %s" % options, got == want and "nothing" not in done.stderr, "%s, not %s; %s" % (got, want, done.stderr))
 
 
 def many_states(work):
@@ -296,6 +343,6 @@ def viewers(work):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as d:
-        for test in sentences, everywhere, states, many_states, filters, viewers:
+        for test in sentences, everywhere, part_of_the_time, idle, states, many_states, filters, viewers:
             test(d)
     sys.exit(failed)

@@ -39,13 +39,38 @@ static int find_waits(struct report_facts *f)
 	return r < 0 || f->waits.failed ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
-int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
+/* Makes .costs from .sums. */
+static int sum_costs(struct report_facts *f, enum costs_by by, bool inverted)
 {
 	int r = costs_init(&f->costs, f->p, by);
 
 	f->costs.inverted = inverted;
 	f->costs.left_out = f->frames_left_out;
-	r = r ? r : costs_add(&f->costs, f->sums, f->n_sums, f->value);
+	return r ? r : costs_add(&f->costs, f->sums, f->n_sums, f->value);
+}
+
+int report_find_waits(struct report_facts *f, enum costs_by by, bool inverted)
+{
+	struct report_facts all = {.p = f->p,
+				   .value = f->value,
+				   .frames_left_out = f->frames_left_out,
+				   .partial = f->partial};
+	int r = profile_sums(f->p, &all.sums, &all.n_sums);
+
+	r = r ? r : sum_costs(&all, by, inverted);
+	r = r ? r : find_waits(&all);
+	if (!r) {
+		f->waits = all.waits;
+		all.waits = (struct str){};
+	}
+	report_facts_fini(&all);
+	return r;
+}
+
+int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
+{
+	int r = sum_costs(f, by, inverted);
+
 	r = r ? r : costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
 	r = r ? r : find_waits(f);
 	return r ? r : report_find_too_few(f);

@@ -180,28 +180,50 @@ static bool asks_for_idle(const struct report_options *o)
 	return false;
 }
 
-static bool has_idle(const struct profile *p)
+static enum costs_by costs_by(const struct report_options *o)
 {
-	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
-		if (streq(profile_label_text(p, id, "idle"), "yes"))
-			return true;
-	return false;
+	return o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE;
 }
 
-/* Leaves waits of threads without work out of the first view of waits. */
+struct idle_sum {
+	const struct report_facts *f;
+	int64_t ns;
+};
+
+static int add_idle(void *arg, const struct profile_sample *s)
+{
+	struct idle_sum *sum = arg;
+	const struct report_facts *f = sum->f;
+
+	if (s->values[f->value] > 0 && streq(profile_label_text(f->p, s->labels, "idle"), "yes"))
+		costs_sum(&sum->ns, s->values[f->value]);
+	return 0;
+}
+
+/* How long threads of the profile waited for work. */
+static int find_idle(const struct report_facts *f, int64_t *ret)
+{
+	struct idle_sum sum = {.f = f};
+	int r = profile_each(f->p, add_idle, &sum);
+
+	*ret = sum.ns;
+	return r;
+}
+
+/*
+ * Leaves waits of threads without work out of the first view of waits. The sentence about waits is
+ * made before, since it needs all that the threads did.
+ */
 static int leave_idle_out(const struct report_options *o, struct report_facts *f)
 {
 	const struct view_options without = {.no_idle = true};
-	struct view_totals totals;
-	int r = report_find_value(f, o->render.value);
+	int r = find_idle(f, &f->idle);
 
-	if (r || asks_for_idle(o) || !has_idle(f->p) ||
-	    !streq(profile_meta(f->p)->values[f->value].type, "off_cpu"))
+	if (r || !f->idle)
 		return r;
-	r = view_apply(&f->p, &without, &totals);
-	if (!r)
-		f->idle = totals.all[f->value] - totals.shown[f->value];
-	return r;
+	r = report_find_waits(f, costs_by(o), o->view.invert);
+	f->partial = true;
+	return r ? r : view_apply(&f->p, &without, NULL);
 }
 
 /* Removes from the profile what the filters don't let through. */
@@ -219,6 +241,23 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	if (!r && f->totals.all_samples && !f->totals.shown_samples)
 		log_warn("nothing of the profile matches the filters");
 	return r;
+}
+
+/* Removes from the profile what isn't shown. */
+static int choose_samples(const struct report_options *o, struct report_facts *f)
+{
+	int64_t idle;
+	int r = o->print ? report_find_value(f, o->render.value) : 0;
+
+	if (r)
+		return r;
+	if (!o->print || asks_for_idle(o) ||
+	    !streq(profile_meta(f->p)->values[f->value].type, "off_cpu"))
+		return apply_filters(o, f);
+	r = find_idle(f, &idle);
+	r = r ? r : apply_filters(o, f);
+	costs_sum(&f->totals.all[f->value], -idle);
+	return r ? r : leave_idle_out(o, f);
 }
 
 /* Refuses --per-process or --per-thread, before anything is printed, if no sample has the label. */
@@ -239,9 +278,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 		r = roots_check(f->p, f->sums, f->n_sums, o->style.by);
 	r = r ? r : check_per(f, o->style.per_process, "process");
 	r = r ? r : check_per(f, o->style.per_thread, "thread");
-	r = r ? r
-	      : report_find_costs(f, o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE,
-				  o->view.invert);
+	r = r ? r : report_find_costs(f, costs_by(o), o->view.invert);
 	if (r)
 		return r;
 	costs_sort(&f->costs);
@@ -326,9 +363,7 @@ static int write_it(struct report_options *o, struct report_facts *f)
 
 	view_say_unknown(view_mine(&o->view, f->p));
 	r = wall_derive(f->p, o->render.value, o->format ? o->format->name : NULL);
-	if (!r && o->print)
-		r = leave_idle_out(o, f);
-	r = r ? r : apply_filters(o, f);
+	r = r ? r : choose_samples(o, f);
 	if (!r && o->print)
 		r = find_facts(o, f);
 	r = r ? r : read_page(o, f);

@@ -17,7 +17,7 @@ struct report_facts {
 	struct view_totals totals;
 	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
 	bool filtered, frames_left_out;
-	bool partial; /* the filters chose samples by their stacks or labels */
+	bool partial; /* the filters chose samples by their stacks, labels or times */
 	/* sum of the waits that were left out because their threads had no work (--idle) */
 	int64_t idle;
 	bool too_few; /* there are too few samples to say where most of the value is */
@@ -92,6 +92,12 @@ _must_use_ int report_find_too_few(struct report_facts *f);
  * innermost frame. 0 or -ENOMEM + message.
  */
 _must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted);
+
+/*
+ * Makes .waits from all samples of .p, for a caller that then leaves some out and sets .partial.
+ * @by, @inverted: as for report_find_costs(). 0 or -errno + message.
+ */
+_must_use_ int report_find_waits(struct report_facts *f, enum costs_by by, bool inverted);
 
 /* Frees what report_find_costs() and the caller put into @f: .costs, .waits and .sums. */
 void report_facts_fini(struct report_facts *f);
