@@ -45,8 +45,9 @@ class Made:
         stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
         ns = round(seconds * SECOND)
         values = [1] + [ns if (kind == "cpu") == (state == "running") else 0 for kind, _ in self.types[1:]]
-        self.w.sample(stack, dict(labels, pid=str(pid), tid=str(tid), thread=thread, process=process, state=state),
-                      values=values)
+        if state:  # other tools' files have none
+            labels["state"] = state
+        self.w.sample(stack, dict(labels, pid=str(pid), tid=str(tid), thread=thread, process=process), values=values)
         return self
 
     def save(self, path):
@@ -150,6 +151,19 @@ def database():
     return m
 
 
+def stateless():
+    """Another tool's file: waits have no state."""
+    return Made().add(THREAD + WORK, 10, "", tid=10, thread="X")
+
+
+def lasting():
+    """A thread that lasts, and brief ones that run the same function and have other names."""
+    m = Made().add(THREAD + WORK, 9, "disk", tid=10, thread="loader").add(THREAD + WORK, 1, tid=10, thread="loader")
+    for i, name in enumerate(("first", "second", "third")):
+        m.add(THREAD + WORK, 0.001, "disk", tid=20 + i, thread=name)
+    return m
+
+
 def loop():
     run = [("<module>", APP, 90), ("run", STD + "asyncio/runners.py", 5), ("select", STD + "selectors.py", 3)]
     return Made().add(run, 9.4, "loop").add(run[:1] + [("work", APP, 4)], 0.6)
@@ -183,8 +197,18 @@ SENTENCES = [
     (lambda: Made(WAIT).add(EXECUTE, 9, "net").add(SLEEP, 1, "sleep"),
      "The main thread waited 9.0 s for the network, 90 % of the waiting, in psycopg.cursor.Cursor.execute, called "
      "from /srv/app/app.py:31; 10 % asleep"),
+    # 20 of 25 s of the worker, whose time the main thread's 59.9 s without work don't hide
+    (lambda: idle_main(net=20, running=5), "80 % of thread worker's time waits for the network in psycopg.cursor.Cursor.execute, "
+     "called from /srv/app/app.py:31; CPU 20 %"),
+    (lambda: idle_main(running=25), "100 % of the CPU time is"),
+    # 0.05 of 59.98 s
+    (lambda: idle_main(sleep=59, running=0.5), "The main thread had nothing to do 100 % of the time; CPU 0.1 %"),
     (database, "2 threads (worker-N) waited 100 s for the network, 100 % of their time, in psycopg.cursor.Cursor.execute, "
      "called from /srv/app/app.py:31; CPU 0 %"),
+    (stateless, "100 % of thread X's time waits in the kernel at /srv/app/app.py:55 (worker); CPU 0 %"),
+    (lambda: stateless().add(THREAD + WORK, 30, "lock", tid=10, thread="X"),
+     "75 % of thread X's time waits for a lock at /srv/app/app.py:55 (worker); 25 % in the kernel; CPU 0 %"),
+    (lasting, "90 % of thread loader's time waits for the disk at /srv/app/app.py:55 (worker); CPU 10 %"),
 ]
 
 
@@ -246,6 +270,14 @@ def idle(work):
         got = [report.get(key) for key in ("shown", "all", "idle")]
         want = [round(s * SECOND) for s in (shown, 100.03)] + [waited and round(waited * SECOND)]
         check("idle %s" % options, got == want and "nothing" not in done.stderr, "%s, not %s; %s" % (got, want, done.stderr))
+
+
+def busy_worker(work):
+    """A main thread without work hides the hot spot only if waits are asked for."""
+    path = idle_main(running=25).save(os.path.join(work, "x.pb.gz"))
+    check("hot-spot", APP + ":55" in first(path), first(path))
+    check("hot-spot-waits", first(path, "--value", "off_cpu") == "The main thread had nothing to do 100 % of the time; CPU 0.1 %",
+          first(path, "--value", "off_cpu"))
 
 
 def many_states(work):
@@ -343,6 +375,6 @@ def viewers(work):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as d:
-        for test in sentences, everywhere, part_of_the_time, idle, states, many_states, filters, viewers:
+        for test in sentences, everywhere, part_of_the_time, idle, busy_worker, states, many_states, filters, viewers:
             test(d)
     sys.exit(failed)

@@ -11,7 +11,7 @@ uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_
 		uint32_t state = (uint32_t)slot->key;
 		int64_t sum = (int64_t)slot->value;
 
-		if (slot->key >> 32 != group || (after && state == after) || sum < *ns ||
+		if (slot->key >> 32 != group || state == after || sum < *ns ||
 		    (sum == *ns && state < best))
 			continue;
 		best = state;
@@ -50,10 +50,40 @@ static bool waits_for_others(const struct waits *w, uint32_t group)
 	const struct waits_group *g = &w->groups.v[group];
 	const struct waits_word *word;
 	int64_t top;
-	uint32_t state = waits_top(w, group, 0, &top);
+	uint32_t state = waits_top(w, group, WAITS_ANY, &top);
 
 	word = waits_word(profile_get_string(w->c->p, state));
 	return g->idle > waits_whole(g) || (word && word->others && top >= waits_whole(g) / 2);
+}
+
+#define COUNTS 100 /* a group's time counts if it is 1/COUNTS of the longest thread's time */
+
+bool waits_only_idle(const struct waits_group *g)
+{
+	return g->idle / 10 > waits_whole(g);
+}
+
+bool waits_others_run(const struct waits *w, uint32_t group)
+{
+	int64_t longest = 0, cpu = 0;
+
+	for (uint32_t i = 0; i < w->groups.n; i++) {
+		longest = MAX(longest, w->groups.v[i].longest);
+		if (i != group)
+			cpu = MAX(cpu, w->groups.v[i].cpu);
+	}
+	return cpu > 0 && cpu >= longest / COUNTS;
+}
+
+/*
+ * Is a report about group @other instead of the main thread's, which had no work most of its time
+ * @all? It is if @other waited while it had work to do.
+ */
+static bool works_more(const struct waits_group *main, const struct waits_group *other, int64_t all)
+{
+	return main->idle > waits_whole(main) && other->wait && !waits_only_idle(other) &&
+	       busy(other) > busy(main) && busy(other) >= waits_whole(other) / 2 &&
+	       busy(other) >= all / COUNTS;
 }
 
 uint32_t waits_choose(const struct waits *w, uint32_t *ret_main)
@@ -69,6 +99,8 @@ uint32_t waits_choose(const struct waits *w, uint32_t *ret_main)
 	g = &w->groups.v[main];
 	all = waits_whole(g);
 	costs_sum(&all, g->idle);
+	if (works_more(g, &w->groups.v[other], all))
+		return other;
 	/* if the other threads do little, they aren't what the main thread waits for */
 	return busy(&w->groups.v[other]) >= all / 2 ? other : main;
 }

@@ -69,17 +69,23 @@ static inline uint32_t waits_group_of(const struct waits *w, const struct profil
 }
 
 /*
- * Returns the state (id of a string) in which the group waited longest, and how long in *@ns. The
- * state @after doesn't count. 0: there is none.
+ * Returns the state (id of a string; 0: the waits have no state) in which the group waited longest,
+ * and how long in *@ns; 0: it didn't wait. The state @after doesn't count (WAITS_ANY: all do).
  */
+#define WAITS_ANY UINT32_MAX
 uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_t *ns);
 
 /*
  * Returns the group that a report is about: the main thread's or, if the main thread waits for
- * other threads or for time, the busiest other group. UINT32_MAX: there is none. *ret_main: the
- * main thread's group.
+ * work, for other threads or for time, the busiest other group. UINT32_MAX: there is none.
+ * *ret_main: the main thread's group.
  */
 uint32_t waits_choose(const struct waits *w, uint32_t *ret_main);
+
+/* Did the group do next to nothing but wait for work? */
+bool waits_only_idle(const struct waits_group *g);
+/* Did a group other than @group use a CPU for a time that counts? */
+bool waits_others_run(const struct waits *w, uint32_t group);
 
 /* What is known of a state. NULL: it isn't in the list. */
 struct waits_word {

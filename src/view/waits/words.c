@@ -52,8 +52,8 @@ static void add_folded(struct str *b, const char *name)
 }
 
 /*
- * Appends what the threads of a group are called if all have one name, numbers aside; else which
- * function they run. Appends nothing if neither is known.
+ * Appends a single thread's name; or what the threads of a group are called if all have one name,
+ * numbers aside, else which function they run. Appends nothing if that isn't known.
  */
 static void add_name(const struct speaker *s, struct str *b)
 {
@@ -62,6 +62,11 @@ static void add_name(const struct speaker *s, struct str *b)
 	uint32_t function = s->w->threads.v[s->g->first].function;
 	bool same = true;
 
+	/* brief threads may have other names */
+	if (s->g->threads == 1) {
+		str_add(b, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
+		return;
+	}
 	add_folded(&common, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
 	vec_foreach(t, &s->w->threads) {
 		if (t->group != s->group || !same)
@@ -70,9 +75,7 @@ static void add_name(const struct speaker *s, struct str *b)
 		add_folded(&name, profile_label_text(p, t->labels, "thread"));
 		same = streq(str_cstr(&name), str_cstr(&common));
 	}
-	if (same && common.n && s->g->threads == 1)
-		str_add(b, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
-	else if (same && common.n)
+	if (same && common.n)
 		str_add(b, str_cstr(&common));
 	else if (function)
 		str_addf(b, "that run %s",
@@ -117,10 +120,13 @@ static void begin_with_who(const struct speaker *s)
 	str_add(s->b, str_cstr(&who));
 }
 
-/* The words of a state: "for the network". A state that isn't in the table is its own phrase. */
+/*
+ * The words of a state: "for the network". A state that isn't in the table is its own phrase. Waits
+ * in other tools' files have no state.
+ */
 static struct waits_word word_of(const char *state)
 {
-	const struct waits_word *word = waits_word(state);
+	const struct waits_word *word = waits_word(*state ? state : "other");
 
 	if (word)
 		return *word;
@@ -257,7 +263,7 @@ static int add_main(const struct speaker *s, uint32_t main)
 			    s->b};
 	struct waits_place at;
 	int64_t ns;
-	uint32_t state = waits_top(s->w, main, 0, &ns);
+	uint32_t state = waits_top(s->w, main, WAITS_ANY, &ns);
 	struct waits_word word = word_of(profile_get_string(s->w->c->p, state));
 	int r = waits_place_find(s->w, main, state, ns, &at);
 
@@ -278,7 +284,7 @@ static int add_waiting(const struct speaker *s, uint32_t main)
 {
 	struct waits_place at;
 	int64_t ns;
-	uint32_t state = waits_top(s->w, s->group, 0, &ns);
+	uint32_t state = waits_top(s->w, s->group, WAITS_ANY, &ns);
 	struct waits_word word = word_of(profile_get_string(s->w->c->p, state));
 	int r = waits_place_find(s->w, s->group, state, ns, &at);
 
@@ -303,7 +309,10 @@ static int speak(const struct waits *w, bool always, struct str *b)
 
 	if (!g || !(g->wait || g->idle))
 		return 0;
-	if (g->idle / 10 > s.whole) {
+	if (waits_only_idle(g)) {
+		/* where CPU time went is more than that the main thread had no work */
+		if (!always && waits_others_run(w, main == UINT32_MAX ? group : main))
+			return 0;
 		add_idle(&s);
 		return 1;
 	}
