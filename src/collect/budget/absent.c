@@ -43,7 +43,7 @@ struct absent_job {
 
 struct absent {
 	struct worker *worker;
-	/* how many jobs a worker has, or has finished, that weren't taken back yet */
+	/* number of jobs that were given to the worker and not taken back yet */
 	unsigned jobs;
 	struct absent_spent all;
 };
@@ -92,7 +92,10 @@ static void refuse(struct collect *c, struct process *p)
 	c->stats.absent.refused++;
 }
 
-/* The process that a record came from. NULL: another process has its number by now. */
+/*
+ * The process that a record came from. NULL: it isn't known any more, or another process has its
+ * number.
+ */
 static struct process *asked_by(const struct collect *c, const struct rec_absent *rec)
 {
 	struct process *p = process_newest(c, rec->proc.tgid);
@@ -127,7 +130,7 @@ static bool give(struct collect *c, struct absent *a, const struct rec_absent *r
 	if (!j)
 		return false;
 	j->job.run = run;
-	/* jobs of one process form a group, so that a read that hangs blocks one thread only */
+	/* while a job of this group hangs, no other thread begins a job of the same process */
 	j->job.group = rec->proc.tgid;
 	j->rec = *rec;
 	j->is_python = layout != NULL;

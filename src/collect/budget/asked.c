@@ -7,8 +7,8 @@
 #include "proc/read/reader.h"
 
 /*
- * Without this limit, a process that keeps making large code objects would keep krait from all
- * other processes. What isn't asked in time stays unknown.
+ * Without this limit, a process that keeps making large code objects would leave krait no time for
+ * other processes. What isn't read in time stays unknown.
  */
 #define ASKED_NS (250 * NSEC_PER_MSEC)
 

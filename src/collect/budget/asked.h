@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The budget for asking processes for what only they have. It begins anew at each flush, and at
- * each collect_ask() between two flushes. It counts the CPU time that asking takes, and the time
- * for which a process's memory keeps krait waiting. On a busy machine krait waits for a CPU, too:
- * that says nothing about the process, and isn't counted.
+ * The budget for asking processes: for reading from their memory, their files or /proc what krait
+ * can't know otherwise. It begins anew at each flush, and at each collect_ask() between two
+ * flushes. It counts the CPU time that asking takes, and the time for which a process's memory
+ * keeps krait waiting. The time for which krait waits for a CPU says nothing about the process, and
+ * isn't counted.
  */
 #ifndef COLLECT_ASKED_H
 #define COLLECT_ASKED_H

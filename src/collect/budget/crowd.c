@@ -56,9 +56,8 @@ bool crowd_is_over(const struct collect *c, uint32_t user)
 }
 
 /*
- * Spends @took_ns of a budget, but never so much that the budget has time left again only after
- * more than DEBT_NS. A single piece of work may take long, such as naming a large program's first
- * stacks.
+ * Spends @took_ns of a budget, but at most so much that it has time left again after DEBT_NS. A
+ * single piece of work may take long, such as naming a large program's first stacks.
  */
 static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t took_ns)
 {
@@ -70,7 +69,7 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 		b->took_ns -= (due_ns - most_ns) / limit.share;
 }
 
-/* Also charges the budget of all users, unless the user's own budget was spent already. */
+/* Charges the budget that all users share, too, unless the user's own was spent already. */
 void crowd_pay(struct collect *c)
 {
 	struct crowds *w = c->crowds;

@@ -31,7 +31,10 @@ struct crowds {
 	VEC(struct crowd_user) users;
 	struct budget all;
 	uint64_t all_told_ns;
-	/* whose new process krait works for now: 1 + index into .users; 0: no new process */
+	/*
+	 * the user for whose new process krait works now: 1 + index into .users; 0: it works for
+	 * none
+	 */
 	uint32_t turn;
 	uint64_t since_ns; /* CPU time (as of upkeep_begin()) at the last crowd_pay() */
 	/* when crowd_pay() or crowd_tell() was last called, CLOCK_MONOTONIC */
@@ -55,7 +58,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 
 /*
  * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
- * True: somebody else had to pay until now, and was charged.
+ * Returns true if the one who pays has changed; then the one before was charged.
  */
 bool crowd_turn(struct collect *c, const struct process *p);
 /* Charges the CPU time since the last call to the user whose turn it is. */

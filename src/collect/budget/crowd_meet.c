@@ -7,14 +7,14 @@
 #include "collect/process/process.h"
 
 /*
- * How long a process is new after the kernel program met it: what it costs until then is charged to
- * its user.
+ * A process is new for this long after the kernel program met it. What it costs in that time is
+ * charged to its user.
  */
 #define NEW_NS (2 * NSEC_PER_SEC)
 
 /*
- * Counts a crowded process. The first one is named in the closing lines, unless some processes
- * aren't to be shown: whether this one may be shown isn't known yet.
+ * Counts a crowded process. The closing lines name the first one. They don't if some processes may
+ * not be shown, because it isn't known yet whether this one may.
  */
 static void count(struct collect *c, struct process *p)
 {
@@ -74,7 +74,8 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 		p->state = PROC_CROWDED;
 		return true;
 	}
-	if (p->state == PROC_CROWDED) /* it was only counted; it is examined as if it began now */
+	/* it was only counted so far; from now on it is examined as a new process is */
+	if (p->state == PROC_CROWDED)
 		p->state = PROC_PENDING;
 	return false;
 }

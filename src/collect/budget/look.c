@@ -105,7 +105,8 @@ bool look_end(struct collect *c, struct look *l, const char *path)
 	if (!l->slice.cut)
 		return false;
 	c->stats.looks_cut++;
-	log_info("%s: its tables are too large to be looked through: what it holds isn't all known",
+	log_info("%s: its tables are too large to be looked through, so not all that it holds is "
+		 "known",
 		 path);
 	return true;
 }

@@ -30,16 +30,16 @@ struct look {
 	 */
 	uint64_t user;
 	/*
-	 * all budgets have time left, so the slice has its full size; what it finds of a larger
-	 * file is kept as final
+	 * all budgets have time left, so the slice has its full size. If the file is too large even
+	 * for that, what was found is final: the file isn't looked into again.
 	 */
 	bool whole;
 };
 
 /*
- * Begins a slice for a file that process @proc maps (NULL: krait itself asks). 0; -EBUSY + message:
- * looking into files took this user's processes, or all processes, too long. Then there is no
- * slice, and no file is looked into for now.
+ * Begins a slice for a file that process @proc maps (NULL: krait itself asks). Returns 0, or -EBUSY
+ * + message if looking into files of this user's processes, or of all processes, took too long.
+ * Then there is no slice, and no file is looked into for now.
  */
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 

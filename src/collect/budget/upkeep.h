@@ -14,7 +14,7 @@
 struct collect;
 struct process;
 
-/* May upkeep be done now? If not, it is counted as put off; only once, until it has been done. */
+/* May upkeep be done now? If not, counts it as put off, but only once until it has been done. */
 bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns);
 /* Returns from when on (CLOCK_MONOTONIC) upkeep may be done. */
 uint64_t upkeep_due_ns(const struct collect *c, const struct process *p);
