@@ -19,7 +19,10 @@ struct collect_ops {
 			uint32_t space);
 	int (*set_several)(void *ctx, const struct proc_several *several);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
-	/* Process @tgid may not be what its executable says: report it again at its next sample. */
+	/*
+	 * Process @tgid is perhaps not what its executable says: report it again at its next
+	 * sample.
+	 */
 	void (*ask_again)(void *ctx, uint32_t tgid);
 	/*
 	 * Until @until_ns (CLOCK_MONOTONIC) new processes of user @uid are only counted; ALL_USERS:
@@ -49,13 +52,13 @@ struct collect_unwind_ops {
 	bool fills_aside;
 };
 
-/* Who wants the source text of files that only processes themselves have. */
+/* Who wants source text that no file has, only a process. */
 struct collect_texts {
 	void *ctx;
 	/*
-	 * Is the text of this file of process @tgid wanted? @name is the process's name of the
-	 * file, @path the profile's. If so, met() is called with the text, whose lines end in
-	 * newlines, or with "" if the process doesn't have it.
+	 * Is the text of this file of process @tgid wanted? @name is what the process calls the
+	 * file, @path what the profile calls it. If the text is wanted, met() is called with the
+	 * text, whose lines end in newlines, or with "" if the process doesn't have it.
 	 */
 	bool (*wants)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 		      const char *path);
@@ -66,13 +69,14 @@ struct collect_config {
 	struct profile *profile;
 	const struct collect_ops *ops;
 	void *ctx;
-	/* the store of rows; NULL: stacks have no native frames */
+	/* the store of unwind rows; NULL: stacks have no native frames */
 	const struct collect_unwind_ops *unwind;
 	/* the kernel programs notice it when memory is unmapped: sampler_sees_unmaps() */
 	bool sees_unmaps;
 	/*
-	 * The caller empties the side band before each flush. So when a flush begins,
-	 * collect_mapped() was called for all mappings made before the previous flush.
+	 * The caller reads all of perf's records of what processes do (the side band) before each
+	 * flush. So when a flush begins, collect_mapped() was called for all mappings made before
+	 * the previous flush.
 	 */
 	bool sees_mapped;
 	struct unwind_cache *cache; /* cache of compiled rows on disk; NULL: there is none */
@@ -109,15 +113,18 @@ struct collect_config {
 	size_t max_files;
 	/* time 0 of the profile, CLOCK_MONOTONIC; collect_begin() sets it anew */
 	uint64_t start_ns;
-	unsigned n_sources; /* events: the profile's value of each is 1 + rec_sample.source */
-	int cpu_source;	    /* whose samples are due by CPU time; -1: none */
+	/* number of events; an event's value in the profile is at index 1 + rec_sample.source */
+	unsigned n_sources;
+	int cpu_source; /* the event whose samples are due by CPU time; -1: none */
 	/*
-	 * waits are recorded too, so samples say that the thread ran, and the profile has two
-	 * values behind those of the events: gil_wait and gil_blame
+	 * waits are recorded too. So other samples say that the thread ran. The profile has two
+	 * values behind those of the events: gil_wait and gil_blame.
 	 */
 	bool waits;
 	unsigned wait_source; /* if .waits: rec_sample.source of waits */
-	/* functions whose waits are idle too (thread/places.h); they belong to the caller */
+	/*
+	 * more functions in which a wait counts as idle (thread/places.h); the caller owns the list
+	 */
 	const char *const *idle_at;
 	size_t n_idle_at;
 	/* tells whether the user may see a process; NULL: every process may be shown */
@@ -127,7 +134,7 @@ struct collect_config {
 	 * nobody is told.
 	 */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
-	/* who wants source text of files that only processes themselves have; NULL: nobody */
+	/* who wants source text that only a process has; NULL: nobody */
 	const struct collect_texts *texts;
 	/*
 	 * Called again and again while the collector waits for a thread that works on a file. @what

@@ -11,10 +11,11 @@
 /* A sample that wasn't handed to the profile yet. */
 struct waiting {
 	struct rec_sample rec;
-	uint32_t process;  /* the sample's process, as an index into processes.all */
-	uint32_t flush;	   /* value of collect.flushes when the sample came */
-	uint32_t state;	   /* what the thread waited for (wait_state.h); 0: it ran */
-	uint32_t on;	   /* which file, peer or child it was (thread/on.h); 0: not known */
+	uint32_t process; /* the sample's process, as an index into processes.all */
+	uint32_t flush;	  /* value of collect.flushes when the sample came */
+	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: it ran */
+	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
+	uint32_t on;
 	bool met;	   /* its thread was met, and the sample counted, since the last flush */
 	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
 	uint64_t gil_ns;   /* how long the thread waited for the GIL */
@@ -22,7 +23,7 @@ struct waiting {
 	bool account;
 };
 
-/* A stack that has no name yet. */
+/* A stack whose frames have no names yet. */
 struct raw_stack {
 	uint64_t id;
 	uint32_t process; /* the stack's process, as an index into processes.all */
@@ -38,7 +39,9 @@ struct raw_stack {
 /* The native and kernel frames of a stack. */
 struct raw_native {
 	uint64_t id;
-	/* version of the space: by which reading of the mappings the addresses were unwound */
+	/*
+	 * with which reading of the mappings the addresses were unwound (the version of the space)
+	 */
 	uint32_t version;
 	uint16_t n, n_kernel;
 	uint8_t outcome;

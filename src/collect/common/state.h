@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The collector: what its rooms share, and a pointer to the state of each room. The room's own
- * header describes that state.
+ * The collector: what its folders (rooms) share, and a pointer to the state of each. The folder's
+ * own header describes that state.
  */
 #ifndef COLLECT_COMMON_STATE_H
 #define COLLECT_COMMON_STATE_H
@@ -25,11 +25,12 @@ struct collect {
 	bool last;    /* the current flush is the last one */
 	bool hurried; /* .config.wait has returned false: names are no longer waited for */
 	bool news;    /* what collect_news() returns next */
-	/* memory was lacking while a record was taken in, so that the next flush fails */
+	/* there was no memory to take a record in, so the next flush fails */
 	bool no_memory;
 	/* what asking processes has cost since the budget began anew (budget/asked.h) */
 	uint64_t asked_ns;
-	uint32_t marks;	  /* profile id of the mapping in which marks lie */
+	/* profile id of the mapping of marks (frames that stand for what isn't known) */
+	uint32_t marks;
 	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */
 	struct {
 		size_t codes; /* bytes that all code objects take */
@@ -60,14 +61,14 @@ struct collect {
 
 /*
  * collect_bytes(): bytes of the profile's tables and of code objects. collect_kept_bytes(): bytes
- * of names, of files and of code made at run time.
+ * of what is kept of files and of code made at run time, such as names.
  */
 size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * Is the limit of memory reached? Then no more may be kept until something was given up or the
- * profile was condensed.
+ * Is the limit of memory reached? Then no more may be kept until something was freed or the profile
+ * was condensed.
  */
 bool collect_is_full(const struct collect *c);
 

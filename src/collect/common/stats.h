@@ -17,12 +17,13 @@ struct collect_unsupported {
 };
 
 /*
- * Of processes with a second interpreter that is initialised but isn't shown: how many, and which.
+ * Processes with a second interpreter that is initialised but isn't shown: how many there are, and
+ * the number and interpreter of the last one that was met.
  */
 struct collect_other {
 	unsigned processes;
 	uint32_t tgid;
-	/* name of the interpreter that was met last and isn't shown, like "CPython 3.9" */
+	/* name of the interpreter that isn't shown, like "CPython 3.9" */
 	char name[32];
 	/* path of the file of interpreter .name, or as much of its beginning as fits */
 	char file[256];
@@ -32,7 +33,8 @@ struct collect_other {
 struct collect_source {
 	uint64_t samples, weight;	     /* weight: their sum, in the event's unit */
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
-	uint64_t native[NATIVE_OUTCOME_MAX]; /* and by that of native unwinding */
+	/* number of samples by the outcome of native unwinding */
+	uint64_t native[NATIVE_OUTCOME_MAX];
 };
 
 #define COLLECT_STATES 24 /* kinds of waits that are summed up apart; the last is for all others */
@@ -69,8 +71,8 @@ struct collect_stats {
 	uint64_t samples; /* number of samples in the profile */
 	struct collect_source sources[ABI_MAX_SOURCES];
 	/*
-	 * CPU time from the first to the last counted sample of each thread, of threads that ran
-	 * long enough (thread.c)
+	 * sum over all threads that ran long enough (thread.c): CPU time from the first to the last
+	 * counted sample of the thread
 	 */
 	uint64_t cpu_ns;
 	uint64_t came; /* samples of .cpu_source taken in the CPU time that .cpu_ns counts */
@@ -99,9 +101,15 @@ struct collect_stats {
 	uint64_t rows_too_large;
 	/* how often names of a file, or of registered code, were freed to make room for others */
 	uint64_t names_given_up;
-	/* how often a file was searched for an interpreter only in part: the slice was spent */
+	/*
+	 * how often only a part of a file was searched for an interpreter, because the slice (limit
+	 * of work) was spent
+	 */
 	uint64_t looks_cut;
-	/* how often rows or names were made of a part of a file: the slice or memory was spent */
+	/*
+	 * how often rows or names were made of only a part of a file, because the slice or memory
+	 * was spent
+	 */
 	uint64_t tables_cut;
 	/*
 	 * how often a file wasn't looked into, because looking into the files that processes of the
@@ -109,8 +117,8 @@ struct collect_stats {
 	 */
 	uint64_t looks_refused;
 	/*
-	 * how often a file wasn't looked into that is mapped by a process which krait doesn't know,
-	 * because such files had taken too much time
+	 * how often a file wasn't looked into because a process maps it that krait doesn't know,
+	 * and such files had taken too much time
 	 */
 	uint64_t strangers_refused;
 	/* number of files whose names were needed, but weren't read before the end */
@@ -151,8 +159,8 @@ struct collect_stats {
 		/* number of new processes whose samples were only counted for a while (crowd.h) */
 		unsigned processes;
 		/*
-		 * number of samples of crowded processes of which nothing else is known; the
-		 * profile lacks them
+		 * number of samples of crowded processes: nothing else is known of these samples,
+		 * and the profile lacks them
 		 */
 		uint64_t samples;
 		/* the first process that was only counted: "PID, name"; "": it may not be named */
