@@ -107,7 +107,7 @@ static void read_rest(struct process *p, const struct proc *proc)
 		take_place(p, &facts);
 }
 
-/* Most new processes end soon: of them as little as possible is read. */
+/* Most new processes end soon, so as little as possible is read of them. */
 static bool read_facts(struct collect *c, struct process *p, const struct proc *proc)
 {
 	if (c->config.match || !p->name_is_said || !p->start_boot_ns)

@@ -17,7 +17,7 @@ struct process *process_newest(const struct collect *c, uint32_t tgid)
 }
 
 /*
- * Called once the first thread has ended, as the side band says. Other threads may go on
+ * Called once perf has reported that the process's first thread ended. Other threads may go on
  * (pthread_exit() in main).
  */
 bool process_has_threads(const struct process *p)
@@ -26,8 +26,8 @@ bool process_has_threads(const struct process *p)
 	struct stat st;
 
 	/*
-	 * Most processes are gone altogether. Asking whether a process has the number costs a tenth
-	 * of asking /proc.
+	 * Most processes are gone altogether by then. kill() says so at a tenth of the cost of
+	 * asking /proc.
 	 */
 	if (kill((pid_t)p->key.tgid, 0) && errno == ESRCH)
 		return false;

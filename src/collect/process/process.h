@@ -48,19 +48,22 @@ struct process {
 	uint16_t version; /* version of the process's Python: major << 8 | minor */
 	uint32_t mapping; /* profile id of the mapping "[python 3.12]" */
 	/*
-	 * start time in /proc (CLOCK_BOOTTIME); another process that gets this number has another
-	 * one
+	 * start time in /proc (CLOCK_BOOTTIME); another process that gets the same number has
+	 * another start time
 	 */
 	uint64_t start_boot_ns;
 	char unsupported[128];
-	/* where the interpreter is, in absolute addresses; if .state is PROC_PYTHON */
+	/* where the interpreter is, in absolute addresses; set only if .state is PROC_PYTHON */
 	struct py_where where;
 	/* the addresses of all interpreters, .where first; NULL: there is only one */
 	struct proc_several *several;
 	struct later_look later; /* when to look again whether another interpreter is initialised */
 
 	/* What is known of the process so far. */
-	/* examined before the first sample: .key has only a .tgid, or is a former image's */
+	/*
+	 * the process was examined before its first sample, so .key has only a .tgid, or is that of
+	 * a former image
+	 */
 	bool expected;
 	bool walked;   /* a sample of the process has had Python frames */
 	bool reported; /* intake.unsupported has counted the process */
@@ -93,13 +96,13 @@ struct process {
 	/* package that the process's console script imports; NULL: it runs none */
 	char *launched;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
-	/* .name is from the first record, and stays whatever /proc says later */
+	/* .name is from the first record, and isn't replaced by what /proc says later */
 	bool name_is_said;
 	/* name of the first thread that the kernel has; "": not known yet */
 	char comm[PROC_COMM_BYTES];
 	/*
-	 * When name, control group and container are read next (CLOCK_MONOTONIC), and .samples when
-	 * they were read last.
+	 * When name, control group and container are read next (CLOCK_MONOTONIC), and the value
+	 * that .samples had when they were read last.
 	 */
 	uint64_t facts_due_ns, facts_samples;
 
@@ -144,7 +147,7 @@ struct process {
 	uint64_t space_ns;    /* when mappings were last read, CLOCK_MONOTONIC */
 	uint64_t read_ns;     /* CPU time that the last reading of mappings took, without waits */
 	VEC(uint32_t) spaces; /* versions of the spaces that are kept, the latest last */
-	/* tables that the kernel program may use until it has new mappings */
+	/* unwind tables that the kernel program may use until it has new mappings */
 	VEC(uint32_t) old_tables;
 	struct made_executable {
 		uint64_t start, end, time_ns;
@@ -176,7 +179,7 @@ struct processes {
 	struct map by_key;  /* process_key_hash() -> 1 + index of the process in .all */
 	/* process number -> 1 + index in .all of the newest image with it */
 	struct map by_tgid;
-	/* process number -> time of the latest exec of which the side band told */
+	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
 	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
 	/* size of what process.made points to: the state of a process's run-time code */
@@ -231,7 +234,7 @@ static inline void space_wanted(struct process *p, enum space_stale why)
  * negative: out of memory.
  */
 long process_of(struct collect *c, const struct proc_key *key);
-/* The process of @key; NULL: no other record of it has come yet. */
+/* The process of @key; NULL: no record of it has come before. */
 struct process *process_known(const struct collect *c, const struct proc_key *key);
 
 /*
@@ -260,12 +263,12 @@ bool process_is(const struct process *p, const struct proc *proc);
 bool process_open(struct process *p, struct proc *ret);
 
 /*
- * The side band reports that a thread of @tgid has ended (process_exited()), or that the process
- * has exec'ed (process_execed()).
+ * perf reports that a thread of @tgid has ended (process_exited()), or that the process has exec'ed
+ * (process_execed()).
  */
 void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
-/* When the process exec'ed last, as far as the side band reported it; 0: never. */
+/* When the process exec'ed last, as far as perf has reported it; 0: never. */
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 
 /* processes.c: forgets the processes that ended long enough ago. Called after each flush. */
@@ -275,8 +278,8 @@ void process_forget_ended(struct collect *c);
 uint32_t process_mapping_of(struct collect *c, uint16_t version);
 
 /*
- * Sets the Python version of the process's frames. A record of the process says it, or a code
- * object that came before that record.
+ * Sets the Python version of the process's frames. The version is from a record of the process, or
+ * from a code object that came before that record.
  */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
 /* Notes that an interpreter of this version has been met. */

@@ -9,7 +9,7 @@
 #include "collect/process/process.h"
 
 #define FLUSHES_AFTER_END 3
-/* how long after a process was forgotten its records may still come */
+/* records of a process may still come for this long after it was forgotten */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
 /* Frees all that a process holds. Its entry in the table can be reused then. */
@@ -72,8 +72,8 @@ static void reuse_forgotten(struct collect *c)
 }
 
 /*
- * Records that were in the rings when a process ended have been read FLUSHES_AFTER_END flushes
- * later.
+ * FLUSHES_AFTER_END flushes after a process ended, all its records that were in the rings have been
+ * read.
  */
 void process_forget_ended(struct collect *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root directories of containers. Debug files of what the containers' processes map are looked for
- * there, also after a process has ended. An open descriptor keeps the file system alive, not the
- * process.
+ * Root directories of containers. krait looks there for debug files of the files that a container's
+ * processes map, also after the processes have ended. The open descriptor keeps the file system
+ * alive, but no process.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,8 @@ bool several_same(const struct proc_several *a, const struct proc_several *b);
 
 /*
  * Notes that @p has the interpreters @all. If there is more than one, the kernel programs use them
- * from the next .set_proc() on. 0 or -errno + message: then only the first is shown.
+ * from the next .set_proc() on. Returns 0 or -errno + message. After an error only the first is
+ * shown.
  */
 _must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
 void several_forget(struct collect *c, struct process *p);
@@ -32,7 +33,7 @@ void several_forget(struct collect *c, struct process *p);
 /* Tells whether the version of at least one interpreter of @p has this capability. */
 bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
-/* Has @p examined again later, when it may show which of its interpreters are initialised. */
+/* Has @p examined again later. By then more of its interpreters may be initialised. */
 void several_wait(struct process *p);
 /*
  * To be called after @p was examined: decides whether and when it is examined again. @waits: not
