@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the code objects of processes. Those that haven't come for long are given up. */
+/* Keeps the code objects of processes. Those of which no record has come for long are freed. */
 #ifndef COLLECT_CODE_CODES_H
 #define COLLECT_CODE_CODES_H
 
@@ -15,7 +15,7 @@ static inline uint64_t code_key(uint64_t code, uint64_t check)
 	return code ^ check * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns the code object with this code_key(). NULL: it hasn't come, or was given up. */
+/* Returns the code object with this code_key(). NULL: no record of it has come, or it was freed. */
 static inline struct py_code *code_of(const struct process *p, uint64_t key)
 {
 	const uint64_t *i = map_get(&p->code_index, key);
@@ -35,7 +35,7 @@ struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uin
  */
 _must_use_ bool code_keep(struct collect *c, struct process *p, struct py_code *code);
 
-/* Gives up the code objects that haven't come since the last call. */
+/* Frees the code objects of which no record has come since the last call. */
 void codes_next_round(struct collect *c);
 /* Frees the code objects of a process that is forgotten. */
 void codes_forget(struct collect *c, struct process *p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The latest ids of stacks and code objects. Programs that make code all the time send new ones
- * without end. The kernel programs forget an id once SENT_WAYS newer ones of its set came
- * (abi/sent.h), and send its contents again when they meet it again. So krait gives up an id once
- * more than twice as many newer ones of its set came.
+ * The latest ids of stacks and code objects. A process that makes code all the time has new ones
+ * without end, so krait can't keep them all. The kernel programs forget an id once SENT_WAYS newer
+ * ids of its set came (abi/sent.h). When they meet it again, they send its contents again. krait
+ * forgets an id later than they do: once more than twice as many newer ids of its set came.
  */
 #ifndef COLLECT_CODE_RECENT_H
 #define COLLECT_CODE_RECENT_H

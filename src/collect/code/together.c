@@ -28,7 +28,7 @@
 #define TRIES	     8
 #define SCRIPT_BYTES (4 << 10)
 
-/* A package of which the installed distribution is looked for. */
+/* A package whose installed distribution is looked for. */
 struct together {
 	char *key;		 /* container and directory of the package, as one text */
 	char *file;		 /* a file of the package, by which it is found; NULL: none yet */
@@ -138,7 +138,7 @@ void together_look(struct collect *c)
 	}
 }
 
-/* Is it code of a console script? Such a file has only the code of its module. */
+/* Is @code from a console script? Such a script has only the code of its module. */
 static bool is_launcher(const struct py_code *code)
 {
 	return !distribution_site(code->file) && !str_ends(code->file, ".py") &&
