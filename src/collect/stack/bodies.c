@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the names of modules whose bodies were met, and source text of code without a file. Each
- * look at a process costs time. So all bodies of a process are looked for together, once a flush.
+ * Finds the names of modules whose bodies (top-level code) were met, and source text of code
+ * without a file. Each look at a process costs time. So all bodies of a process are looked for
+ * together, once a flush.
  */
 #include <stdlib.h>
 
@@ -26,8 +27,8 @@ void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 }
 
 /*
- * Takes bodies off the list: those of the last one's process and layout, as many as @ret has room
- * for. Returns how many @ret has.
+ * Takes off the list the bodies that have the last body's process and layout, as many as @ret has
+ * room for. Returns how many @ret has.
  */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])
 {
@@ -39,7 +40,7 @@ static size_t take(struct collect *c, const struct process *p, struct py_body re
 
 		if (b->process != last.process || b->layout != last.layout || n == PY_BODIES)
 			c->stacks->bodies->list.v[kept++] = *b;
-		else if (code) /* NULL: the code object was given up */
+		else if (code) /* NULL: the code object was freed */
 			ret[n++] = (struct py_body){code, b->globals};
 	}
 	c->stacks->bodies->list.n = kept;
@@ -99,8 +100,8 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 }
 
 /*
- * The process that may have the text. NULL: its entry in the table is another process's, or it
- * can't be asked any more.
+ * The process that may have the text. NULL: it can't be asked any more, or another process has its
+ * entry in the table.
  */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
@@ -128,7 +129,7 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 }
 
 /*
- * Asks for texts as long as asked_may(). The rest is left for the next flush; in the last flush,
+ * Asks for texts as long as asked_may(). The next flush goes on with the rest. In the last flush,
  * the rest counts as not there.
  */
 static void find_texts(struct collect *c)

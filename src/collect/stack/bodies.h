@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bodies of modules: their modules' names, and source text of code without a file. */
+/*
+ * Bodies (top-level code) of modules: finds the name of each body's module, and source text of code
+ * without a file.
+ */
 #ifndef COLLECT_STACK_BODIES_H
 #define COLLECT_STACK_BODIES_H
 
@@ -9,7 +12,7 @@
 #include "base/vec.h"
 #include "collect/code/codes.h"
 
-/* A code object that is the body of a module, whose name isn't known yet. */
+/* A code object that is the body of a module. The module's name isn't known yet. */
 struct body {
 	uint32_t process;
 	uint16_t layout;
@@ -18,8 +21,8 @@ struct body {
 };
 
 /*
- * Source text that the process of .tgid and .start_boot_ns may have under .name. .path: the name of
- * its file in the profile.
+ * Source text that the process of .tgid and .start_boot_ns may have under .name. .path: what the
+ * profile calls the text's file.
  */
 struct wanted_text {
 	uint32_t process, tgid;
@@ -48,7 +51,10 @@ void bodies_left_out(struct collect *c, const struct process *p, const struct py
 /* Finds the modules of bodies, and source texts; called once a flush, before stacks are named. */
 void bodies_find(struct collect *c);
 
-/* frozen.c: names the bodies whose process needn't be asked, and takes them off the list. */
+/*
+ * frozen.c: takes off the list the bodies that can be named without asking their process, and names
+ * them.
+ */
 void bodies_name_frozen(struct collect *c);
 
 #endif

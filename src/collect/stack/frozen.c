@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names the bodies of frozen modules that are imported: by their files, without reading memory of
- * the process.
+ * Names the bodies (top-level code) of imported frozen modules after their files, such as "<frozen
+ * os>". That needs no memory of the process.
  */
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 #include "collect/stack/stack.h"
 
 #define FROZEN	    "<frozen "
-#define STACKS_MOST 64 /* how many of the latest stacks are searched for what called a body */
-/* how many frames of these stacks are looked at for all bodies of a flush: 1 to 5 ms */
+#define STACKS_MOST 64 /* how many of the latest stacks are searched for the caller of a body */
+/* how many frames may be looked at in one flush, for all bodies together; takes 1 to 5 ms */
 #define FRAMES_MOST (1 << 18)
 
 /*
@@ -32,8 +32,8 @@ static const struct py_code *caller_of(const struct process *p, const struct raw
 }
 
 /*
- * Is it FrozenImporter.exec_module()? That function runs the body that is frozen under the name of
- * the module that it imports.
+ * Is @code FrozenImporter.exec_module()? To import a module, it runs the body that is frozen under
+ * the module's name.
  */
 static bool is_frozen_importer(const struct py_code *code)
 {

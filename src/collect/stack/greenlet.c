@@ -51,8 +51,8 @@ bool merge_cut_at_switch(struct merge *m)
 }
 
 /*
- * How many native frames, the innermost first, it takes to hold the loops of all Python frames; 0:
- * some loop isn't among the native frames.
+ * How many native frames, counted from the innermost, include the evaluation loops of all Python
+ * frames; 0: some loop isn't among the native frames.
  */
 static size_t frames_of_loops(const struct merge *m, bool counted)
 {

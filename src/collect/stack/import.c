@@ -134,9 +134,9 @@ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 }
 
 /*
- * Callers of _call_with_frames_removed(), and the builtin that it runs for each; the same from 3.6
- * to 3.15. Up to 3.10 a caller's class isn't always known. Then exec_module() could be any of
- * several, so it isn't listed alone.
+ * Callers of _call_with_frames_removed(), and the builtin that it runs for each. They are the same
+ * from Python 3.6 to 3.15. Up to 3.10 a caller's class isn't always known. Then exec_module() could
+ * be that of several classes, so it isn't listed without a class.
  */
 static const struct {
 	const char *caller, *builtin;

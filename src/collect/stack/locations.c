@@ -23,8 +23,8 @@ static void name_function(struct collect *c, const char *symbol, const char *cal
 	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
 
 	/*
-	 * A symbol that Cython made has its module's name in front; it stays the name that is
-	 * shown.
+	 * If the name has a module's name in front, as with Cython's symbols, it is shown rather
+	 * than @called.
 	 */
 	if (called && shown && language <= LANGUAGE_C && !strchr(shown, '.')) {
 		free(shown);
@@ -46,9 +46,9 @@ static uint32_t mapping_of(struct collect *c, const struct native_file *f,
 }
 
 /*
- * Adds the functions at @loc->address that DWARF knows, the outermost first; the others were
- * inlined into it. The outermost has the name of the file's symbol. Returns the location of the
- * innermost one; 0: DWARF knows none.
+ * Adds a location for each function that DWARF has at @loc->address. The outermost function comes
+ * first; the others were inlined into it. The outermost has the name of the file's symbol. Returns
+ * the location of the innermost one; 0: DWARF knows none.
  */
 static uint32_t line_location(struct collect *c, struct native_file *f,
 			      const struct native_name *name, struct profile_location *loc)
@@ -84,8 +84,8 @@ static uint32_t make_file_location(struct collect *c, struct native_file *f, uin
 	if (id)
 		return id;
 	/*
-	 * Without a symbol: the function's beginning is its address, so that all its samples have
-	 * one location.
+	 * No lines are known. So the location's address is the function's beginning, and all
+	 * samples of the function have one location.
 	 */
 	loc = (struct profile_location){.mapping = loc.mapping, .address = name.start};
 	if (!name.text)
@@ -138,13 +138,14 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 		return k->location;
 	symbol = kernel_name(c, pc, &module);
 	location = make_kernel_location(c, pc, symbol, module);
-	if (symbol) /* without a symbol the name may still come */
+	if (symbol) /* without a symbol, a later look may still find the name */
 		k->location = location;
 	return location;
 }
 
 /*
- * For code made at run time. Its address isn't written, because other people may read a recording.
+ * Makes a location of code made at run time. The code's address isn't written, because other people
+ * may read a recording.
  */
 static uint32_t make_made_location(struct collect *c, const char *name, const char *symbol,
 				   uint64_t offset)

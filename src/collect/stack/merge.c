@@ -100,7 +100,10 @@ static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 		push_native(m, f);
 }
 
-/* Do the outermost Python frames belong to a loop whose end the walk didn't reach? */
+/*
+ * Do the outermost Python frames belong to an evaluation loop of which the walk didn't reach all
+ * frames?
+ */
 static bool is_partial(const struct merge *m)
 {
 	return m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
@@ -154,9 +157,9 @@ static size_t count_evals(const struct merge *m)
 }
 
 /*
- * Merges by counting: each loop has one Python frame. The innermost loop has none while it is
- * entered or left; then there is one loop more than Python frames. False: the numbers differ in any
- * other way, or the outermost Python frames may be missing.
+ * Merges by counting: each evaluation loop has one Python frame. Only the innermost loop has none
+ * while it is entered or left. Then there is one more loop than there are Python frames. False: the
+ * numbers differ in any other way, or the outermost Python frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -192,11 +195,12 @@ static void merge_leaf(struct merge *m)
 }
 
 /*
- * Merges a stack whose outermost Python frames belong to an evaluation loop whose end wasn't
- * reached. That is the next loop further out. The native frames beyond it are left out, because
- * their Python frames aren't known. If that loop isn't known either, a mark shows where native
- * frames are missing. Such stacks come while greenlet switches: it has taken the loops' own frames
- * out of the chain, so the chain ends as if it were complete.
+ * Merges a stack whose outermost Python frames belong to an evaluation loop that the walk didn't
+ * follow to its end. Among the native frames, that loop is the next one further out. The native
+ * frames beyond it are left out, because their Python frames aren't known. If that loop isn't known
+ * either, a mark shows where native frames are missing. So it is while greenlet switches: greenlet
+ * has taken the frames that end a loop's part out of the chain of Python frames, so the chain ends
+ * as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {
@@ -225,8 +229,8 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 
 /*
  * Did unwinding end because a file was mapped just before, so that its rows or the mapping weren't
- * known yet? (In code of no file it ends for another reason.) The closing lines count such stacks,
- * so they get no mark.
+ * known yet? (In code of no file, unwinding ends for another reason.) The closing lines count such
+ * stacks, so they get no mark.
  */
 static bool is_new_file(const struct merge *m)
 {
@@ -244,8 +248,8 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 }
 
 /*
- * Did the last native frame call main()? Then the stack is complete, though nothing says how to
- * unwind that frame.
+ * Did the outermost native frame call main()? Then the stack is complete, though nothing says how
+ * to unwind that frame.
  */
 static bool is_at_start(const struct merge *m)
 {
@@ -323,8 +327,8 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 							   : m.native->outcome;
 	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
 		/*
-		 * The frame lies in code made at run time, for which nothing says that rows will
-		 * come.
+		 * The frame lies in code made at run time, and nothing says that unwind rows will
+		 * come for it.
 		 */
 		ret->native = NATIVE_NO_RULE;
 	if (!c->config.interpreter_frames)

@@ -36,8 +36,8 @@ static inline bool is_eval(const struct merge *m, const struct native_frame *f)
 }
 
 /*
- * Native frame @i is an evaluation loop: the index behind the Python frames that it runs. 0: it
- * runs none.
+ * Returns the index behind the Python frames that native frame @i, as an evaluation loop, runs. 0:
+ * it runs none.
  */
 static inline size_t owned_until(const struct merge *m, size_t i)
 {
@@ -63,9 +63,9 @@ bool merge_is_owned(const struct merge *m);
 bool merge_is_rewritten(const struct merge *m);
 bool merge_is_switching(const struct merge *m);
 /*
- * While greenlet restores a stack, the frames further out than its slp_switch() belong to neither
- * greenlet, since only greenlet calls that function. Leaves those frames out. Returns whether there
- * were any.
+ * Only greenlet itself calls its function slp_switch(). If the caller seems to be in another file,
+ * greenlet is just restoring a stack, and the frames further out belong to neither of the two
+ * greenlets. Leaves out those frames. Returns whether there were any.
  */
 bool merge_cut_at_switch(struct merge *m);
 /*
@@ -76,10 +76,11 @@ bool merge_cut_at_switch(struct merge *m);
 bool merge_cut_at_greenlet(struct merge *m, bool counted);
 
 /*
- * nameless.c: finds machinery in an interpreter without symbols, as distributions have it. A
- * function without a name that enters an evaluation loop is machinery. So are those between the
- * outermost loop and the C library that started the program or the thread. A function that does
- * something of its own has a name: a method's, a slot's, or an exported one.
+ * nameless.c: finds machinery (functions of the interpreter that are hidden) in an interpreter
+ * without symbols, as distributions have it. A function without a name that enters an evaluation
+ * loop is machinery. So is one between the outermost loop and the C library that started the
+ * program or the thread. A function that does something of its own has a name: a method's, a
+ * slot's, or an exported one.
  */
 void merge_find_nameless(struct merge *m, bool counted);
 

@@ -2,7 +2,10 @@
 /* Finds the interpreter's machinery among native frames that have no name; see merge.h. */
 #include "collect/stack/merge.h"
 
-/* Makes the frame that enters the loop of native frame @i machinery, if it has no name. */
+/*
+ * Native frame @i is an evaluation loop. Makes the frame that called it machinery, if that frame
+ * has no name.
+ */
 static void fold_caller(struct merge *m, size_t i)
 {
 	if (i + 1 < m->frames.n && m->frames.v[i + 1].is & IS_NAMELESS)

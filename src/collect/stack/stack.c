@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names stacks: turns the frames of records into profile locations, once per distinct stack, and
- * adds marks where a stack isn't complete.
+ * adds marks (frames like `[incomplete: ...]`) where a stack isn't complete.
  */
 #include <stdlib.h>
 
@@ -86,8 +86,8 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 }
 
 /*
- * The mark for a missing name or line table: it wasn't resident when the kernel program met it, and
- * the process ended before user space could read it.
+ * The mark for a missing name or line table: its memory wasn't resident when the kernel program met
+ * the code, and the process ended before user space could read it.
  */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {
@@ -195,8 +195,8 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 }
 
 /*
- * Names @raw with its first @n native frames only, as if the kernel program had had no rows for the
- * last of them.
+ * Names @raw with its first @n native frames only, as if the kernel program had had no unwind rows
+ * for the last of these.
  */
 static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n,
 			       struct outcome *ret)
@@ -223,8 +223,8 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 }
 
 /*
- * Names the plain stack of @raw: without the kinds of code that are .dated. @until: from
- * dated_until().
+ * Names @raw without the names that sources with .dated have for its code (made.h): the plain
+ * stack. @until: from dated_until().
  */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)

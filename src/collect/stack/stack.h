@@ -34,7 +34,7 @@ _must_use_ bool stacks_init(struct collect *c);
 void stacks_fini(struct collect *c);
 void raw_stack_fini(struct raw_stack *raw);
 
-/* Tells whether stack @id has come before and wasn't given up since. */
+/* Tells whether stack @id has come before and hasn't been forgotten since. */
 bool stack_is_there(struct collect *c, uint64_t id);
 /*
  * Adds @raw, whose id isn't there, and takes ownership of its memory. 0 or -ENOMEM; then the caller
@@ -42,27 +42,29 @@ bool stack_is_there(struct collect *c, uint64_t id);
  */
 _must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
 /*
- * Names the stacks for which everything has been read that names come from; @last: all stacks. 0 or
- * -errno + message: then the stacks not named yet are kept.
+ * Names the stacks for which everything has been read that their names need; @last: names all
+ * stacks. Returns 0 or -errno + message. After an error, the stacks that have no name yet are kept.
  */
 _must_use_ int stacks_name(struct collect *c, bool last);
-/* Has the names read that stacks wait for. */
+/* Asks for the names that stacks wait for, so that workers read them. */
 void stacks_ask_for_names(struct collect *c);
 /*
- * The profile's stack of sample @w; 0: it has no name yet. *native: how the native part ended,
- * first as the kernel program says, afterwards as it is shown.
+ * The profile's stack of sample @w; 0: it has no name yet. *native: how the stack's native part
+ * ended. The caller sets it as the kernel program says. If the stack has a name, it is set as it is
+ * shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
 _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
 
 /*
- * Has rows made for the code at which unwinding of @native stopped, because the kernel program has
- * none.
+ * Asks for unwind rows of the code at which unwinding of @native stopped because the kernel program
+ * has none.
  */
 void stack_wants_rows(struct collect *c, const struct raw_native *native);
 /*
- * As stack_wants_rows(), for a stack that was sent before: its rows may have been given up since.
+ * As stack_wants_rows(), for a stack that was sent before: the rows that were made may have been
+ * freed since.
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
@@ -74,8 +76,9 @@ void stack_wants_rows_again(struct collect *c, uint64_t id);
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
 uint32_t kernel_location(struct collect *c, uint64_t pc);
 /*
- * Of code that lies in no file: with a name, whose function begins @offset bytes into its mapping,
- * or without a name, @offset bytes into its mapping.
+ * made_location(): of named code that lies in no file; its function begins @offset bytes into its
+ * mapping. unknown_code_location(): of code that has neither file nor name, @offset bytes into its
+ * mapping.
  */
 uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
 uint32_t unknown_code_location(struct collect *c, uint64_t offset);
@@ -93,8 +96,8 @@ bool stack_has_code(const struct process *p, const struct raw_stack *raw);
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p);
 
 /*
- * merge.c: are the names and rows there that the native frames of @raw need? If not, it asks for
- * them.
+ * merge.c: have all names and unwind rows come that the native frames of @raw need? If not, asks
+ * for them.
  */
 bool merge_ready(struct collect *c, const struct raw_stack *raw);
 /*
