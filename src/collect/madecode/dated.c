@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that have code of a kind that is .dated (struct code_source). Whether the names and rows
- * of such code hold differs from sample to sample. So a plain stack without them is made, too; see
- * registered.c.
+ * Stacks with code of a kind that is .dated (struct code_source). The names and unwind rows of such
+ * code hold for some samples of a stack, and not for others. So a plain stack without these names
+ * and rows is made, too; see registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"

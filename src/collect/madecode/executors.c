@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code of CPython 3.14's JIT compiler, which registers it nowhere. The code is found by its bytes.
- * Its names hold as long as those of registered code do (registered.c). While a program warms up, a
- * new executor (a piece of such code) comes every few milliseconds; only new ones are analysed.
+ * Code of CPython 3.14's JIT compiler, which tells nobody what code it has made. krait finds the
+ * code by its bytes. Its names hold as long as those of registered code do (registered.c). While a
+ * program warms up, a new executor (a piece of such code) comes every few milliseconds; only new
+ * ones are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* check.h of abi/ */
@@ -10,7 +11,7 @@
 #include "python/code/executor.h"
 #include "python/heap/peek.h"
 
-/* the most bytes of a process's code in which CPython's executors are searched */
+/* the most bytes of a process's code that are searched for executors */
 #define MOST_BYTES (32u << 20)
 /* the most new bytes that are analysed at a time; these take some 100 ms */
 #define MOST_NEW (4u << 20)
@@ -53,14 +54,17 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 struct search {
 	pid_t pid;
 	executor_vec *before, *now; /* the executors of the last reading, and of this one */
-	/* how many bytes may still be searched, and how many of new executors analysed */
+	/*
+	 * .left: how many bytes may still be searched; .fresh: how many bytes of new executors may
+	 * still be analysed
+	 */
 	size_t left, fresh;
 	bool partial; /* .fresh didn't suffice for all new executors */
 };
 
 /*
- * Makes the rows of a new executor. One with more rules than CPython's compiler makes gets no rows,
- * because the kernel's maps have few numbers for rules.
+ * Makes the unwind rows of a new executor. If it has more rules than CPython's compiler ever makes,
+ * it gets no rows, because the kernel's maps have few numbers for rules.
  */
 static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
 {
@@ -185,8 +189,8 @@ void executors_close(struct process *p)
 }
 
 /*
- * The code's name. The code is found in the same readings as registered code, and its name holds as
- * long.
+ * Names the code at @pc. Executors are found in the same readings as registered code, and their
+ * names hold as long as those of registered code.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {

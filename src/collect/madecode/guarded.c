@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Guarded code: it lies in no file, nothing describes it, and the process may write to its memory,
- * as with oneDNN's kernels. Where a stack broke off in such code, the function is read, and its
- * rows are proved from its instructions (docs/decisions/0011). Each time the kernel program unwinds
- * with these rows, it compares the code's bytes (docs/decisions/0012). So the rows can't be out of
- * date.
+ * as with oneDNN's kernels. Where a stack broke off in such code, krait reads the function and
+ * proves from its instructions how it is unwound (docs/decisions/0011). Each time the kernel
+ * program unwinds with the rows made of that, it first compares the code's bytes
+ * (docs/decisions/0012). So the rows can't be out of date.
  */
 #include "base/system/clock.h"
 #include "base/error.h"
@@ -17,7 +17,7 @@
 /* the most bytes of a guarded function: comparing so many takes 3 us a sample */
 #define MOST_BYTES (16u << 10)
 #define MOST_CODE  64 /* the most guarded functions that are kept of one process */
-/* two looks at a process are so many times as far apart as a look takes */
+/* two looks at a process are READ_SHARE times as far apart as a look takes */
 #define READ_SHARE    200
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 
@@ -49,7 +49,7 @@ static void want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
-	c->news = true; /* makes the next flush come soon, which reads the code */
+	c->news = true; /* so the next flush, which reads the code, comes soon */
 }
 
 static void drop(struct process *p, size_t i)
@@ -71,8 +71,9 @@ static int keep(struct process *p, const struct space_part *code)
 }
 
 /*
- * Reads the function that begins at @start, if it has @pc. 1: it has, and is kept. 0: it hasn't, or
- * can't be unwound. -errno + message.
+ * Reads the function that begins at @start. Returns 1 if @pc is in it; then the function is kept.
+ * Returns 0 if @pc isn't in it, or it can't be unwound; -errno + message if it can't be read or
+ * kept.
  */
 static int read_function(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			 uint64_t pc)

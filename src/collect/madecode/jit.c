@@ -22,7 +22,10 @@
  */
 #define OPEN_SOON_NS  (50 * NSEC_PER_MSEC)
 #define OPEN_APART_NS NSEC_PER_SEC
-/* a perf map isn't read more often than this, as what was appended takes time (perf_map.h) */
+/*
+ * a perf map isn't read more often than this, because reading what was appended takes time
+ * (perf_map.h)
+ */
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC)
 
 /*
@@ -147,9 +150,9 @@ static bool is_own_file(const struct proc *proc, int fd)
 }
 
 /*
- * Opens a jitdump. A program that writes one maps its first page executable, so that it is found
- * wherever it is (tools/perf/Documentation/jitdump-specification.txt). V8 writes it where it was
- * started.
+ * Opens a jitdump. A program that writes a jitdump maps the file's first page executable, so that
+ * profilers find the file wherever it is (tools/perf/Documentation/jitdump-specification.txt). V8
+ * writes it in the directory in which it was started.
  */
 static void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 		       const struct mapping *m, const char *path)

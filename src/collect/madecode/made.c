@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* If so many samples wait (1 MiB), stacks don't wait any more for names of such code. */
+/* Once so many samples wait (1 MiB), stacks don't wait any more for names of code in no file. */
 #define WAITING_MAX 16384
 
 static const struct code_source *const sources[] = {
@@ -78,9 +78,9 @@ bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 }
 
 /*
- * Is it code that CPython made for Python functions? With -X perf, "py::NAME:FILE" calls the
- * evaluation loop for a function. 3.15's compiler registers "py::jit:...", which does the work of
- * the evaluation loop.
+ * Is @made the name of code that CPython made for Python functions? With -X perf, "py::NAME:FILE"
+ * calls the evaluation loop for a function. 3.15's compiler registers "py::jit:...", which does the
+ * work of the evaluation loop.
  */
 static bool is_pythons(const struct collect *c, const struct process *p,
 		       const struct made_name *made)

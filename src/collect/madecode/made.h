@@ -44,8 +44,8 @@ struct code_source {
 		      struct space_map *part);
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
 	/*
-	 * Stack @raw has the code at @pc, or broke off there. Is all that can be known of that code
-	 * there, so that the stack may be named?
+	 * Stack @raw has the code at @pc, or broke off there. Is everything known of that code that
+	 * can be known, so that the stack may be named?
 	 */
 	bool (*ready)(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
@@ -62,15 +62,15 @@ struct code_source {
 	 */
 	void (*want)(struct collect *c, uint32_t version, uint64_t pc);
 	/*
-	 * Before sampling: expect() notes whether @p, whose mappings were read, may have such code;
-	 * begin() is called when all is prepared, so that readings that took long then don't put
-	 * off the next ones.
+	 * Both are called before sampling. expect() notes whether @p, whose mappings were read, may
+	 * have such code. begin() is called when all is prepared. It makes the next readings due at
+	 * once, however long earlier ones took.
 	 */
 	void (*expect)(struct collect *c, struct process *p);
 	void (*begin)(struct collect *c);
 	/*
-	 * wanted(): may @p have code of this kind, as far as is known? unread(): may it, and was
-	 * nothing of that code read yet?
+	 * wanted(): may @p have code of this kind, as far as is known? unread(): if so, was nothing
+	 * of that code read yet?
 	 */
 	bool (*wanted)(const struct process *p);
 	bool (*unread)(const struct process *p);
@@ -84,9 +84,9 @@ struct code_source {
 	/* The kernel's maps have given up @table, which may be of this kind or of another. */
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
-	 * bytes(): how many bytes are kept of a process, and could be read again. read_at(): the
-	 * flush in which they were read. give_up(): frees them to make room for others; they are
-	 * read again some seconds later.
+	 * bytes(): how many bytes are kept of a process that could be freed and read again.
+	 * read_at(): the flush in which they were read. give_up(): frees them to make room for
+	 * others; they are read again some seconds later.
 	 */
 	size_t (*bytes)(const struct process *p);
 	uint32_t (*read_at)(const struct process *p);
@@ -109,7 +109,7 @@ extern const struct code_source jit_source, trampoline_source, registered_source
 /* The functions of struct code_source, each of which calls those of all kinds. */
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
-/* @plain: without the kinds that are .dated. Sets *dated if such a kind named the code. */
+/* @plain: leaves out the kinds that are .dated. Sets *dated if such a kind named the code. */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
 void made_want(struct collect *c, uint32_t version, uint64_t pc);
@@ -124,8 +124,8 @@ size_t made_bytes(const struct process *p);
 void made_stats(const struct process *p, struct collect_stats *ret);
 void made_close(struct collect *c, struct process *p);
 /*
- * Gives up what one kind keeps of one process: what was read longest ago. Returns how many bytes;
- * 0: nothing is kept.
+ * Frees what one kind keeps of one process, of all such things the one that was read longest ago.
+ * Returns how many bytes it had; 0: nothing is kept.
  */
 size_t made_give_up(struct collect *c);
 
@@ -145,7 +145,7 @@ struct executor {
 	struct unwind_rows rows;
 };
 typedef VEC(struct executor) executor_vec;
-/* A stretch of code of CPython's JIT compiler that has rows. */
+/* A stretch of code of CPython's JIT compiler for which there are unwind rows. */
 struct compiled_code {
 	uint64_t start, end;
 };
@@ -157,7 +157,7 @@ struct compiled_code {
  * registered.c.
  */
 struct reading {
-	struct gdb_jit *jit; /* the reading; NULL: there is none in this struct */
+	struct gdb_jit *jit; /* what was registered; NULL: this struct holds no reading */
 	/* stretches of code of CPython's JIT compiler, ascending, not overlapping */
 	VEC(struct compiled_code) compiled;
 	/* addresses of the gdb lists that were known then; the rest of the array is 0 */
@@ -174,7 +174,7 @@ struct reading {
 	uint32_t table;		 /* number of the table that has .rows; 0: none */
 };
 struct registered {
-	bool wanted; /* a stack has code without a name, so that gdb's lists are to be read */
+	bool wanted; /* a stack has code without a name, so gdb's lists have to be read */
 	/* version of the mappings whose files were all searched for a list of gdb's */
 	uint32_t searched;
 	/* addresses of the descriptors of gdb's lists, in the process */
@@ -248,8 +248,8 @@ void made_fini(struct collect *c);
  */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /*
- * dated.c: how many of @raw's native frames, the innermost first, were unwound without a table of
- * registered code; 0: all of them.
+ * dated.c: how many of @raw's native frames, counted from the innermost, were unwound without a
+ * table of registered code; 0: all of them.
  */
 size_t dated_until(const struct collect *c, const struct raw_stack *raw);
 /* Can it be decided for each sample of @raw whether tables of registered code held? */
@@ -263,9 +263,9 @@ _must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32
 			  enum native_outcome outcome, bool never);
 
 /*
- * The stack of sample @w: @named, or the plain stack if what was registered may not hold for this
- * sample. For the plain stack, *native becomes the outcome of its native part. 0: that can't be
- * decided yet.
+ * The stack of sample @w: @named, or the plain stack if it isn't certain that what was registered
+ * holds for this sample. For the plain stack, *native becomes the outcome of its native part. 0:
+ * that can't be decided yet.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native);
 /* Forgets what dated_note() has noted for the stack with this wire id. */
@@ -274,12 +274,12 @@ void dated_forget(struct collect *c, uint64_t id);
 _must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
 
 /*
- * reading.c. reading_read(): reads gdb's lists within a slice. If the slice ends early, the next
- * readings go on from there. A list that is too long even so is cut, which is counted once for each
- * process. 0 or -errno.
+ * reading.c. reading_read(): reads gdb's lists within a slice (a bound of work). If the slice ends
+ * early, the next readings go on from there. A list that is too long even for several readings is
+ * cut. That is counted once for each process. 0 or -errno.
  */
 _must_use_ int reading_read(struct collect *c, struct process *p, struct reading *ret);
-/* Does the list of the process look as it did in this reading? */
+/* Do the process's lists look as they did in this reading? */
 bool reading_looks_same(const struct process *p, const struct reading *r);
 size_t reading_bytes(const struct reading *r);
 void reading_fini(struct reading *r);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registered code: made at run time, and named and unwound by the ELF files that the process
- * registered for gdb. LLVM registers its code, and so numba's. Code of CPython's compiler, which
- * registers nothing, is treated the same way (executors.c).
+ * Registered code is made at run time. ELF files that the process registered for gdb say what it is
+ * called and how it is unwound. LLVM registers the code that it makes, also for numba. Code of
+ * CPython's compiler, which registers nothing, is treated the same way (executors.c).
  *
  * What is registered when krait reads it may not have been there when a stack was sampled. But new
  * code gets into private memory that can't be written only when that memory is made executable, and
- * the side band says when that happened. So a name holds if nothing was made executable there
+ * perf's records say when that happened. So a name holds if nothing was made executable there
  * between two moments: when the mappings were read that the stack was sampled with, and now. The
  * same goes for the rows that the kernel program unwound with. Each sample also has a plain stack,
  * without these names and rows, for the case that they don't hold (docs/decisions/0012).
@@ -22,11 +22,14 @@
 /* least time between two readings of a process, as a multiple of what one took */
 #define READ_SHARE 10
 #define ALL_SHARE  20 /* as READ_SHARE, but for rounds that read several processes */
-/* how often lists that keep changing are read; after that stacks don't wait for them */
+/*
+ * how often reading lists may fail, as when they keep changing; after that, stacks don't wait for
+ * them
+ */
 #define TRIES 3
-/* how much later lists that couldn't be read in TRIES are tried again */
+/* after this time, lists that couldn't be read in TRIES are tried again */
 #define TRY_APART_NS (500 * NSEC_PER_MSEC)
-/* how much later registered code is read again that was given up for --memory */
+/* after this time, registered code that was freed for --memory is read again */
 #define GIVEN_UP_NS (10 * NSEC_PER_SEC)
 
 static bool init(struct collect *c)
@@ -216,8 +219,8 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 }
 
 /*
- * Reads what the process has. Code of CPython's compiler is in no list, so it is read even before
- * all files were searched for lists.
+ * Reads the registered code of the process, and code of CPython's compiler. The latter is in no
+ * list, so it is read even before all files were searched for lists.
  */
 static bool read_process(struct collect *c, struct process *p, const struct space *latest)
 {

@@ -16,7 +16,7 @@
 #define STUB_MAX   64
 #define PERIOD_MAX 512 /* the most bytes from one trampoline to the next */
 
-/* the most bytes of a mapping with trampolines, which are a million functions */
+/* the most bytes of a mapping with trampolines: enough for those of a million functions */
 #define BLOCKS_MAX (16u << 20)
 
 struct trampoline {
@@ -227,8 +227,8 @@ static void table(struct collect *c, struct process *p, const struct mapping *m,
 }
 
 /*
- * Trampolines are machinery, and aren't waited for: CPython writes a jitdump through a buffer, so
- * their names may come only when the process ends.
+ * Trampolines count as machinery (functions that are hidden). No stack waits for their names:
+ * CPython writes a jitdump through a buffer, so these may come only when the process ends.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
