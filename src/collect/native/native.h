@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files with native code: their rows, names and debug files, and the jobs that make these. */
+/*
+ * Files with native code: their unwind rows (how to get from code to its caller), names and debug
+ * files, and the jobs that make and read these.
+ */
 #ifndef COLLECT_NATIVE_H
 #define COLLECT_NATIVE_H
 
@@ -47,15 +50,15 @@ struct native_file {
 	/* which function each part belongs to that compilers split off; NULL: not known */
 	struct function_parts *parts;
 	/*
-	 * how many of the processes examined before the recording map the file; 1 more if it was
-	 * foreseen
+	 * how many of the processes examined before the recording map the file; 1 more if krait
+	 * expects that it will be mapped (native_file_foresee())
 	 */
 	uint32_t mapped;
 	/* exported functions of the file were looked up, so .interpreter and .exit are known */
 	bool looked;
 	/* a process has mapped the file; before that krait only expects it to be mapped */
 	bool met;
-	/* the file has CPython in it: a function's name may show that it is machinery */
+	/* the file has CPython in it, so names of its functions may show that they are machinery */
 	bool interpreter;
 	uint64_t exit; /* vaddr of exit() if the file is the C library; else 0 */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
@@ -89,8 +92,8 @@ struct natives {
 /* Makes the state of this room. 0 or -errno. */
 _must_use_ int natives_init(struct collect *c);
 /*
- * Ends the work on files. False: a job still runs. Then the files and all else that it reads must
- * stay, and natives_fini() may not be called.
+ * Ends the work on files. False: a job still runs. Then the files and all else that the job reads
+ * must stay, and natives_fini() may not be called.
  */
 _must_use_ bool native_work_fini(struct collect *c);
 void natives_fini(struct collect *c);
@@ -137,7 +140,10 @@ struct native_name {
 };
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
 
-/* What the function at an address means for merging stacks: a set; 0: not looked up yet. */
+/*
+ * What merging stacks has to know of the function at an address: a set of flags; 0: not looked up
+ * yet.
+ */
 enum native_is {
 	/* flag: the function is machinery (machinery.h), in a file with an interpreter */
 	IS_MACHINERY = 1 << 0,
@@ -163,8 +169,8 @@ typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
 	/*
-	 * value of native_file.interpreter when the rows were asked for, set before they are made:
-	 * without it they may lack the marks of the evaluation loop
+	 * the value that native_file.interpreter had when the rows were asked for; the caller sets
+	 * it. If it is false, .eval may lack the evaluation loop.
 	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
@@ -178,14 +184,14 @@ struct native_rows {
 	struct elf_reads reads; /* what was read of the file, if .key is set */
 };
 
-/* native_rows.c: has the file's rows made, because a stack needs them. */
+/* native_rows.c: asks for the file's rows, because a stack needs them. */
 void native_rows_want(struct collect *c, struct native_file *f);
 /*
- * Has the file's rows loaded, because stacks may need them. If the cache on disk doesn't have them,
- * they aren't made.
+ * Asks for the file's rows, because stacks may need them. They are only loaded from the cache on
+ * disk: rows that the cache doesn't have aren't made.
  */
 void native_rows_want_cached(struct collect *c, struct native_file *f);
-/* Has the file's rows made again, because those in use are wrong. */
+/* Asks for the file's rows anew, because those in use are wrong. */
 void native_rows_again(struct collect *c, struct native_file *f);
 /* Tells whether rows of the file, or more rows, are being made. */
 static inline bool native_rows_coming(const struct native_file *f)
@@ -220,8 +226,8 @@ _must_use_ int native_rows_fill(const struct collect_config *config, const struc
 _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *rows);
 /*
- * Takes back what native_rows_compile() or native_rows_load() returned (@r) and made. @why: the
- * message if @r is an error.
+ * Takes over the rows that native_rows_compile() or native_rows_load() has made. @r: what that
+ * function returned. @why: the message if @r is an error.
  */
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
@@ -290,7 +296,7 @@ struct known_native {
 #define KNOWN_KERNEL 0 /* no file has this index */
 _must_use_ bool known_natives_init(struct collect *c);
 struct known_native *known_native(struct collect *c, uint32_t file, uint64_t vaddr);
-/* Forgets all entries, because profile ids have changed, or something that names are found by. */
+/* Forgets all entries, because profile ids have changed, or something by which names are found. */
 void known_natives_forget(struct collect *c);
 
 #endif

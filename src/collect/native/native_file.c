@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files with native code. A file is opened when a process is seen to map it, because the process
- * may be gone when the file is needed. When a stack needs them, its rows are compiled and its names
- * read.
+ * may be gone when the file is needed. The file's rows are compiled and its names are read when a
+ * stack needs them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@
 #define AGAIN_NS   (2 * NSEC_PER_SEC)
 
 /*
- * Is it the vDSO? That is no file. All 64-bit processes have the same one. 32-bit processes have
- * another one, below 4 GiB.
+ * Is @m the vDSO? The vDSO is no file. All 64-bit processes have the same one. 32-bit processes
+ * have another one, below 4 GiB.
  */
 static bool is_vdso(const struct mapping *m, const char *path)
 {
@@ -145,8 +145,8 @@ static int read_headers(struct collect *c, struct native_file *f)
 }
 
 /*
- * Looks through the file's functions on the budget of the process that maps it. If that process has
- * nothing left, the next process that maps the file may have.
+ * Looks through the file's functions on the budget of the process that maps it. If that budget is
+ * spent, the file is looked through when another process maps it whose budget has time left.
  */
 static void look_for_functions(struct collect *c, const struct proc *proc, struct native_file *f)
 {
@@ -180,8 +180,8 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	if (!f->path)
 		return err_nomem();
 	/*
-	 * Also called for a file that can't be opened, such as a device, so that it isn't tried
-	 * again.
+	 * The version is also taken of a file that can't be opened, such as a device. So the file
+	 * is known, and isn't tried again.
 	 */
 	if (!file_stat_mapping(proc, m, &st))
 		f->version = file_version_of(&st);
@@ -272,8 +272,8 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 }
 
 /*
- * The file behind @m, if it is known. NULL also for one whose file system didn't answer a while
- * ago: it is tried again, as it may be a file that everybody maps.
+ * The file behind @m, if it is known. NULL also for a file whose file system didn't answer a while
+ * ago. Such a file is tried again, because it may be one that everybody maps.
  */
 static struct native_file *find_answered(const struct collect *c, const struct proc *proc,
 					 const struct mapping *m)

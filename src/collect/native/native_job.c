@@ -19,9 +19,9 @@
 #include "symbol/pytables/method_names.h"
 
 /*
- * Limits of the work on one file, in a thread that others wait for. torch (300 MB) takes 1.5 s for
- * rows and 0.7 s for names. Waiting for the list of code registered for gdb delays all files of a
- * process.
+ * Limits of the work on one file, in a thread for which other files wait. torch (300 MB) takes 1.5
+ * s for rows and 0.7 s for names. Waiting for the list of code registered for gdb delays all files
+ * of a process.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
 #define NAMES_WORK (4000 * SLICE_MS)
@@ -74,7 +74,7 @@ void job_compile_rows(struct worker_job *job)
 }
 
 /*
- * Loads rows from the cache. An error loses nothing: a stack that needs the rows has them compiled.
+ * Loads rows from the cache. An error does no harm: once a stack needs the rows, they are compiled.
  */
 void job_load_rows(struct worker_job *job)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Jobs of native_work.c: what a thread does with one file. A job reads only those members of a
- * native_file that never change (.fd, .root, .path, .base, .table, .version); of others it has a
- * copy (native_rows.interpreter).
+ * native_file that never change (.fd, .root, .path, .base, .table, .version); of other members it
+ * has a copy (native_rows.interpreter).
  */
 #ifndef COLLECT_NATIVE_JOB_H
 #define COLLECT_NATIVE_JOB_H
@@ -40,7 +40,7 @@ struct job {
 	struct kernel_names *kernel;
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
-	/* .cut: the slice ended the work early; .counted: the statistics have that */
+	/* .cut: the slice ended the work early; .counted: stats.tables_cut has counted that */
 	bool cut, counted;
 	int r;
 	char *why;	/* text of the error .r */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rows of files. A thread compiles them when a stack needs them. Rows are given up when
- * other files need the memory more, and are compiled again when a stack needs them again.
+ * Unwind rows of files: how to get from each piece of code to its caller. A thread compiles them
+ * when a stack needs them. Rows are dropped when other files need the memory more, and are compiled
+ * again when a stack needs them again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,9 +24,7 @@
  */
 #define PROVE_AT_ONCE (4u << 20)
 
-/*
- * How long to wait until rows are tried again that were given up, or for which there was no room.
- */
+/* How long to wait before rows are made again that were dropped, or for which there was no room. */
 #define RETRY_SECONDS 2
 #define RETRY_DOUBLED 5u /* how often the time until the next try doubles */
 
@@ -260,7 +259,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why)
 {
-	if (f->rows != ROWS_THERE) /* the rows were given up while the thread worked */
+	if (f->rows != ROWS_THERE) /* the rows were dropped while the thread worked */
 		return;
 	f->fdes.n = 0;
 	known_natives_forget(c);

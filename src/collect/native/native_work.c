@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives threads the work that takes long for a large file, and takes its results: rows, symbols.
- * Rows are in the kernel's maps at once. All other results reach the collector when the job is
- * taken back.
+ * Gives threads the work that takes long for a large file, and takes the results: unwind rows and
+ * symbols. Rows are in the kernel's maps at once. All other results reach the collector when the
+ * job is taken back.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -60,8 +60,8 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
 /*
- * True: while the file's rows were made, the file was found to hold CPython, so they are made
- * again.
+ * Returns true if the file was found to hold CPython while its rows were made. Then the rows are
+ * made again.
  */
 static bool came_too_early(struct collect *c, struct job *j)
 {
@@ -244,8 +244,8 @@ static const char *describe(struct collect *c, char *text, size_t n)
 }
 
 /*
- * Waits until all jobs are done, or until config.wait ends the wait. After that, nothing is waited
- * for any more.
+ * Waits until all jobs are done, or until config.wait ends the wait. Once config.wait has ended a
+ * wait, nothing is waited for any more.
  */
 static void await(struct collect *c)
 {

@@ -66,7 +66,10 @@ void native_rows_want_cached(struct collect *c, struct native_file *f)
 	native_work_cached_rows(c, f);
 }
 
-/* A name that isn't known may belong to code that was loaded since: a module, a BPF program. */
+/*
+ * An address without a name may lie in code that was loaded after the names were read, such as a
+ * module or a BPF program.
+ */
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
 {
 	bool ask;
