@@ -69,8 +69,8 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 	int r = is_held(fd, m, &st) ? 0 : file_stat_mapping(proc, m, &st);
 
 	/*
-	 * If the process is gone, assume that the file is unchanged. If its file system doesn't
-	 * answer, that isn't assumed, since it may be another file.
+	 * If the process is gone, assume that the file is unchanged. If the file system doesn't
+	 * answer, that isn't assumed, because @m may show another file by now.
 	 */
 	return r ? r != -ETIMEDOUT : is_version(&st, was);
 }
@@ -141,8 +141,8 @@ static int hold(struct collect *c, int fd)
 }
 
 /*
- * The entry of the file with this device and inode from before its contents changed. @version: its
- * present version. NULL: there is none.
+ * The entry that was made for this file before its contents changed; NULL: there is none. @version:
+ * the file's present version.
  */
 static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
 					 const struct file_version *version)
@@ -277,7 +277,10 @@ int image_key(int fd, struct exe_key *ret)
 
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
 {
-	/* tmpfs, for one, doesn't tell the key. Then the first sample of a process has it. */
+	/*
+	 * tmpfs, for one, doesn't tell the key. Then the key comes with the first sample of a
+	 * process.
+	 */
 	if (image_key(fd, key))
 		return NULL;
 	if (map_get(&c->images->index, file_key(key->dev, key->ino)))
@@ -361,8 +364,8 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		e.lib_check = f->dynamic.check;
 		if (!e.debug_slot || !e.lib_dynamic)
 			/*
-			 * if this isn't known, only the event of a mapping shows that the process
-			 * is Python
+			 * without these, only perf's report that a process maps the library shows
+			 * that it is Python
 			 */
 			return;
 	}

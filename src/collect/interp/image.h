@@ -19,8 +19,8 @@
 struct collect;
 
 /*
- * A file and its contents, told apart by what stat() says. Mappings aren't enough for that: several
- * files of an overlayfs may show the same device and inode.
+ * What stat() says of a file, which identifies the file and its contents. Mappings aren't enough
+ * for that: several files of an overlayfs may show the same device and inode.
  */
 struct file_version {
 	uint64_t dev, ino;
@@ -105,7 +105,7 @@ bool image_is_library(const char *path);
 /* An interpreter in a process: its file, and where that is mapped. */
 struct image_at {
 	struct image_file *file;
-	/* the mapping of .file with the lowest address of those that are executable */
+	/* the mapping of .file's executable segment with the lowest address */
 	const struct mapping *at;
 };
 

@@ -25,8 +25,8 @@
 #define MOST_NS (100 * NSEC_PER_MSEC)
 
 /*
- * struct r_debug and struct link_map of a 64-bit process. debug.next leads to the next namespace's;
- * it exists if the first one's .version is at least 2.
+ * struct r_debug and struct link_map of a 64-bit process. debug.next leads to the struct debug of
+ * the next namespace. It exists only if .version of the first namespace is at least 2.
  */
 struct debug {
 	uint64_t version, files, brk, state, loader, next;
