@@ -24,7 +24,7 @@ void collect_begin(struct collect *c, uint64_t start_ns)
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 }
 
-/* Called when a process is forgotten: frees what the rooms above process/ keep for it. */
+/* Called when a process is forgotten: frees what other folders than process/ keep for it. */
 static void close_process(struct collect *c, struct process *p)
 {
 	crowd_turn(c, p);
@@ -128,12 +128,12 @@ static void take_in(struct collect *c)
 	first_look(c);
 	/* takes over the symbols and rows that worker threads have made */
 	native_work_take(c, false);
-	/* this comes before names are used, so that no name in use is given up */
+	/* this comes before names are used, so that no name in use is freed */
 	memory_keep_to(c);
 	absent_take(c);
 }
 
-/* Forgets tables of rows that the kernel's maps have given up to make room. */
+/* Forgets tables of unwind rows that were dropped from the kernel's maps to make room. */
 static void take_given_up(struct collect *c)
 {
 	uint32_t table;
@@ -162,7 +162,7 @@ static void look_after_processes(struct collect *c, bool last)
 	together_look(c);
 }
 
-/* Asks processes for what only they have. */
+/* Asks processes for what only they have: names of modules, and source text. */
 static void ask(struct collect *c)
 {
 	crowd_turn(c, NULL);
@@ -171,8 +171,8 @@ static void ask(struct collect *c)
 }
 
 /*
- * Code that is made at run time and told to gdb is read only in flushes: of a process that ends
- * before the next one it has no names.
+ * Doesn't read what describes code made at run time for gdb: only flushes do. If a process ends
+ * before the next flush, such code of the process has no names.
  */
 void collect_ask(struct collect *c)
 {

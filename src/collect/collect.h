@@ -37,7 +37,7 @@ _must_use_ int collect_flush(struct collect *c, bool last);
 
 /*
  * Called after a drain without collect_flush(): asks processes for names of threads and for code's
- * texts and modules, as they may end before the next flush.
+ * texts and modules, because the processes may end before the next flush.
  */
 void collect_ask(struct collect *c);
 
@@ -49,27 +49,28 @@ bool collect_news(struct collect *c);
 
 /*
  * collect_bytes(): bytes of the profile's tables and of code objects. collect_kept_bytes(): bytes
- * of names, of files and of code made at run time.
+ * of what is kept of files and of code made at run time, such as names.
  */
 size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * To be called while the profile is rebased (profile/remake/rebase.h): takes the new ids of all
- * that samples to come may refer to. Samples that wait are added after it. 0 or -ENOMEM + message.
+ * To be called while the profile is rebased (profile/remake/rebase.h): takes over the new ids of
+ * everything that later samples may refer to. Samples that wait are added afterwards. 0 or -ENOMEM
+ * + message.
  */
 struct rebase;
 _must_use_ int collect_rebase(struct collect *c, struct rebase *r);
 
 /*
- * The kernel programs were told to send everything again (sampler_send_again()): gives up the code
- * objects that didn't come since the last call.
+ * The kernel programs were told to send everything again (sampler_send_again()): frees the code
+ * objects that haven't come since the last call.
  */
 void collect_next_round(struct collect *c);
 
 /*
- * Reads the names of threads that were met since their process was asked last: they also become
- * the names in samples that were added before. For a profile that is about to be handed over.
+ * Reads the names of threads that were met since their process was last asked for names. Samples
+ * that were added before get these names, too. To be called before the profile is handed over.
  */
 void collect_name_threads(struct collect *c);
 
@@ -111,7 +112,7 @@ struct collect_mapping {
 };
 
 /*
- * Events of the side band: a process mapped an executable file or made memory executable
+ * Events that perf reports: a process mapped an executable file or made memory executable
  * (collect_mapped()); a thread ended; a thread's name changed; an execve replaced an image. Records
  * from before and after an event may come later than the event.
  */
@@ -123,7 +124,10 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns);
 /* Process @tgid, the command of `krait record --`, has just exec'ed. */
 void collect_started(struct collect *c, uint32_t tgid);
 
-/* Side band events were lost: examines processes again that may have become Python meanwhile. */
+/*
+ * Events that perf reports were lost: examines processes again that may have become Python
+ * meanwhile.
+ */
 void collect_look_again(struct collect *c);
 
 /*
@@ -151,8 +155,9 @@ void collect_begin(struct collect *c, uint64_t start_ns);
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 
 /*
- * Stacks are given up once many newer ones came (code/recent.h). Is collect_keep_stack() due for
- * those that threads still wait with? After true it isn't until many more came.
+ * krait forgets a stack once many newer ones came (code/recent.h). Is it time to call
+ * collect_keep_stack() for the stacks with which threads still wait? Once the answer was true, it
+ * is false until many more stacks came.
  */
 bool collect_keeps_due(struct collect *c);
 /* Notes that a sample with stack @id will come. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes in events of the side band: mappings, names and ends of threads, execs; see collect.h. */
+/*
+ * Takes in the events that perf reports: mappings, names and ends of threads, execs; see collect.h.
+ */
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
@@ -40,7 +42,10 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 	if (budget_is_left(&c->intake->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
 		return holds_interpreter(c, tgid, m, path);
 	c->stats.strangers_refused++;
-	/* if it isn't examined now, the process's next sample does it, on its user's budget */
+	/*
+	 * the file isn't looked into here, so its name decides. If the process is examined because
+	 * of that name, its user's budget pays.
+	 */
 	return image_is_library(path);
 }
 

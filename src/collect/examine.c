@@ -75,7 +75,7 @@ static int locate_in_file(struct collect *c, const struct proc *proc, const stru
 
 /*
  * Sets *ret: absolute addresses of the first interpreter that was found. Also tells the kernel
- * programs of its executable.
+ * programs of the process's executable.
  */
 static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
 		  const struct image_found *found, const struct exe_key *exe, struct py_where *ret)
@@ -142,7 +142,8 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	several_looked(p, found->waits, found->idle);
 	if (p->state == PROC_PYTHON && !memcmp(&where, &p->where, sizeof(where)) &&
 	    several_same(p->several, all.n > 1 ? &all : NULL)) {
-		r = exe ? tell_again(c, p) : 0; /* they ask because they have forgotten it */
+		/* the kernel programs ask because they have forgotten the process */
+		r = exe ? tell_again(c, p) : 0;
 		return r ? r : 1;
 	}
 	p->where = where;
@@ -173,7 +174,7 @@ static int settle(struct collect *c, struct process *p)
 
 /*
  * Decides about a process without an interpreter. If its executable has nothing to do with Python,
- * it is certainly not Python. Else it counts as not Python once it is GIVE_UP_NS old.
+ * the process is certainly not Python. Else it counts as not Python once it is GIVE_UP_NS old.
  */
 static int give_up(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct maps *maps, const struct exe_key *exe)
@@ -387,7 +388,8 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
-#define EAGER_NS NSEC_PER_SEC /* for how long after an exec Python loads what it begins with */
+/* how long after an exec Python loads the files with which it begins */
+#define EAGER_NS NSEC_PER_SEC
 
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version)

@@ -13,7 +13,7 @@
 #include "proc/read/stat.h"
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
-/* for how long to look after an exec; the image is loaded within 1 ms of it */
+/* krait stops looking at the command this long after its exec, which loads the image within 1 ms */
 #define LOOK_FOR_NS (20 * NSEC_PER_MSEC)
 
 void collect_started(struct collect *c, uint32_t tgid)
@@ -40,8 +40,8 @@ static const struct taught_program *find_program(const struct collect *c, const 
 }
 
 /*
- * Looks at the command. False: it is still being loaded. If nothing is known of its executable, its
- * first sample asks.
+ * Looks at the command. False: it is still being loaded. If nothing is known of its executable, the
+ * kernel program asks about it at its first sample.
  */
 static bool look(struct collect *c)
 {

@@ -158,7 +158,7 @@ static void add_needed(struct collect *c, const char *runpath, const char *path,
 	}
 }
 
-#define DEPTH_MOST 4 /* how deep the libraries that libraries need are followed */
+#define DEPTH_MOST 4 /* how many levels of libraries that need libraries are followed */
 
 static void add_libraries(struct collect *c, int fd, const char *path, unsigned depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this folder share. They use all rooms below it. */
+/* What the files of this folder share. These files use all the folders in it. */
 #ifndef COLLECT_INTERNAL_H
 #define COLLECT_INTERNAL_H
 
@@ -17,7 +17,7 @@
 struct intake {
 	/* samples that weren't handed on yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;
-	/* native parts of stacks that haven't come themselves yet, the oldest first */
+	/* native parts of stacks whose own records haven't come yet, the oldest first */
 	VEC(struct raw_native *) unpaired;
 	VEC(struct collect_unsupported) unsupported;
 	/* files of executables that teach_exe() has told the kernel programs of */
@@ -51,8 +51,8 @@ struct command {
 void intake_fini(struct collect *c);
 
 /*
- * hand_on.c: meets the threads of samples of known Pythons that came since the last flush: they may
- * have ended by the next one.
+ * hand_on.c: notes the threads of the samples that came since the last flush, if their process is
+ * known to be Python. By the next flush these threads may have ended.
  */
 void hand_on_meet(struct collect *c);
 
@@ -99,7 +99,7 @@ struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version);
 
-/* memory.c: gives up names when they take too much memory; called at each flush. */
+/* memory.c: frees names when they take too much memory; called at each flush. */
 void memory_keep_to(struct collect *c);
 
 /*

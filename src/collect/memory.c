@@ -2,7 +2,7 @@
 /*
  * Keeps the memory of a recording within its limit. If the profile and the code objects are too
  * large, they are condensed (record/bound.c). If names of files and of code made at run time are
- * too large, those that weren't used for the longest time are given up.
+ * too large, those that weren't used for the longest time are freed.
  */
 #include "base/system/log.h"
 #include "collect/internal.h"
@@ -19,7 +19,7 @@ static size_t names_bytes(const struct native_file *f)
 	       (f->lines ? dwarf_file_bytes(f->lines) : 0);
 }
 
-/* Gives up the names of a file. They are read again when a stack needs them. */
+/* Frees the names of a file. They are read again when a stack needs them. */
 static void give_up_names(struct collect *c, struct native_file *f)
 {
 	log_info("%s: its names were dropped to make room for others: %zu KiB", f->path,

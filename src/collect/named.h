@@ -7,7 +7,10 @@
 
 struct collect;
 
-/* Process @tgid is called @comm since its execve(): a target may wait for it. */
+/*
+ * Process @tgid has been called @comm since its execve(). The name is needed if a recorded process
+ * waits for this one.
+ */
 void collect_named(struct collect *c, uint32_t tgid, const char *comm);
 
 #endif
