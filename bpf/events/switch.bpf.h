@@ -7,9 +7,10 @@
  * and the record sent, when the thread leaves the CPU the next time.
  *
  * Stacks are taken by chance, if there are too many waits to take all within the budget. The chance
- * depends only on what was known before the wait began: how long waits at its site took. Time of
- * waits whose stacks weren't taken goes to stacks of the same thread and site, whichever of them
- * waited (docs/decisions/0023).
+ * depends only on what was known before the wait began: how long earlier waits at the same site
+ * took. A site is a system call together with the descriptor or lock that it waits for. The time of
+ * waits whose stacks weren't taken is added to stacks that were taken of the same thread and site,
+ * although others may have waited (docs/decisions/0023).
  */
 #ifndef BPF_SWITCH_H
 #define BPF_SWITCH_H
@@ -22,15 +23,15 @@
 const volatile __u32 own_tgid;
 /* place of the source in the recording: rec_sample.source */
 const volatile __u8 wait_source;
-/* how much of one CPU's time stacks of waits may take, in millionths */
+/* how much of one CPU's time taking stacks of waits may cost, in millionths */
 const volatile __u32 wait_budget_ppm = 10000;
 
 /*
- * Waits of sites whose average is this or longer are all taken; shorter ones with the chance
- * average / wait_period_ns.
+ * If waits at a site take this long or longer on average, all their stacks are taken. Else each is
+ * taken with the chance average / wait_period_ns.
  */
 __u64 wait_period_ns;
-/* since when wait_spent_ns adds up how long taking stacks took */
+/* wait_spent_ns: how long taking stacks took since wait_adjusted_ns */
 __u64 wait_adjusted_ns, wait_spent_ns;
 
 #define ADJUST_NS    (1 << 24) /* time between changes of wait_period_ns: 17 ms */
@@ -101,8 +102,8 @@ walk_inline void name_call(struct wait_entry *e, struct call *call)
 #define DESCRIPTORS (1 << 20)
 
 /*
- * Finds the entry of the wait's site. Of a futex's address the low 8 bits don't count. If both
- * entries that the site may have belong to other sites, it shares one of them.
+ * Finds the entry of the wait's site. The low 8 bits of a futex's address don't count. If both
+ * entries that the site may have belong to other sites, the site shares one of them.
  */
 walk_inline void find_site(struct wait_entry *e, const struct call *call)
 {
@@ -127,7 +128,7 @@ walk_inline void find_site(struct wait_entry *e, const struct call *call)
 	e->site = at;
 }
 
-/* The address that a thread waits for in this call; 0: it waits for none. */
+/* The address of the futex (lock) for which a thread waits in this call; 0: it waits for none. */
 walk_inline __u64 futex_of(const struct call *call)
 {
 	struct futex_call f = {.op = (__u32)call->arg[1]};
@@ -178,11 +179,11 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 }
 
 /*
- * How much a wait of @ns, whose stack was taken by chance, counts in addition to itself, for waits
- * whose stacks weren't taken. It is guessed from @ns. Taking a stack makes a wait longer, so the
- * guess is scaled by what the waits without stacks really took at this site. It is never more than
- * .owed_ns, so all weights together are exactly what the thread waited, however long one rare wait
- * was.
+ * A wait took @ns, and its stack was taken by chance. Returns how much time of waits whose stacks
+ * weren't taken is added to it. This is guessed from @ns. Taking a stack makes a wait longer, so
+ * the guess is scaled by what the waits without stacks really took at this site. The result is
+ * never more than .owed_ns, so all weights together are exactly what the thread waited, however
+ * long one rare wait was.
  */
 walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __u64 ns)
 {
@@ -208,7 +209,9 @@ walk_inline bool send_wait(struct wait_entry *e, __u64 weight, __u64 delay_ns)
 	return !ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
 }
 
-/* No record has the wait that is over, which took @ns: later records do. */
+/*
+ * No record is sent of the wait that is over, which took @ns. Its time is added to later records.
+ */
 walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 {
 	s->owed_ns += ns;
@@ -300,9 +303,9 @@ static const struct wait_entry no_wait = {.call = CALL_RESTART};
 /*
  * Makes the entry of thread @tid, the current one, of a process that began at @start_ns and has
  * called execve() @exec_id times. @waits_now: the thread leaves its CPU because it waits. Returns 0
- * if the thread isn't wanted or there is no room. Of an unknown process it shows only when a stack
- * is taken whether it is wanted. So a thread that doesn't wait now gets an entry only if that is
- * known.
+ * if the thread isn't wanted or there is no room. Whether an unknown process is wanted shows only
+ * when a stack is taken. So a thread that doesn't wait now gets an entry only if its process is
+ * known to be recorded.
  */
 walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits_now)
 {
@@ -365,8 +368,8 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
 }
 
 /*
- * Thread @next gets the CPU. If it has waited, its wait is over. What user space has read of a wait
- * doesn't count if the thread has run since then.
+ * Thread @next gets the CPU. If it has waited, its wait is over. User space may have noted a wait
+ * that began before the recording (.switches). That note doesn't count if the thread has run since.
  */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
