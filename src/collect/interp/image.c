@@ -234,12 +234,12 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	return *ret ? 0 : -EBUSY;
 }
 
-/* for how long a file that isn't an interpreter counts as the same, if it is held open */
+/* a file without an interpreter counts as unchanged for this long after it was last compared */
 #define SAME_NS NSEC_PER_SEC
 
 /*
- * The side band tells of each file that any process maps, and nearly all of them hold no
- * interpreter. So krait asks only now and then whether such a file was written to.
+ * perf reports each file that any process maps, and nearly all these files hold no interpreter. So
+ * krait asks only now and then whether such a file was written to.
  */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m)
 {

@@ -79,7 +79,8 @@ _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct
 
 /*
  * What the file behind @m holds, if krait holds that file open and it is unchanged, so that no
- * process need be asked. Else NULL.
+ * process need be asked. Else NULL. A file without an interpreter may have changed in the last
+ * second.
  */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m);
 
