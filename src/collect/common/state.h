@@ -41,7 +41,7 @@ struct collect {
 		size_t lists;
 	} kept;
 
-	struct processes *processes; /* state of the room process/ (process/process.h) */
+	struct processes *processes; /* state of process/ (process/process.h) */
 	struct look_budgets *look;   /* state of budget/: of look.c */
 	struct crowds *crowds;	     /* of crowd.c (budget/crowd.h) */
 	/* of absent.c; NULL: no process has had absent memory yet */

@@ -53,7 +53,7 @@ struct images {
 	unsigned held; /* how many files have an open .fd */
 };
 
-/* Makes the state of this room. False: out of memory. */
+/* Makes the state of this folder. False: out of memory. */
 _must_use_ bool images_init(struct collect *c);
 void images_fini(struct collect *c);
 

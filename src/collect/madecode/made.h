@@ -238,7 +238,7 @@ struct registered_all {
 	uint64_t due_ns; /* registered code isn't read before this time (CLOCK_MONOTONIC) */
 };
 
-/* Makes the state of this room. False: out of memory. */
+/* Makes the state of this folder. False: out of memory. */
 _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
 

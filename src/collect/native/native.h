@@ -89,7 +89,7 @@ struct natives {
 	struct known_places *known; /* state of known.c */
 };
 
-/* Makes the state of this room. 0 or -errno. */
+/* Makes the state of this folder. 0 or -errno. */
 _must_use_ int natives_init(struct collect *c);
 /*
  * Ends the work on files. False: a job still runs. Then the files and all else that the job reads

@@ -185,13 +185,13 @@ struct processes {
 	/* size of what process.made points to: the state of a process's run-time code */
 	size_t made_bytes;
 	/*
-	 * Frees what the other rooms keep for a process. Called when the process is forgotten, and
+	 * Frees what other folders keep for a process. Called when the process is forgotten, and
 	 * again when its entry is reused or the collector ends.
 	 */
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* Makes the state of this room. @made_bytes, @close: see struct processes. False: out of memory. */
+/* Makes the state of this folder. @made_bytes, @close: see struct processes. False: out of memory. */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
 void processes_fini(struct collect *c);
@@ -223,7 +223,7 @@ static inline bool has_stacks(const struct process *p)
 	return p->state == PROC_PYTHON || p->state == PROC_NATIVE || p->state == PROC_UNSUPPORTED;
 }
 
-/* Asks the room space/ to read the mappings of the process soon. */
+/* Asks space/ to read the mappings of the process soon. */
 static inline void space_wanted(struct process *p, enum space_stale why)
 {
 	p->space_stale = MAX(p->space_stale, why);

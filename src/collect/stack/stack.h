@@ -29,7 +29,7 @@ struct stacks {
 	struct bodies *bodies;	    /* state of bodies.c */
 };
 
-/* stacks.c: makes the state of this room. False: out of memory. */
+/* stacks.c: makes the state of this folder. False: out of memory. */
 _must_use_ bool stacks_init(struct collect *c);
 void stacks_fini(struct collect *c);
 void raw_stack_fini(struct raw_stack *raw);
