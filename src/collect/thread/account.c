@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How long threads had no CPU though they were ready to run, and how long their CPU was stolen.
- * Each record of a thread says how long that was so far. What is new goes to the record's stack.
+ * Each record of a thread says how long both were so far. Time that no earlier record has told goes
+ * to the record's stack.
  */
 #include "collect/thread/internal.h"
 
 /*
- * Returns by how much @told is more than *@known, which it becomes. No thread's time is longer than
- * the recording was at that moment, @most. Records of several CPUs come out of order: of an older
- * one nothing is new.
+ * Returns by how much @told is more than *@known, and adds that to *@known. Of @told only @most
+ * counts: how long the recording had lasted, which is the longest time that a thread can have.
+ * Records of several CPUs come out of order, and an older one adds nothing.
  */
 static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this room share: the table of threads. */
+/* What the files of this folder share: the table of threads. */
 #ifndef COLLECT_THREAD_INTERNAL_H
 #define COLLECT_THREAD_INTERNAL_H
 
@@ -35,12 +35,21 @@ struct thread {
 	VEC(struct wait_set) waits;	      /* label sets of the thread's waits; few */
 	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
 	uint64_t last_ns;  /* CPU time of the thread at its last sample */
-	/* number of samples from .first_ns until .last_ns, and of samples at .last_ns */
+	/*
+	 * .came: number of samples from .first_ns until .last_ns; .since: number of those at
+	 * .last_ns
+	 */
 	uint64_t came, since;
 	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
-	/* the most that its records said of these times so far (struct rec_sample) */
+	/*
+	 * the longest of these times that records of the thread have told so far (struct
+	 * rec_sample)
+	 */
 	uint64_t ready_ns, stolen_ns;
-	/* profile id of the stack of its last sample, 0: there is none; its state of the GIL */
+	/*
+	 * .last_stack: profile id of the stack of the thread's last sample; 0: there is none.
+	 * .last_gil: the state of the GIL in that sample.
+	 */
 	uint32_t last_stack;
 	uint8_t last_gil;
 	bool named; /* .name is the thread's name in Python; else the kernel's */
@@ -48,8 +57,8 @@ struct thread {
 };
 
 /*
- * The end of a thread that krait hasn't met yet. One of its samples may still come, because the
- * side band is read before the rings.
+ * The end of a thread that krait hasn't met yet. One of its samples may still come, because perf's
+ * report of the end is read before the ring buffers with the samples.
  */
 struct thread_end {
 	uint32_t tgid, tid;
@@ -63,10 +72,10 @@ struct threads {
 	struct on_values on;	     /* the values of the label `on` */
 	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
 	struct ended_threads {
-		unsigned n; /* how many threads were given up after their end */
-		/* sums over the threads that were given up, for collect_stats.cpu_ns and .came */
+		unsigned n; /* how many threads were forgotten after their end */
+		/* sums over the threads that were forgotten, for collect_stats.cpu_ns and .came */
 		uint64_t cpu_ns, came;
-		/* time of the side band's event at which threads were last given up */
+		/* time of the reported event at which ended threads were last forgotten */
 		uint64_t at_ns;
 	} ended;
 };
@@ -77,7 +86,7 @@ struct threads {
  */
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
 
-/* labels.c: has the thread's label sets made anew. */
+/* labels.c: forgets the thread's label sets, so that they are made anew. */
 void thread_forget_sets(struct thread *t);
 
 /* Counts a sample that came when the thread had run for @runtime_ns. */

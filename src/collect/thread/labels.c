@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes labels of samples, which say who ran: once for each thread, state of the GIL and wait. */
+/*
+ * Makes the labels of samples, which say who ran or waited. There is one set of labels for each
+ * thread, state of the GIL and wait.
+ */
 #include <stdio.h>
 
 #include "collect/thread/internal.h"
@@ -96,7 +99,7 @@ static void label(struct collect *c, const struct process *p, const struct threa
 	ret->own = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-/* The label set of the thread in this state of the GIL, which waits so; NULL: no memory. */
+/* The thread's label set for samples with this state of the GIL and this wait; NULL: no memory. */
 static struct label_set *set_of(struct thread *t, uint8_t gil, const struct wait_labels *wait)
 {
 	if (!wait->state)

@@ -83,9 +83,9 @@ static void name_threads(struct collect *c, struct process *p)
 }
 
 /*
- * Is it time to look for names? Not each time that krait wakes up: where processes start all the
- * time, that is hundreds of times a second. A process that ends after very few samples isn't asked
- * for names at all.
+ * Is it time to look for names? krait doesn't look each time that it wakes up: where processes
+ * start all the time, it wakes up hundreds of times a second. A process that ends after very few
+ * samples isn't asked for names at all.
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
@@ -95,7 +95,10 @@ static bool is_names_time(const struct process *p, uint64_t now)
 	return now >= p->names_due_ns || (!p->names_looked_ns && p->names_samples >= enough);
 }
 
-/* A new thread sets .names_apart_ns back, and each look doubles it. */
+/*
+ * Are names read now? A new thread sets .names_apart_ns back to NAMES_APART_NS, and each look
+ * doubles it. So its value tells whether a thread was met since the last look.
+ */
 static bool is_wanted(const struct process *p, enum names_of which, uint64_t now)
 {
 	if (which == NAMES_OF_ALL)

@@ -39,7 +39,10 @@ static uint64_t hash_of(const char *text)
 	return h | 1;
 }
 
-/* The number of value @text, which becomes one if there is room; 0: no memory. */
+/*
+ * The number of the value @text, which is added if it is new; that of "[other]" if there is no
+ * room. 0: no memory.
+ */
 static uint32_t number_of_text(struct on_values *v, const char *text)
 {
 	uint64_t hash = hash_of(text);
@@ -48,7 +51,7 @@ static uint32_t number_of_text(struct on_values *v, const char *text)
 
 	if (known && streq(on_text(v, (uint32_t)*known), text))
 		return (uint32_t)*known;
-	/* another text has this hash, as only a hostile one will */
+	/* if .by_hash has the hash, it is another text's, as only a hostile process makes it */
 	if ((known || v->texts.n >= ON_VALUES) && text != other)
 		return number_of_text(v, other);
 	copy = strdup(text);
@@ -86,8 +89,8 @@ static bool ends_in(const char *path, const char *name)
 }
 
 /*
- * The path of the file that was at the descriptor when the wait began, if it is still there; else
- * @name, the last part of it.
+ * Adds the path of the file that the descriptor had when the wait began, if it still has that file;
+ * else @name, the last part of the path.
  */
 static void add_path(struct collect *c, uint32_t tgid, int fd, const char *name, struct str *ret)
 {
@@ -155,8 +158,8 @@ static uint32_t number_of_child(struct on_values *v, uint32_t tgid)
 }
 
 /*
- * Does the call wait for the descriptor that the kernel program has looked at? It takes every first
- * argument for one.
+ * Does the call wait for the descriptor that the kernel program has looked at? The kernel program
+ * takes every call's first argument for a descriptor.
  */
 static bool waits_for_descriptor(const struct rec_wait *wait)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The values of the label `on`: what a thread waited for, as "10.0.0.5:5432", "/run/x.sock",
- * "/var/log/app.log", "make". There are at most ON_VALUES; what comes after that is "[other]".
+ * "/var/log/app.log", "make". There are at most ON_VALUES of them. Whatever comes after these is
+ * "[other]".
  */
 #ifndef COLLECT_THREAD_ON_H
 #define COLLECT_THREAD_ON_H
@@ -27,7 +28,8 @@ struct on_command {
 
 /* The path that a descriptor had when it was looked up. */
 struct on_path {
-	uint32_t tgid, flush; /* when it was looked up; an answer is used in one flush */
+	/* .flush: the flush in which it was looked up, and in which alone the answer is used */
+	uint32_t tgid, flush;
 	int32_t fd;
 	uint32_t value;
 };
@@ -41,7 +43,7 @@ struct on_values {
 
 void on_fini(struct on_values *v);
 
-/* Process @tgid is called @comm from now on: others may wait for it. */
+/* Process @tgid is called @comm from now on. Its parent may be recorded, and wait for it. */
 void on_command(struct collect *c, uint32_t tgid, const char *comm);
 
 /*

@@ -16,8 +16,8 @@
 #define ANY_WAIT (READS | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
 
 /*
- * Functions by which others wait. They say nothing of what is waited for, so they are skipped on
- * the way from the innermost function outwards.
+ * Functions that other functions call in order to wait. They say nothing of what is waited for, so
+ * they are skipped on the way from the innermost function outwards.
  */
 static const char *const ways[] = {
 	"threading.wait",
@@ -83,7 +83,9 @@ const struct place_rule place_rules[] = {
 	IDLE("multiprocessing.pool.worker", READS, THROUGH("joblib.pool.get")),
 	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("queue.get")),
 	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("Queue.get")),
-	/* a task that is a C function is called by worker() too, so C's name has to tell */
+	/*
+	 * worker() also calls tasks that are C functions, so the waiting C function has to be named
+	 */
 	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .native = "SimpleQueue"),
 	IDLE("multiprocessing.pool._handle_tasks", LOCKS),
 	IDLE("multiprocessing.pool._handle_results", READS),
@@ -146,7 +148,7 @@ const struct place_rule place_rules[] = {
 #define RULE_ADDED  (N_RULES + 2)
 _Static_assert(RULE_ADDED < UINT8_MAX, "");
 
-/* Who calls accept() and waits for one certain connection. */
+/* Functions that call accept() for one certain connection. A thread that waits there isn't idle. */
 static const char *const callers_of_accept[] = {"ftplib.ntransfercmd"};
 
 static const char *last_of(const char *name)
@@ -207,7 +209,7 @@ bool place_names_function(const char *text, const char *file, const char *name)
 				      (n == n_class || name[n - n_class - 1] == '.'));
 }
 
-/* A stack that is gone along, from its innermost frame outwards. */
+/* A stack that is looked through, from its innermost frame outwards. */
 struct walk {
 	const struct profile *p;
 	const uint32_t *frames;
@@ -293,7 +295,10 @@ static bool is_awaited(struct walk w)
 	return false;
 }
 
-/* Does the rule fit a stack whose walk has come to the first function that is no way to wait? */
+/*
+ * Does the rule fit the stack? @w has come to the first Python function that isn't one of ways[].
+ * @through: the one of ways[] that it calls; NULL: none.
+ */
 static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
 {
 	if (!is_at(w, r->at))
@@ -315,7 +320,10 @@ static bool is_c_library(const char *path)
 	       str_starts(name, "libpthread") || str_starts(name, "ld-") || *name == '[';
 }
 
-/* Is the innermost code that isn't the C library's that of uvloop, which runs its loop in C? */
+/*
+ * Does the innermost code outside of the kernel and the C library belong to uvloop? uvloop runs its
+ * loop in C.
+ */
 static bool is_uvloop(const struct walk *w)
 {
 	for (size_t i = 0; i < w->n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells waits of a thread that has nothing to do from waits for something: a pool's worker without
- * work, a server that waits for a client, an event loop in its selector. The innermost function
- * doesn't tell: a worker and a consumer both wait in queue.get(). So all Python functions between
- * the wait and the worker's own function have to be known, and that function too.
+ * Finds out whether a thread waits because it has nothing to do. Such threads are a pool's worker
+ * without work, a server that waits for a client, an event loop in its selector. The innermost
+ * function doesn't show it: a worker without work and a consumer of data both wait in queue.get().
+ * So the worker's own function has to be known, and all Python functions between it and the wait.
  */
 #ifndef COLLECT_THREAD_PLACES_H
 #define COLLECT_THREAD_PLACES_H
@@ -23,7 +23,8 @@ enum place {
 /* A place at which threads wait. Names of functions are MODULE.FUNCTION. */
 struct place_rule {
 	enum place place;
-	const char *at; /* function outside of all ways to wait (places.c): the worker's own */
+	/* the worker's own function: the innermost one that isn't in ways[] (places.c) */
+	const char *at;
 	/* the way to wait that .at calls directly; "": .at calls C code; NULL: either */
 	const char *through;
 	/*
@@ -56,7 +57,7 @@ bool place_names_function(const char *text, const char *file, const char *name);
 
 /*
  * The place at which a thread with stack @stack of @p waits, as a number: that of the rule, or
- * PLACE_NO_RULE. places_kind() is what it says of a wait with @state (wait_state.h).
+ * PLACE_NO_RULE. places_kind(): what that rule says of a wait with @state (wait_state.h).
  */
 #define PLACE_NO_RULE 0
 uint8_t places_find(const struct profile *p, uint32_t stack, const struct place_names *more);

@@ -82,8 +82,8 @@ uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uin
 }
 
 /*
- * Is the sample of this thread, and not of a later one with its number? The side band reports the
- * end in the middle of do_exit(). REC_SAMPLE_END comes after that and still belongs to the thread.
+ * Is the sample of this thread, and not of a later one with its number? perf reports the end in the
+ * middle of do_exit(). REC_SAMPLE_END comes after that and still belongs to the thread.
  */
 static bool is_its(const struct thread *t, const struct rec_sample *rec)
 {
@@ -144,8 +144,8 @@ void thread_add_runtime(struct thread *t, uint64_t runtime_ns)
 		t->since++;
 	} else if (t->first_ns && runtime_ns >= t->first_ns) {
 		/*
-		 * Each CPU has its own ring, so samples of a thread that changed its CPU come out
-		 * of order.
+		 * Each CPU has its own ring buffer, so samples of a thread that changed its CPU
+		 * come out of order.
 		 */
 		t->came++;
 	}
@@ -188,8 +188,8 @@ static void give_up(struct collect *c, struct thread *t)
 }
 
 /*
- * How long a sample may wait for its stack. After that time no sample waits for a thread that has
- * ended.
+ * How long a sample may wait for its stack. A thread that ended longer ago isn't needed for any
+ * sample.
  */
 #define KEPT_NS (10 * NSEC_PER_SEC)
 

@@ -12,7 +12,7 @@
 
 struct collect;
 
-/* Makes the state of this room. False: out of memory. */
+/* Makes the state of this folder. False: out of memory. */
 _must_use_ bool threads_init(struct collect *c);
 void threads_fini(struct collect *c);
 
@@ -24,7 +24,7 @@ void threads_rebase(struct collect *c, struct rebase *r);
 /* What the labels of a sample say of a wait. All 0: the thread ran. */
 struct wait_labels {
 	uint32_t state; /* what the thread waited for (wait_state.h) */
-	bool idle;	/* it had nothing to do */
+	bool idle;	/* the thread had nothing to do */
 	uint32_t on;	/* which file, peer or child it waited for (on.h); 0: not known */
 };
 
@@ -34,8 +34,8 @@ struct wait_labels {
 struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state, uint32_t on);
 
 /*
- * Profile id of the label set of the sampled thread, which waited so; 0: no memory. Also counts the
- * thread's CPU time.
+ * Profile id of the label set for a sample of this thread with this wait; 0: no memory. Also counts
+ * the thread's CPU time.
  */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		       const struct wait_labels *wait);
@@ -47,38 +47,41 @@ struct thread_apart {
 };
 
 /*
- * account.c: returns how much of these times @rec, which is handed on, says beyond the thread's
- * earlier records. The record may be hostile.
+ * account.c: returns by how much these times are longer in @rec, which is handed on, than in the
+ * thread's earlier records. The record may be hostile.
  */
 struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec);
 /* Notes that a sample of the thread was added with stack @stack of the profile. */
 void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		       uint32_t stack);
 /*
- * The stack of the thread's last sample; 0: there is none, or it is in the profile no more. *gil:
- * the state of the GIL in that sample.
+ * The stack of the thread's last sample; 0: there is none, or the profile doesn't have that stack
+ * any more. *gil: the state of the GIL in that sample.
  */
 uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 			   uint8_t *gil);
-/* Adds up the two sums of the account. */
+/* Adds the two sums of the account to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /*
- * @p was only counted until now, so its threads have no names: reads the kernel's, and has the
- * labels made anew.
+ * @p was only counted until now, so its threads have no names. Reads the names that the kernel has,
+ * and forgets the labels, so that they are made anew.
  */
 void thread_begin_anew(struct collect *c, struct process *p);
 
-/* Has the labels of @p's threads made anew, because something that they say has changed. */
+/*
+ * Forgets the labels of @p's threads, so that they are made anew: something that they say has
+ * changed.
+ */
 void thread_forget_labels(struct collect *c, struct process *p);
 
 /*
- * The side band reports that a thread of @tgid has ended (thread_exited(), before
- * process_exited()), or that the kernel's name of it changed (thread_comm()). Threads that ended
- * long ago are given up, to make room for others.
+ * perf reports that a thread of @tgid has ended (thread_exited(), before process_exited()), or that
+ * the kernel's name of it changed (thread_comm()). Threads that ended long ago are forgotten, to
+ * make room for others.
  */
 void thread_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 /* When the thread ended that had number @tid at @time_ns; 0: it runs, as far as is known. */
@@ -98,7 +101,7 @@ enum names_of {
 /* Reads Python's names of threads. All but NAMES_OF_ALL keep to the budget (upkeep.h). */
 void thread_names(struct collect *c, enum names_of which);
 
-/* Gives up all threads of process @p, which is being forgotten. */
+/* Forgets all threads of process @p, which is being forgotten itself. */
 void thread_forget_all(struct collect *c, struct process *p);
 
 #endif

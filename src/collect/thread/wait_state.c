@@ -40,7 +40,7 @@ static uint32_t other(const struct rec_wait *wait, const struct wait_rule *rule)
 	return NUMBERED + (wait->call >= 0 && wait->call < CALLS ? (uint32_t)wait->call + 1 : 0);
 }
 
-/* What a wait for input or output is for, by what the descriptor is. */
+/* The state of a wait for input or output. It depends on what the descriptor is. */
 static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rule *rule)
 {
 	static const enum wait_target targets[] = {[WAIT_FD_SOCKET] = TARGET_SOCKET,

@@ -10,7 +10,10 @@
 #include "proc/wait_rules.h"
 #include "records.h"
 
-/* States of a thread that doesn't wait, but has no CPU; and of one whose CPU is stolen. */
+/*
+ * wait_state_runnable(): the state of a thread that is ready to run, but has no CPU.
+ * wait_state_stolen(): that of a thread whose CPU is stolen from it.
+ */
 uint32_t wait_state_runnable(void);
 uint32_t wait_state_stolen(void);
 
@@ -27,8 +30,8 @@ uint32_t wait_state_of(const struct rec_wait *wait);
 #define WAIT_STATE_LOOP (WAIT_LOOP + 1)
 
 /*
- * Is @state one of these kinds, whether it has WAIT_STATE_OPEN or not? @kinds: WAIT_KIND_BIT()s. Those for which there is no word count as
- * IO.
+ * Is @state of one of @kinds (WAIT_KIND_BIT()s)? WAIT_STATE_OPEN doesn't matter. States for which
+ * there is no word count as IO.
  */
 #define WAIT_KIND_BIT(kind) (1u << WAIT_##kind)
 bool wait_state_is(uint32_t state, uint32_t kinds);
