@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this room share. */
+/* What the files of this folder share. */
 #ifndef COLLECT_SPACE_INTERNAL_H
 #define COLLECT_SPACE_INTERNAL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads mappings from /proc: when a process is met, when the side band reports a new mapping, when
- * something was unmapped, and when a stack has unknown code. Hands them to the kernel programs.
+ * Reads mappings from /proc: when a process is met, when perf reports a new mapping, when something
+ * was unmapped, and when a stack has unknown code. Hands them to the kernel programs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@
 #define READ_RESET_NS (10 * NSEC_PER_SEC)
 
 /*
- * Since when the mapping has held the same code: since an earlier reading, if the side band
- * reported no change of it; else since @read_ns.
+ * Returns since when the mapping has held the same code. That is an earlier reading, if perf has
+ * reported no change of the mapping since; else it is @read_ns.
  */
 static uint64_t same_since(const struct space *before, const struct space_map *m, uint64_t read_ns)
 {
@@ -155,11 +155,11 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 /*
  * Hands the mappings to the kernel program, and checks that they were complete. Without the kprobe
  * (.sees_unmaps) the kernel program notices a new mapping only if it replaces one that the program
- * knows. So while mappings are read, it counts all new mappings whose address the kernel chooses.
- * Most of them hold no code. If there was one, the mappings are read once more; if they are the
- * same, they are valid. A mapping at an address that a program chooses itself (MAP_FIXED) isn't
- * counted: a loader does so inside a range of addresses that the kernel chose before, and the side
- * band reports the others later.
+ * knows. So while mappings are read, the kernel program counts all new mappings whose address the
+ * kernel chooses. Most of them hold no code. If there was one, the mappings are read once more; if
+ * they are the same, they are valid. A mapping at an address that a program chooses itself
+ * (MAP_FIXED) isn't counted. A loader makes such mappings inside a range of addresses that the
+ * kernel chose before, and perf reports all others later.
  */
 static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
 			     const struct maps *maps, const struct space *s,

@@ -75,7 +75,7 @@ void space_unpin(struct collect *c, uint32_t version)
 	free_if_unused(c, s);
 }
 
-/* The process lets go of the space. */
+/* The process doesn't need the space any more. */
 static void drop_version(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);

@@ -34,8 +34,8 @@ struct space_map {
 };
 
 /*
- * May the code of the mapping change only by making memory executable, which the side band reports?
- * That holds for private memory that isn't writable.
+ * Can the code of the mapping change only when memory is made executable, which perf reports? That
+ * is so for private memory that isn't writable.
  */
 static inline bool mapping_is_lasting(const struct mapping *m)
 {
@@ -65,11 +65,14 @@ struct space_part {
 };
 
 /*
- * Functions for code that lies in no file, which rooms above this one know. They are called for
- * each mapping that is read.
+ * Functions of the folder that knows code of no file (madecode/). They are called for each mapping
+ * that is read.
  */
 struct space_code {
-	/* Mapping @m of process @p (@proc) is being read. @is_file: it is a file with code. */
+	/*
+	 * Mapping @m of process @p (@proc) is being read. @is_file: a file with code is mapped
+	 * there.
+	 */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
 	/*
@@ -92,7 +95,7 @@ struct spaces {
 	const struct space_code *code;
 };
 
-/* Makes the state of this room. False: out of memory. */
+/* Makes the state of this folder. False: out of memory. */
 _must_use_ bool spaces_init(struct collect *c, const struct space_code *code);
 void spaces_fini(struct collect *c);
 
@@ -115,7 +118,10 @@ void space_forget(struct collect *c, struct process *p);
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
 			       uint64_t pc, uint64_t *vaddr);
 
-/* Pins a space while a stack with its version waits for names, or unpins it. */
+/*
+ * space_pin(): keeps a space from being freed, because a stack with its version waits for names.
+ * space_unpin(): the stack waits no longer.
+ */
 void space_pin(struct collect *c, uint32_t version);
 void space_unpin(struct collect *c, uint32_t version);
 
@@ -125,13 +131,16 @@ void space_unpin(struct collect *c, uint32_t version);
  */
 const struct space *space_latest(const struct collect *c, const struct process *p);
 const struct space *space_at(const struct collect *c, uint32_t version);
-/* Frees @table once the kernel program has mappings without it. */
+/*
+ * space_retire_table(): hands @table over to be freed by space_free_tables(), which is called once
+ * the kernel program has mappings without it.
+ */
 void space_retire_table(struct process *p, uint32_t table);
 void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);
 /*
- * The side band says that something in [start, end) was made executable at @time_ns, which may lie
- * before the latest reading; 0: the time isn't known.
+ * perf reports that something in [start, end) was made executable at @time_ns, which may lie before
+ * the latest reading; 0: the time isn't known.
  */
 void space_made_executable(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns);
