@@ -122,7 +122,7 @@ static void await_names(struct collect *c)
 /* How long one flush may read code that was made at run time, in all processes together. */
 #define MADE_CODE_NS (50 * NSEC_PER_MSEC)
 
-/* Takes in what has come since the last flush, other than records from the rings. */
+/* Takes in what has come since the last flush, other than records. */
 static void take_in(struct collect *c)
 {
 	first_look(c);
@@ -193,7 +193,7 @@ int collect_flush(struct collect *c, bool last)
 	c->last = last;
 	ask(c);
 	made_flush(c);
-	take_in(c); /* takes over results that don't come from the rings */
+	take_in(c); /* takes over results that aren't records */
 	if (last)
 		await_names(c);
 	r = hand_on_all(c, last, stacks_name(c, last));

@@ -47,7 +47,8 @@ static void count_unsupported(struct collect *c, struct process *p)
 
 /*
  * The profile's stack of sample @w; 0: the sample has to wait for its stack. *native: how the
- * native part ended, first as the kernel program says, afterwards as it is shown.
+ * stack's native part ended. The caller sets it as the kernel program says. If the stack has a
+ * name, it is set as it is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -65,8 +66,8 @@ static uint32_t stack_of(struct collect *c, const struct waiting *w, const struc
 
 /*
  * Is it certain what the process ran when it was sampled? A process is examined by its number.
- * Between a sample and the look at /proc it may have exec'ed, which the side band reports before
- * the next flush. What its own samples showed is certain.
+ * Between a sample and the look at /proc it may have exec'ed, which perf reports before the next
+ * flush. What its own samples showed is certain.
  */
 static bool is_proved(const struct process *p)
 {
@@ -111,7 +112,7 @@ static void note_process(struct collect *c, const struct process *p)
 }
 
 /*
- * Sets the values that the profile has (docs/decisions/0021). To set those that it doesn't have
+ * Sets only the values that the profile has (docs/decisions/0021). Setting all that it could have
  * would take time.
  */
 static void set_values(const struct collect *c, const struct rec_sample *rec, int64_t *values)
@@ -129,7 +130,10 @@ static int add_to_profile(struct collect *c, const struct profile_sample *s)
 	return !r && c->config.added ? c->config.added(c->config.ctx, s) : r;
 }
 
-/* Adds @ns in which the thread of @rec neither ran nor waited, at the stack and the time of @s. */
+/*
+ * Adds a sample of the @ns in which the thread of @rec neither ran nor waited, with the stack and
+ * the time of @s.
+ */
 static int add_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		     struct profile_sample s, uint32_t state, uint64_t ns)
 {
@@ -140,8 +144,9 @@ static int add_apart(struct collect *c, uint32_t process, const struct rec_sampl
 	off.source = (uint8_t)c->config.wait_source;
 	off.weight = ns;
 	set_values(c, &off, s.values);
-	s.values[0] = 0; /* it is a part of another sample */
-	s.values[1 + c->config.n_sources] = s.values[2 + c->config.n_sources] = 0; /* of the GIL */
+	s.values[0] = 0; /* the sample to which this time belongs has been counted */
+	/* the values of the GIL */
+	s.values[1 + c->config.n_sources] = s.values[2 + c->config.n_sources] = 0;
 	s.labels = thread_labels(c, process, &off, &(struct wait_labels){.state = state});
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
@@ -170,12 +175,12 @@ static int64_t time_of(const struct collect *c, const struct waiting *w)
 	return w->shown_ns > c->config.start_ns ? (int64_t)(w->shown_ns - c->config.start_ns) : 0;
 }
 
-/* for so many flushes the account of a thread waits for samples of the thread */
+/* how many flushes the account of a thread waits for samples of the thread */
 #define ACCOUNT_FLUSHES 16
 
 /*
- * Hands on the account of a thread: what its samples haven't said goes to the stack of the last
- * one. Returns as hand_on().
+ * Hands on the account of a thread. Time that no sample of the thread has told goes to the stack of
+ * the thread's last sample. Returns what hand_on() does.
  */
 static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
 {
@@ -199,7 +204,10 @@ static int hand_on_account(struct collect *c, struct waiting *w, const struct pr
 	return r ? r : 1;
 }
 
-/* Sets how long the thread waited for the GIL, and others while it held the GIL. */
+/*
+ * Sets how long the thread waited for the GIL, and how long other threads waited while this one
+ * held it.
+ */
 static void set_gil_values(const struct collect *c, const struct waiting *w, int64_t *values)
 {
 	if (!c->config.waits)
@@ -246,7 +254,10 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	int r;
 
 	crowd_turn(c, p);
-	/* the kernel program had recognized the process before krait could look at it */
+	/*
+	 * the sample came because the kernel program had recognized the process before krait looked
+	 * at it
+	 */
 	if (p->unwanted)
 		return 1;
 	if (w->account)
@@ -264,8 +275,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return 1;
 	}
 	/*
-	 * Each CPU has its own ring. The record that says what the process is may have come into a
-	 * ring that was drained before this sample's.
+	 * Each CPU has its own ring buffer. The record that says what the process is may have come
+	 * into a buffer that was read before this sample's.
 	 */
 	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
 	    !last)

@@ -56,7 +56,7 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 
 /*
  * Reads what only the process itself still has: texts of the code object that weren't resident, and
- * its class.
+ * the name of its class.
  */
 static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
 		      const struct py_layout *layout)
@@ -106,8 +106,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 }
 
 /*
- * In its ring a stack's record comes right after the record of its native part. But a drain may end
- * between the two, and the next one begin with another ring.
+ * In its ring buffer, a stack's record comes right after the record of its native part. But a drain
+ * may end between the two, and the next drain may begin with another buffer.
  */
 #define UNPAIRED_MOST 256
 
@@ -213,7 +213,7 @@ static bool is_broken(const struct collect *c, const struct rec_sample *rec)
 
 /*
  * Takes a sample of a thread that ran, or that waited for @state. @on, @shown_ns, @gil_ns: as in
- * waiting.
+ * struct waiting.
  */
 static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t state, uint32_t on,
 		      uint64_t shown_ns, uint64_t gil_ns)
@@ -246,15 +246,15 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 	if (rec->native == NATIVE_NO_ROWS)
 		stack_wants_rows_again(c, rec->stack);
 	/*
-	 * After the side band has reported a thread's end, the thread still runs in do_exit(),
-	 * where REC_SAMPLE_END comes from.
+	 * A REC_SAMPLE_END comes from do_exit(), where a thread still runs after perf has reported
+	 * the thread's end. So it doesn't show that the process lives.
 	 */
 	if (rec->type != REC_SAMPLE_END)
 		process_at(c, p)->seen_ns = MAX(process_at(c, p)->seen_ns, rec->time_ns);
 }
 
 /*
- * Takes a wait. A thread may still wait in do_exit(), after the side band has reported its end.
+ * Takes a wait. A thread may still wait in do_exit(), after perf has reported the thread's end.
  * Such a wait is treated as a REC_SAMPLE_END.
  */
 static void on_wait(struct collect *c, const struct rec_wait *rec)
@@ -267,8 +267,8 @@ static void on_wait(struct collect *c, const struct rec_wait *rec)
 }
 
 /*
- * Takes the account of a thread. Of a process without a record so far nothing is shown, and nothing
- * is known.
+ * Takes the account of a thread. If no record of the thread's process has come before, nothing of
+ * the process is shown, and the account is dropped.
  */
 static void on_account(struct collect *c, const struct rec_account *rec)
 {

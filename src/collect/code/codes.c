@@ -59,7 +59,7 @@ static uint64_t id_of(const struct process *p, const struct py_code *code)
 
 /*
  * Notes that a record of this code object came. The code object of the same set (recent.h) that
- * came longest ago may be given up for it.
+ * came longest ago may be freed for it.
  */
 static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
 {

@@ -22,7 +22,7 @@ struct recent {
 
 /*
  * Makes @id, which came or was used, the first of its set. Returns where in the set it was;
- * RECENT_KEPT - 1 if it wasn't there. *gone: the id that is given up for it; 0: none.
+ * RECENT_KEPT - 1 if it wasn't there. *gone: the id that is forgotten for it; 0: none.
  */
 static inline size_t recent_to_front(struct recent *r, uint64_t id, uint64_t *gone)
 {

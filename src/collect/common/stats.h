@@ -49,10 +49,7 @@ struct collect_waited {
 struct collect_accounts {
 	/* how long threads were ready to run without a CPU, and how much was stolen from them */
 	uint64_t ready_ns, stolen_ns;
-	/*
-	 * The two sums of struct rec_account, and of how many threads they are. They should be the
-	 * same.
-	 */
+	/* The two sums of struct rec_account, over .threads threads. Both should be the same. */
 	uint64_t threads, switches_ns, kernel_ns;
 };
 

@@ -81,7 +81,7 @@ struct code_source {
 	 * and of others until @until_ns (CLOCK_MONOTONIC).
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
-	/* The kernel's maps have given up @table, which may be of this kind or of another. */
+	/* @table was dropped from the kernel's maps. It may be of this kind or of another. */
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * bytes(): how many bytes are kept of a process that could be freed and read again.

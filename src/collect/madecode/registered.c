@@ -75,8 +75,8 @@ static void retire_table(struct process *p, struct reading *r)
 }
 
 /*
- * The kernel's maps gave up a table. Its mappings go on with an empty table until the lists are
- * read again.
+ * A table was dropped from the kernel's maps. The mappings that have it go on with an empty table
+ * until the lists are read again.
  */
 static void given_up(struct collect *c, uint32_t table)
 {

@@ -237,7 +237,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);
-/* The kernel's maps have given up @table. If it is a file's, the file needs its rows again. */
+/* @table was dropped from the kernel's maps. If it is a file's, the file needs its rows again. */
 void native_rows_given_up(struct collect *c, uint32_t table);
 
 /*

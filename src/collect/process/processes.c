@@ -72,8 +72,8 @@ static void reuse_forgotten(struct collect *c)
 }
 
 /*
- * FLUSHES_AFTER_END flushes after a process ended, all its records that were in the rings have been
- * read.
+ * FLUSHES_AFTER_END flushes after a process ended, all its records that were in the ring buffers
+ * have been read.
  */
 void process_forget_ended(struct collect *c)
 {

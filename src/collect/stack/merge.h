@@ -23,8 +23,8 @@ struct merge {
 	uint16_t version; /* version of Python in the stack's Python frames */
 	size_t next;	  /* index of the Python frame that is to be merged next */
 	/*
-	 * set in leaf mode if the stack has more native frames than leaf mode shows: of these only
-	 * the garbage collector's are shown
+	 * config.leaf is set, and the stack has more native frames than are shown then: of the
+	 * others only the garbage collector's are shown
 	 */
 	bool leaf;
 };
@@ -51,13 +51,12 @@ static inline size_t owned_until(const struct merge *m, size_t i)
 }
 
 /*
- * greenlet.c: greenlet runs several stacks of Python frames on one thread.
- * merge_is_owned(): are the loops of all Python frames among the native frames? While greenlet
- * switches, Python frames and native frames don't belong together.
- * merge_is_rewritten(): is greenlet rewriting the chain of Python frames just now? Then the frames
- * that the innermost loop runs aren't in the chain.
- * merge_is_switching(): is greenlet switching just now? Counting can't tell one greenlet's loops
- * from those of another that is as deep.
+ * greenlet.c: greenlet runs several stacks of Python frames on one thread. merge_is_owned(): are
+ * the evaluation loops of all Python frames among the native frames? While greenlet switches,
+ * Python frames and native frames don't belong together. merge_is_rewritten(): is greenlet
+ * rewriting the chain of Python frames just now? Then the frames that the innermost loop runs
+ * aren't in the chain. merge_is_switching(): is greenlet switching just now? Counting can't tell
+ * one greenlet's loops from those of another that is as deep.
  */
 bool merge_is_owned(const struct merge *m);
 bool merge_is_rewritten(const struct merge *m);
@@ -71,7 +70,8 @@ bool merge_cut_at_switch(struct merge *m);
 /*
  * Leaves out the native frames further out than the start of the greenlet that the Python frames
  * belong to. False: there is no such start. A greenlet that begins, ends, or runs only C functions
- * has no Python frames; then the innermost start counts. @counted: loops are counted.
+ * has no Python frames; then the innermost start counts. @counted: evaluation loops are matched
+ * with Python frames by counting (before 3.11).
  */
 bool merge_cut_at_greenlet(struct merge *m, bool counted);
 

@@ -51,7 +51,7 @@ void stacks_fini(struct collect *c)
 
 /*
  * Notes that @id came or was used. The id of the same set that neither came nor was used for the
- * longest time may be given up.
+ * longest time may be forgotten.
  */
 static void note_recent(struct collect *c, uint64_t id)
 {
