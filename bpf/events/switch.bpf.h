@@ -256,7 +256,7 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 	return 0;
 }
 
-/* Sends the account of the current thread, which ends. */
+/* Sends the account (struct rec_account) of the current thread, which ends. */
 walk_inline void send_account(struct wait_entry *e)
 {
 	struct rec_account account = {.sample = e->wait.sample};
@@ -397,8 +397,8 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 }
 
 /*
- * Makes the entry of thread @prev, which leaves the CPU, and begins its account. NULL: it isn't
- * wanted, or there is no room.
+ * Makes the entry of thread @prev, which leaves the CPU, and begins its account. NULL: the thread
+ * isn't wanted, or there is no room.
  */
 walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32 state, __u64 now)
 {
@@ -420,7 +420,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	__u32 tid = prev->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
-	if (e && !e->start_ns) /* user space has made it */
+	if (e && !e->start_ns) /* user space has made the entry */
 		e = NULL;
 	if (e && e->phase == WAIT_IS_OVER)
 		finish_wait(tid, run_delay(prev));
