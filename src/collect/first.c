@@ -13,7 +13,7 @@
 #include "proc/read/stat.h"
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
-/* krait stops looking at the command this long after its exec, which loads the image within 1 ms */
+/* krait looks at the command for this long after its exec; the image is loaded within 1 ms */
 #define LOOK_FOR_NS (20 * NSEC_PER_MSEC)
 
 void collect_started(struct collect *c, uint32_t tgid)

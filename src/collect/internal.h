@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this folder share. These files use all the folders in it. */
+/* What the files of this folder share. These files use all the folders below this one. */
 #ifndef COLLECT_INTERNAL_H
 #define COLLECT_INTERNAL_H
 

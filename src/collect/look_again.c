@@ -40,8 +40,8 @@ void process_look_again(struct collect *c)
 		if (several_is_due(p, now) && upkeep_may(c, p, now))
 			examine_again(c, *i);
 		/*
-		 * ask_again() costs nothing while the process isn't sampled: it is looked at only
-		 * when it is sampled next.
+		 * ask_again() costs nothing while the process isn't sampled: the process is looked
+		 * at only when it is sampled next.
 		 */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);

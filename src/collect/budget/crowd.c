@@ -69,7 +69,7 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 		b->took_ns -= (due_ns - most_ns) / limit.share;
 }
 
-/* Charges the budget that all users share, too, unless the user's own was spent already. */
+/* Charges the user's budget, and that of all users unless the user's own was spent already. */
 void crowd_pay(struct collect *c)
 {
 	struct crowds *w = c->crowds;

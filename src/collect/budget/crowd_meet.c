@@ -74,7 +74,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 		p->state = PROC_CROWDED;
 		return true;
 	}
-	/* it was only counted so far; from now on it is examined as a new process is */
+	/* it was only counted so far; from now on it is examined like any new process */
 	if (p->state == PROC_CROWDED)
 		p->state = PROC_PENDING;
 	return false;

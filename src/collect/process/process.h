@@ -191,7 +191,10 @@ struct processes {
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* Makes the state of this folder. @made_bytes, @close: see struct processes. False: out of memory. */
+/*
+ * Makes the state of this folder. @made_bytes and @close: see struct processes. False: out of
+ * memory.
+ */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
 void processes_fini(struct collect *c);

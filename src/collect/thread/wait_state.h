@@ -18,8 +18,8 @@ uint32_t wait_state_runnable(void);
 uint32_t wait_state_stolen(void);
 
 /*
- * Returns the number of what the thread of @wait waited for: not 0, with WAIT_STATE_OPEN if the wait
- * isn't over. The record may be hostile.
+ * Returns the number of what the thread of @wait waited for. It isn't 0, and has WAIT_STATE_OPEN if
+ * the wait isn't over. The record may be hostile.
  */
 uint32_t wait_state_of(const struct rec_wait *wait);
 
