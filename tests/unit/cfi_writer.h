@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Assembles call frame information for tests: CIEs and FDEs byte by byte, as the LSB and DWARF lay
- * them out, into an ELF file of elf_writer.h, whose code (0x1000 to 0x2000) they describe.
+ * Assembles call frame information for tests. CIEs and FDEs are written byte by byte, as the LSB
+ * and DWARF lay them out, into an ELF file of elf_writer.h. They describe the code of that file
+ * (0x1000 to 0x2000).
  */
 #ifndef TESTS_CFI_WRITER_H
 #define TESTS_CFI_WRITER_H
@@ -55,8 +56,9 @@ static inline void cw_end(struct cfi_writer *w, size_t at)
 }
 
 /*
- * A CIE: version 1 (3 and 4: as DWARF 3 and 4), alignment factors 1 and -8, return address column
- * @ra; @data is the augmentation's, @program its instructions.
+ * Writes a CIE. @version: 1, or 3 and 4 as in DWARF 3 and 4. The alignment factors are 1 (code) and
+ * -8 (data), and @ra is the column of the return address. @data is the augmentation's data,
+ * @program the instructions.
  */
 static inline void cw_cie(struct cfi_writer *w, int version, const char *augmentation, uint8_t ra,
 			  const void *data, size_t data_n, const void *program, size_t program_n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Parts of a stripped interpreter that was built with tail calls, for a file of elf_writer.h:
- * functions of 16 bytes from EW_TEXT on, .eh_frame_hdr with their beginnings, a table of them by
- * opcode.
+ * functions of 16 bytes from EW_TEXT on, a section .eh_frame_hdr that says where they begin, and a
+ * table of functions by opcode.
  */
 #ifndef TESTS_DISPATCH_TABLE_H
 #define TESTS_DISPATCH_TABLE_H

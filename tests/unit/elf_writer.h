@@ -2,7 +2,8 @@
 /*
  * Writes small ELF files for tests: code at 0x1000, data at 0x2000 (then zeros to 0x30000),
  * constants at 0x40000 if there are any, a dynamic symbol table, relocations, DT_NEEDED and
- * DT_SONAME, named sections. Sizes are asserted, not grown: these are tests.
+ * DT_SONAME, named sections. The arrays have fixed sizes: a test that needs more fails an
+ * assertion.
  */
 #ifndef TESTS_ELF_WRITER_H
 #define TESTS_ELF_WRITER_H
@@ -41,7 +42,7 @@ struct elf_writer {
 	bool no_sections;
 	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0: the file has none */
 	uint64_t eh_frame_hdr_n; /* bytes of PT_GNU_EH_FRAME; 0 stands for 12 */
-	const char *named;	 /* name of one more section... */
+	const char *named;	 /* name of one more section; NULL: there is none */
 	Elf64_Shdr named_sh;
 };
 
@@ -174,7 +175,7 @@ static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr
 			       1,
 			       8,
 			       sizeof(Elf64_Sym)};
-	n++; /* .dynstr is written when all strings are there */
+	n++; /* here comes the header of .dynstr, which is filled in once all strings are known */
 	sh[n++] = (Elf64_Shdr){
 		ew_str(w, ".rela.dyn"),		SHT_RELA,      SHF_ALLOC, 0, EW_AT_RELA,
 		w->rela_n * sizeof(Elf64_Rela), (uint32_t)sym, 0,	  8, sizeof(Elf64_Rela)};

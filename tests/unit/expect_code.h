@@ -11,7 +11,10 @@
 
 #include "symbol/madecode/perf_map.h"
 
-/* Checks that address @at has @name, from @start on; NULL: it has no name. */
+/*
+ * Checks that the code at address @at is called @name and begins at @start. @name NULL: no code
+ * with a name is at @at.
+ */
 static inline void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
 {
 	uint64_t got_start = 0;

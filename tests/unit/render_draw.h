@@ -19,8 +19,8 @@ struct bytes {
 };
 
 /*
- * With KRAIT_PICTURES=DIR output with a @name is left there, for the tests that open it in a
- * browser.
+ * If KRAIT_PICTURES=DIR is set and @name isn't NULL, also leaves the output in DIR, for the tests
+ * that open it in a browser.
  */
 static inline struct bytes draw_as(const char *format, struct profile *p,
 				   const struct render_options *opt, const char *name)
@@ -94,7 +94,8 @@ static inline void assert_comes_back(const struct bytes *picture, struct profile
 #define APP LABELS("pid", "7", "process", "app.py", "cwd", "/srv")
 
 /*
- * 100 samples. tests/golden/{svg,page}.py know these shares: a 50 %, b 30 % (line 4 20, line 5 10).
+ * Makes 100 samples. tests/golden/{svg,page}.py know the shares: a has 50 %, b has 30 % (20 % on
+ * line 4, 10 % on line 5).
  */
 static inline struct profile *shares(void)
 {

@@ -14,8 +14,8 @@
 struct test_frame {
 	const char *name,
 		/*
-		 * file of the function; NULL: the frame isn't Python, and its kind says what it is:
-		 * native in libz, the kernel's, ...
+		 * file of the function. NULL: the frame isn't Python, and its kind says what it is
+		 * (native code in libz, the kernel, ...).
 		 */
 		*file;
 	int line;
@@ -67,7 +67,10 @@ static inline uint32_t test_location(struct profile *p, const struct test_frame 
 	return profile_location(p, &l);
 }
 
-/* @frames: root first, ends with a NULL name. @labels: "key", "value", ..., NULL; or NULL. */
+/*
+ * Adds a sample. @frames: the outermost frame first; a NULL name ends them. @labels: "key",
+ * "value", ..., NULL; or NULL for none.
+ */
 static inline void test_sample_at(struct profile *p, const struct test_frame *frames,
 				  const char *const *labels, int64_t count, int64_t time_ns)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accessor functions: the code of PyGILState_GetThisThreadState and PyInterpreterState_Head as
- * disassembled from real builds, placed in small ELF files with the relocations it uses.
+ * Accessor functions are small functions of CPython that krait reads the place of a variable from:
+ * PyGILState_GetThisThreadState and PyInterpreterState_Head. Their code, as disassembled from real
+ * builds, is put into small ELF files with the relocations that it uses. The comments say which
+ * version of CPython has the code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -299,7 +301,7 @@ static void test_arm64_argument(void **state)
 	assert_int_equal(a.addr, 0x4260);
 }
 
-/* 3.15, executable, gcc; and the form that lld makes of clang's (3.14 of another packager). */
+/* 3.15, executable: as gcc makes it, and as lld makes it of clang's (3.14 of another packager). */
 static void test_arm64_static(void **state)
 {
 	static const uint32_t gcc[] = {0xd503245f, 0xd53bd040, 0xd503233f, 0xa9bf7bfd,
@@ -338,7 +340,7 @@ static void test_arm64_descriptor(void **state)
 	assert_int_equal(a.addr, EW_DATA + 16);
 }
 
-/* Other code isn't understood, and nothing loops or reads outside of the function. */
+/* Code of any other form isn't understood, and no reader loops or reads outside of the function. */
 static void test_nonsense(void **state)
 {
 	uint32_t seed = 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of the rooms below the command line get the option and the advice, once. */
+/*
+ * Errors that other folders of src/ report: the command line adds the name of the option and its
+ * advice, once.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +30,9 @@ static void test_advice(void **state)
 					   "--functions leaves less of them");
 }
 
-/* An error that is about nothing, or of which the command line knows nothing. */
+/*
+ * No option is named for an error that isn't about a setting, or is about one that no option sets.
+ */
 static void test_alone(void **state)
 {
 	(void)err_of("value", "cpu", -EINVAL, "first");

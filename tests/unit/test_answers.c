@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which file systems always answer. FUSE on a disk doesn't, nor does an overlay that a user
- * mounted, nor one whose number belonged to another file system.
+ * Which file systems always answer. These don't: FUSE on a disk, an overlay that a user mounted,
+ * and a file system whose number belonged to another one before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_kinds(void **state)
 	assert_false(answers_kind(memory, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_kind(memory, &(struct file_kind){.type = TMPFS_MAGIC}));
 	assert_true(answers_known(memory));
-	/* that file system was unmounted, and another one has its number now */
+	/* that file system was unmounted, and another one has its device number now */
 	assert_false(answers_known(again));
 	assert_false(answers_kind(memory, &(struct file_kind){OVERLAYFS_SUPER_MAGIC, true}));
 }
@@ -65,8 +65,8 @@ static bool make_overlay(const char *dir)
 }
 
 /*
- * Tells whether the overlay that process @pid sees at @path counts as a user's. 2: this test isn't
- * permitted to look.
+ * Returns 1 if the overlay that process @pid sees at @path counts as a user's, else 0. Returns 2 if
+ * this test isn't permitted to look.
  */
 static int is_users(pid_t pid, const char *path)
 {
@@ -124,7 +124,10 @@ static pid_t user_mounts(const char *dir)
 	return child;
 }
 
-/* Looks at files. The exit code has one bit for each fault; 64: this isn't permitted. */
+/*
+ * Looks at an overlay of root and at one of a user. Returns one bit for each wrong answer, or 64 if
+ * this test isn't permitted to do that.
+ */
 static int look(const char *dir)
 {
 	int of_root, of_user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of code in which a thread begins. The bytes are those of Debian 12's glibc 2.36:
- * clone3() from its system call on, and code that could be mistaken for it.
+ * The unwind rows for the code in which a new thread begins. The bytes are those of Debian 12's
+ * glibc 2.36: clone3() from its system call on, and code that could be mistaken for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static const uint8_t clone3[] = {
 };
 
 /*
- * Makes the rows of @bytes, which are between a function that ends with @program and one whose
- * return address is undefined.
+ * Makes the unwind rows of @bytes. A function with the call frame information @program ends before
+ * them, and one whose return address is undefined begins after them.
  */
 static void compile(const uint8_t *bytes, size_t n, const char *program, size_t program_n,
 		    struct unwind_rows *ret)
@@ -71,7 +71,10 @@ static void is_nothing(const uint8_t *bytes, size_t n, const char *program, size
 		assert_int_equal(unwind_rows_find(&rows, CALL + i)->cfa, UNWIND_UNKNOWN);
 }
 
-/* If one byte is changed, the code has no rows. Each case: the byte, its offset, its new value. */
+/*
+ * If one byte is changed, the code has no rows. Each case: the old value of the byte, its offset,
+ * its new value.
+ */
 static void test_others(void **state)
 {
 	static const struct {
@@ -128,7 +131,7 @@ static void test_musl(void **state)
 	assert_int_equal(ranges.v[1].end, 0x1013);
 	assert_int_equal(ranges.v[1].rule.slots, UNWIND_RA_IN_INDEX);
 	assert_int_equal(ranges.v[3].rule.cfa, UNWIND_CLONE);
-	/* the range begins at the other way of the branch */
+	/* this range begins where the branch jumps to */
 	assert_int_equal(ranges.v[4].start, 0x103c + 6);
 	assert_int_equal(ranges.v[4].end, 0x103c + 21);
 	assert_int_equal(ranges.v[4].rule.cfa, UNWIND_END);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code objects: made from records (also hostile ones), completed from a live process. The live
- * process is this one: structures laid out by hand, read through process_vm_readv.
+ * Code objects that are made from records (also hostile ones) and completed from a live process.
+ * The live process is this one: structures laid out by hand, read through process_vm_readv.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,10 @@ struct built {
 	uint8_t bytes[1024];
 };
 
-/* Adds text @which, of which @n bytes were copied; @at: its address in the target. */
+/*
+ * Sets text @which of the record, which lies at address @at in the target. @s: the @len bytes that
+ * were copied, or NULL for none. @n: the record's size so far.
+ */
 static void put(struct built *b, size_t *n, enum code_text which, uint64_t at, unsigned kind,
 		const char *s, uint32_t len)
 {
@@ -92,7 +95,7 @@ static void test_being_built(void **state)
 	assert_int_equal(py_code_position(code, 0).line, 10);
 	assert_int_equal(py_code_position(code, 6).line, 10);
 	assert_int_equal(py_code_position(code, 8).line, 0);
-	/* No line table came with the record, so it has to be fetched. */
+	/* no line table came with the record, so it has to be fetched */
 	assert_int_equal(code->missing, 1 << CODE_LINETABLE);
 }
 
@@ -325,7 +328,10 @@ static void test_fill_freed(void **state)
 	py_code_free(code);
 }
 
-/* The formula of the check by contents, written out once more here: co_version 0 proves nothing. */
+/*
+ * The formula of the check by contents, written out here once more. A co_version of 0 doesn't
+ * identify the code.
+ */
 static void test_fill_by_contents(void **state)
 {
 	struct fake f;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rules from instructions: functions with pushes, realigned frames and ends in their middle. There
- * is no rule where ways contradict each other.
+ * Unwind rules that are derived from instructions: functions with pushes, with a realigned stack,
+ * or with more than one end. Where two ways through a function contradict each other, it has no
+ * rule.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +107,7 @@ static void pushes(void **state)
 }
 
 /*
- * Like OpenBLAS's kernels: the old stack pointer is in rbx, and the caller's rbx is in the frame.
+ * As in OpenBLAS's kernels: the old stack pointer is in rbx, and the caller's rbx is in the frame.
  */
 static void realigned(void **state)
 {
@@ -158,8 +159,8 @@ static void end_in_the_middle(void **state)
 }
 
 /*
- * A helper with a calling convention of its own changes rbx without saving it: its frame is proven,
- * and the caller's rbx is lost.
+ * A helper with a calling convention of its own changes rbx without saving it. The caller's frame
+ * is found all the same, but its rbx is lost.
  */
 static void not_kept(void **state)
 {
@@ -213,7 +214,10 @@ static void guesses(void **state)
 	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
 	assert_string_equal(x.why, "calls, and may begin elsewhere");
 	done(&x);
-	/* The end of a function that pushed; the bytes lack the function's beginning. */
+	/*
+	 * The end of a function that pushed a register. Its beginning, with the push, isn't among
+	 * the bytes.
+	 */
 	look(&x, "\x31\xc0\x5b\xc3", 4, true);
 	assert_non_null(x.why);
 	done(&x);
@@ -255,7 +259,10 @@ static void calls(void **state)
 	assert_null(why);
 	assert_int_equal(told.n, 1);
 	assert_int_equal(told.v[0], BASE + 12 + 0x10);
-	/* A function begun behind its push isn't believed, nor is the function that it calls. */
+	/*
+	 * If the analysis begins behind the push, the function is refused, and the target of its
+	 * call isn't told either.
+	 */
 	assert_int_equal(code_flow(&r, BASE + 1, false, &ranges, &why), 0);
 	assert_non_null(why);
 	assert_int_equal(told.n, 1);
@@ -267,8 +274,8 @@ static void calls(void **state)
 static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 {
 	/*
-	 * Three cases, the last of them the default; the entries behind them belong to another
-	 * table.
+	 * There are three cases, of which the last is the default. The entry after them belongs to
+	 * another table.
 	 */
 	static const int32_t table[] = {BASE + 21 - TABLE, BASE + 24 - TABLE, BASE + 28 - TABLE,
 					BASE + 4 - TABLE};
@@ -363,21 +370,24 @@ static void never_returning(void **state)
 
 	(void)state;
 	/*
-	 * Padding up to another function: the call is the last instruction, so the stack at it
-	 * isn't that of an end.
+	 * Only padding follows, up to another function. So nothing runs after the call, and the
+	 * stack pointer at the call needn't be that of a function's end.
 	 */
 	look_before(&x, padded, sizeof(padded) - 1, 14, CODE_START);
 	assert_null(x.why);
 	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);
 	assert_int_equal(at(&x, 5)->cfa, UNWIND_UNKNOWN);
 	done(&x);
-	/* Code instead of padding: the call returns, to a return with something on the stack. */
+	/*
+	 * Code follows instead of padding. So the call is taken to return, and the function would
+	 * end with something on the stack.
+	 */
 	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
 	assert_string_equal(x.why, "an end with another stack pointer than at the start");
 	done(&x);
 	/*
-	 * The function that is called never returns, so this one ends at the call, whatever
-	 * follows.
+	 * The function that is called is known never to return. So the calling one ends at the
+	 * call, whatever follows.
 	 */
 	look_before(&x, abort, sizeof(abort) - 1, 0, CODE_START);
 	assert_null(x.why);
@@ -398,7 +408,7 @@ static void endless(void **state)
 	is(&x, 0, 7, 8, UNWIND_SAME, UNWIND_SAME);
 	is(&x, 3, 7, 16, UNWIND_SAME, UNWIND_SAME);
 	done(&x);
-	/* The function may begin elsewhere. */
+	/* it isn't certain that the function begins here */
 	look_before(&x, bytes, sizeof(bytes) - 1, 8, CODE_START);
 	assert_int_equal(x.ranges.n, 0);
 	done(&x);
@@ -417,8 +427,8 @@ static void budget(void **state)
 }
 
 /*
- * A function alone in a page that may change: its rules follow from all of its bytes, and from no
- * bytes behind it.
+ * A function alone in a page that may change: its rules follow from all of the page's bytes, and
+ * from no other bytes.
  */
 static void guarded(void **state)
 {

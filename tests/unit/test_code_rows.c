@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that are found in gaps of call frame information: those that are called from another
- * gap, and the program's entry.
+ * Functions without call frame information that krait finds: the program's entry, and a function
+ * that is only called from another one without such information.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const uint8_t named[] = {
 	0xe8, 0xf7, 0x01, 0x00, 0x00, /* call CALLED */
 	0x48, 0x83, 0xc4, 0x08, 0xc3, /* add $8,%rsp; ret */
 };
-/* This function calls another one, so that it can't be a guess. */
+/* This function calls another one, so krait wouldn't believe a mere guess that it begins here. */
 static const uint8_t called[] = {
 	0x53,			      /* push %rbx */
 	0xe8, 0xfa, 0xfd, 0xff, 0xff, /* call NAMED */

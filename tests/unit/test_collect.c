@@ -40,7 +40,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 	return index ? NULL : &layout;
 }
 
-/* What the collector has last answered to the kernel programs. */
+/* What the collector last told the kernel programs. */
 static enum proc_state last_state;
 static uint32_t crowd_uid;
 static uint64_t crowd_until_ns, all_until_ns;
@@ -152,7 +152,7 @@ static void send_proc(struct fixture *f)
 	collect_record(f->collect, &rec, sizeof(rec));
 }
 
-/* A code object with ASCII texts and an empty line table: every line is the first one. */
+/* Sends a code object with ASCII texts and an empty line table: every line is the first one. */
 static void send_code_of(struct fixture *f, uint64_t addr, const char *file, const char *name,
 			 uint64_t globals)
 {
@@ -412,8 +412,8 @@ static void test_in_order(void **state)
 }
 
 /*
- * The rings of two CPUs are read one after the other, so any record may come before the records
- * that it needs.
+ * The rings of two CPUs are read one after the other. So a record may come before the records that
+ * it needs.
  */
 static void test_out_of_order(void **state)
 {
@@ -464,7 +464,7 @@ static void test_process_later(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "process"), "prog");
 }
 
-/* The record of the process was lost, so nobody knows what it is. */
+/* The record that says what the process is was lost, so krait never knows it. */
 static void test_process_never(void **state)
 {
 	struct fixture *f = *state;
@@ -495,7 +495,8 @@ static void test_sent_again(void **state)
 }
 
 /*
- * Memory runs out in the middle of a flush: the next one goes on, nothing is lost or freed twice.
+ * Memory runs out in the middle of a flush. The next flush goes on, and nothing is lost or freed
+ * twice.
  */
 static void test_flush_fails(void **state)
 {
@@ -530,7 +531,7 @@ static void test_lost(void **state)
 	/* the code object of this stack never comes */
 	send_stack(f, 98, (uint64_t[]){0x10}, 1, WALK_OK);
 	send_sample(f, 98, WALK_OK);
-	send_sample(f, 99, WALK_OK); /* this stack never comes either */
+	send_sample(f, 99, WALK_OK); /* the stack of this sample never comes */
 	assert_int_equal(collect_flush(f->collect, true), 0);
 	assert_int_equal(samples(f).n, 2);
 	collect_stats(f->collect, &st);
@@ -568,7 +569,7 @@ static void test_pending(void **state)
 	assert_int_equal(st.samples, 0);
 }
 
-/* krait has looked at this very process, which doesn't run Python. */
+/* krait has looked at the process, which is this test itself and doesn't run Python. */
 static void test_not_python(void **state)
 {
 	struct fixture *f = *state;
@@ -620,12 +621,17 @@ static void test_end_forgets(void **state)
 	collect_exit(f->collect, key.tgid, key.tgid, 3000);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
-	/* The samples stay; the code objects are gone, which ASan's leak check and this flush show.
+	/*
+	 * The samples stay. That the code objects are gone is shown by ASan's leak check and this
+	 * flush.
 	 */
 	assert_int_equal(samples(f).n, 1);
 }
 
-/* A process with a code object, of which there is a sample at @time_ns of @type. */
+/*
+ * Sends this process, a code object of it, and a sample of it at @time_ns. @type is the type of the
+ * sample's record.
+ */
 static void send_own(struct fixture *f, uint8_t type, uint64_t time_ns)
 {
 	const struct proc_key own = {.start_ns = 1000, .tgid = (uint32_t)getpid(), .exec_id = 1};
@@ -654,8 +660,8 @@ static size_t codes_after_end(struct fixture *f)
 }
 
 /*
- * A module's name that comes after its code object was counted isn't counted, so nothing is taken
- * off for it when the code object is freed.
+ * If a module's name comes after its code object was counted, the bytes of the name aren't counted.
+ * So they aren't taken off when the code object is freed, either.
  */
 static void test_count_of_codes(void **state)
 {
@@ -674,8 +680,8 @@ static void test_count_of_codes(void **state)
 }
 
 /*
- * A process is known to have ended even if all its records are read after the side band's record of
- * its end (the first test), or if its last sample is later than that record (the second).
+ * A process is known to have ended in two cases: all its records are read after the side band's
+ * record of its end (the first test), or its last sample is later than that record (the second).
  */
 static void test_end_told_early(void **state)
 {
@@ -696,7 +702,10 @@ static void test_sampled_after_end(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
-/* Sends a sample of this process's image @exec_id before it is known what the process is. */
+/*
+ * Sends a sample of this process, after its exec number @exec_id, before it is known what the
+ * process runs.
+ */
 static struct collect_stats sampled_pending(struct fixture *f, uint32_t exec_id)
 {
 	struct rec_sample rec = {.type = REC_SAMPLE,
@@ -739,7 +748,7 @@ static void test_first_thread_ends(void **state)
 }
 
 /*
- * Meets a process of user @uid at which krait has to look. Returns how many processes were only
+ * Sends a process of user @uid that krait has to look at. Returns how many processes were only
  * counted so far.
  */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
@@ -780,7 +789,7 @@ static void test_crowd(void **state)
 }
 
 /*
- * A user's process cost 10 s: new processes of all users wait some seconds for that, not minutes.
+ * A user's process cost 10 s. For that, new processes of all users wait some seconds, not minutes.
  */
 static void test_crowd_debt(void **state)
 {
@@ -796,7 +805,10 @@ static void test_crowd_debt(void **state)
 	assert_true(all_until_ns < clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC);
 }
 
-/* A new process of @uid (1 + index @turn) takes @ms of CPU time, and what the test itself takes. */
+/*
+ * A new process of user @uid costs @ms of CPU time, and what the test itself takes. @turn: the
+ * user's index + 1.
+ */
 static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
 {
 	static uint32_t exec_id = 100;
@@ -822,7 +834,10 @@ static void assert_spent(const struct budget *b, uint64_t until_ns, uint64_t ms,
 	assert_int_equal(until_ns, b->first_ns + over_ns * share);
 }
 
-/* The sums: a user may spend 200 ms at once and then 2 % of a CPU, all users 400 ms and 2.5 %. */
+/*
+ * Checks the numbers: a user may spend 200 ms at once and then 2 % of a CPU, all users together 400
+ * ms and 2.5 %.
+ */
 static void test_crowd_sums(void **state)
 {
 	struct fixture *f = *state;
@@ -894,7 +909,10 @@ static void test_crowd_together(void **state)
 	assert_int_equal(last_state, PROC_UNASKED);
 }
 
-/* A process's record says when it began; what was known of its number may be a former one's. */
+/*
+ * A process's record says when the process began. What was known before may be of an earlier
+ * process with the same pid.
+ */
 static void test_start_of_number_again(void **state)
 {
 	struct process p = {.start_boot_ns = 70 * NSEC_PER_SEC};
@@ -908,8 +926,8 @@ static void test_start_of_number_again(void **state)
 }
 
 /*
- * Asking processes may take 250 ms of CPU time between two flushes; krait's wait for a CPU, here a
- * sleep, doesn't count.
+ * Asking processes may take 250 ms of CPU time between two flushes. The time in which krait waits
+ * for a CPU (here: sleeps) doesn't count.
  */
 static void test_asked(void **state)
 {
@@ -932,8 +950,8 @@ static void test_asked(void **state)
 #define MANY 200000
 
 /*
- * New code and stacks without end: what the kernel program has forgotten is freed, and may be sent
- * again.
+ * New code objects and stacks come without end. Those that the kernel program has forgotten are
+ * freed; it may send them again.
  */
 static void test_long(void **state)
 {
@@ -954,7 +972,7 @@ static void test_long(void **state)
 			early = st.kept.codes + st.kept.stacks;
 	}
 	st = flushed(f,
-		     /* in a slow run the process was forgotten in the meantime, and met again */
+		     /* not the last flush: in a slow run the process was forgotten and met again */
 		     false);
 	assert_int_equal(st.samples, MANY);
 	assert_int_equal(st.codes, MANY);
@@ -970,7 +988,10 @@ static void test_long(void **state)
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 }
 
-/* As in test_long(), while a thread waits: its stack came at first, and its sample comes last. */
+/*
+ * Like test_long(), but a thread waits all the time: its stack was sent first, and its sample comes
+ * last.
+ */
 static void test_long_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -995,8 +1016,8 @@ static void test_long_wait(void **state)
 }
 
 /*
- * New code without end, and the profile is condensed from time to time: code that is sampled
- * afterwards has its name.
+ * New code objects come without end, and the profile is condensed from time to time. Code that is
+ * sampled after that still has its name.
  */
 static void test_condensed(void **state)
 {
@@ -1010,8 +1031,7 @@ static void test_condensed(void **state)
 	sums_init(&none, 2);
 	send_proc(f);
 	/*
-	 * Three flushes are done; after more of them the process, which doesn't exist, is
-	 * forgotten.
+	 * The process doesn't exist, so it would be forgotten after more than these three flushes.
 	 */
 	for (uint64_t i = 1; i <= 15000; i++) {
 		uint64_t epoch = i / 5000 << 32, id = (i * 0x9e3779b97f4a7c15u) ^ epoch;
@@ -1032,9 +1052,9 @@ static void test_condensed(void **state)
 		collect_next_round(f->collect);
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
-		/* Records of this round may need these code objects still. */
+		/* Records that are still to come in this round may need these code objects. */
 		assert_int_equal(st.kept.codes, 5000);
-		/* A sample that was on its way, without its stack. */
+		/* A sample comes after its stack was condensed, and the stack isn't sent again. */
 		send_sample(f, id, WALK_OK);
 	}
 	st = flushed(f, true);
@@ -1044,7 +1064,7 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
-/* Ended processes make room for others; their samples still count. */
+/* Threads that have ended make room for others. Their samples still count. */
 static void test_short_threads(void **state)
 {
 	struct fixture *f = *state;
@@ -1091,7 +1111,10 @@ static struct profile *cut(struct fixture *f)
 	return window;
 }
 
-/* The window has one sample, of thread "prog", with these two frames, the innermost first. */
+/*
+ * Checks that the window has one sample, of thread "prog", with the frame @leaf and its caller
+ * @root.
+ */
 static void expect_window(struct profile *window, const char *leaf, const char *root)
 {
 	struct fixture f = {.profile = window};
@@ -1196,8 +1219,8 @@ static void test_window_cost(void **state)
 }
 
 /*
- * A thread's name is reported or read while the thread runs; its stack may be named later than
- * that.
+ * A thread's name is reported or read while the thread runs. The thread's stack may get its names
+ * later.
  */
 static void test_thread_of_a_waiting_stack(void **state)
 {
@@ -1231,7 +1254,10 @@ static void *run_briefly(void *go)
 	return NULL;
 }
 
-/* A thread of a Python, met by collect_ask(), that has ended when its sample is handed on. */
+/*
+ * A thread of a Python process gets its name in collect_ask(). When its sample is handed on, the
+ * thread has ended.
+ */
 static void test_name_of_brief_thread(void **state)
 {
 	struct fixture *f = *state;
@@ -1262,7 +1288,7 @@ static void test_name_of_brief_thread(void **state)
 	assert_int_equal(process_at(f->collect, 0)->names_samples, 1);
 }
 
-/* A thread id that is used again after its thread has ended makes another thread. */
+/* If a thread id is used again after its thread has ended, that is another thread. */
 static void test_tid_again(void **state)
 {
 	struct fixture *f = *state;
@@ -1274,7 +1300,7 @@ static void test_tid_again(void **state)
 	collect_exit(f->collect, key.tgid, 7, 2600);
 	send_thread(f, 7, 2550);
 	assert_int_equal(flushed(f, false).threads, 1);
-	/* the thread isn't over when the side band says so */
+	/* a sample may still come after the side band's record of the thread's end */
 	send_thread_as(f, REC_SAMPLE_END, 7, 2640);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 7, 2650);
@@ -1282,8 +1308,8 @@ static void test_tid_again(void **state)
 }
 
 /*
- * A process met in do_exit() alone, after the side band's record: it is known to have ended, and is
- * forgotten.
+ * The only sample of a thread is taken in do_exit(), after the side band's record of its end. The
+ * thread is known to have ended, and is forgotten.
  */
 static void test_end_alone(void **state)
 {
@@ -1315,7 +1341,7 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* These threads are known to have ended, so that others get their entries later. */
+	/* These threads are known to have ended. So their entries go to other threads later. */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);
@@ -1324,8 +1350,8 @@ static void test_tid_again_soon(void **state)
 }
 
 /*
- * The side band's record of an exec ends the known image, unless the known one is the new image
- * already, because samples of it were read before the record.
+ * The side band's record of an exec ends what the process ran before. If samples of the new program
+ * were read before that record, they stay valid.
  */
 static void test_exec(void **state)
 {
@@ -1360,7 +1386,7 @@ static void test_rings(void **state)
 	assert_int_equal(st.lost_stacks, 0);
 	assert_int_equal(samples(f).n, 3);
 	profile_get_stack(f->profile, samples(f).last.stack, &n);
-	assert_int_equal(n, 2); /* the stack has the mark and the kernel's frame */
+	assert_int_equal(n, 2); /* the stack has the frame for "no Python" and the kernel's frame */
 	/* Stacks that were announced and never came make room for others. */
 	for (uint64_t id = 100; id < 500; id++)
 		send_native(f, id);
@@ -1370,7 +1396,7 @@ static void test_rings(void **state)
 	assert_int_equal(st.broken_records, 1);
 }
 
-/* This very process, which maps a PyPy, was met, and krait looks at it. */
+/* Sends a sample of this test's own process, which maps a PyPy, and lets krait look at it. */
 static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 {
 	struct rec_proc proc = {.type = REC_PROC, .state = PROC_PENDING, .proc = own};
@@ -1415,7 +1441,10 @@ static void test_exec_before_look(void **state)
 	close(fd);
 }
 
-/* 1,000 Hz, with a CPU time that is updated every 4 ms: the reported rate is still right. */
+/*
+ * Samples come at 1,000 Hz, and the CPU time that they report is updated only every 4 ms. The rate
+ * that krait reports is right all the same.
+ */
 static void test_rate(void **state)
 {
 	struct fixture *f = *state;
@@ -1428,7 +1457,7 @@ static void test_rate(void **state)
 	for (uint32_t tid = 2; tid < 100; tid++)
 		for (uint32_t ms = 0; ms < 6; ms++)
 			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);
-	/* A thread that moves between CPUs: of each 40 ms the later half is read first. */
+	/* A thread moves between CPUs: of each 40 ms the later half is read first. */
 	for (uint32_t i = 0; i < 1000; i++)
 		send_runtime(f, 100, (i / 40 * 40 + (i + 20) % 40 + 7) / 4 * 4 * NSEC_PER_MSEC);
 	st = flushed(f, true);
@@ -1437,8 +1466,8 @@ static void test_rate(void **state)
 }
 
 /*
- * Each body that claims to be of a frozen module is looked for in the waiting stacks. For 10,000
- * bodies in 64,000 frames that takes less than a second.
+ * Each module whose code says that it is frozen is looked for in the waiting stacks. For 10,000
+ * modules and 64,000 frames that takes less than a second.
  */
 static void test_many_frozen(void **state)
 {

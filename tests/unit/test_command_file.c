@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file that a command runs in the end: PATH, scripts, env, and missing files. */
+/*
+ * Which file a command runs in the end: it is found by PATH, may be a script or start with env, or
+ * may be missing.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

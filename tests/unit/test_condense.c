@@ -8,7 +8,7 @@
 
 #define RARE "[rare code]"
 
-/* A profile with @n_values values: "samples", "cpu", and others. */
+/* Makes a profile with @n_values values: "samples", "cpu", and others. */
 static struct profile *several(unsigned n_values)
 {
 	static const char *const types[PROFILE_MAX_VALUES] = {
@@ -100,7 +100,10 @@ static void test_small_numbers(void **state)
 	profile_free(p);
 }
 
-/* Of one event the largest values are kept, and the younger one of two that are equal. */
+/*
+ * If a profile has one event, the functions with the largest values are kept. Of two with equal
+ * values, the later one is.
+ */
 static void test_one_event(void **state)
 {
 	struct profile *p = several(2);
@@ -115,7 +118,10 @@ static void test_one_event(void **state)
 	profile_free(p);
 }
 
-/* As many values as fit, each as large as fits: weights are added without an overflow (UBSan). */
+/*
+ * The profile has as many values as fit, each as large as fits. Their weights are added without an
+ * overflow (UBSan).
+ */
 static void test_large_numbers(void **state)
 {
 	struct profile *p = several(PROFILE_MAX_VALUES);

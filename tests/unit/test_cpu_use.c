@@ -13,7 +13,10 @@
 #include "profile/profile.h"
 #include "view/cpu_words.h"
 
-/* Makes 10 s in which a process had @ran and @queued; the host took @taken on all CPUs. */
+/*
+ * Makes the CPU use of a process in 10 s: it ran for @ran ms and waited for a CPU for @queued ms,
+ * while the host took @taken ms from all CPUs.
+ */
 static struct cpu_use split(uint64_t ran, uint64_t queued, uint64_t taken)
 {
 	struct cpu_use u = {.wall_ms = 10000, .ran_ms = ran, .queued_ms = queued};
@@ -30,7 +33,7 @@ static void test_split(void **state)
 
 	assert_int_equal(u.waited_ms, 9700);
 	assert_int_equal(u.unknown_ms, 0);
-	u = split(200, 100, 300); /* the host took 300 ms at most of the time that is left */
+	u = split(200, 100, 300); /* the host took at most 300 ms of the rest */
 	assert_int_equal(u.waited_ms, 9400);
 	assert_int_equal(u.unknown_ms, 300);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests demangled names. The truth was written by hand, and c++filt gives it for all of libstdc++'s
- * symbols.
+ * Tests demangled names. The right answers were written by hand; for libstdc++'s symbols c++filt
+ * gives them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,8 +86,8 @@ static void test_cython(void **state)
 	expect("__pyx_f_3pkg_5lo_op_4Loop__inner", "pkg.lo_op.Loop._inner", LANGUAGE_C);
 	expect("__pyx_f_3pkg_5lo_op_plain", "pkg.lo_op.plain", LANGUAGE_C);
 	/*
-	 * These names stay as they are: of what may be the first function of a class or the sixth
-	 * of another scope, of a generator's body, of a lambda, and nonsense.
+	 * These names stay as they are: a function that may be the first one of a class or the
+	 * sixth one of another scope, a generator's body, a lambda, and nonsense.
 	 */
 	for (const char *const *s =
 		     (const char *const[]){

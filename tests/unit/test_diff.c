@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests verdicts on numbers made here, and the limits of --fail-if. */
+/* Tests verdicts on numbers made here, and the thresholds of --fail-if. */
 #include "render_profile.h"
 
 #include <math.h>
@@ -105,9 +105,9 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 }
 
 /*
- * In each fourth block of time a task runs, which costs 800. So its share of a whole run is known
- * only roughly. How its cost is divided is known exactly: on the side before, @part_before of it
- * belongs to the first row and the rest to the second; on the side after, @part_after of it does,
+ * In each fourth block of time a task runs, which costs 800. So the task's share of a whole run is
+ * known only roughly, but how its cost is divided is known exactly. Before, @part_before of it
+ * belongs to the first row and the rest to the second. After, @part_after belongs to the first row,
  * and the second row's part costs @dearer times as much.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests which packages were installed together, by the files of installed distributions. */
+/*
+ * Tests which packages were installed together, as the lists of files of installed distributions
+ * (RECORD) say.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,8 +91,8 @@ static void test_very_many(void **state)
 }
 
 /*
- * Checks that a RECORD as long as krait reads, made of copies of @line after @head, takes little
- * CPU time. The file of the first line is looked up.
+ * Checks that the longest RECORD that krait reads takes little CPU time. It consists of @head and
+ * copies of @line; the file of the first line is looked up.
  */
 static void assert_quick(const char *head, const char *line)
 {

@@ -160,7 +160,10 @@ static void test_io(void **state)
 	assert_int_equal(io_kind('D', SYS_munmap, "", ""), WAIT_BLOCKED);
 }
 
-/* Returns the table's value for offset @key: that of the last row that isn't above it. */
+/*
+ * Returns the value that the table has for offset @key: that of the last row that begins at @key or
+ * before.
+ */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {
 	uint32_t at = s->tables.v[table].root, value = 0;
@@ -193,7 +196,7 @@ static void test_store(void **state)
 	assert_int_equal(store_fill(&s, first, &rows, NULL, 0), 0);
 	assert_int_equal(store_fill(&s, table, &rows, &eval, 1), 0);
 	assert_int_equal(s.tables.v[table].depth, 2);
-	/* No row holds before the first one. */
+	/* no rule holds before the first row */
 	assert_int_equal(s.rules.v[look_up(&s, table, 15) & UNWIND_RULE_MASK].cfa, UNWIND_UNKNOWN);
 	for (uint32_t i = 1; i < 2000; i++) {
 		uint32_t value = look_up(&s, table, 16 * i + 7);

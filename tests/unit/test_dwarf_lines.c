@@ -248,7 +248,10 @@ static unsigned claim(int fd, uint64_t bytes)
 	return n;
 }
 
-/* The unpacked sizes of packed sections count, all together, before any is unpacked. */
+/*
+ * The sizes that compressed sections claim to have when unpacked are added up and limited before
+ * any section is unpacked.
+ */
 static void test_packed(void **state)
 {
 	_cleanup_close_ int fd = -1;

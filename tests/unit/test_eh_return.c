@@ -59,7 +59,10 @@ static const struct unwind_rule *at(const struct fixture *x, uint32_t off)
 	return unwind_rows_find(&x->rows, EW_TEXT + off);
 }
 
-/* Checks that the rule holds at both ends of a part of the function. */
+/*
+ * Checks the rule from @first to @last, which is one part of the function: CFA = rbp + 16, and
+ * where the return address and rbp are.
+ */
 static void holds(const struct fixture *x, uint32_t first, uint32_t last, int ra, int fp)
 {
 	assert_ptr_equal(at(x, first), at(x, last));
@@ -82,7 +85,8 @@ static void test_usual(void **state)
 
 	compile(&x, usual, CFI, sizeof(CFI) - 1);
 	assert_int_equal(at(&x, 0)->reg, 7);
-	holds(&x, 4, 38, -1, -2); /* at the call itself too, because nothing is overwritten yet */
+	/* the rule also holds at the call itself, because nothing is overwritten yet */
+	holds(&x, 4, 38, -1, -2);
 	holds(&x, 39, 61, KEPT, UNWIND_LOST);
 	assert_int_equal(at(&x, 39)->bx, UNWIND_LOST);
 	unknown(&x, 62, 74);
@@ -90,7 +94,8 @@ static void test_usual(void **state)
 }
 
 /*
- * With one byte changed, nothing is known from the call on, or (.whole) in the whole function.
+ * With one byte changed, no rule is known from the first call on or, with .whole, in the whole
+ * function.
  */
 static void test_others(void **state)
 {
@@ -106,7 +111,9 @@ static void test_others(void **state)
 		{53, 0x88, false},
 		{73, 0xc4, true}, /* mov %rax,%rsp */
 		{24, 0x06, true}, /* these bytes are no instruction */
-		/* a jump in place of the last call: the call before it overwrites */
+		/*
+		 * a jump instead of the last call: the call before it overwrites the return address
+		 */
 		{57, 0xe9, false},
 	};
 
@@ -135,7 +142,7 @@ static void test_twice(void **state)
 	unwind_rows_fini(&x.rows);
 }
 
-/* Two neighbouring functions aren't understood: rows still ascend. */
+/* Two neighbouring functions aren't understood. Their rows still ascend. */
 static void test_neighbours(void **state)
 {
 	_cleanup_close_ int fd = -1;

@@ -262,7 +262,10 @@ static void test_endless_names(void **state)
 	assert_false(elf_file_section(f, ".dynamic", &section));
 }
 
-/* Looks up one symbol of a file in the table, as read from its start. */
+/*
+ * Checks that a symbol is found by its name. All symbols of the table are passed here, from its
+ * start on.
+ */
 static int expect_exported(const char *name, const struct elf_symbol *sym, void *arg)
 {
 	const char *const names[] = {name};
@@ -330,7 +333,7 @@ static void test_slice(void **state)
 	assert_false(slice.cut);
 }
 
-/* The tables of a relocation are read once, however many relocations are asked for. */
+/* The tables that relocations need are read once, however many relocations are asked for. */
 static void test_slice_of_relocations(void **state)
 {
 	_cleanup_close_ int fd = -1;

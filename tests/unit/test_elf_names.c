@@ -137,8 +137,7 @@ static void test_without_size(void **state)
 }
 
 /*
- * Symbols that are nested 60 deep, one with a name outside the string table, one with a huge size;
- * and a file without symbols.
+ * Hostile files: symbols nested 60 deep, a name outside the string table, a huge size, no symbols.
  */
 static void test_hostile(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executors of CPython 3.14's compiler, byte by byte as Debian's and python-build-standalone's
- * begin (from objdump), with the frame counted by hand; and code that only looks like one.
+ * Executors are functions that CPython 3.14's compiler makes at run time. Here are the bytes that
+ * those of Debian and of python-build-standalone begin with (from objdump), with the frame counted
+ * by hand, and code that only looks like an executor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +85,10 @@ static size_t next(const struct pages *p, size_t from)
 	return executor_next(p->bytes, sizeof(p->bytes), from);
 }
 
-/* The frame is @off above rsp; the caller's rbp is @fp words from it (0: in rbp). */
+/*
+ * Checks the rule at offset @at: the caller's frame (CFA) is @off bytes above rsp, and the caller's
+ * rbp is saved @fp words from there. @fp 0: it is still in rbp.
+ */
 static void is(const struct pages *p, size_t at, int off, int fp)
 {
 	const struct unwind_rule *u = unwind_rows_find(&p->rows, AT + at);
@@ -103,7 +107,7 @@ static void is_chain(const struct pages *p, size_t at)
 	is(p, at + 1, 16, 0);
 	is(p, at + 12, 8, 0);
 	is(p, at + 13, 16, 0);
-	is(p, at + 14, 24, 0); /* the registers were saved, and still are */
+	is(p, at + 14, 24, 0); /* the call has changed nothing */
 	is(p, at + 18, 24, -3);
 	is(p, at + 21, 16, 0);
 	is(p, at + 25, 8, 0);
@@ -141,8 +145,8 @@ static void nothing_is_known(struct pages *p)
 }
 
 /*
- * No executor begins here: not at a page's start; one byte of the arguments changed; a call of
- * something else; no return.
+ * No executor begins here: the code isn't at a page's start, or one changed byte spoils the moves
+ * of the arguments, the call, or the return.
  */
 static void test_no_executors(void **state)
 {
@@ -158,7 +162,7 @@ static void test_no_executors(void **state)
 	}
 }
 
-/* A jump out of the chain with something on the stack is no call of another executor. */
+/* A jump out of the chain with something on the stack doesn't call another executor. */
 static void test_unbalanced(void **state)
 {
 	struct pages *p = *state;
@@ -194,7 +198,7 @@ static void test_rbx(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) - 1)->bx, UNWIND_SAME);
 }
 
-/* Each of half a million jumps would be a block of 600 bytes. */
+/* The code has half a million jumps. Each would need 600 bytes to analyse, so krait gives up. */
 static void test_many_jumps(void **state)
 {
 	size_t n = 1u << 20;

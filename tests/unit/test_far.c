@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Files that another process holds: bytes that come, bytes that don't, and none that are made up.
- */
+/* Files that another process holds. Reads give the file's bytes or fail; no bytes are made up. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +14,7 @@
 #define BYTES ((uint64_t)300000)
 
 static unsigned reads;
-static uint64_t silent_from = BYTES; /* from this offset on bytes don't come */
+static uint64_t silent_from = BYTES; /* reads from this offset on time out */
 
 static ssize_t read_pattern(uint64_t number, void *bytes, size_t n, uint64_t offset)
 {
@@ -60,7 +58,7 @@ static void test_copy(void **state)
 	reads = 0;
 	assert_true(far_fetch(copy, 200100, 10));
 	assert_int_equal(reads, 0);
-	/* Reads up to the end, and around the part that is there. */
+	/* Reads the rest of the file, before and after the part that was fetched. */
 	assert_true(far_fetch(copy, 0, UINT64_MAX));
 	for (uint64_t at = 0; at + 1000 <= BYTES; at += 777)
 		check_bytes(copy, at, 1000, 5);
@@ -121,7 +119,7 @@ static void test_forged(void **state)
 		assert_int_equal(far_copy(forged), -EINVAL);
 		close(forged);
 	}
-	/* This is the name of a far file, but with another secret. */
+	/* this is the name of a far file, but with a wrong secret */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	assert_true(readlink(self, link, sizeof(link) - 1) > 0 && strrchr(link, '-'));
 	number = strrchr(link, '-');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Firefox Profiler's format read: tables of its versions, values, owners, and what is refused.
+ * Reads the Firefox Profiler's format: the tables of its versions, values, the owners of samples,
+ * and faulty files.
  */
 #include "read_text.h"
 
@@ -22,7 +23,7 @@
 #define SAMPLES "\"samples\":{\"stack\":[1,0,2,1,null,3],\"time\":[0,1,2.5,3,4,5],"
 #define OWNER	"\"pid\":\"12\",\"tid\":34,\"name\":\"Main\",\"processName\":\"app.py\","
 
-/* The tables of each thread, of all threads, and as they are from 66 on. */
+/* OLD: each thread has its own tables. SHARED: all threads share tables, as in newer versions. */
 #define OLD(samples)                                                                               \
 	"{" META("50") "\"threads\":[{" OWNER STACKS(PREFIX) "}," FUNCS(                           \
 		"\"fileName\":[1,null,null,null]") STRINGS "," samples "}]}"
@@ -89,7 +90,7 @@ static void assert_noted(const char *text, const char *want, const char *note)
 	assert_folded(text, NULL, want);
 }
 
-/* Reads a faulty sample, and one that is right. */
+/* Each file has a faulty sample and one that is right. */
 static void test_odd(void **state)
 {
 	static const char no_number[] =

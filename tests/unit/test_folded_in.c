@@ -119,7 +119,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* Text that krait wrote is written anew as it was, once it has been read. */
+/* If krait reads a text that it wrote, and writes it again, the text is the same. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
@@ -138,7 +138,7 @@ static void test_lines(void **state)
 		folded(read_text("# a: b\n\nf (a.py:1);;g (a.py:2) 3\r\nf (a.py:1) 2.6\n"
 				 " 5\ntail 12 (x.py:3) 4"));
 
-	/* py-spy writes a stack without frames so */
+	/* the line with a number alone is a stack without frames, as py-spy writes it */
 	assert_string_equal(
 		got, "[no stack] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
 }
@@ -154,7 +154,7 @@ static int same_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Values are those that Metric.parse() of austin-python finds. */
+/* The values are those that Metric.parse() of austin-python finds. */
 static void test_austin_full(void **state)
 {
 	static const char text[] =
@@ -173,7 +173,10 @@ static void test_austin_full(void **state)
 	assert_true(folded_probe((const uint8_t *)text, sizeof(text) - 1));
 }
 
-/* Austin's counts are microseconds, as README.md of Austin 3 says; its mode tells of what. */
+/*
+ * Austin's counts are microseconds, as README.md of Austin 3 says. The file's mode says what they
+ * measure.
+ */
 static void test_austin(void **state)
 {
 	struct profile *p = read_text("# austin: 3.7.0\n# mode: cpu\n\nP1;T0:2;a.py:f:3 7\n");
@@ -220,7 +223,7 @@ static void assert_text(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* Counts with fractions keep them in sums; a count without one stays as it is. */
+/* Fractions of counts aren't lost in sums. Counts without fractions stay counts. */
 static void test_fractions(void **state)
 {
 	_cleanup_str_ struct str many = {};
@@ -314,7 +317,9 @@ static void test_empty(void **state)
 	profile_free(p);
 }
 
-/* A function that is inlined into two others, with the same text, is two locations. */
+/*
+ * If a function is inlined into two others, and has the same text in both, these are two locations.
+ */
 static void test_inlined_again(void **state)
 {
 	struct profile *p =
@@ -339,7 +344,7 @@ static void test_inlined_again(void **state)
 	profile_free(p);
 }
 
-/* Functions may be inlined as deep as a location of pprof may have them. */
+/* As many functions may be inlined into each other as fit into one location of pprof. */
 static void test_inlined_deep(void **state)
 {
 	_cleanup_str_ struct str b = {};

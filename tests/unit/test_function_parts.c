@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions in pieces, in a file made by hand: the owner of each piece, and pieces whose owner
- * can't be known.
+ * Functions whose code is in several pieces, in a file made by hand: the function that each piece
+ * belongs to, and pieces for which that can't be known.
  */
 #include <setjmp.h>
 #include <stdarg.h>

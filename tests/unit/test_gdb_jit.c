@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of code registered for gdb, in this program's own memory: objects that the compiler made,
- * in which nm says where functions are, and which ld puts at their address; lists that are broken
- * or change while they are read. Names of numba's symbols: what numba 0.68 compiled from the
- * functions named beside them.
+ * Lists of code that is registered for gdb, in this program's own memory. The objects are made by
+ * the compiler; nm says where their functions are, and ld links them for the same addresses. Also
+ * lists that are broken or change while they are read. The names of numba's symbols are those that
+ * numba 0.68 gave to the functions named beside them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ static uint64_t address(const void *p)
 	return (uintptr_t)p;
 }
 
-/* Registers object @i as its generator does, with its code at @at. */
+/* Registers object @i as a code generator does, with its code at @at. */
 static void put_file(int i, char x, uint64_t at)
 {
 	char name[] = {x, '.', 'o', '\0'};
@@ -113,7 +113,8 @@ static int read_list(struct gdb_jit **ret)
 }
 
 /*
- * Checks every address of each function of object @i at @at, and that none around them has a name.
+ * Checks that each address of each function of object @i has the right name, and that the addresses
+ * around the functions have none. The object's code is at @at.
  */
 static void expect_all(const struct gdb_jit *j, int i, uint64_t at)
 {
@@ -179,7 +180,7 @@ static struct elf_file *load(char x, struct elf_section *eh)
 	return f;
 }
 
-/* Puts .eh_frame of object @i at @at, relocated by its generator. */
+/* Puts .eh_frame of object @i at @at, relocated as a code generator does it. */
 static void put_eh_frame(int i, uint64_t at)
 {
 	Elf64_Ehdr *h = (Elf64_Ehdr *)files[i];
@@ -191,8 +192,9 @@ static void put_eh_frame(int i, uint64_t at)
 }
 
 /*
- * Checks that the rules for object @i at @at, whose code has offsets from @key on, are those of the
- * file that ld linked. @registers: compares the rules for saved registers too.
+ * Checks that the rules for object @i are those of the file that ld linked for address @at. In
+ * @rows the object's code begins at offset @key. @registers: also compares the rules for saved
+ * registers.
  */
 static void expect_rules(const struct unwind_rows *rows, int i, uint64_t at, uint64_t key,
 			 struct elf_file *f, bool registers)
@@ -377,8 +379,8 @@ static void test_broken_files(void **state)
 }
 
 /*
- * How many reads are left until object b replaces object a, in the same entry and memory, with its
- * code at another address.
+ * After this many reads object b replaces object a in the same entry and memory, with its code at
+ * another address.
  */
 static int reads_left;
 
@@ -418,7 +420,7 @@ static void test_changing(void **state)
 	assert_true(changed > 2);
 }
 
-/* Reading the descriptor, or an address where nothing is, changes the list. */
+/* The list changes when its descriptor is read, or address 8, where no memory is. */
 static struct entry turning;
 static size_t bytes_read; /* how many bytes were read, except those of entries */
 
@@ -435,7 +437,7 @@ static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 	return peek_self(arg, addr, buf, n);
 }
 
-/* A list that is a circle is followed once in each reading. */
+/* If a list is a circle, each reading goes around it once. */
 static void test_circle(void **state)
 {
 	uint64_t at = address(&descriptor);
@@ -455,8 +457,8 @@ static void test_circle(void **state)
 }
 
 /*
- * An entry whose link changes while it is read is added once, and isn't taken for two objects with
- * the same code, which would be doubtful.
+ * If an entry's link changes while it is read, the entry is added once. It isn't taken for two
+ * objects with the same code, which would be doubtful.
  */
 static void test_taken_once(void **state)
 {
@@ -474,7 +476,7 @@ static void test_taken_once(void **state)
 	gdb_jit_free(j);
 }
 
-/* One of two lists can't be followed: the other list's objects are known all the same. */
+/* If one of two lists can't be followed, the other list's objects are still known. */
 static void test_two_lists(void **state)
 {
 	static struct {
@@ -631,8 +633,8 @@ static void free_objects(void)
 }
 
 /*
- * A reading after an earlier one gives the same as a fresh reading, whatever has changed; and one
- * more reading costs little.
+ * A reading that goes on from an earlier one gives the same as one from scratch, whatever has
+ * changed, and costs little.
  */
 static void test_read_on(void **state)
 {
@@ -679,7 +681,10 @@ static void list_all(void)
 		change_list(i, i);
 }
 
-/* Reads on, with so much work each time, until all is read. Returns the number of readings. */
+/*
+ * Reads on until all is read, with at most @work units of work in each reading. Returns the number
+ * of readings that were cut.
+ */
 static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 {
 	unsigned n = 0;
@@ -697,7 +702,10 @@ static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 	return n;
 }
 
-/* A reading that was cut goes on where it stopped, and the entries before that are still known. */
+/*
+ * If a reading was cut, the next one goes on where it stopped. The entries read so far are still
+ * known.
+ */
 static void test_cut(void **state)
 {
 	struct gdb_jit *now = NULL, *fresh;
@@ -729,10 +737,7 @@ static void test_cut(void **state)
 	free_objects();
 }
 
-/*
- * With every @every-th read the list changes. The entries of `many` from number STILL on stay in
- * it.
- */
+/* The list changes at every @every-th read. Entries of `many` from number STILL on stay in it. */
 #define STILL (MANY / 3)
 static unsigned every, changes;
 
@@ -767,8 +772,8 @@ static int peek_pieces_disturbed(void *arg, const struct iovec *from, size_t n, 
 }
 
 /*
- * Checks that entries that come and go have their own name or none. Returns how many of the entries
- * that stay have no name.
+ * Checks that entries that come and go have their own names or none. Returns how many of the
+ * staying entries have no name.
  */
 static size_t count_nameless(const struct gdb_jit *j)
 {
@@ -788,8 +793,8 @@ static size_t count_nameless(const struct gdb_jit *j)
 }
 
 /*
- * In a list that changes all the time, entries that stay have their names, unless it changes with
- * nearly each read.
+ * In a list that changes all the time, the entries that stay have their names, unless the list
+ * changes at nearly every read.
  */
 static void test_still(void **state)
 {

@@ -2,8 +2,8 @@
 /*
  * Objects of a hostile process: random words, pointers in circles, huge sizes. The process is this
  * one, read through process_vm_readv. Reads must not crash (ASan, UBSan), must be bounded, and must
- * find no name in nonsense. tests/live/threads.sh and classes.sh show with real interpreters that
- * right structures are read right.
+ * find no name in nonsense. That right structures are read right is tested with real interpreters,
+ * in tests/live/threads.sh and classes.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,10 @@ static uint64_t next_random(uint64_t *state)
 	return *state ^= *state << 17;
 }
 
-/* Mostly pointers into the same words, so that reads get far; else small or wild numbers. */
+/*
+ * Fills @words mostly with pointers into themselves, so that reads get far, else with small or
+ * random numbers.
+ */
 static void fill(uint64_t *words, uint64_t *state)
 {
 	for (size_t i = 0; i < WORDS; i++) {
@@ -54,7 +57,10 @@ static struct py_layout layout_of(unsigned version)
 
 	if (l)
 		return *l;
-	/* Versions from 3.13 on describe themselves; for garbage the numbers of 3.12 do as well. */
+	/*
+	 * From 3.13 on, an interpreter's memory says what its layout is. For garbage the numbers of
+	 * 3.12 do as well.
+	 */
 	newest = *py_layout_table(0x30c, 0);
 	newest.version = (uint16_t)version;
 	newest.can = py_can(version);

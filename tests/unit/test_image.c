@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interpreters in ELF files made by hand: which are recognised, how the version is known, which are
- * refused and with which words. Real interpreters are read in tests/layout/{check,live}.sh.
+ * Interpreters in ELF files made by hand: which files are recognised, how the version is known, and
+ * which files are refused with which words. Real interpreters are read in
+ * tests/layout/{check,live}.sh.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,7 +22,7 @@ static int read_image(struct fake *f, const char *name, struct py_image *image)
 	return py_image_read(fd, name, image);
 }
 
-/* A stripped 3.8 under a name without a version: the size of _PyRuntime shows it. */
+/* The size of _PyRuntime tells the version of a stripped 3.8 whose file name has none. */
 static void test_size_tells(void **state)
 {
 	struct py_image image;
@@ -202,7 +203,8 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 
 		ew_data(&f->w, member, sizeof(member));
 	}
-	f->type = ew_u64(&f->w, 0) + 40; /* the end of the array of members, then anything */
+	/* the entry that ends the array of members, and then other words */
+	f->type = ew_u64(&f->w, 0) + 40;
 	for (int i = 0; i < 40; i++)
 		ew_u64(&f->w, 0);
 	ew_set_u64(&f->w, f->type + 24, name);
@@ -213,8 +215,8 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 }
 
 /*
- * 3.15 without any symbol but the accessor's: _PyRuntime is found by its section, and PyCode_Type
- * by its tp_name, 'code'.
+ * A 3.15 has no symbol but the accessor's. _PyRuntime is found by its section, and PyCode_Type by
+ * its tp_name, 'code'.
  */
 static void test_section_and_scan(void **state)
 {
@@ -240,7 +242,7 @@ static void test_section_and_scan(void **state)
 	assert_true(image.exec_fixed);
 }
 
-/* 3.14 without section headers is found by its cookie. */
+/* A 3.14 without section headers is found by the cookie that begins its debug offsets. */
 static void test_cookie(void **state)
 {
 	struct py_image image;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Labels of intervals: a search through all of them says which one a sample gets. Also messages on
- * bad lines.
+ * The labels that intervals give to samples, compared with a plain search through all intervals.
+ * Also the messages about bad lines.
  */
 #include "render_profile.h"
 
@@ -27,7 +27,7 @@ static uint32_t owner(struct profile *p, unsigned pid, unsigned tid)
 	return profile_labels(p, l, 2);
 }
 
-/* Each thread of two processes has a sample at each time below @n, and one without a time. */
+/* Makes a sample of each thread of two processes at each time below @n, and one without a time. */
 static struct profile *samples(int64_t n)
 {
 	struct profile *p = test_profile();
@@ -146,7 +146,10 @@ static void test_nested(void **state)
 			2);
 }
 
-/* Tries random intervals: many equal begins and ends, both keys, all processes and threads. */
+/*
+ * Tries random intervals: many begin or end at the same time, and both keys and all processes and
+ * threads are used.
+ */
 static void test_any(void **state)
 {
 	unsigned seed = 1;
@@ -214,8 +217,8 @@ static void test_bad_lines(void **state)
 }
 
 /*
- * If one of a line's keys is too many, none of the line's labels count, nor do its keys. The
- * message has the line's number as in an editor.
+ * If a line has one key too many for the file, none of its labels or keys counts. The message names
+ * the line as an editor counts it.
  */
 static void test_passed_over(void **state)
 {
@@ -234,7 +237,10 @@ static void test_passed_over(void **state)
 	assert_string_equal(key(&v, v.list.v[3].key), "k4");
 }
 
-/* Intervals of processes without samples aren't kept, and the number of others is limited. */
+/*
+ * Intervals of processes without samples aren't kept. The number of intervals that are kept is
+ * limited.
+ */
 static void test_bounds(void **state)
 {
 	_cleanup_(intervals_fini) struct intervals v = {}, w = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jitdumps: records by hand after the specification, cut anywhere. With a CPython's -X perf_jit:
- * tests/live/perf_maps.py.
+ * Jitdumps: records that were written by hand after the specification, cut off anywhere.
+ * tests/live/perf_maps.py tests the files of CPython's -X perf_jit.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static void expect_all(const struct perf_map *m)
 	expect(m, 0x1018, "later", 0x1010);
 	expect(m, 0x1020, "py::f:/srv/app.py", 0x1000);
 	expect(m, 0x300f, "two", 0x3000);
-	expect(m, 0x4000, NULL, 0); /* the name of what moved there isn't known */
+	expect(m, 0x4000, NULL, 0); /* code moved here whose name isn't known */
 	expect(m, 0x5007, "last", 0x5000);
 	expect(m, 0x5008, NULL, 0);
 	assert_int_equal(perf_map_stats(m).malformed, 1);
@@ -120,7 +120,10 @@ static void test_records(void **state)
 	perf_map_free(m);
 }
 
-/* Read while it is written: wherever the writer pauses, the result is the same in the end. */
+/*
+ * The file is read while it is written. Wherever the writer pauses, the result is the same in the
+ * end.
+ */
 static void test_growing(void **state)
 {
 	_cleanup_str_ struct str s = {};

@@ -39,7 +39,10 @@ static void assert_refused(const char *text, const char *want)
 		fail_msg("'%s' doesn't say '%s'", err_msg(), want);
 }
 
-/* A native frame, one inlined into it, odd text, a sample without a time and one without frames. */
+/*
+ * Makes a profile with a native frame, one inlined into it, odd text, a sample without a time and
+ * one without frames.
+ */
 static struct profile *odd_profile(void)
 {
 	struct profile *p = test_profile();

@@ -47,9 +47,9 @@ static void expect(const struct kernel_names *k, uint64_t at, const char *name, 
 }
 
 /*
- * An address of the kernel itself is given relative to _stext (below that, to _text), even where no
- * symbol is; one in a module or a BPF program relative to the function's start. Any other address
- * gives nothing.
+ * krait gives an address of the kernel itself relative to _stext (below _stext: to _text), even
+ * where no symbol is. An address in a module or a BPF program is relative to the function's start.
+ * Any other address gives nothing.
  */
 static void test_relative(void **state)
 {
@@ -90,7 +90,7 @@ static void test_list(void **state)
 	expect(k, 0xffffffff81200018, NULL, NULL);
 	expect(k, 0xffffffffc0000fff, "alpha", "mod");
 	expect(k, 0xffffffffc0001000, "beta", "mod");
-	/* covered up to the next symbol of its module */
+	/* a symbol covers all bytes up to the next symbol of its module */
 	expect(k, 0xffffffffc010107f, "gamma", "other");
 	expect(k, 0xffffffffc0101080, NULL, NULL);
 	expect(k, 0xffffffffc0200004, "tramp", "ftrace");
@@ -150,8 +150,8 @@ static void test_hidden(void **state)
 }
 
 /*
- * Looks up the address of each function in this kernel's own list. Nearly all must be found by the
- * name in that line; an address with several names (aliases) gives only one of them.
+ * Looks up the address of each function in this kernel's own list. Nearly all must be found under
+ * the name in their line: of several names of one address only one is given.
  */
 static void test_this_kernel(void **state)
 {

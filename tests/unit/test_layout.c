@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Layouts: the debug offsets of real interpreters, and the same bytes changed as a future version
- * or a hostile file would change them. Offsets that don't fit are refused. tests/layout/check.sh
- * checks the tables' numbers against headers; here each version only must have a row.
+ * Layouts of CPython's structures: the debug offsets of real interpreters, and the same bytes
+ * changed as a future version or a hostile file would change them. Offsets that don't fit are
+ * refused. tests/layout/check.sh compares the tables' numbers with headers; here each version only
+ * has to be in a table.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -87,7 +88,7 @@ static void test_free_threaded(void **state)
 	assert_int_equal(l.code_adaptive, 216);
 }
 
-/* An unknown version is accepted with the newest list if that fits, else refused. */
+/* An unknown version is read with the newest list of offsets. It is refused if that doesn't fit. */
 static void test_unknown_version(void **state)
 {
 	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
@@ -111,8 +112,8 @@ static void test_unknown_version(void **state)
 }
 
 /*
- * A member more or less, anywhere before the last one that krait reads (89 + 4 in 3.15's list), is
- * noticed.
+ * If a member was added or removed before the last one that krait reads (89 + 4 in 3.15's list),
+ * that is noticed.
  */
 static void test_moved_members(void **state)
 {
@@ -159,7 +160,8 @@ static void test_hostile_values(void **state)
 }
 
 /*
- * Offsets that agree, but are beyond what a walk reads of a thread state or a frame, are refused.
+ * Offsets that fit each other are refused if they lie beyond the part of a thread state or frame
+ * that krait reads.
  */
 static void test_further_in(void **state)
 {

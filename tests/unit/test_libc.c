@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a thread's pthread keys lie is learnt from this process's C library, and proven on this
- * thread: a value set by pthread_setspecific() must be there.
+ * Where the values of a thread's pthread keys lie is learnt from this process's C library. That is
+ * checked on this thread: a value set by pthread_setspecific() must be there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +58,9 @@ static void test_own_library(void **state)
 }
 
 /*
- * Many wheels are linked with libpthread.so.0, which has nothing in it since glibc 2.34. Unless the
- * C library is asked then, pthread_self() is guessed, on arm64 wrongly (seen: glibc 2.36).
+ * Many wheels are linked with libpthread.so.0, which is empty since glibc 2.34. If krait didn't ask
+ * the C library then, it would guess where pthread_self() is, on arm64 wrongly (seen with glibc
+ * 2.36).
  */
 static void test_empty_libpthread(void **state)
 {

@@ -69,16 +69,18 @@ static void test_ranges(void **state)
 
 static void test_location_kinds(void **state)
 {
+	/*
+	 * The last three entries: one line on, ending 3 lines later, columns 4 to 64; without a
+	 * location; the long form without columns.
+	 */
 	const uint8_t table[] = {
-		HEAD(0, 1), 0x12,      /* short form: columns 1-3 */
-		HEAD(9, 2), 0x7f,      /* short form: columns 79-94 */
-		HEAD(10, 1), 200, 210, /* another entry on the same line */
-		HEAD(12, 1), 4, 8,     /* two lines further on */
-		HEAD(13, 8), 0x03,     /* one line back, without columns */
-		/* one line on, ends 3 lines later, columns 4 to 64 */
-		/* an entry without a location */
-		HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, HEAD(15, 1), HEAD(14, 1), 0x00, 0x00,
-		0x00, 0x00, /* the long form without columns */
+		HEAD(0, 1),  0x12,	       /* short form: columns 1-3 */
+		HEAD(9, 2),  0x7f,	       /* short form: columns 79-94 */
+		HEAD(10, 1), 200,	  210, /* another entry on the same line */
+		HEAD(12, 1), 4,		  8,   /* two lines further on */
+		HEAD(13, 8), 0x03,	       /* one line back, without columns */
+		HEAD(14, 1), 0x02,	  0x03, 0x05, 0x41, 0x01,
+		HEAD(15, 1), HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* the last three entries */
 	};
 	size_t n = sizeof(table);
 
@@ -99,13 +101,13 @@ static void test_location_kinds(void **state)
 
 static void test_line_zero(void **state)
 {
-	/* A module's RESUME is on line 0, though co_firstlineno is 1. */
+	/* The first instruction of a module (RESUME) is on line 0, though co_firstlineno is 1. */
 	assert_line(py_linetable_position(0x30b, TABLE(HEAD(13, 1), 0x03), 1, 0), 0);
 }
 
 static void test_truncated(void **state)
 {
-	/* What is missing of an entry reads as zeros, and nothing past the table is read. */
+	/* Missing bytes of an entry read as zeros, and nothing past the table is read. */
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(14, 1)), 7, 0), 7, 7, -1, -1);
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(14, 1), 0x42), 7, 0), 8, 8, -1, -1);
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(10, 1), 3), 7, 0), 7, 7, 3, 0);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests krait top over samples that are made here: rows, spans, trees, texts, keys. */
+/*
+ * Tests krait top with samples that are made here: its tables, spans of time, trees, texts, keys.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +80,7 @@ static int setup(void **state)
 	return !l;
 }
 
-/* As setup(), with waits: CPU time and waiting are values 1 and 2. */
+/* Like setup(), but the profile has two values after the samples: 1 is CPU time, 2 is waiting. */
 static int setup_waits(void **state)
 {
 	struct profile_meta *m;
@@ -122,7 +124,10 @@ static void assert_row(const char *name, int self, int total, int self_since, in
 	assert_int_equal(live_total(l, r, LIVE_SINCE).value, total_since * 10ll * MS);
 }
 
-/* Adds a sample of thread 1 in function a, or in b called by it: running, else a wait. */
+/*
+ * Adds @ms of thread 1 in function a ("a"), or in b that a called ("ab"). @state: "running", or
+ * what the thread waits for.
+ */
 static void in_state(const char *names, const char *state, int ms)
 {
 	bool running = streq(state, "running");
@@ -152,7 +157,9 @@ static void assert_states(const char *name, int running, int lock, int net, int 
 			 (running + lock + net + sleep) * (int64_t)MS);
 }
 
-/* With --wall each row's time is all that its threads did, by state. */
+/*
+ * With --wall the time of each row is the time of all its threads, split by what they did (state).
+ */
 static void test_waits(void **state)
 {
 	struct live_count n;
@@ -168,7 +175,7 @@ static void test_waits(void **state)
 	assert_states("a", 60, 40, 700, 200);
 	assert_states("b", 60, 0, 700, 0);
 	n = live_total(l, row("a"), LIVE_RECENT);
-	/* a sleeper may hold the GIL, but CPU time and GIL are about the 60 ms that it ran */
+	/* the sample of the wait says "held", but CPU and GIL only count the 60 ms that a ran */
 	assert_int_equal(n.running, 60ll * MS);
 	assert_int_equal(n.held, 60ll * MS);
 	assert_true(table_cpu(&v, &n, LIVE_RECENT) == 6);
@@ -206,7 +213,8 @@ static void test_intervals(void **state)
 }
 
 /*
- * "Recent" covers the last intervals that make three seconds together; all sums are made by hand.
+ * "Recent" covers as many of the last intervals as make three seconds together. The expected
+ * numbers were worked out by hand.
  */
 static void test_window(void **state)
 {
@@ -266,7 +274,10 @@ static void test_columns(void **state)
 	table_fini(&t);
 }
 
-/* A recursive function counts once in total; another table is made from the sums that were kept. */
+/*
+ * A recursive function counts once in total. Another table is made from sums that are kept, not
+ * from the samples.
+ */
 static void test_tables(void **state)
 {
 	uint32_t one = who("1", "1", "held"), two = who("1", "2", "waiting");
@@ -423,8 +434,8 @@ static void test_tree(void **state)
 	press(&b, KEY_ENTER);
 	print_tree(&b, text, sizeof(text));
 	/*
-	 * The tree of a recursion has the innermost call's callers, and the outermost call's
-	 * callees.
+	 * In a recursion, the callers are those of the innermost call, and the callees are those of
+	 * the outermost one.
 	 */
 	assert_string_equal(text, "1b:2 2a:2 1c:1 2a:1 1x:1 2a:1 ");
 	press(&b, KEY_TAB);
@@ -485,7 +496,7 @@ static int add_value(void *arg, const struct profile_sample *s)
 #define MOST_BYTES (3 * SMALL / 2)
 
 /*
- * New code is made again and again, by processes of their own: memory stays bounded, shares stay
+ * New functions are made again and again, by new processes. Memory stays bounded, and shares stay
  * right.
  */
 static void test_condense(void **state)
@@ -525,7 +536,8 @@ static void test_condense(void **state)
 	assert_true(condensed > 4);
 	condense(8, NULL);
 	/*
-	 * Functions of the last interval and those with most samples stay; the others become one.
+	 * The functions of the last interval and those with most samples stay. The others become
+	 * one.
 	 */
 	assert_row("[rare code]", 0, 0, MADE * (ROUNDS - 1), 2 * MADE * (ROUNDS - 1));
 	assert_int_equal(profile_each(p, add_value, &value), 0);
@@ -539,7 +551,7 @@ static void test_condense(void **state)
 }
 
 /*
- * Condensing stacks of few functions that all differ, by their lines or also by their depth, keeps
+ * Stacks of few functions differ in their lines, and some also in their depth. Condensing keeps
  * each function's self and total, and the line of the innermost frame.
  */
 static void test_condense_stacks(void **state)
@@ -575,12 +587,13 @@ static void test_condense_stacks(void **state)
 		if (profile_get_location(p, l->rows.v[i].location)->line == 7 &&
 		    l->rows.v[i].self[LIVE_SINCE].samples >= 1900)
 			stacks = 0;
-	assert_int_equal(stacks, 0); /* the line of the innermost function counts */
+	/* one line has nearly all samples, because the lines of innermost frames were kept */
+	assert_int_equal(stacks, 0);
 }
 
 /*
- * Filter words are applied by the ids of functions and stacks, which condensing changes: they still
- * show the right samples.
+ * Filter words are applied by the ids of functions and stacks. Condensing changes these ids, and
+ * the filter still shows the right samples.
  */
 static void test_condense_filtered(void **state)
 {
@@ -688,8 +701,8 @@ static void test_sort_and_filter(void **state)
 }
 
 /*
- * The tables of code (functions, lines) have one order, the tables of threads and processes have
- * another. Each stays while a table of the other kind is shown.
+ * The tables of code (functions, lines) are sorted in one order, those of threads and processes in
+ * another. Each order stays while a table of the other kind is shown.
  */
 static void test_orders(void **state)
 {
@@ -756,7 +769,7 @@ static void test_text(void **state)
 	assert_frame_fits("no place at all", 12, "no pl…at all");
 }
 
-/* No line takes more columns than there are, and only what changed is sent. */
+/* No line of the screen is wider than the screen, and only what changed is sent. */
 static void test_screen(void **state)
 {
 	struct screen s = {.utf8 = true};

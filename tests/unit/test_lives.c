@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which processes have ended, by records in any order: true only if nothing else is possible. */
+/*
+ * Tests lives_gone(), which says whether a process has ended. Records come in any order; the answer
+ * is true only if the process can't run any more.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +16,7 @@ static void test_one_thread(void **state)
 	struct lives l = {};
 
 	lives_ended(&l, 7, 200);
-	/* the process was there before, so it may have other threads */
+	/* the process began before all records, so it may have other threads */
 	assert_false(lives_gone(&l, 7, 100));
 	lives_began(&l, 7);
 	assert_true(lives_gone(&l, 7, 100));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order in which the dynamic loader loaded the files of this program. Truth: what the C library
- * tells the program.
+ * The order in which the dynamic loader loaded the files of this program. The C library tells the
+ * right order.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -53,7 +53,10 @@ static void test_as_listed(void **state)
 		assert_int_equal(order[i], i);
 }
 
-/* Files of another namespace count as loaded later. A file that wasn't loaded isn't known. */
+/*
+ * Files of another namespace of the loader (dlmopen) count as loaded later. Of a file that wasn't
+ * loaded, no order is known.
+ */
 static void test_apart(void **state)
 {
 	struct link_map *apart;
@@ -73,7 +76,7 @@ static void test_apart(void **state)
 	assert_int_equal(order[f.n - 1], LOADED_UNKNOWN);
 }
 
-/* A list without an end proves nothing for any file in it. */
+/* If the loader's list has no end, no file has a known order. */
 static void test_circle(void **state)
 {
 	struct link_map *first = dlopen(NULL, RTLD_NOW), *last = first;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that are hidden, and functions that never are, by names that nm shows in CPython 2.7
- * and 3.6 to 3.15. The list itself is included, to check that every pattern is used as it stands.
+ * Functions of the interpreter that krait hides, and functions that it never hides. The names are
+ * those that nm shows in CPython 2.7 and 3.6 to 3.15. The file with the list of patterns is
+ * included, to check that each pattern is used as it stands.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the words of marks: what is written is recognized when it is read. */
+/*
+ * Tests frames in brackets that stand for what isn't known ("marks"): they are recognized when they
+ * are read back.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -37,7 +40,7 @@ static void test_added(void **state)
 	assert_int_equal(mark_of_walk(WALK_TLS_FAULT), MARK_INCOMPLETE);
 }
 
-/* Texts in brackets that others write, and names that begin as a mark does. */
+/* Texts in brackets that others write, and names that begin like a frame of krait's. */
 static void test_others(void **state)
 {
 	assert_mark("[no Python: it starts]", true); /* an older krait wrote this mark */
@@ -52,7 +55,10 @@ static void test_others(void **state)
 	assert_mark("", false);
 }
 
-/* Checks that each mark has a sentence, which the reader of the manual page finds after it. */
+/*
+ * Checks that each kind has words of its own, and a sentence for the manual page that explains
+ * them.
+ */
 static void assert_sentences(const struct mark_words *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits of memory in trees of cgroups made by hand; this process's own against the kernel's word.
+ * Limits of memory, from directories of cgroups that were made by hand. The limit of this process
+ * is compared with what the kernel says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +57,10 @@ static void expect_path(const char *text, const char *controller, const char *pa
 	assert_string_equal(str_cstr(&s), path ? path : "");
 }
 
-/* In v1 each controller has a path of its own: the memory controller's counts, and so does v2's. */
+/*
+ * In cgroup v1 each controller has a path of its own: here that of "memory" is asked for, and "" is
+ * the path of v2.
+ */
 static void test_paths(void **state)
 {
 	static const char mixed[] = "9:name=systemd:/user\n8:pids,memory:/a:b\n1:cpu:/c\n0::/d\n";
@@ -80,7 +84,9 @@ static void test_cgroup(void **state)
 	assert_int_equal(limit("v2", "/"), UINT64_MAX);
 	assert_int_equal(limit("v1", "/x"), 3000);
 	assert_int_equal(limit("v1", "/"), 9223372036854771712ull);
-	/* In a container the path may be the host's, and the tree begins at the container. */
+	/*
+	 * in a container the path may be the host's, while the directories begin at the container
+	 */
 	assert_int_equal(limit("v1", "/docker/y"), 9223372036854771712ull);
 	assert_int_equal(limit("none", "/a"), UINT64_MAX);
 	assert_int_equal(limit("none", ""), UINT64_MAX);

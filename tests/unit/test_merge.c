@@ -67,7 +67,10 @@ static void test_times(void **state)
 	profile_free(seen.p);
 }
 
-/* Values go by their type, not their order; a label that is added replaces the profile's own. */
+/*
+ * Values are merged by their type, not by their order. A label that the merge adds replaces the
+ * profile's own one.
+ */
 static void test_values_and_labels(void **state)
 {
 	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")};
@@ -121,7 +124,7 @@ static void test_period(void **state)
 	check_period((struct profile_value_type){"space", "bytes"}, false, true);
 }
 
-/* The first profile has two values. @n others fit beside them, or the merge is refused. */
+/* The first profile has two values. Either @n others fit beside them, or the merge is refused. */
 static void check_many_values(unsigned n, bool fits)
 {
 	static const char *const types[] = {"a", "b", "c", "d", "e", "f", "g", "h",
@@ -199,7 +202,10 @@ static const char *merged_end(const char *a, const char *b, size_t *n_lines)
 	return text;
 }
 
-/* Whole runs are counted in one comment; those of other recordings stay. */
+/*
+ * If all recordings are whole runs, one comment says how many. Else one says that they aren't all,
+ * and each recording's own comment stays.
+ */
 static void test_runs(void **state)
 {
 	size_t n;

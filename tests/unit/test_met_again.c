@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process is met again, because the kernel's map of processes had lost its entry: the kernel
- * programs are told what is known. A file turns out to be an interpreter only when it is looked
- * into again.
+ * The kernel programs lost a process from their map, and report it again. krait tells them what it
+ * knows already. Also: a file turns out to be an interpreter only when it is looked into again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +31,7 @@ static struct {
 } told;
 
 static unsigned spaces; /* how often mappings were handed over */
-static size_t n_marked; /* functions of the evaluation loop in the rows that came last */
+static size_t n_marked; /* how many functions of the evaluation loop the last rows had */
 
 static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
 {
@@ -188,7 +187,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The child is met. The kernel programs know that it is in @state, and no mappings of it. */
+/* Reports the child, as kernel programs do that take it for @state and know no mappings of it. */
 static struct process *meet(struct fixture *f, enum proc_state state)
 {
 	struct rec_proc rec = {.type = REC_PROC,
@@ -199,7 +198,7 @@ static struct process *meet(struct fixture *f, enum proc_state state)
 	return process_newest(f->c, (uint32_t)f->child);
 }
 
-/* The kernel programs don't know its executable, so they ask again what it is. */
+/* The kernel programs don't know the child's executable, so they ask again what the child is. */
 static void test_python(void **state)
 {
 	struct fixture *f = *state;
@@ -218,7 +217,7 @@ static void test_python(void **state)
 	assert_int_equal(told.n, 1);
 }
 
-/* The kernel programs know by its executable that it isn't Python. */
+/* The kernel programs know by the child's executable that it isn't Python. */
 static void test_native(void **state)
 {
 	struct fixture *f = *state;
@@ -234,8 +233,9 @@ static void test_native(void **state)
 }
 
 /*
- * Which functions the interpreter has is known only when another process maps it: the budget of the
- * first one's user was spent. @in_use: its rows are in use by then; false: they are being made.
+ * A file was met in a process whose user's budget was spent, so krait didn't look whether it is an
+ * interpreter. It does when another process maps the file. By then the file's unwind rows are in
+ * use (@in_use), or still being made.
  */
 static void check_late(struct fixture *f, bool in_use)
 {

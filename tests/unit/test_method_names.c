@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names from tables in a file made by hand: each kind of owner, functions with several owners, and
- * data that only looks like a table. Real interpreters: tests/golden/method-names.sh.
+ * Names that method tables give to functions, in a file made by hand: each kind of owner, functions
+ * with several owners, and data that only looks like a table. Real interpreters:
+ * tests/golden/method-names.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,8 +119,8 @@ static void owners_are_found(void **state)
 }
 
 /*
- * A function of two owners has neither's name; builtins have no owner; glue of generators is
- * recognised.
+ * A function in the tables of two owners gets neither's name, and builtins have no owner. Functions
+ * through which generators are run are recognised.
  */
 static void names_are_plain_where_they_must(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a thread waited for, by name: peers, files, children; and how many there may be. */
+/*
+ * What a thread waited for, by name: the other end of a socket, files, child processes. Also the
+ * limit on how many are remembered.
+ */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -86,7 +89,7 @@ static struct rec_wait at_file(int fd, const char *name)
 	return wait;
 }
 
-/* The whole path is found as long as the descriptor is that file's. */
+/* The whole path is found as long as the descriptor refers to that file. */
 static void test_files(void **state)
 {
 	char path[] = "/tmp/krait-on.XXXXXX", gone[64];
@@ -100,7 +103,7 @@ static void test_files(void **state)
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	assert_string_equal(find(&wait), gone);
 	close(fd);
-	/* within one flush the answer stays */
+	/* until the next flush the answer stays */
 	assert_string_equal(find(&wait), gone);
 	collect.flushes++;
 	assert_string_equal(find(&wait), strrchr(path, '/') + 1);

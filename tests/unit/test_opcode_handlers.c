@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of an interpreter built with tail calls, in a file made by hand: real ones, data that
- * only looks like one, and wrong beginnings of functions. A real interpreter: tests/e2e/native.py.
+ * The table of opcode functions of an interpreter built with tail calls, in a file made by hand.
+ * There are real tables, data that only looks like one, and wrong beginnings of functions. A real
+ * interpreter: tests/e2e/native.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ static void begin(struct elf_writer *w, uint16_t type)
 	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 1, 1);
 }
 
-/* Begins a file that has a sound .eh_frame_hdr. */
+/* Begins a file whose .eh_frame_hdr is right. */
 static void begin_sound(struct elf_writer *w, uint16_t type)
 {
 	const struct dt_header h = dt_header(EW_CONST);
@@ -33,7 +34,7 @@ static void begin_sound(struct elf_writer *w, uint16_t type)
 	dt_place(w, &h);
 }
 
-/* Adds a run of words that ends: what follows it in the segment is no function. */
+/* Adds @n words, and a word after them that is no function's address. */
 static void add_run(struct elf_writer *w, const uint64_t *words, size_t n)
 {
 	ew_const(w, words, n * 8);
@@ -76,7 +77,10 @@ static void a_table_of_constants_is_found(void **state)
 	assert_found(&w);
 }
 
-/* Some tables have their words in relocations; with packed ones the words are in the data. */
+/*
+ * Words of a table may come from relocations. With packed relocations (RELR) the words are in the
+ * data.
+ */
 static void a_relocated_table_is_found(void **state)
 {
 	uint64_t table[DT_OPCODES];
@@ -92,7 +96,7 @@ static void a_relocated_table_is_found(void **state)
 	assert_found(&w);
 }
 
-/* While it traces, 3.15 has one function for every opcode. */
+/* 3.15 has a second table, for tracing, in which each opcode has the same function. */
 static void a_second_table_of_one_function_is_no_other(void **state)
 {
 	uint64_t tables[2 * DT_OPCODES];
@@ -155,7 +159,10 @@ static void other_forms_are_no_table(void **state)
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, DT_OPCODES);
 	assert_none(&w);
-	/* Words after the table that are neither a table nor one function. */
+	/*
+	 * After the table come words that are neither a second table nor one function again and
+	 * again.
+	 */
 	dt_table(words, USED);
 	dt_table(words + DT_OPCODES, 4);
 	begin_sound(&w, ET_EXEC);

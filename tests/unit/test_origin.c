@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose code a function is, by its file and by the other functions that ran in the same file: a
- * table of paths as they are in recordings.
+ * Whose code a function is, by its file and by the other functions that ran in that file. The table
+ * has paths as they are in recordings.
  */
 #include "render_profile.h"
 #include "view/names/names.h"

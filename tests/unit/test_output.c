@@ -96,7 +96,7 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* Returns the mode of a page that replaces a file of @owner with mode @mode. */
+/* Returns the mode of the new file, if it replaces a file of @owner with mode @mode. */
 static mode_t mode_over(mode_t mode, uid_t owner, mode_t mask)
 {
 	mode_t before = umask(mask);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long krait waits: while something comes, up to a limit. Takes 8 s of real time. */
+/*
+ * How long krait waits: on and on as long as something comes, up to a limit. Takes 8 s of real
+ * time.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +15,10 @@
 
 #define STEP_NS (100 * NSEC_PER_MSEC)
 
-/* Returns the seconds until the wait is over; something comes until @coming seconds have passed. */
+/*
+ * Returns how many seconds the wait took. Until @coming seconds are over, something comes again and
+ * again.
+ */
 static double waited(double coming)
 {
 	struct patience p = {.seconds = 1};

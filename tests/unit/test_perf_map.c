@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Perf maps: text by hand, random ranges against an array that is painted over, real files. */
+/*
+ * Perf maps: text written by hand, random ranges that are compared with an array in which later
+ * ranges overwrite earlier ones, and real files.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -44,7 +47,7 @@ static void expect_text(const struct perf_map *m)
 	assert_int_equal(perf_map_stats(m).dropped, 0);
 }
 
-/* Reads a text in two pieces, cut anywhere; then the rest of its last line. */
+/* Reads a text in two pieces, cut at each byte, and then the end of its last line. */
 static void test_text(void **state)
 {
 	for (size_t cut = 0; cut <= strlen(text); cut++) {
@@ -66,7 +69,7 @@ static void test_long_name(void **state)
 	_cleanup_free_ char *name = malloc(3 * PERF_MAP_NAME_BYTES);
 
 	memset(name, 'x', 3 * PERF_MAP_NAME_BYTES);
-	for (int i = 0; i < 2; i++) { /* the map is read at once, and then piece by piece */
+	for (int i = 0; i < 2; i++) { /* two entries, whose names come in pieces */
 		assert_int_equal(perf_map_feed(m, i ? "1000 8 " : "2000 8 ", 7), 0);
 		for (int k = 0; k < 3; k++)
 			assert_int_equal(perf_map_feed(m, name, PERF_MAP_NAME_BYTES), 0);
@@ -80,7 +83,7 @@ static void test_long_name(void **state)
 
 #define SPACE 2000
 
-/* Entries come one by one, and up to twenty-five at once. */
+/* Entries are added one at a time, or up to twenty-five at once. */
 static void test_painting(void **state)
 {
 	_cleanup_str_ struct str lines = {};
@@ -109,9 +112,7 @@ static void test_painting(void **state)
 	perf_map_free(m);
 }
 
-/*
- * A million entries and more, each at the address of the one before it: only the last one is left.
- */
+/* More than a million entries have the same address. Only the last one is left. */
 static void test_many(void **state)
 {
 	struct perf_map *m = perf_map_new();
@@ -148,11 +149,11 @@ static void test_file(void **state)
 	assert_int_equal(proc_open(&self, getpid()), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	append(path, "1000 10 one\n20", "w");
-	/* the file is as old as an earlier process's */
+	/* the file is so old that an earlier process wrote it */
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
-	/* The image before an exec has written the map. */
+	/* the file was written before the process's last exec */
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC, &m),
 			 -ENOENT);
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) - NSEC_PER_SEC, &m), 0);
@@ -166,15 +167,15 @@ static void test_file(void **state)
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x3000, "new", 0x3000);
 	expect(m, 0x1000, NULL, 0);
-	unlink(path); /* the process is gone, and its map too: what was opened stays */
+	unlink(path); /* the process and its map are gone, but the opened map stays */
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x3000, "new", 0x3000);
 	perf_map_free(m);
 }
 
 /*
- * A file for which room must be made in a full map again and again. One refresh makes room once, so
- * the last line is read only after a few refreshes.
+ * The map is full, so room for this file must be made again and again. Each refresh makes room
+ * once, so the last line is read only after a few refreshes.
  */
 static void test_rests(void **state)
 {
@@ -221,7 +222,10 @@ static void test_refused(void **state)
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	rmdir(path);
-	/* The file is another user's: root's through a link, or any other's if this is root. */
+	/*
+	 * The file is another user's: root's, through a link, or any user's if this test runs as
+	 * root.
+	 */
 	if (geteuid()) {
 		assert_int_equal(symlink("/etc/passwd", path), 0);
 	} else {
@@ -234,7 +238,7 @@ static void test_refused(void **state)
 	assert_null(m);
 	if (geteuid())
 		return;
-	/* Another user's file of one kind doesn't hide the process's own file of the other kind. */
+	/* another user's file of one kind doesn't hide the process's own file of the other kind */
 	snprintf(dump, sizeof(dump), "/tmp/jit-%d.dump", (int)getpid());
 	append(path, "1000 10 one\nnonsense\n", "w");
 	append(dump, "x", "w");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The perf ring reader on a ring written here: wrapped records, impossible sizes, full rings. */
+/*
+ * Reads a perf ring that is written here: records that wrap around its end, impossible sizes, a
+ * full ring.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +24,10 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Writes as the kernel does, byte by byte around the end. @size also goes into the header. */
+/*
+ * Writes a record as the kernel does, byte by byte around the ring's end. @size is also the size in
+ * the header.
+ */
 static void put(uint16_t size, uint32_t type)
 {
 	struct perf_event_header h = {type, 0, size};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What refers to a process or to its mappings is counted, and the counts go back to 0: else the
- * memory of processes that ended would never be freed. As long as a stack waits for its names, the
- * mappings that it was sampled with stay, also if they are another process's.
+ * Each reference to a process or to its mappings is counted, and the counts go back to 0. Otherwise
+ * the memory of ended processes would never be freed. As long as a stack waits for its names, the
+ * mappings that it was sampled with stay, even if they are another process's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,7 +200,10 @@ static void send_code(struct fixture *f, const struct proc_key *key)
 	collect_record(f->c, &rec, sizeof(rec));
 }
 
-/* A sample of @key: a Python function, whose code object hasn't come, and a native one. */
+/*
+ * Sends a sample of @key with two frames: a Python function, whose code object hasn't come, and a
+ * native one.
+ */
 static void send_stack(struct fixture *f, const struct proc_key *key)
 {
 	struct {
@@ -258,7 +261,7 @@ static int note_stack(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* The native frame of the only sample is in this program. */
+/* Checks that the native frame of the only sample is in this program. */
 static void assert_native_named(struct fixture *f)
 {
 	uint32_t stack = 0;
@@ -277,7 +280,7 @@ static void assert_native_named(struct fixture *f)
 	assert_true(found);
 }
 
-/* The process ends, and is forgotten as soon as nothing refers to it. */
+/* Ends the process. It is forgotten as soon as nothing refers to it. */
 static void end(struct fixture *f)
 {
 	kill_child(f);
@@ -286,7 +289,7 @@ static void end(struct fixture *f)
 		flush(f);
 }
 
-/* A process is in use once by a stack and once by a sample that wait, and then no more. */
+/* While a stack and a sample wait, each refers to the process. Afterwards nothing does. */
 static void test_back_to_zero(void **state)
 {
 	struct fixture *f = *state;
@@ -310,7 +313,7 @@ static void test_back_to_zero(void **state)
 	assert_null(space_at(f->c, f->version));
 }
 
-/* The last flush doesn't wait for what is missing, and lets go of it, too. */
+/* The last flush doesn't wait for missing names. It lets go of the process, too. */
 static void test_last_flush(void **state)
 {
 	struct fixture *f = *state;
@@ -349,8 +352,8 @@ static void test_fork(void **state)
 }
 
 /*
- * A process that was examined before its first sample turns out to run another image. Its stacks of
- * the first one keep their mappings.
+ * A process was examined before its first sample, and turns out to run another program by then.
+ * Stacks that were sampled before keep their mappings.
  */
 static void test_confirm(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a path leads: which links are followed, which file has the name, which names are no names
- * of files.
+ * Where an output path leads: which links are followed, which file has the name, and which names no
+ * file can have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void make(const char *path)
 	assert_true(fd >= 0);
 }
 
-/* Checks that @path leads to @name in @folder, where something is or isn't. */
+/* Checks that @path leads to @name in @folder. @exists: whether a file is there. */
 static void assert_leads(const char *path, const char *folder, const char *name, bool exists)
 {
 	_cleanup_place_ struct place p;
@@ -143,7 +143,7 @@ static void test_open_file_of_a_process(void **state)
 	assert_int_equal(lseek(again, 0, SEEK_END), 0); /* the file was truncated */
 }
 
-/* The file that is opened is the one that was checked, or none is. */
+/* If another file takes the place of the checked one before it is opened, none is opened. */
 static void test_exchanged(void **state)
 {
 	_cleanup_place_ struct place p;
@@ -181,15 +181,15 @@ static void test_owners(void **state)
 		place_fini(&p);
 	}
 	/*
-	 * The owner of the directory may put links there. In a directory in which only its owner
-	 * makes entries, anybody's link is followed.
+	 * Links of the directory's owner are followed. If only the owner can make entries in it,
+	 * anybody's link is followed.
 	 */
 	assert_int_equal(chown("open", OTHER, OTHER), 0);
 	assert_leads("open/link", ".", "new", false);
 	assert_int_equal(chown("open", 0, 0), 0);
 	assert_int_equal(chmod("open", 0775), 0);
 	assert_leads("open/link", ".", "new", false);
-	/* The directory is the user's own. */
+	/* The link is the user's own. */
 	assert_int_equal(chmod("open", 01777), 0);
 	assert_int_equal(lchown("open/link", 0, 0), 0);
 	assert_leads("open/link", ".", "new", false);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which stacks are those of threads without work, and of event loops, by the list of places. */
+/*
+ * Which stacks are those of threads that have no work, or of event loops. A list of places in the
+ * code decides.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +25,10 @@
 #define THREAD " < threading.run < threading._bootstrap_inner < threading._bootstrap"
 #define MAIN   " < app.main < app.<module>"
 
-/* A stack, innermost function first: "MODULE.FUNCTION" is Python, "[gc]", "FILE.so FUNCTION". */
+/*
+ * A stack, the innermost frame first: "MODULE.FUNCTION" is Python, "FILE.so FUNCTION" is native,
+ * "[gc]" is the garbage collector.
+ */
 struct known {
 	const char *stack;
 	uint32_t state;
@@ -97,11 +103,11 @@ static const struct known with_work[] = {
 	{"libc.so.6 sem_wait < python3 lock_PyThread_acquire_lock < "
 	 "multiprocessing/pool.worker" THREAD,
 	 LOCK},
-	{"multiprocessing/pool.worker" THREAD, LOCK}, /* without native frames it isn't known */
+	{"multiprocessing/pool.worker" THREAD, LOCK}, /* does a task run? not known */
 	{"multiprocessing/connection._send < multiprocessing/queues.put < "
 	 "multiprocessing/pool.worker" MAIN,
 	 PIPE},
-	{"concurrent/futures/thread._worker" MAIN, LOCK}, /* not in a thread's root */
+	{"concurrent/futures/thread._worker" MAIN, LOCK}, /* outermost frames of no thread */
 	{"concurrent/futures/thread._worker" THREAD, GIL},
 	{"concurrent/futures/thread._worker" THREAD, NET},
 	{"[gc] < concurrent/futures/thread._worker" THREAD, LOCK},
@@ -164,7 +170,7 @@ static uint32_t location(struct profile *p, const char *file, const char *name, 
 	return profile_location(p, &l);
 }
 
-/* Makes a location of one entry of a stack, which is @text[0..@n). */
+/* Makes a location of one entry of a stack, the @n bytes at @text. */
 static uint32_t entry(struct profile *p, const char *text, size_t n)
 {
 	char module[128], file[160], *name;
@@ -207,7 +213,7 @@ static void expect(const struct known *known, size_t n, enum place place)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t stack = stack_of(p, known[i].stack);
 
-		/* twice, because the second answer comes from what was kept */
+		/* twice, because the second answer comes from a cache */
 		for (int again = 0; again < 2; again++)
 			if (places_look(&kept, p, stack, known[i].state, &more) != place)
 				fail_msg("%s", known[i].stack);
@@ -239,7 +245,7 @@ static const char *leaf_of(const char *stack)
 	return leaf;
 }
 
-/* No rule that knows the innermost function alone tells these stacks apart. */
+/* These stacks can't be told apart by their innermost function alone. */
 static void test_leaf_is_too_little(void **state)
 {
 	unsigned both = 0;
@@ -264,7 +270,8 @@ static void test_names(void **state)
 	assert_true(place_names_function("a.b.f", "/lib/python311.zip/a/b.py", "g.<locals>.f"));
 	assert_true(place_names_function("a.C.f", "/x/a.py", "C.f"));
 	assert_true(place_names_function("a.C.f", "/x/a.py", "B.C.f"));
-	assert_true(place_names_function("a.C.f", "/x/a.py", "f")); /* its class isn't known */
+	/* a frame's name without a class fits any class */
+	assert_true(place_names_function("a.C.f", "/x/a.py", "f"));
 	assert_false(place_names_function("a.C.f", "/x/a.py", "D.f"));
 	assert_false(place_names_function("a.C.f", "/x/a.py", "BC.f"));
 	assert_false(place_names_function("a.b.f", "/x/aa/b.py", "f"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof written: decoded here by a decoder of the test's own and compared with sums that the test
- * kept itself; read back and written again, the bytes must be equal.
+ * Writing pprof. The output is read by a decoder of the test's own and compared with sums that the
+ * test kept. Read by krait and written again, it must have the same bytes.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Writes profiles, and keeps what the test itself knows of them. */
+/* These functions make profiles, and note what must be in them. */
 
 struct made {
 	struct profile *p;
@@ -110,8 +110,10 @@ static void fill_tables(struct made *made)
 	}
 }
 
-/* @n samples over @buckets of time. Times go forward, with samples that come up to a second late,
- * and some without a time. */
+/*
+ * Makes a profile of @n samples over @buckets of time. Times go forward, but some samples come up
+ * to a second late, and some have no time.
+ */
 static struct made *make_profile(unsigned n, unsigned buckets, enum profile_times times)
 {
 	struct made *made = calloc(1, sizeof(*made));
@@ -221,7 +223,7 @@ static bool next_field(struct cursor *c, struct field *f)
 	return true;
 }
 
-/* Returns the first field @want of message @c; 0 if it isn't there. */
+/* Returns the value of the first field number @want of message @c, or 0 if there is none. */
 static uint64_t number(struct cursor c, unsigned want)
 {
 	struct field f;
@@ -318,7 +320,7 @@ static void check_contract(struct decoded *d, const struct profile *p)
 	}
 }
 
-/* Frame by frame: the location's line, function name and mapping are those of the profile. */
+/* Checks each frame: its addresses, lines, function and mapping are those of the profile. */
 static void check_stack(struct decoded *d, struct cursor ids, const struct profile *p,
 			uint32_t stack)
 {
@@ -353,7 +355,10 @@ static void check_stack(struct decoded *d, struct cursor ids, const struct profi
 	assert_ptr_equal(ids.at, ids.end);
 }
 
-/* The label set's index and the time of a sample; labels are told by their one value. */
+/*
+ * Returns the index of a sample's label set, and its time in @time_ns. All labels of a set have one
+ * value, which tells the index.
+ */
 static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *time_ns)
 {
 	unsigned set = 0, keys = 0;
@@ -379,7 +384,10 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 	return set;
 }
 
-/* Every sum is in the file once and whole or, with exact times, in parts. Nothing else is in it. */
+/*
+ * Checks that each sum is in the file once and whole (with exact times: in parts), and that nothing
+ * else is in it.
+ */
 static void check_samples(struct decoded *d, struct made *made, enum profile_times times)
 {
 	int64_t group = -1, time_ns, *want, seen[STACKS];
@@ -399,7 +407,10 @@ static void check_samples(struct decoded *d, struct made *made, enum profile_tim
 		/* the leaf of the stack is location stack + 1 */
 		stack = c.at ? (unsigned)varint(&c) - 1 : 0;
 		check_stack(d, ids, made->p, made->stack[stack]);
-		/* Groups of 10 s in order; in a group the samples of a stack are together. */
+		/*
+		 * Samples are in groups of 10 s, in order of time. In a group the samples of a
+		 * stack are together.
+		 */
 		assert_true((time_ns < 0 ? -1 : time_ns / GROUP) >= group);
 		group = time_ns < 0 ? -1 : time_ns / GROUP;
 		assert_true(stack == last_stack || seen[stack] != group);
@@ -438,9 +449,9 @@ static void sums_are_right_in_buckets(void **state)
 {
 	check_written(1, 1, PROFILE_TIMES_10MS);
 	check_written(4000, BUCKETS, PROFILE_TIMES_10MS);
-	/* these samples are more than one window */
+	/* too many samples for one window of the writer */
 	check_written(200000, 2200, PROFILE_TIMES_10MS);
-	/* one group of these doesn't fit in a window */
+	/* one group of 10 s is too large for a window */
 	check_written(150000, 100, PROFILE_TIMES_10MS);
 }
 
@@ -484,8 +495,8 @@ static void reading_and_writing_changes_nothing(void **state)
 }
 
 /*
- * A label "time" and the samples' times would have one name, and pprof wants one kind of value for
- * each name.
+ * A label called "time" would have the same name as the samples' times. pprof allows one kind of
+ * value for each name.
  */
 static void a_label_called_time_is_renamed(void **state)
 {
@@ -525,7 +536,10 @@ static void a_full_disk_is_an_error(void **state)
 	made_free(made);
 }
 
-/* Times are at the far end: windows must not overflow, and the order must hold. */
+/*
+ * Times are as large as they can be. The writer's windows must not overflow, and the order must
+ * stay right.
+ */
 static void times_may_be_huge(void **state)
 {
 	static const int64_t times[] = {INT64_MAX, 0, 86400ll * 1000000000, INT64_MAX - 1, 7};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native frames through a file and back: one mapping a file with its build id, addresses, symbols,
- * locations without a name, inlined calls. What other tools see of them: tests/golden.
+ * Native frames that are written to a file and read back: each file is one mapping with its build
+ * id; addresses, symbols, locations without a name, inlined calls. How other tools read them:
+ * tests/golden.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,7 @@ static void add(struct profile *p, const uint32_t *stack, size_t n, int64_t valu
 }
 
 /*
- * Makes stacks, in which leaf is inlined into middle and middle into outer. "unnamed" is an address
+ * Makes stacks in which leaf is inlined into middle, and middle into outer. "unnamed" is an address
  * without a name.
  */
 static struct profile *make(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof as other tools write it, encoded by hand here: samples before tables, ids in any order,
- * inlined calls, numeric labels, missing parts. And bad input: refused with byte and field.
+ * Reads pprof as other tools write it, encoded by hand here: samples before tables, ids in any
+ * order, inlined calls, numeric labels, missing parts. Bad input is refused, and the message has
+ * the byte and the field.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ static void add_function(struct pb *b, uint64_t id, unsigned name, unsigned file
 	free(m.v);
 }
 
-/* Adds a location with lines in the given functions, numbered 1, 2, ... times ten. */
+/* Adds a location with one line for each of @functions. The line numbers are 10, 20, ... */
 static void add_location(struct pb *b, uint64_t id, uint64_t mapping, uint64_t address,
 			 const uint64_t *functions, size_t n)
 {
@@ -96,7 +97,10 @@ enum {
 	S_OUTER
 };
 
-/* One sample: location 900 (inlined into outer), then 5 (no mapping, Python), then 6 (no lines). */
+/*
+ * Adds a sample with three locations, the innermost first: 900 (inlined into outer), 5 (Python,
+ * without a mapping), 6 (without lines).
+ */
 static void add_sample(struct pb *b, int64_t value)
 {
 	struct pb s = {};
@@ -114,8 +118,8 @@ static void add_sample(struct pb *b, int64_t value)
 }
 
 /*
- * Functions have the ids @first, @first + 1 ...; 0: they have no ids, and are known by their
- * position.
+ * Adds locations, functions and strings. The functions have the ids @first, @first + 1, ... @first
+ * 0: they have no ids, and are known by their position.
  */
 static void add_tables(struct pb *b, uint64_t first)
 {
@@ -227,7 +231,7 @@ static int sum_value(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Two value types too many; the default one is the last: it must not be among those left out. */
+/* There are two value types too many. The default one, which is the last, must not be left out. */
 static void many_value_types_keep_the_default(void **state)
 {
 	static const char *const types[] = {"",	 "nanoseconds", "a", "b", "c", "d",    "e",
@@ -271,7 +275,9 @@ static void go_profiles_are_read(void **state)
 	assert_non_null(f);
 	n = fread(bytes, 1, sizeof(bytes), f);
 	assert_int_equal(pprof_read(bytes, n, &p), 0);
-	/* As `go tool pprof -raw` says: 13 samples, 38 counts, 380 ms, 19 locations, 6 with 2 lines
+	/*
+	 * As `go tool pprof -raw` says: 13 samples, 38 counts, 380 ms, 19 locations, of which 6
+	 * have 2 lines
 	 */
 	assert_int_equal(profile_n_samples(p), 13);
 	assert_int_equal(profile_n_locations(p), 25);
@@ -415,7 +421,7 @@ static void damaged_gzip_is_named(void **state)
 	free(gz.v);
 }
 
-/* 16 MiB of the same few bytes in 16 KiB of gzip: samples without end are refused. */
+/* 16 KiB of gzip unpack to 16 MiB of the same few bytes. Samples without end are refused. */
 static void bombs_are_refused(void **state)
 {
 	struct pb b = {}, gz = {}, s = {};

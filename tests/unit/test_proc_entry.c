@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which package a command line says that a server runs. A '|' below stands for NUL. */
+/* Which package a server runs, as its command line says. A '|' below stands for NUL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,8 @@ static void test_script(void **state)
 }
 
 /*
- * A command line names 10,000 packages: a few are kept, because each is compared with those before.
+ * A command line names 10,000 packages. Only a few are kept, because each name is compared with
+ * those kept before.
  */
 static void test_very_many(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts, trees and files of real processes: children of this test, whose numbers, times and files
- * it knows itself.
+ * Facts, trees and files of real processes. These are children of this test, so it knows their
+ * numbers, times and files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,8 +116,9 @@ static void test_facts(void **state)
 enum { KNOWN, UNKNOWN, NO_NAMESPACE };
 
 /*
- * Does proc_stat_start_of() give a time in a time namespace of its own? A child calls it, because a
- * process and its forks keep the first answer.
+ * Tells whether proc_stat_start_of() gives a start time in a time namespace of its own: KNOWN,
+ * UNKNOWN or NO_NAMESPACE. A child calls that function, because a process and its forks keep the
+ * first answer.
  */
 static int shifted_start(void)
 {
@@ -135,14 +136,16 @@ static int shifted_start(void)
 	fd = open("/proc/self/timens_offsets", O_WRONLY);
 	if (fd < 0 || write(fd, offset, sizeof(offset) - 1) < 0)
 		_exit(NO_NAMESPACE);
-	child = fork(); /* the namespace is that of children */
+	child = fork(); /* only children are in the new namespace */
 	if (!child)
 		_exit(proc_stat_start_of(1234567890123) ? KNOWN : UNKNOWN);
 	waitpid(child, &ok, 0);
 	_exit(WEXITSTATUS(ok));
 }
 
-/* Is this the first time namespace? Before Linux 5.6 there is no other one. */
+/*
+ * Tells whether this is the machine's first time namespace. Before Linux 5.6 there is no other one.
+ */
 static bool in_first_time_namespace(void)
 {
 	char name[32] = "";
@@ -202,7 +205,7 @@ static void test_gone(void **state)
 	assert_int_equal(proc_open(&none, -1), -ESRCH);
 }
 
-/* The first process of a new PID namespace: 1 for itself, our number for us. */
+/* The first process of a new PID namespace has number 1 for itself, and another number for us. */
 static void test_pid_namespace(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -412,7 +415,7 @@ static bool can_use_map_files(const struct proc *p, const struct mapping *e)
 	return fd >= 0;
 }
 
-/* A package upgrade: the file is gone, then its path is another file's, then a FIFO's. */
+/* As in a package upgrade: the file is gone; then another file, and then a FIFO, has its path. */
 static void test_replaced_file(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -434,7 +437,10 @@ static void test_replaced_file(void **state)
 	e = exe_mapping(&p, exe, &m);
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &e, exe, &how)), st.st_ino);
 	assert_int_equal(how, can_use_map_files(&p, &e) ? FILE_MAP_FILES : FILE_EXE);
-	/* without map_files (the address isn't a mapping's), by the executable, then by the path */
+	/*
+	 * map_files isn't used, as no mapping is at this address: krait opens the executable, or
+	 * the path
+	 */
 	off = e;
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
@@ -464,7 +470,7 @@ static void test_replaced_file(void **state)
 	assert_int_equal(how, FILE_EXE);
 	off = e;
 	off.start += 4096;
-	/* another inode than the executable's: only the path is left, and that is another file */
+	/* with another inode only the path is left, and another file is there */
 	off.ino++;
 	assert_int_equal(inode_of(file_open_exe(p.dirfd)), st.st_ino);
 	fd = file_open_mapping(p.dirfd, &off, "/tmp", &how);
@@ -538,8 +544,8 @@ static void test_mount_namespace(void **state)
 #define MANY_PAGES 20000
 
 /*
- * Every other page executable: as many mappings, which a child of krait hands over in several
- * answers.
+ * Every other page is executable, so there are as many mappings. A child of krait hands them over
+ * in several answers.
  */
 static void map_many(int ready)
 {
@@ -589,7 +595,10 @@ static void test_many_mappings(void **state)
 	close(ready[1]);
 }
 
-/* A program that isn't dumpable, whose /proc/PID is root's, counts for the user who started it. */
+/*
+ * A program that isn't dumpable counts as the user's who started it, though its /proc/PID is
+ * root's.
+ */
 static void test_user(void **state)
 {
 	int ready[2];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads /proc/PID/maps: hand-made lines, and this process's own as dl_iterate_phdr() knows it. */
+/*
+ * Reads /proc/PID/maps: lines made by hand, and this process's own, compared with
+ * dl_iterate_phdr().
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,7 +196,10 @@ static void test_own(void **state)
 	assert_int_equal(st.st_ino, e->ino);
 }
 
-/* More text than one read gives, with a path of every byte that a file name can have. */
+/*
+ * The text is longer than one read. The path has all bytes that the kernel or a reader might treat
+ * specially.
+ */
 static void test_many(void **state)
 {
 	char name[] = "/tmp/krait-maps-XXXXXX", path[64];
@@ -234,7 +240,10 @@ static void add_text(struct str *text)
 	close(fd);
 }
 
-/* Executable mappings are the same as in the text, in whatever way they are read. */
+/*
+ * Executable mappings are the same as in the text of /proc/PID/maps, in whatever way krait reads
+ * them.
+ */
 static void test_executable(void **state)
 {
 	int dir = open("/proc/self", O_RDONLY | O_DIRECTORY), fd = memfd_create("a\nb", 0);
@@ -282,7 +291,10 @@ static void test_executable(void **state)
 
 static char deep[256]; /* the name of these directories */
 
-/* In a process of its own: maps a file whose path is 17,920 bytes long, until @end is closed. */
+/*
+ * Runs in a process of its own. Maps a file whose path is 17,920 bytes long, and ends when @end is
+ * closed.
+ */
 static _Noreturn void map_deep(const char *top, int ready, int end)
 {
 	bool ok = !chdir(top);
@@ -301,7 +313,10 @@ static _Noreturn void map_deep(const char *top, int ready, int end)
 	_exit(0);
 }
 
-/* Reads the mappings of process @pid, while this process itself can't open any file. */
+/*
+ * Reads the mappings of process @pid while this process can't open any file. So krait's child must
+ * read them.
+ */
 static int read_by_child(pid_t pid)
 {
 	char name[32];
@@ -320,10 +335,7 @@ static int read_by_child(pid_t pid)
 	return r;
 }
 
-/*
- * A path doesn't end at PATH_MAX. The child reads it too: this process could have to wait for the
- * target as long as it likes.
- */
+/* A path may be longer than PATH_MAX, also if krait's child reads it. */
 static void test_long_path(void **state)
 {
 	char top[] = "/tmp/krait-maps-XXXXXX", ok = 0;

@@ -51,7 +51,7 @@ static const struct {
 	{"python3|__main__.py|", NULL, "__main__.py"},
 	{"python3|tool.pyz|", NULL, "tool.pyz"},
 	{"python3|dir/|", NULL, "dir"},
-	/* argv[0] is something else, but the program is the interpreter */
+	/* argv[0] isn't an interpreter's name, but the executable is an interpreter */
 	{"worker|app.py|", "/usr/bin/python3.11", "app.py"},
 	{"x|-m|mod|", "/usr/bin/python3.11 (deleted)", "mod"},
 	{"-python3|app.py|", NULL, "app.py"},
@@ -59,7 +59,7 @@ static const struct {
 	{"gunicorn: worker [app]||||", "/usr/bin/python3.11", "gunicorn"},
 	{"[celeryd: celery@host:MainProcess]|", "/usr/bin/python3.11", "celeryd"},
 	{"[celeryd]|", "/usr/bin/python3.11", "celeryd"},
-	/* mod_wsgi: display-name=%{GROUP} over Apache's argv[0], and mod_wsgi-express */
+	/* mod_wsgi writes display-name=%{GROUP} over Apache's argv[0]; so does mod_wsgi-express */
 	{"(wsgi:shop)      |-k|start|", "/usr/sbin/apache2", "wsgi:shop"},
 	{"(wsgi:admin)|", "/usr/sbin/httpd", "wsgi:admin"},
 	{"(wsgi:localhost:8000:1000)|", "/usr/sbin/httpd", "wsgi:localhost:8000:1000"},
@@ -74,7 +74,7 @@ static const struct {
 	{"pythonic-tool|a|", "/usr/bin/pythonic-tool", "pythonic-tool"},
 	{"nginx: master process /usr/sbin/nginx|", "/usr/sbin/nginx", "nginx"},
 	{"/usr/sbin/sshd: x|", "/usr/sbin/sshd", "sshd: x"},
-	/* there is nothing to go by */
+	/* the command line has no name */
 	{"", NULL, "kworker/0:1"},
 	{"|", NULL, "kworker/0:1"},
 	{"||||", "/usr/bin/python3", "kworker/0:1"},
@@ -105,7 +105,7 @@ static void test_names(void **state)
 
 /*
  * A command line decides the name only if it is whole and starts with an interpreter. One that
- * fills its buffer may be cut.
+ * fills its buffer may be cut off.
  */
 static void test_is_said(void **state)
 {

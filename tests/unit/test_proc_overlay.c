@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files of a container's overlayfs, where device and inode of a mapping may differ from those of
- * stat(). They are opened by path (as without the right to map_files), and a replaced file is
- * noticed. An overlay in a mount namespace of its own may be a user's; its times prove nothing.
+ * stat(). They are opened by path, as krait does without the right to map_files, and a replaced
+ * file is noticed. An overlay in a mount namespace of its own may be a user's, so the times of its
+ * files prove nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static bool replace(void)
 	return fd >= 0 && write(fd, "after", 5) == 5 && !close(fd) && !rename(next, lib);
 }
 
-/* The process that is looked at maps the file, then replaces it when told to. */
+/* Runs in the process that krait looks at: maps the file, then replaces it when told to. */
 static void container(int up, int down)
 {
 	int fd = open(lib, O_RDONLY);
@@ -76,7 +77,10 @@ static void container(int up, int down)
 	pause();
 }
 
-/* Starts the child. @users: in a mount namespace of its own. */
+/*
+ * Starts a child that makes the overlay, and whose own child maps the file. @users: the overlay is
+ * in a mount namespace of its own.
+ */
 static pid_t start(int up[2], int down[2], bool users)
 {
 	bool made = users || make_overlay("before");
@@ -141,7 +145,8 @@ static void look_at(bool users)
 		if (streq(maps_path(&m, one), lib))
 			e = *one;
 	assert_true(e.ino != 0);
-	e.start += 4096; /* map_files has no entry here, as without the right to it */
+	/* map_files has no entry here, so the file is opened as without the right to map_files */
+	e.start += 4096;
 	fd = file_open_mapping(p.dirfd, &e, lib, &how);
 	if (fd < 0)
 		fail_msg("%s", err_msg());
@@ -149,7 +154,7 @@ static void look_at(bool users)
 	assert_int_equal(far_pread(fd, text, 5, 0), 5); /* the mount isn't in this namespace */
 	assert_string_equal(text, "befor");
 	close(fd);
-	other = e; /* as on kernels where maps shows the lower file's own device */
+	other = e; /* some kernels show the device of the lower file system in maps */
 	other.dev ^= 1;
 	fd = file_open_mapping(p.dirfd, &other, lib, &how);
 	assert_int_equal(fd >= 0 ? 0 : fd, users ? -ESTALE : 0);

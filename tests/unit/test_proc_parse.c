@@ -45,10 +45,10 @@ static void test_stat(void **state)
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL PLACE "\n", &s), 0);
 	assert_int_equal(s.start_code, 94052);
 	assert_int_equal(s.start_stack, 140722);
-	/* the kernel writes this for those who may not trace the process */
+	/* the kernel writes this for readers that may not trace the process */
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL " 1 1 0 0 0\n", &s), 0);
 	assert_int_equal(s.start_code, 0);
-	/* comm is what the target chooses */
+	/* the target chooses its name */
 	assert_int_equal(stat_of("77 (a) R 1 (b) c) S 42" TAIL "\n", &s), 0);
 	assert_string_equal(s.comm, "a) R 1 (b) c");
 	assert_int_equal(s.parent, 42);
@@ -98,7 +98,7 @@ static void assert_cgroup(const char *text, const char *path)
 	assert_string_equal(str_cstr(&s), path);
 }
 
-/* Tells of which hierarchy a path is. */
+/* Checks which controllers the cgroup belongs to whose path krait uses. */
 static void test_controllers(void **state)
 {
 	static const char *const text[][2] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The profile in memory: interning, stacks, labels, the sample log (in memory, in a file, over
- * block borders) and sums. The truth is kept by the test in plain arrays.
+ * The profile in memory: interning, stacks, labels, the sample log (in memory, in a file, across
+ * borders of blocks) and sums. The test keeps the right answers in plain arrays.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -157,7 +157,10 @@ static void two_stacks_can_be_compared(void **state)
 	profile_free(p);
 }
 
-/* The stack that was asked for again is one of the last two results. */
+/*
+ * profile_get_stack() keeps its last two results: asking for the first stack again makes it one of
+ * them.
+ */
 static void a_stack_asked_for_again_stays(void **state)
 {
 	struct profile *p = profile_new();
@@ -202,7 +205,10 @@ static void labels_have_one_value_a_key(void **state)
 	profile_free(p);
 }
 
-/* A sample drawn from @seed: steady times with now and then a jump, back or none; few values. */
+/*
+ * Makes a sample from @seed. Times advance steadily, but now and then one jumps, goes back or is
+ * missing. There are few different values.
+ */
 static struct profile_sample random_sample(uint64_t *seed, int64_t *now)
 {
 	struct profile_sample s = {
@@ -325,7 +331,7 @@ static void sums_add_up(void **state)
 		want[s.stack][s.labels][1] += s.values[1];
 		assert_int_equal(profile_add(p, &s), 0);
 	}
-	/* Sums without times are taken twice. The second time nothing is left to sum up. */
+	/* The second time nothing is left to sum up. */
 	for (unsigned round = 0; round < 2; round++) {
 		assert_int_equal(profile_forget_times(p), 0);
 		assert_int_equal(profile_n_samples(p), distinct);
@@ -340,8 +346,8 @@ static void sums_add_up(void **state)
 }
 
 /*
- * The part that a stack shares with the previous one isn't walked again: tested with any two in a
- * row.
+ * The frames that a stack shares with the stack asked for before aren't walked again. Any two
+ * stacks may follow each other here.
  */
 static void stacks_share_their_root_ends(void **state)
 {

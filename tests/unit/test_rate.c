@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random periods: arithmetic says which shares a program in step with the sampling would get. */
+/*
+ * Random periods: computes which shares a program would get whose rhythm is close to that of the
+ * sampling.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +23,8 @@ struct seen {
 };
 
 /*
- * Takes a sample each @period after @from, until @to, of a program that repeats its work in beats
- * of @beat_ns.
+ * Takes a sample every @period ns after @from, until @to. The program repeats its work in beats of
+ * @beat_ns.
  */
 static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, double beat_ns,
 		 double share)
@@ -34,13 +37,13 @@ static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, do
 	}
 }
 
-/* Returns 0.9 to 1.1 times @ns, as krait's sleeps vary (record/run.c). */
+/* Returns 0.9 to 1.1 times @ns, because krait's sleeps vary that much (record/run.c). */
 static uint64_t about(uint64_t ns, uint64_t i)
 {
 	return ns * (900 + i * 7919 % 201) / 1000;
 }
 
-/* Draws periods for a time, with calls as event_set_vary() makes them, about each @drain_ns. */
+/* Samples for @ns. Periods are drawn as by event_set_vary(), about every @drain_ns. */
 static struct seen run(const struct event *e, uint64_t ns, uint64_t drain_ns, double beat_ns,
 		       double share, uint64_t random)
 {
@@ -98,8 +101,8 @@ static void test_number(void **state)
 }
 
 /*
- * Tries every rate against every rhythm, each 20 times. Errors of independent samples have a root
- * mean square of one standard error, and 0.3 % of them are above three.
+ * Tries every rate against every rhythm, 20 times each. If samples are independent, their errors
+ * have a root mean square of one standard error, and 0.3 % of the errors are above three.
  */
 static void test_in_step(void **state)
 {
@@ -133,11 +136,17 @@ static void test_in_step(void **state)
 	assert_true(above < n / 100);
 }
 
-/* what a sample takes of the program's time, and how late it comes, measured (docs/decisions/0017) */
+/*
+ * how long the program is interrupted for a sample, and how late the interrupt comes (both
+ * measured, docs/decisions/0017)
+ */
 #define INTERRUPT_NS 21000
 #define LATE_NS	     2000
 
-/* A program that goes by the clock, while the samples' interrupts take of its time. */
+/*
+ * A program whose parts begin and end at certain times. The interrupts for samples take some of
+ * that time.
+ */
 enum part { FIRST, SECOND, THIRD, BETWEEN, PARTS };
 struct program {
 	struct event event;
@@ -169,7 +178,7 @@ static uint64_t next_interrupt(const struct program *p)
 	return next;
 }
 
-/* Is in @part until @end, which the time that interrupts take delays if @delayed. */
+/* Runs @part until @end. If @delayed, @end moves by the time that interrupts take. */
 static void spend(struct program *p, enum part part, uint64_t end, bool delayed)
 {
 	uint64_t from = p->now, next;
@@ -178,7 +187,7 @@ static void spend(struct program *p, enum part part, uint64_t end, bool delayed)
 		p->now = MAX(p->now, next);
 		take_due(p, part);
 		p->now += INTERRUPT_NS;
-		take_due(p, part); /* the kernel looks again before it returns */
+		take_due(p, part); /* another interrupt may be due by now */
 		end += delayed ? INTERRUPT_NS : 0;
 	}
 	p->now = MAX(p->now, end);
@@ -201,7 +210,7 @@ static void beats(struct program *p, unsigned n, uint64_t beat)
 	}
 }
 
-/* Returns by how many points the share of @part is wrong if @n parts count. */
+/* Returns by how many percentage points the share of @part is wrong among the first @n parts. */
 static double wrong(const struct program *p, enum part part, unsigned n)
 {
 	double seen = 0, spent = 0;
@@ -214,9 +223,9 @@ static double wrong(const struct program *p, enum part part, unsigned n)
 }
 
 /*
- * What comes after an interrupt has too few samples. So the shares of three functions that go by
- * the clock are right only if nothing between them is left out: what is between two beats belongs
- * to the function that follows it. A standard error is 0.04 points.
+ * What comes after an interrupt gets too few samples. So the shares of three functions that begin
+ * by the clock are right only if the time between two beats is counted for the function that
+ * follows it. A standard error is 0.04 points.
  */
 static void test_interrupts(void **state)
 {
@@ -237,7 +246,7 @@ static void test_interrupts(void **state)
 }
 
 /*
- * Events that are counted: a period has no small factor, so a rhythm of a few events is sampled at
+ * For counted events (-c) a period has no small factor. So a rhythm of a few events is sampled at
  * all its points.
  */
 static void test_counts(void **state)
@@ -282,7 +291,10 @@ static void test_adapted(void **state)
 	assert_true(low >= 499 && low < 550 && high > 1440 && high <= 1499);
 }
 
-/* A part without samples needs no change, nor does one that was changed just now. */
+/*
+ * The period needs no change if there were few samples since the last one, or if it was changed
+ * just now.
+ */
 static void test_due(void **state)
 {
 	struct event e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The two recordings of a page of a comparison: read back, cut off, damaged, half there; the source
- * text of a page.
+ * A page that compares two recordings: both are read back from it, also if it is cut off, damaged,
+ * or lacks one. Also the source text in a page.
  */
 #include "render_profile.h"
 
@@ -33,7 +33,10 @@ static struct profile *side(const char *name, int64_t count)
 	return p;
 }
 
-/* Makes a page. Its own profile, that of the first side, doesn't matter here. */
+/*
+ * Makes a page of a comparison. It is written as that of the first recording, which doesn't matter
+ * here.
+ */
 static struct bytes page(void)
 {
 	static const uint8_t changed[16];
@@ -110,7 +113,7 @@ static void test_broken(void **state)
 	free(b.s);
 }
 
-/* Reads "<tag>text<" as it stands in a page. */
+/* Reads source text from a page, where it stands in base64. */
 static int take(const char *base64, struct str *ret)
 {
 	_cleanup_str_ struct str page = {};

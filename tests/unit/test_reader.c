@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads another process's memory: in pieces, unmapped, and memory that doesn't come. */
+/*
+ * Reads another process's memory: pieces of it, addresses where nothing is, and memory that never
+ * comes.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -37,7 +40,10 @@ static pid_t start_target(void)
 	return pid;
 }
 
-/* Like a user's file system: the kernel asks this process for the page, and it doesn't answer. */
+/*
+ * Makes a page that never comes, as on a user's file system: the kernel asks this process for it,
+ * and this process doesn't answer.
+ */
 static bool hold(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
@@ -91,13 +97,13 @@ static void test_pieces(void **state)
 
 	assert_int_equal(read_one(pid, got, numbers, BYTES), BYTES);
 	assert_memory_equal(got, numbers, BYTES);
-	/* Reads more pieces than one request has, backwards. */
+	/* Reads more pieces than fit in one request, in descending order. */
 	for (size_t i = 0; i < 200; i++)
 		from[i] = (struct iovec){numbers + 1000 - i, sizeof(*numbers)};
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 800);
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(got[i], 1000 - i);
-	/* Reads as far as possible, as process_vm_readv() does. */
+	/* The read stops at the first piece that can't be read, as process_vm_readv() does. */
 	from[1].iov_base = NULL;
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 4);
 	assert_int_equal(read_one(pid, got, NULL, 8), -EFAULT);
@@ -109,8 +115,8 @@ static void test_pieces(void **state)
 }
 
 /*
- * The first read waits for its time limit, the next ones don't, and other processes' memory is read
- * as usual.
+ * The first read waits until its time limit. Later reads of the same process fail at once, and
+ * other processes' memory is read as usual.
  */
 static void test_memory_that_hangs(void **state)
 {
@@ -132,7 +138,7 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(got[0], 7);
 	assert_int_equal(reader_stats().processes, 1);
 	assert_int_equal(reader_stats().first, stuck);
-	end(stuck); /* the child is freed, and its memory with it */
+	end(stuck); /* now krait's child, which waits for that memory, can end */
 	end(other);
 	reader_close();
 }
@@ -153,7 +159,7 @@ static pid_t latest_child(void)
 	return latest;
 }
 
-/* Somebody kills the child that reads: the next read but one works. */
+/* Somebody kills the child that reads. One read fails, and the next one works. */
 static void test_child_is_killed(void **state)
 {
 	pid_t pid = start_target(), child;
@@ -174,8 +180,8 @@ static void test_child_is_killed(void **state)
 }
 
 /*
- * Stops this process while it waits for @child, for longer than it has patience; the child goes on
- * a little later.
+ * Starts a process that stops this one while it waits for @child, for longer than it has patience.
+ * The child goes on a little later.
  */
 static pid_t start_stopper(pid_t child)
 {
@@ -192,7 +198,7 @@ static pid_t start_stopper(pid_t child)
 	_exit(0);
 }
 
-/* If krait and its child are stopped, the process that was being read isn't blamed. */
+/* If krait and its child were stopped, the process whose memory is read isn't blamed. */
 static void test_stopped_meanwhile(void **state)
 {
 	pid_t pid = start_target(), child, stopper;
@@ -224,7 +230,10 @@ static void pin(pid_t pid, int cpu)
 	assert_int_equal(sched_setaffinity(pid, sizeof(one), &one), 0);
 }
 
-/* Has @cpu for itself for longer than a read is waited for; 0: that isn't allowed. */
+/*
+ * Starts a process that has @cpu for itself for longer than krait waits for a read. Returns 0 if
+ * that isn't allowed.
+ */
 static pid_t start_hog(int cpu)
 {
 	const struct sched_param first = {.sched_priority = 1};
@@ -247,7 +256,10 @@ static pid_t start_hog(int cpu)
 	return 0;
 }
 
-/* If the child that reads gets no CPU, the process isn't blamed for it, and doesn't pay for it. */
+/*
+ * If the child that reads gets no CPU, the process whose memory is read isn't blamed or charged for
+ * that.
+ */
 static void test_starved_child(void **state)
 {
 	pid_t pid = start_target(), child, hog;
@@ -298,7 +310,10 @@ static pid_t start_waker(pid_t child, unsigned ms)
 	_exit(0);
 }
 
-/* The child that reads gets no CPU at first, and then memory that hangs: only that is charged. */
+/*
+ * The child that reads gets no CPU at first, and then reads memory that hangs. Only the second wait
+ * is charged.
+ */
 static void test_starved_then_hangs(void **state)
 {
 	pid_t stuck = start_held(), child, waker;
@@ -322,7 +337,7 @@ static void test_starved_then_hangs(void **state)
 	assert_in_range(reader_spent_ns() - spent_ns, READER_MS * NSEC_PER_MSEC,
 			3 * READER_MS * NSEC_PER_MSEC);
 	waitpid(waker, NULL, 0);
-	end(stuck); /* the child is freed, and its memory with it */
+	end(stuck); /* now krait's child, which waits for that memory, can end */
 	reader_close();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait remembers of stacks with code made at run time, and which readings lost events of the
- * side band cause.
+ * What krait remembers of stacks with code made at run time. Also which processes are read again
+ * after events of the side band were lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,8 +44,8 @@ static int teardown(void **state)
 }
 
 /*
- * If the mappings that a stack was sampled with aren't known any more, its samples get the plain
- * stack, and the outcome of that.
+ * A stack was sampled with mappings that krait doesn't know any more. Then its samples get the
+ * stack without run-time code, and that stack's outcome.
  */
 static void test_outcome_of_the_plain_stack(void **state)
 {
@@ -69,8 +69,8 @@ static void test_outcome_of_the_plain_stack(void **state)
 }
 
 /*
- * When events were lost, it isn't known what was made executable meanwhile. So the mappings of a
- * process with code made at run time are read again; those of other processes aren't.
+ * If events were lost, krait doesn't know what was made executable meanwhile. So it reads the
+ * mappings of processes with code made at run time again, and not those of others.
  */
 static void test_lost_events(void **state)
 {
@@ -87,7 +87,7 @@ static void test_lost_events(void **state)
 	assert_int_equal(process_at(f->c, b)->space_stale, SPACE_FRESH);
 }
 
-/* If readings take too much memory, the oldest is freed, and only that. */
+/* If what was read takes too much memory, only the oldest reading is freed. */
 static void test_memory(void **state)
 {
 	const struct proc_key keys[] = {{.start_ns = 1, .tgid = 0x7ffffff0},
@@ -105,7 +105,7 @@ static void test_memory(void **state)
 				 0);
 		p[k]->made->registered.read_at = 9 - (uint32_t)k;
 	}
-	f->c->config.max_bytes = 16 << 20; /* half of these bytes is for names */
+	f->c->config.max_bytes = 16 << 20; /* half of these bytes may be used for names */
 	memory_keep_to(f->c);
 	assert_in_range(collect_kept_bytes(f->c), 4 << 20, 8 << 20);
 	f->c->config.max_bytes = 8 << 20;

@@ -47,7 +47,7 @@ static void test_frames(void **state)
 		      "[truncated];f (<string>) 2\n");
 }
 
-/* Tests names that a reader would take for something else. */
+/* Tests names that a program could take for a comment, a separator or a count. */
 static void test_taken_for_else(void **state)
 {
 	struct profile *p = test_profile();
@@ -106,8 +106,8 @@ static void check_address(uint64_t start, uint64_t offset, uint64_t address, con
 }
 
 /*
- * The number in a name is the address in the file, whether the recording has that one or the
- * address in the process.
+ * The number in a frame's name is an address in the file, even if the recording has the address in
+ * the process.
  */
 static void test_addresses(void **state)
 {
@@ -226,7 +226,7 @@ static void test_roots(void **state)
 	profile_free(p);
 }
 
-/* With one process no root frame is needed; stacks without frames get a mark. */
+/* With only one process, no outermost frame names it. */
 static void test_one_process(void **state)
 {
 	struct profile *p = test_profile();
@@ -276,7 +276,7 @@ static void test_files(void **state)
 	profile_free(p);
 }
 
-/* Two files never get one name, also when the full path of one is the short name of another. */
+/* Two files never get the same name, even if the full path of one is the short name of another. */
 static void test_files_differ(void **state)
 {
 	struct profile *p = test_profile();
@@ -303,7 +303,7 @@ static void test_formats(void **state)
 	assert_non_null(strstr(err_msg(), "no such format; there are "));
 }
 
-/* A stack is 50,000 deep: nothing may recurse. */
+/* A stack is 50,000 frames deep, so no function may recurse over it. */
 static void test_deep(void **state)
 {
 	enum { DEPTH = 50000 };

@@ -29,7 +29,10 @@ static void test_recording_comes_back(void **state)
 	free(b.s);
 }
 
-/* Names are a target's choice. None may end an element or a script, or get into the text at all. */
+/*
+ * A target chooses the names. None may end an element or a script, or appear in the page's text at
+ * all.
+ */
 static void test_hostile_names(void **state)
 {
 	static const char *const names[] = {
@@ -65,7 +68,7 @@ static void test_hostile_names(void **state)
 	profile_free(p);
 }
 
-/* Thread one runs a for 8 of 10 s, thread two b from 6 s to 8 s. */
+/* Thread one runs a for 8 of 10 s. Thread two runs b from 6 s to 8 s. */
 static void test_timed(void **state)
 {
 	static const struct test_frame a = {"a", "/srv/a.py", 1}, b = {"b", "/srv/b.py", 1};
@@ -160,9 +163,9 @@ static void test_gil(void **state)
 	}
 
 /*
- * For tests/golden/page_pictures.py, which compares pictures of the page: code of every kind, two
- * threads (the second from 3 s to 7 s, waiting for the GIL two times of three), a label of the
- * user's.
+ * Makes the page that tests/golden/page_pictures.py compares pictures of. It has code of every
+ * kind, a label of the user's, and two threads. The second thread runs from 3 s to 7 s and waits
+ * for the GIL two thirds of that time.
  */
 static void test_picture(void **state)
 {
@@ -199,8 +202,8 @@ static void test_picture(void **state)
 }
 
 /*
- * For tests/golden/page_pictures.py, too: a page of two recordings, with functions that take more,
- * about the same, and less, one that is gone and one that is new. Only f's change may be noise.
+ * Makes another page for tests/golden/page_pictures.py, a comparison of two recordings. Functions
+ * take more, about the same, or less; one is gone, and one is new. Only f's change may be noise.
  */
 static void test_diff_picture(void **state)
 {
@@ -257,9 +260,7 @@ static int open_none(void *arg, const char *path, int64_t *since_ns)
 	return -EPERM;
 }
 
-/*
- * A function in a file that is there: line 2 of it called something at column 9 most of the time.
- */
+/* The file of the function exists. In the sample, line 2 calls something at column 9. */
 static void test_source(void **state)
 {
 	static const char text[] =

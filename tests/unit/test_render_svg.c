@@ -41,7 +41,9 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
-/* A stack has every kind of frame that isn't Python. tests/golden/svg.py knows the shares. */
+/*
+ * The stacks have all kinds of frames that aren't Python. tests/golden/svg.py knows their shares.
+ */
 static void test_kinds(void **state)
 {
 	struct profile *p = test_profile();
@@ -128,7 +130,7 @@ static void test_damaged_picture(void **state)
 	profile_free(p);
 }
 
-/* Names are a target's choice. None may end an element, a script or the data, or break the XML. */
+/* A target chooses the names. None may end an element, a script or the data, or break the XML. */
 static void test_hostile_names(void **state)
 {
 	static const char *const names[] = {
@@ -177,7 +179,10 @@ static void test_empty(void **state)
 	profile_free(p);
 }
 
-/* 40,000 distinct stacks, 800 levels: few boxes, and the picture says what it leaves out. */
+/*
+ * The profile has 40,000 distinct stacks and 800 levels. The picture has few boxes, and says what
+ * it leaves out.
+ */
 static void test_large(void **state)
 {
 	struct profile *p = test_profile();

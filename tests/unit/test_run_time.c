@@ -14,7 +14,8 @@
 #include "base/system/clock.h"
 #include "proc/run_time.h"
 
-#define TICK_NS (10 * NSEC_PER_MSEC) /* the CPU time that a running thread isn't charged with yet */
+/* CPU time of a running thread that the kernel may not have counted yet */
+#define TICK_NS (10 * NSEC_PER_MSEC)
 
 static void burn(uint64_t ns)
 {

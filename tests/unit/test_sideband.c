@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band on children of this test: the truth is what fork(), gettid(), stat() and
- * waitpid() say. Needs the right to open perf events on all CPUs.
+ * The perf side band, on children of this test. The right answers come from fork(), gettid(),
+ * stat() and waitpid(). Needs the right to open perf events on all CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -243,8 +243,8 @@ static _Noreturn void end_first_thread(int *fds)
 }
 
 /*
- * A record of a mapping says .gone if its process has certainly ended. It doesn't if only the first
- * thread has ended, or if the process runs.
+ * The record of a mapping says .gone only if its process has certainly ended: not if only the first
+ * thread has ended, and not if the process runs.
  */
 static void test_gone(void **state)
 {
@@ -269,7 +269,7 @@ static void test_gone(void **state)
 		execl("/bin/cat", "cat", NULL);
 		_exit(127);
 	}
-	usleep(50000); /* by then all ends can be drained, and cat has begun */
+	usleep(50000); /* by then all records of ends can be read, and cat has begun */
 	sideband_drain(band);
 	assert_true(must_find('m', (uint32_t)ended, 0, NULL)->m.gone);
 	must_find('e', (uint32_t)half_ended, (uint32_t)half_ended, NULL);
@@ -303,7 +303,10 @@ static void test_wakes_the_reader(void **state)
 	assert_int_equal(stats.malformed, 0);
 }
 
-/* A reader that is woken rarely is woken at once by a thread's new mapping, and gets it once. */
+/*
+ * The reader is normally woken rarely. A new mapping of a watched thread wakes it at once, and it
+ * gets that record once.
+ */
 static void test_watch(void **state)
 {
 	struct pollfd p = {.events = POLLIN};
@@ -330,7 +333,10 @@ static void test_watch(void **state)
 	waitpid(child, NULL, 0);
 	sideband_drain(band);
 	must_find('x', (uint32_t)child, (uint32_t)child, "true");
-	/* the watched thread has ended: after a drain for nothing its descriptor doesn't wake */
+	/*
+	 * the watched thread has ended: after one drain that finds nothing, poll() doesn't wake any
+	 * more
+	 */
 	sideband_drain(band);
 	sideband_drain(band);
 	assert_int_equal(poll(&p, 1, 0), 0);
@@ -339,7 +345,7 @@ static void test_watch(void **state)
 	close(go[1]);
 }
 
-/* A child of another PID namespace has our numbers in the records, not its own. */
+/* For a child in another PID namespace, the records have its numbers in ours. */
 static void test_pid_namespace(void **state)
 {
 	pid_t child, inner;
@@ -374,14 +380,16 @@ static void test_pid_namespace(void **state)
 	assert_null(find('e', 1, 1, NULL));
 }
 
-/* Records that don't fit are counted and reported; records after them are read again. */
+/*
+ * Records that don't fit into the ring are counted and reported. Records after them are read again.
+ */
 static void test_lost(void **state)
 {
 	struct sideband_stats stats;
 	cpu_set_t all, one;
 	pid_t child = 0;
 
-	/* All on one CPU: a loss is reported by the next record of the same ring. */
+	/* All children run on one CPU, because the next record of the same ring reports a loss. */
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
@@ -394,7 +402,7 @@ static void test_lost(void **state)
 		waitpid(child, NULL, 0);
 	}
 	sideband_drain(band);
-	/* LOST comes together with the first record that fits again */
+	/* the record of the loss comes together with the first record that fits again */
 	for (int i = 0; i < 20; i++) {
 		child = fork();
 		if (!child)
@@ -408,7 +416,9 @@ static void test_lost(void **state)
 	assert_true(lost > 0 && maybe_lost);
 	assert_int_equal(stats.lost, lost);
 	assert_int_equal(stats.malformed, 0);
-	/* each of 320 forks and exits was either read or counted as lost (others may fork too) */
+	/*
+	 * each of 320 forks and 320 exits was read or counted as lost; other programs may fork too
+	 */
 	assert_true(stats.records + lost >= 640);
 }
 

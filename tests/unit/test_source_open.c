@@ -106,7 +106,10 @@ static void test_root(void **state)
 	assert_int_equal(try(SOURCE_ALL, in_dir("other.py")), 0);
 }
 
-/* Ids, groups and capabilities of this thread are the same as before. */
+/*
+ * Asking whether another user may read a file leaves the ids, groups and capabilities of this
+ * thread as they were.
+ */
 static void test_owner(void **state)
 {
 	struct caller caller = {};
@@ -145,7 +148,10 @@ static void test_owner(void **state)
 	cap_free(now);
 }
 
-/* Compares with what the kernel says of this process. */
+/*
+ * Compares the owner that is read from /proc/self with the ids and groups that the kernel tells
+ * this process.
+ */
 static void test_owner_of_process(void **state)
 {
 	_cleanup_close_ int self = open("/proc/self", O_PATH | O_DIRECTORY);

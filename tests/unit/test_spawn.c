@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command after "--": nothing runs before the go, and failures come back as a shell has them.
+/*
+ * The command after "--": nothing of it runs before krait says so, and failures have a shell's exit
+ * codes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,7 +123,7 @@ static void test_first_signal_stops(void **state)
 }
 
 /*
- * Forks, after the first signal, a child that sends itself @n more signals, @apart_us apart.
+ * Forks a child after the first signal. The child sends itself @n more signals, @apart_us apart.
  * Returns the child's wait status.
  */
 static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
@@ -142,8 +144,8 @@ static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 }
 
 /*
- * The second signal asks krait to write its file at once, the third signal ends it. Signals in
- * quick succession, as timeout(1) sends two, count as one.
+ * The second signal asks krait to write its file at once. The third signal ends krait. Signals in
+ * quick succession count as one: timeout(1) sends two.
  */
 static void test_third_signal_ends(void **state)
 {

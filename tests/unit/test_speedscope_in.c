@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope's format read: both kinds of profiles, units, the owners of profiles, and refused
+ * Reads speedscope's format: both kinds of profiles, units, the owners of profiles, and refused
  * files.
  */
 #include "read_text.h"
@@ -21,7 +21,10 @@ static void assert_folded(const char *text, const char *by, const char *want)
 	assert_reads_as(text, &(struct render_options){.by = by}, want);
 }
 
-/* The frames come last in the file, as py-spy writes them; stacks are root first. */
+/*
+ * The table of frames is at the end of the file, as py-spy writes it. Stacks begin with the
+ * outermost frame.
+ */
 static void test_sampled(void **state)
 {
 	struct profile *p;
@@ -109,8 +112,8 @@ static void test_owners(void **state)
 }
 
 /*
- * Reads a file with a fault in @profile. Its other profile is right, with samples of weights 1 and
- * 3. @notes: all comments that must result, separated by "|".
+ * Reads a file with two profiles: @profile, which has a fault, and one that is right, with samples
+ * of weights 1 and 3. @notes: all comments that must result, separated by "|".
  */
 static void assert_odd(const char *profile, const char *want, const char *notes)
 {
@@ -168,7 +171,7 @@ static void test_odd(void **state)
 		   "mended: 1 frame closed with its caller");
 }
 
-/* Counts keep their fractions. If one count is too large for that, all counts lose them. */
+/* Counts keep their fractions. If one of them is too large for that, all counts are rounded. */
 static void test_fractions(void **state)
 {
 	struct profile *p;
@@ -234,8 +237,8 @@ static void test_values(void **state)
 	"]}"
 
 /*
- * krait's members say what a value is. The first one is the default. Weights in another unit of
- * time are converted, whatever "valueUnit" says.
+ * krait adds members that say what a value is. The first value is the default. Weights in another
+ * unit of time are converted, whatever "valueUnit" says.
  */
 static void test_value_types(void **state)
 {
@@ -262,7 +265,7 @@ static void test_value_types(void **state)
 				cases[i].want);
 }
 
-/* Values beyond those that fit are left out and counted. */
+/* Values that don't fit are left out, and a comment says how many. */
 static void test_too_many_values(void **state)
 {
 	_cleanup_str_ struct str text = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests when the closing lines say that samples never came. */
+/* Tests when the last lines of a recording say that samples are missing or that the rate is off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

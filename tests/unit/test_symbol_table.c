@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Symbols by address: names that take long to compare. That each address has the right name is in
- * test_elf_names.c.
+ * Symbols by address, with names that take long to compare. test_elf_names.c tests that each
+ * address has the right name.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #define SYMBOLS	   100000u
 #define NAME_BYTES (16u << 20)
-#define MOST_NS	   (5 * NSEC_PER_SEC) /* the most CPU time under ASan; the tests take 0.1 s */
+#define MOST_NS	   (5 * NSEC_PER_SEC) /* limit of CPU time under ASan; the tests take 0.1 s */
 
 /*
  * Makes SYMBOLS symbols at one address. Their names begin in @text, @apart bytes from each other.

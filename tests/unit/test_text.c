@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads names of a target: kinds, broken code points, control characters, cuts. */
+/*
+ * Reads strings of a target: CPython's kinds of strings, broken code points, control characters,
+ * texts that are cut off.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -91,12 +94,15 @@ static void test_cut(void **state)
 	assert_int_equal(cut_length(1, one, TEXT_MAX_BYTES + 1, &s), TEXT_MAX_BYTES);
 	assert_true(str_ends(s.s, "x" ELLIPSIS));
 	str_clear(&s);
-	/* Of characters of three bytes 1,364 fit beside the mark, as 4,096 isn't a multiple. */
+	/*
+	 * 1,364 characters of three bytes fit before the "..." of a cut, because 4,096 isn't a
+	 * multiple of three.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(two); i++)
 		two[i] = 0x4e2d;
 	assert_int_equal(cut_length(2, two, sizeof(two), &s), 1364 * 3 + 3);
 	assert_true(str_ends(s.s, "\xe4\xb8\xad" ELLIPSIS));
-	/* Only the beginning was copied, up to the middle of a code point. */
+	/* Only the beginning was copied, and it may end within a code point. */
 	assert_text(1, 100, "abc", 3, "abc" ELLIPSIS);
 	assert_text(2, 9, two, 3, "\xe4\xb8\xad" ELLIPSIS);
 	assert_text(0, 9, "ab\xc3", 3, "ab" ELLIPSIS);

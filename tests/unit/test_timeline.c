@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples thread by thread in the order of time, also when a thread has more than fit in a window.
+ * The timeline gives samples thread by thread, in order of time, even if a thread has more samples
+ * than fit in its window.
  */
 #include "render_profile.h"
 
@@ -69,7 +70,7 @@ static void fill(struct profile *p, const char *tid, unsigned n)
 
 		stacks[i] = profile_stack(p, &at, 1);
 	}
-	/* Blocks of 1,000 samples come in an order of their own, as from several rings. */
+	/* Each two blocks of 1,000 samples come in the wrong order, as from several rings. */
 	for (unsigned i = 0; i < n; i++) {
 		unsigned block = i / 1000 ^ 1;
 		struct profile_sample s = {.labels = labels, .values = {1, 1000 + i % 3}};

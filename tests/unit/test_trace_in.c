@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chrome's trace events and V8's .cpuprofile read: the samples made of slices and nodes, and
+ * Reads Chrome's trace events and V8's .cpuprofile: the samples that slices and nodes become, and
  * refused files.
  */
 #include "read_text.h"
@@ -43,7 +43,8 @@ static void test_slices(void **state)
 									  ",\"dur\":3") ",\n",
 		      NULL, want);
 	/*
-	 * Slices of another thread aren't inside, whatever their times are; counters are no slices.
+	 * Slices of another thread don't lie within a slice, whatever their times are. Counters are
+	 * no slices.
 	 */
 	assert_folded(TRACE(EVENT("X", "a", "0", ",\"dur\":10") "," EVENT(
 			      "C", "n", "1",
@@ -71,7 +72,10 @@ static void test_odd_slices(void **state)
 	assert_folded(odd, NULL, "a 7000\na;b 3000\n");
 }
 
-/* Beginnings and ends in any order; an end takes what is open inside of its slice with it. */
+/*
+ * Beginnings and ends of slices come in any order. The end of a slice also ends what is still open
+ * within it.
+ */
 static void test_pairs(void **state)
 {
 	static const char inside[] =
@@ -83,10 +87,7 @@ static void test_pairs(void **state)
 	assert_folded(TRACE(EVENT("E", "", "10", "") "," EVENT("B", "b", "2", "") "," EVENT(
 			      "E", "", "5", "") "," EVENT("B", "a", "0", "")),
 		      NULL, "a 7000\na;b 3000\n");
-	/*
-	 * b begins below a and ends with it; nothing is called c, and nothing is open any more at
-	 * 7.
-	 */
+	/* b begins within a and ends with it. At 4, c isn't open, and at 7 nothing is. */
 	assert_folded(inside, NULL, "a 2000\na;b 3000\n");
 	p = read_text(inside);
 	assert_string_equal(profile_meta(p)->comments.list.v[0],
@@ -99,7 +100,10 @@ static void test_pairs(void **state)
 		      NULL, "a 2000\n");
 }
 
-/* A fault in one event; @note: the only comment, NULL = none. The slice beside it takes 100 us. */
+/*
+ * Reads a file with @event, which has a fault, and a slice of 100 us. The result has @us in all,
+ * and @note as its only comment; NULL: none.
+ */
 static void assert_odd_event(const char *event, int64_t us, const char *note)
 {
 	_cleanup_free_ char *text = NULL, *want = NULL;
@@ -191,7 +195,9 @@ static void test_cpuprofile(void **state)
 	profile_free(p);
 }
 
-/* V8's profile of thread 2, its chunks written by thread 3, in pieces; and a slice beside it. */
+/*
+ * A V8 profile of thread 2 in several pieces, which thread 3 wrote. There may be a slice beside it.
+ */
 #define PROFILE_EVENT(name, tid, id, data)                                                         \
 	"{\"args\":{\"data\":{" data "}},\"ph\":\"P\",\"name\":\"" name                            \
 	"\",\"pid\":1,\"tid\":" tid ",\"ts\":150,\"id\":\"" id "\"}"
@@ -217,7 +223,9 @@ static void test_profile_chunks(void **state)
 	struct profile *p;
 
 	assert_folded(alone, "samples", "f 3\nf;g 1\n");
-	/* samples from 110 to 115, 115 to 117; 117 to 116; 116 to 130 */
+	/*
+	 * samples from 110 to 115 and 115 to 117, then from 117 back to 116, then from 116 to 130
+	 */
 	assert_folded(alone, "time", "f 21000\n");
 	assert_reads_as(alone, &(struct render_options){.by = "thread"},
 			"tid 2;f 3\ntid 2;f;g 1\n");
@@ -240,7 +248,7 @@ static void assert_note(const char *text, const char *note)
 }
 
 /*
- * A trace loses pieces when Chrome's buffer is full: another piece then refers to a missing one, or
+ * If Chrome's buffer is full, a trace loses pieces. Then another piece refers to a missing one or
  * contradicts it.
  */
 static void test_odd_chunks(void **state)
@@ -254,7 +262,10 @@ static void test_odd_chunks(void **state)
 		"1", "\"cpuProfile\":{\"nodes\":[" NODE(
 			     "9", ",\"parent\":8", "f") "],\"samples\":[9]},\"timeDeltas\":[1]"));
 
-	/* 110 to 115 and 115 to 116; 117 to 130: node 7 had the time between */
+	/*
+	 * from 110 to 115, from 115 to 116, and from 117 to 130: the missing node 7 had the time
+	 * between
+	 */
 	assert_folded(unknown, "time", "f 19000\n");
 	assert_note(unknown, "left out: 1 sample of V8's profiles whose stack isn't in the file");
 	assert_folded(orphan, "samples", "f 1\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows on disk: kept rows come back the same. Rows that are damaged, another user's, or made from
- * other bytes don't.
+ * Unwind rows on disk: rows that were kept come back the same. Rows that are damaged, belong to
+ * another user, or were made from other bytes don't come back.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,10 @@ static char dir[64], path[256];
 static struct unwind_cache *cache;
 static struct unwind_cache_key key;
 
-/* A program as a distribution installs it: root's, and unchanged for two seconds. */
+/*
+ * A program that a distribution installed: root owns it, and it didn't change in the last two
+ * seconds.
+ */
 #define PROGRAM "/bin/true"
 static int program;
 static struct elf_file *program_elf;
@@ -79,7 +82,10 @@ static void make_rows(struct unwind_rows *r, size_t n)
 	}
 }
 
-/* Stores rows, with the first bytes of @elf as those that were read. */
+/*
+ * Stores rows, as if they had been made from the first 1,000 bytes of @elf's code and 8 bytes
+ * further on.
+ */
 static void store(const struct unwind_cache_key *k, const struct unwind_rows *rows,
 		  struct elf_file *elf, int fd)
 {
@@ -149,7 +155,10 @@ static void test_round_trip(void **state)
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 }
 
-/* Damages each byte of the beginning and some of the rest, and cuts at each length. */
+/*
+ * Damages each byte of the file's beginning and some of the rest, and cuts the file off at such
+ * places.
+ */
 static void test_damaged(void **state)
 {
 	int fd;
@@ -182,7 +191,7 @@ static void test_damaged(void **state)
 }
 
 /*
- * Files that are whole, but whose rows no compiler would make, are refused: a rule that doesn't
+ * Files are refused that are whole but have rows that no compiler would make: a rule that doesn't
  * exist, functions that overlap.
  */
 static void test_nonsense(void **state)
@@ -237,7 +246,7 @@ static void test_not_ours(void **state)
 	assert_int_equal(rename(path, elsewhere), 0);
 	assert_int_equal(symlink(elsewhere, path), 0);
 	assert_false(comes_back());
-	keep(ROWS); /* the file takes the link's place, not its target's */
+	keep(ROWS); /* the file replaces the link, not the link's target */
 	assert_true(comes_back());
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -254,7 +263,7 @@ static void test_not_ours(void **state)
 	}
 }
 
-/* Root keeps rows for another user, to whom the file belongs. */
+/* Root keeps rows for another user, who then owns the file. */
 static void test_become(void **state)
 {
 	struct stat st;
@@ -297,8 +306,8 @@ static void flip(int fd, off_t at)
 }
 
 /*
- * A file that others may change is proved by the bytes that were read; size and build id are the
- * same.
+ * If others may change a file, the bytes that were read for its rows must be the same, not only its
+ * size and build id.
  */
 static void test_bytes(void **state)
 {
@@ -334,8 +343,8 @@ static void test_bytes(void **state)
 	flip(fd, text + 3000); /* changes a byte that wasn't read */
 	assert_true(is_served(&k, fd));
 	/*
-	 * Rows of root's files may be used without reading the file, but only if its last change is
-	 * the noted one.
+	 * If only root may change a file, its rows may be used without reading the file, as long as
+	 * its last change is the noted one.
 	 */
 	k.version = key.version;
 	assert_true(is_served(&k, fd));
@@ -360,7 +369,7 @@ static void test_bounded(void **state)
 		usleep(20000); /* lets the file system's clock go on */
 	}
 	k.id[0] = 1;
-	/* a load counts as use, so that 2 is the oldest now */
+	/* loading 1 counts as using it, so 2 is the oldest now */
 	assert_true(unwind_cache_load(cache, &k, NULL, &got));
 	unwind_rows_fini(&got);
 	assert_int_equal(stat(path, &st), 0);

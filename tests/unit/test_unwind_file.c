@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information in files: where it lies, the forms of its entries, which functions count.
- * Broken files are refused or harmless.
+ * Call frame information in files: where it is, the forms of its entries, and which functions get
+ * rows. Broken files are refused or harmless.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #define DEF_CFA "\x0c\x07\x08\x90\x01" /* instructions: CFA = rsp+8, rip at CFA-8 */
 #define PUSH	"\x41\x0e\x10"
 
-/* Returns the offset of CFA = RSP + offset at @vaddr; 0: unknown. */
+/* Returns the offset if the rule at @vaddr is CFA = RSP + offset, else 0. */
 static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 {
 	const struct unwind_rule *rule = unwind_rows_find(rows, vaddr);
@@ -24,7 +24,7 @@ static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 	return rule && rule->cfa == UNWIND_REG && rule->reg == 7 && rule->ra == -1 ? rule->off : 0;
 }
 
-/* Checks the rows of a usual function: push at +1, 16 bytes. */
+/* Checks the rows of a function of 16 bytes whose first byte is a push. */
 static void check_function(const struct unwind_rows *rows, uint64_t start)
 {
 	const struct unwind_fde *fde = unwind_rows_fde(rows, start);
@@ -47,7 +47,7 @@ static void test_functions(void **state)
 	cw_usual(&w);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		cw_fde(&w, order[i], 16, PUSH, 3);
-	cw_put(&w, 0, 4); /* a terminator in the middle, as files have it that were joined */
+	cw_put(&w, 0, 4); /* a terminator in the middle, as in files that were joined */
 	cw_usual(&w);
 	cw_fde(&w, 0x1ff0, 16, PUSH, 3);
 	assert_int_equal(cw_compile(&w, &rows), 0);
@@ -57,7 +57,7 @@ static void test_functions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		check_function(&rows, order[i]);
 	check_function(&rows, 0x1ff0);
-	/* No row holds between, before and after the functions. */
+	/* No rule holds before, between and after the functions. */
 	assert_int_equal(unwind_rows_find(&rows, 0x1120)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x13ff)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x2000)->cfa, UNWIND_UNKNOWN);
@@ -67,7 +67,10 @@ static void test_functions(void **state)
 	assert_null(unwind_rows_fde(&rows, 0x1120));
 	assert_null(unwind_rows_fde(&rows, 0x2000));
 	assert_null(unwind_rows_fde(&rows, 0xfff));
-	/* 5 functions of 2 rows, unknown before each that has no neighbour, and at the end. */
+	/*
+	 * 5 functions with 2 rows each, 4 rows without a rule before functions with a gap before
+	 * them, and one at the end.
+	 */
 	assert_int_equal(rows.rows.n, 5 * 2 + 4 + 1);
 	assert_int_equal(rows.rules.n, 3);
 }
@@ -200,7 +203,10 @@ static void test_broken_cies(void **state)
 	}
 }
 
-/* A very long CIE isn't read: CIEs of a hostile file could overlap, each as long as the section. */
+/*
+ * A very long CIE isn't read, because CIEs of a hostile file could overlap, each as long as the
+ * section.
+ */
 static void test_long_cie(void **state)
 {
 	static const uint8_t nops[1024];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs of call frame information and the rows they must give. What each instruction means is
- * worked out by hand from DWARF 5, section 6.4.2; offsets are factored by 1 (code) and -8 (data).
+ * Instructions of call frame information, and the rows that they must give. What each instruction
+ * means is worked out by hand from DWARF 5, section 6.4.2. Offsets are in units of 1 (code) and -8
+ * (data).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -44,8 +45,8 @@ static void check_rows(const struct unwind_rows *got, const struct expected *wan
 {
 	assert_int_equal(got->base, EW_TEXT);
 	/*
-	 * A row without a rule comes before the function, and one after it, unless its own last row
-	 * is without a rule.
+	 * Rows without a rule come before and after the function. There is none after it if its own
+	 * last row has no rule.
 	 */
 	assert_int_equal(got->rows.v[0].rule, 0);
 	for (size_t i = 0; i < n; i++) {
@@ -79,7 +80,10 @@ static void program(const void *bytes, size_t bytes_n, const struct expected *wa
 	check_rows(&rows, want, n);
 }
 
-/* PROGRAM("bytes", {at, rule}, ...) checks the rows of a function with these instructions */
+/*
+ * PROGRAM("bytes", {at, rule}, ...) checks the rows of a function with these instructions, and
+ * PROGRAM_BAD() also how many FDEs count as broken.
+ */
 #define PROGRAM_BAD(bad_, bytes_, ...)                                                             \
 	do {                                                                                       \
 		const struct expected _want[] = {__VA_ARGS__};                                     \
@@ -128,14 +132,14 @@ static void test_set_loc(void **state)
 
 static void test_registers(void **state)
 {
-	/* The long forms of the instructions: rbp at 2*-8, rbx at -3*-8 = +24. */
+	/* Long forms of instructions: rbp is saved at 2 * -8, rbx at -3 * -8 = +24. */
 	PROGRAM("\x41\x05\x06\x02\x41\x11\x03\x7d", {0, RSP(8)}, {1, AT(7, 8, -2, S)},
 		{2, AT(7, 8, -2, 3)});
 	PROGRAM("\x41\x2f\x06\x02", {0, RSP(8)}, {1, AT(7, 8, 2, S)});
 	/* restore and restore_extended bring back what the CIE says, which is nothing. */
 	PROGRAM("\x41\x86\x02\x83\x03\x41\xc6\x41\x06\x03", {0, RSP(8)}, {1, AT(7, 8, -2, -3)},
 		{2, AT(7, 8, S, -3)}, {3, RSP(8)});
-	/* Tries undefined, same_value, a register, the value of the CFA, and expressions. */
+	/* Tries the rules undefined, same_value, register, value of the CFA, and expressions. */
 	PROGRAM("\x41\x07\x06\x41\x08\x06\x41\x09\x03\x00\x41\x14\x06\x00\x41\x15\x06\x7f"
 		"\x08\x03\x41\x16\x06\x02\x76\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, S)}, {2, AT(7, 8, S, S)}, {3, AT(7, 8, S, L)},
@@ -150,12 +154,18 @@ static void test_registers(void **state)
 
 static void test_return_address(void **state)
 {
-	/* The return address at CFA-16; in rdi; behind an expression; the same as before. */
+	/*
+	 * Where the return address is: at CFA-16; in rdi; where it was; given by an expression;
+	 * where it was.
+	 */
 	PROGRAM("\x41\x90\x02\x41\x09\x10\x05\x41\xd0\x41\x10\x10\x02\x77\x00\x41\x06\x10",
 		{0, RSP(8)}, {1, {UNWIND_REG, 7, 0, 0, 8, 0, -2, S, S}},
 		{2, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 5, 8, 0, S, S, S}}, {3, RSP(8)},
 		{4, UNKNOWN}, {5, RSP(8)});
-	/* In r15; in what isn't a general register; where a rule needs .index for the CFA. */
+	/*
+	 * In r15; in a register that isn't a general one; in a register while the rule needs .index
+	 * for the CFA.
+	 */
 	PROGRAM("\x41\x09\x10\x0f\x41\x09\x10\x10\x41\x09\x10\x85\x02", {0, RSP(8)},
 		{1, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 15, 8, 0, S, S, S}}, {2, UNKNOWN});
 	PROGRAM("\x09\x10\x05\x41\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08",
@@ -276,8 +286,8 @@ static void test_plt(void **state)
 }
 
 /*
- * Makes the rule of glibc's __restore_rt, with rsp @shift bytes before the ucontext and rip at
- * @rip.
+ * Makes a rule with expressions, as glibc's __restore_rt has it. rsp is @shift bytes below the
+ * ucontext, in which rip is at offset @rip.
  */
 static void signal_rule(int shift, int rip, struct unwind_rule *ret)
 {

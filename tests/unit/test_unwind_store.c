@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind tables in the kernel's maps under a small cap. Truth: the contents of the maps, read back
- * through their descriptors, and the times at which this test looked into a table. Needs the right
- * to make maps.
+ * Unwind tables in the kernel's maps, under a small limit of memory. The test compares the contents
+ * of the maps, read through their descriptors, and says when a kernel program looked into a table.
+ * Needs the right to make maps.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "sampler/unwind/store.h"
 
 #define SLABS 1			    /* 512 chunks, of which 32 can't be used for files */
-#define SMALL (120 * UNWIND_FANOUT) /* rows that take 120 chunks and a root */
+#define SMALL (120 * UNWIND_FANOUT) /* as many rows as take 120 chunks and a chunk above them */
 
 static struct unwind_store_maps maps;
 static struct unwind_store *store;
@@ -35,7 +35,7 @@ static int set_up(void **state)
 	int slab = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, 0, 0);
 
 	if (slab < 0)
-		return 0; /* without BPF maps, each test skips itself */
+		return 0; /* without the right to make maps, each test skips itself */
 	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
 	maps.tables =
 		make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), UNWIND_MAX_TABLES, 0, 0);
@@ -76,7 +76,7 @@ static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
 }
 
-/* Fills a table with @n rows of @kind that alternate between two rules. */
+/* Fills a table with @n rows that use two rules by turns. @kind: changes the last row. */
 static int fill_like(uint32_t table, uint32_t kind, size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -89,7 +89,7 @@ static int fill_like(uint32_t table, uint32_t kind, size_t n)
 	return unwind_store_fill(store, table, &rows, NULL, 0);
 }
 
-/* Fills a table with rows unlike those of the fifteen tables before. */
+/* Fills a table with rows that none of the fifteen tables before it has. */
 static int fill(uint32_t table, size_t n)
 {
 	return fill_like(table, table, n);
@@ -111,7 +111,7 @@ static struct unwind_table entry(uint32_t table)
 	return t;
 }
 
-/* Marks a table as the kernel program does when it looks into it. */
+/* Notes that a table was looked into @seconds_ago, as the kernel program notes it. */
 static void looked_into(uint32_t table, uint32_t seconds_ago)
 {
 	struct unwind_table t = entry(table);
@@ -134,7 +134,7 @@ static struct unwind_chunk chunk_at(uint32_t number)
 	return c;
 }
 
-/* Checks that the tree of a table says what @n rows of fill_like() say. */
+/* Checks that the table has the @n rows of fill_like(). Its chunks form a tree of depth 2. */
 static void check_like(uint32_t table, uint32_t kind, uint32_t n)
 {
 	struct unwind_table t = entry(table);
@@ -182,7 +182,7 @@ static void test_least_recently_used(void **state)
 	check(t[2], SMALL);
 }
 
-/* A table's number is given to another table only when no program can know it any more. */
+/* A table's number is given to another table only when no kernel program can still know it. */
 static void test_freed_tables(void **state)
 {
 	uint32_t first, t, most = 0;
@@ -216,7 +216,7 @@ static void test_in_use_stays(void **state)
 		t[i] = new_table();
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(fill(t[i], SMALL), 0);
-	looked_into(t[1], UNWIND_KEEP_SECONDS + 5); /* this isn't enough for the next table */
+	looked_into(t[1], UNWIND_KEEP_SECONDS + 5); /* giving up this one makes too little room */
 	assert_int_equal(fill(t[3], 2 * SMALL), -ENOSPC);
 	assert_int_equal(unwind_store_given_up(store), 0);
 	for (size_t i = 0; i < 3; i++)
@@ -229,8 +229,8 @@ static void test_in_use_stays(void **state)
 }
 
 /*
- * Mappings may use chunks that are kept from files. When these are used up too, a table that has
- * been unused for long is given up.
+ * Mappings may use chunks that files may not. Once these are used up too, a table that has long
+ * been unused is given up.
  */
 static void test_mappings(void **state)
 {
@@ -257,7 +257,7 @@ static void test_mappings(void **state)
 	assert_int_equal(entry(t).depth, 0);
 }
 
-/* Mappings that are read over and over take no more memory. */
+/* If mappings are read again and again, they take no more memory. */
 static void test_readings(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};
@@ -277,7 +277,7 @@ static void test_readings(void **state)
 	assert_int_equal(unwind_store_bytes(store), bytes);
 }
 
-/* The number of the rule that a walk in user space finds for @key. */
+/* Returns the number of the rule that a walk in user space finds for @key. */
 static uint32_t walked(uint32_t table, uint32_t key)
 {
 	const struct unwind_table *t = unwind_store_table(store, table);
@@ -343,8 +343,8 @@ static void test_round(void **state)
 }
 
 /*
- * Twenty tables with equal rows share one tree, so they take the room of one. The tree stays until
- * all these tables are freed, or given up because all of them have been unused for long.
+ * Twenty tables have equal rows, so they share the memory of one. It stays until all of them are
+ * freed or, because all have long been unused, given up.
  */
 static void test_copies(void **state)
 {
@@ -357,7 +357,7 @@ static void test_copies(void **state)
 		assert_int_equal(entry(t[i]).root, entry(t[0]).root);
 	}
 	other = new_table();
-	/* the tree is as large, and only the last row differs */
+	/* this table is as large, and only its last row differs */
 	assert_int_equal(fill_like(other, 2, SMALL), 0);
 	assert_int_not_equal(entry(other).root, entry(t[0]).root);
 	assert_int_equal(unwind_store_given_up(store), 0);
@@ -391,7 +391,9 @@ static void *fill_often(void *arg)
 	return NULL;
 }
 
-/* One thread fills tables while another sets mappings: neither gets chunks that the other uses. */
+/*
+ * One thread fills tables while another sets mappings. Neither gets chunks that the other one uses.
+ */
 static void test_beside(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS] = {};

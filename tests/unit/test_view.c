@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the filter words, each on a small profile, by the folded writer. */
+/* Tests the words of filters, each on a small profile that is then written as folded stacks. */
 #include "render_profile.h"
 
 #include "base/cleanup.h"
@@ -116,7 +116,7 @@ static void test_frames(void **state)
 		    "<module> (/srv/app.py);Spam.run (json/decoder.py);" ZIP " 1\n");
 }
 
-/* Modules in archives have Python's names, wherever the archive lies. */
+/* Modules in archives have the names that Python gives them, wherever the archive lies. */
 static void test_archives(void **state)
 {
 	static const struct {
@@ -220,7 +220,10 @@ static void assert_dotted(struct profile *p, const char *file, const char *want)
 	render_names_free(names);
 }
 
-/* Names as Python gives them if it was started as `python old/app.py`: sys.path begins with old. */
+/*
+ * Modules have the names that Python gives them if it was started as `python old/app.py`: sys.path
+ * begins with old.
+ */
 static void test_modules(void **state)
 {
 	static const char *const files[] = {"/srv/old/app.py", "/srv/old/util.py",
@@ -235,7 +238,7 @@ static void test_modules(void **state)
 		test_sample(p, FRAMES({"work", files[i], 1}), LABELS("process", "app.py"), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_dotted(p, files[i], names[i]);
-	/* Of two scripts at once each keeps its directory where the names would be the same. */
+	/* If two scripts ran, those of their names that would be equal keep the directory. */
 	test_sample(p, FRAMES({"work", "/srv/new/app.py", 1}), LABELS("process", "app.py"), 1);
 	assert_dotted(p, "/srv/new/app.py", "new.app.work");
 	assert_dotted(p, files[0], "old.app.work");
@@ -315,8 +318,8 @@ static void test_inlined(void **state)
 }
 
 /*
- * n calls, each inside of the one before and with a sample. They have n frames, but n * n / 2 with
- * --invert, which is refused.
+ * There are n calls, each within the one before and with a sample. They have n frames, but n * n /
+ * 2 frames with --invert, which is refused.
  */
 static void test_deeply_nested(void **state)
 {

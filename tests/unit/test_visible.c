@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Characters that aren't shown as they are: alone, in a text, in a stream that is written in
+ * Characters that aren't shown as they are: alone, in a text, and in a stream that is written in
  * pieces.
  */
 #include <setjmp.h>
@@ -35,17 +35,14 @@ static void test_in_place(void **state)
 		     "a?b?c?d?");
 	assert_shown("\xf3\xa0\x81\x81x\xef\xbb\xbf", "?x?");
 	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d"); /* an accent and a joiner */
-	/*
-	 * Bytes that aren't UTF-8 give one '?' each: ESC in two bytes, a surrogate, the end of a
-	 * text.
-	 */
+	/* Each byte that isn't UTF-8 gives a '?': ESC in two bytes, a surrogate, a text cut off. */
 	assert_shown("\x9b\xff", "??");
 	assert_shown("\xc0\x9b", "??");
 	assert_shown("\xed\xa0\x80", "???");
 	assert_shown("x\xe2\x80", "x??");
 }
 
-/* Checks how @n bytes are shown that are written in pieces of @piece. */
+/* Checks how @n bytes are shown if they are written in pieces of @piece bytes. */
 static void assert_written(const char *text, size_t n, size_t piece, const char *want)
 {
 	_cleanup_free_ char *got = NULL;

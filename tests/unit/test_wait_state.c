@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a thread waited for, by its record. */
+/* What a thread waited for, as the record of the wait tells it. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void test_calls(void **state)
 	assert_string_equal(words_of(futex), "gil");
 }
 
-/* time.sleep() was (p)select() without descriptors up to 3.10. */
+/* Up to Python 3.10 time.sleep() is a select() or pselect() without descriptors. */
 static void test_sleep_by_select(void **state)
 {
 	(void)state;
@@ -74,12 +74,12 @@ static void test_states(void **state)
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x8), "traced");
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x8001), "frozen");
 	assert_string_equal(words_of(frozen), "frozen");
-	frozen.state = 0x4; /* a stopped thread counts as frozen for the kernel */
+	frozen.state = 0x4; /* a stopped thread has the flag of a frozen one, too */
 	assert_string_equal(words_of(frozen), "stopped");
 	assert_string_equal(in_call(SYS_restart_syscall, 0, SLEEPS), "other: restart_syscall");
 }
 
-/* A wait that isn't over is for the same thing, but its number is another one. */
+/* A wait that isn't over has the same words, but a number of its own (WAIT_STATE_OPEN). */
 static void test_open(void **state)
 {
 	struct rec_wait wait = {.call = SYS_nanosleep, .state = SLEEPS};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests jobs of other threads: order, waiting, taking back. */
+/* Tests jobs that other threads do: their order, waiting for them, taking them back. */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_int_equal(take(w), -1);
 	worker_give(w, &jobs[0].job, false);
-	worker_wait(w, -1); /* waits until the job's thread is there */
+	worker_wait(w, -1); /* the job is done, so its thread exists */
 	pthread_mutex_lock(&gate);
 	worker_give(w, &jobs[1].job, false);
 	worker_give(w, &jobs[2].job, false);
@@ -132,7 +132,7 @@ struct slow {
 	_Atomic bool go, entered, cancelled, done;
 };
 
-/* Hangs as a job that reads from a file system that doesn't answer. */
+/* Hangs like a job that reads from a file system that doesn't answer. */
 static void hang(struct worker_job *job)
 {
 	struct slow *s = (struct slow *)job;
@@ -169,7 +169,7 @@ static void test_wait_has_a_limit(void **state)
 }
 
 /*
- * Of two jobs that hang and belong together the second one isn't begun. Other jobs are done in the
+ * If a job hangs, another job of its group isn't begun. Jobs of other groups are done in the
  * meantime.
  */
 static void test_others_go_on(void **state)
@@ -195,7 +195,10 @@ static void test_others_go_on(void **state)
 	worker_close(w);
 }
 
-/* The job is told to stop, and doesn't touch memory that is freed in the meantime. */
+/*
+ * The worker is left while a job hangs. The job is told to stop, and doesn't touch memory that was
+ * freed meanwhile.
+ */
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
