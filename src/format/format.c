@@ -21,7 +21,7 @@ const struct render_format render_formats[] = {
 	{"jsonl", {".jsonl"}, "nothing", jsonl_write},
 	{"folded",
 	 {".folded", ".txt"},
-	 "times, all values but one, labels other than the root frames",
+	 "times, all values but one, labels that no outermost frame has",
 	 folded_write},
 	{"speedscope",
 	 {".speedscope.json"},

@@ -70,7 +70,7 @@ const struct option_row diff_rows[] = {
 		FIELD(view), NULL,
 		"a row for each process, thread or cgroup by name, state of the GIL (gil: of "
 		"running threads; waiting threads have no samples) or value of another label; in "
-		"a page a root frame"),
+		"a page an outermost frame"),
 	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),

@@ -129,7 +129,8 @@ void view_options_warn_of(const struct unmatched *u);
 	 .initial = (otherwise), .complete = "process thread cgroup gil state on", .help = (words)}
 #define VIEW_BY_ROW(base)                                                                          \
 	VIEW_BY_OWN_ROW(base, "process where there are several",                                   \
-			"root frame of each stack: process, thread, cgroup, gil, state or a label's name")
+			"an outermost frame for each process, thread, cgroup, gil, state or "      \
+			"value of another label")
 /* clang-format on */
 
 #define VIEW_ROWS(base)                                                                            \

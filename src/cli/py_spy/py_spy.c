@@ -128,7 +128,7 @@ static const struct option_row record_rows[] = {
 	 .letter = 't',
 	 .set = value_flag,
 	 .field = FIELD(threads),
-	 .help = "a root frame for each thread"},
+	 .help = "an outermost frame for each thread"},
 	ROWS_WHICH,
 	{.name = "capture",
 	 .set = value_flag,
