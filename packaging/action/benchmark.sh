@@ -22,7 +22,7 @@
 # sudo.
 set -eu
 KRAIT=${KRAIT:-krait}
-MARK='<!-- krait benchmark: ' # a comment of the benchmark ends with this, its name and -->
+MARK='<!-- krait benchmark: ' # the text for a benchmark begins with this, its name and -->
 
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }

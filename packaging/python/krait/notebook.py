@@ -67,7 +67,7 @@ def numbered(shell):
     """While this lasts, code that a cell runs as a cell of its own gets the outer cell's number.
     IPython 9 would give it the next one."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
-    # own: whether a cell around this one has set the cache
+    # own: cache() has been replaced already, for a cell that runs this one
     cache, own = compiler.cache, "cache" in vars(compiler)
     compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
     try:

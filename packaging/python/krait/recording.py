@@ -9,8 +9,8 @@ import sysconfig
 import tempfile
 import time
 
-START_S = 60  # krait must begin to sample within so many seconds
-END_S = 60  # krait must have written within so many; it waits for names for at most 30 s
+START_S = 60  # how long krait may take to begin to sample
+END_S = 60  # how long krait may take to end after a signal; it waits for names for 30 s at most
 MOST_WORDS = 4000
 
 
@@ -52,7 +52,7 @@ class Recording:
     def begin(self):
         try:
             self.start()
-        except Exception as error:  # pylint: disable=broad-except # whatever it is, it is krait's own
+        except Exception as error:  # pylint: disable=broad-except # krait must not end the program
             self.error = str(error) or repr(error)
         return self
 
