@@ -335,8 +335,9 @@ walk_inline bool is_new(const struct proc_key *key)
 }
 
 /*
- * Creates the entry of a process image that has none, or that was only counted, and sends it to
- * user space. The current task is the sampled one. Returns 0.
+ * Creates the entry in the map `procs` of the current task's process image, and sends it to user
+ * space. To be called if the image has no entry, or one that says that its samples are only
+ * counted. Returns 0.
  */
 walk_global int meet_process(__u32 slot, __u32 tgid)
 {

@@ -318,7 +318,10 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 	w->gil_read = 0;
 	if (!w->tp)
 		return false; /* the C library isn't set up yet, so there is no thread pointer */
-	/* Up to 3.11 the key has the thread's first thread state, even in a sub-interpreter. */
+	/*
+	 * Up to 3.11 the pthread key of the interpreter leads to the thread's first thread state,
+	 * even while the thread runs in a sub-interpreter.
+	 */
 	if (w->where.tstate_current) {
 		if (!read_current(w))
 			w->current = CURRENT_UNKNOWN;

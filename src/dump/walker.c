@@ -50,8 +50,8 @@ struct walker {
 };
 
 /*
- * The walker of the current call. It is a variable because the walkers of bpf/ take no argument for
- * it.
+ * Whose memory is read in the current call. The functions of bpf/ that walk stacks are compiled for
+ * user space here. They have no parameter for it, so it is a variable.
  */
 static __thread struct walker *at;
 

@@ -37,9 +37,10 @@ struct look {
 };
 
 /*
- * Begins a slice for a file that process @proc maps (NULL: krait itself asks). Returns 0, or -EBUSY
- * + message if looking into files of this user's processes, or of all processes, took too long.
- * Then there is no slice, and no file is looked into for now.
+ * Begins a look into a file that process @proc maps (NULL: krait itself asks), with a limit on the
+ * CPU time and memory that it may take (a slice). Returns 0, or -EBUSY + message if looking into
+ * files of this user's processes, or of all processes, has taken too much CPU time. Then no file is
+ * looked into for now.
  */
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 
