@@ -229,7 +229,7 @@ def symbols_of_libraries():
         with open(d + "/o.json") as f:
             summary = json.load(f)
         check(summary["krait_rss_bytes"] < 128 << 20, "%d MiB" % (summary["krait_rss_bytes"] >> 20))
-        check("or for --memory, " in done.stderr, "krait doesn't say what it left out: " + done.stderr)
+        check("or too large for --memory, " in done.stderr, "krait doesn't say what it left out: " + done.stderr)
         kit.sees(d + "/o.pb.gz", pids={honest.pid}, least=0.99)
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.9)
 

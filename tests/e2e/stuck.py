@@ -255,7 +255,7 @@ def memory_that_does_not_come():
             running.process.wait(20)
             said = running.said()
         check(running.process.returncode == 0, said)
-        check("%d (python3) first" % target.pid in said and "doesn't answer" in said, said)
+        check("the first: %d, python3" % target.pid in said and "doesn't answer" in said, said)
         kit.sees(out, "busy", pids=[other.pid])
         total, found = kit.share(out, "busy", pids=[target.pid])
         check(found > total / 4, "%d of %d samples have busy()" % (found, total))
@@ -274,7 +274,7 @@ def dump_of_memory_that_does_not_come():
             text = f.read()
         check(running.process.returncode == 0, said)
         check("Process %d" % other.pid in text and "in main" in text, text + said)
-        check("%d (python3) first" % target.pid in said, said + text)
+        check("the first: %d, python3" % target.pid in said, said + text)
 
 
 def children_of(pid):
@@ -299,7 +299,7 @@ def mappings_that_are_locked():
             kit.wait_for(lambda: running.process.poll() is not None or children.update(children_of(running.pid)), 20)
             said = running.said()
         check(running.process.returncode == 0, said)
-        check("%d (python3) first" % target.pid in said, said)
+        check("the first: %d, python3" % target.pid in said, said)
         check(children, "krait has no children that read")
         kit.wait_for(lambda: not any(is_alive(child) for child in children), 5)
         kit.sees(d + "/o.pb.gz", "busy", pids=[other.pid])
