@@ -310,8 +310,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 		return false;
 	count(COUNT_SAMPLES);
 	/*
-	 * This comes before send_code() reads sent_epoch, so that a stack never has a later epoch
-	 * than its code objects.
+	 * The stack's id gets its epoch (in_epoch()) before send_code() reads sent_epoch for the
+	 * stack's code objects. So the stack's epoch is never later than theirs.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);

@@ -2,7 +2,10 @@
 /* Finds the calls in the user's code that only lead to the rest of the user's code; see lede.h. */
 #include "view/lede.h"
 
-/* how many calls of a stack are examined, the outermost first, since these call frameworks */
+/*
+ * How many calls in a stack are examined, from the outermost inwards. The outermost calls are those
+ * that lead into frameworks.
+ */
 #define CALLS 16
 /* a call of the trunk leads to more of the user's code in 1/PASSED_ON of all, or more */
 #define PASSED_ON 10

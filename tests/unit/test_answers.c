@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which file systems always answer. These don't: FUSE on a disk, an overlay that a user mounted,
- * and a file system whose number belonged to another one before.
+ * Which file systems are known to answer each question, so that krait need not ask a child. A FUSE
+ * file system whose data is on a disk isn't, nor is an overlay that a user mounted, nor one whose
+ * device number belonged to another file system before.
  */
 #include <setjmp.h>
 #include <stdarg.h>

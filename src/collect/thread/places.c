@@ -284,7 +284,10 @@ static bool is_in_thread(const struct walk *w)
 	return is_at(&root, "threading._bootstrap") || is_at(&root, "threading.__bootstrap");
 }
 
-/* Is it a call of accept() for one certain connection? */
+/*
+ * Does the caller of accept() wait for the connection of one server that it knows, as ftplib does,
+ * and not for any client?
+ */
 static bool is_awaited(struct walk w)
 {
 	w.i++;

@@ -61,7 +61,10 @@ ssize_t child_run_here(const struct reader_request *q);
 /* Receives a byte as recv() does. *@fd: the descriptor that came with it; -1: none did. */
 ssize_t child_receive(int from, int *fd);
 
-/* The request that this process serves, if it is such a child; NULL: it is krait itself. */
+/*
+ * In a child that reads memory for krait: the memory in which its request stands. NULL: this process
+ * isn't such a child, but krait itself.
+ */
 struct shared *child_serves(void);
 
 #endif

@@ -40,8 +40,8 @@ struct unwind_store {
 	pthread_mutex_t lock;
 	pthread_mutex_t supply; /* held while chunks are made; taken before .lock */
 	/*
-	 * Descriptors of the slabs. The array never moves, because chunks that were taken are
-	 * written without the lock.
+	 * File descriptors of the BPF maps that hold the chunks of rows (slabs). The array never
+	 * moves, because a thread that has taken a chunk writes it without the lock.
 	 */
 	VEC(int) slabs;
 	/* numbers of chunks that aren't used; those in .limbo may still be read by a program */

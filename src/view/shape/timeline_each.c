@@ -200,7 +200,10 @@ static int find_groups(struct walk *w)
 	return 0;
 }
 
-/* Hands out the groups @first to @last of one thread. */
+/*
+ * Calls the visitor with the samples of one thread in the groups of time (GROUP_NS) from @first to
+ * @last.
+ */
 static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 {
 	int64_t first_ns = first ? (int64_t)(first - 1) * GROUP_NS : -1, last_ns;
