@@ -137,16 +137,6 @@ walk_inline __u64 futex_of(const struct call *call)
 }
 
 /*
- * Doesn't the thread wait in a system call, though its saved registers say which one? It doesn't
- * while it is stopped, traced or frozen, nor once it ends.
- */
-walk_inline bool has_left_call(struct task_struct *task, __u32 state)
-{
-	return state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ||
-	       BPF_CORE_READ(task, flags) & PF_EXITING || flags_of(task) & WAIT_CGROUP;
-}
-
-/*
  * Describes the wait that thread @tid, the current one, begins, and chooses whether its stack is
  * taken. Returns whether it is.
  */
@@ -275,22 +265,39 @@ walk_inline void send_account(struct wait_entry *e)
 }
 
 /*
- * Thread @tid, the current one, ends: the time that no weight has yet (.owed_ns) is added to the
- * last stack that was taken.
+ * Adds the time of thread @tid that no weight has yet (.owed_ns) to the last stack that was taken.
+ * Also called before waits in do_exit(), because their stacks may not be had.
  */
-walk_global int end_thread(__u32 tid)
+walk_global int send_owed(__u32 tid)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 owed = 0;
 
-	if (!e)
+	if (!e || e->wait.sample.type != REC_WAIT)
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		owed += e->sites[i].owed_ns;
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
-	if ((owed || e->gil_owed_ns || e->wait.sample.blame_ns) && e->wait.sample.type == REC_WAIT)
-		send_wait(e, owed, e->delay_ns);
+	if ((!owed && !e->gil_owed_ns && !e->wait.sample.blame_ns) ||
+	    !send_wait(e, owed, e->delay_ns))
+		return 0;
+	for (__u32 i = 0; i < WAIT_SITES; i++)
+		e->sites[i].owed_ns = 0;
+	e->gil_owed_ns = 0;
+	if (e->wait.sample.gil == GIL_HELD)
+		e->blame_ns = 0;
+	return 0;
+}
+
+/* Thread @tid, the current one, ends. */
+walk_global int end_thread(__u32 tid)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+
+	if (!e)
+		return 0;
+	send_owed(tid);
 	send_account(e);
 	forget_gil(e);
 	bpf_map_delete_elem(&waits, &tid);
@@ -449,6 +456,8 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		e = meet_thread(prev, state, now);
 	if (!e)
 		return;
+	if (prev->flags & PF_EXITING)
+		send_owed(tid);
 	e->wait.since_ns = now;
 	e->switches = 0;
 	e->phase = WAIT_WAITS;

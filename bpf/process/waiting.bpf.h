@@ -88,4 +88,14 @@ walk_inline __u8 flags_of(struct task_struct *task)
 	return flags;
 }
 
+/*
+ * Doesn't the thread wait in a system call, though its saved registers say which one? It doesn't
+ * while it is stopped, traced or frozen, nor once it ends.
+ */
+walk_inline bool has_left_call(struct task_struct *task, __u32 state)
+{
+	return state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ||
+	       BPF_CORE_READ(task, flags) & PF_EXITING || flags_of(task) & WAIT_CGROUP;
+}
+
 #endif

@@ -130,11 +130,11 @@ REST = r"(?:; \d+ % [^;]+)*; CPU"
 
 
 def share_of(said, pattern, between):
-    """Checks that the sentence matches @pattern, and that its first number is at most 4 percentage
+    """Checks that the sentence matches @pattern, and that its first number is at most 8 percentage
     points outside of @between."""
     found = re.match(pattern, said)
     check(found, "%r isn't %r" % (said, pattern))
-    check(between[0] - 4 <= float(found[1]) <= between[1] + 4, "%r, but it is %s %%" % (said, between))
+    check(between[0] - 8 <= float(found[1]) <= between[1] + 8, "%r, but it is %s %%" % (said, between))
 
 
 @kit.case
