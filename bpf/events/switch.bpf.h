@@ -128,12 +128,13 @@ walk_inline void find_site(struct wait_entry *e, const struct call *call)
 	e->site = at;
 }
 
-/* The address of the futex (lock) for which a thread waits in this call; 0: it waits for none. */
-walk_inline __u64 futex_of(const struct call *call)
+/* The address of the futex that @task, in @state, waits for in this call; 0: it waits for none. */
+walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __u32 state)
 {
 	struct futex_call f = {.op = (__u32)call->arg[1]};
+	bool waits = call->number == CALL_FUTEX && is_waiting_call(&f);
 
-	return call->number == CALL_FUTEX && is_waiting_call(&f) ? call->arg[0] : 0;
+	return waits && !has_left_call(task, state) ? call->arg[0] : 0;
 }
 
 /*
@@ -151,7 +152,7 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 		return 0;
 	read_call(saved_regs(task), &call);
 	name_call(e, &call);
-	e->futex = has_left_call(task, state) ? 0 : futex_of(&call);
+	e->futex = futex_of(task, &call, state);
 	find_site(e, &call);
 	if (!is_chosen(e)) {
 		e->times = 0;
@@ -285,8 +286,7 @@ walk_global int send_owed(__u32 tid)
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		e->sites[i].owed_ns = 0;
 	e->gil_owed_ns = 0;
-	if (e->wait.sample.gil == GIL_HELD)
-		e->blame_ns = 0;
+	e->blame_ns -= e->wait.sample.blame_ns;
 	return 0;
 }
 

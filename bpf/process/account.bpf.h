@@ -15,19 +15,29 @@
 const volatile bool accounts;
 
 /*
+ * Reads the state of process @tgid once: user space may change it meanwhile. Returns the process's
+ * entry, or NULL.
+ */
+walk_inline const struct proc_entry *entry_with_state(__u32 tgid, __u8 *state)
+{
+	const struct proc_entry *p = proc_entry_of(tgid);
+
+	if (p)
+		*state = p->state;
+	barrier();
+	return p;
+}
+
+/*
  * Is it known that process image @key isn't recorded? An entry of the process's image before
  * execve(), or of an earlier process with its number, doesn't say that.
  */
 walk_inline bool is_unwanted(const struct proc_key *key)
 {
-	const struct proc_entry *p = proc_entry_of(key->tgid);
-	__u8 state;
+	__u8 state = 0;
+	const struct proc_entry *p = entry_with_state(key->tgid, &state);
 
-	if (!p)
-		return false;
-	state = p->state;
-	barrier();
-	return (state == PROC_IGNORED || state == PROC_HOST) && same_key(&p->key, key);
+	return p && (state == PROC_IGNORED || state == PROC_HOST) && same_key(&p->key, key);
 }
 
 /*
@@ -36,14 +46,10 @@ walk_inline bool is_unwanted(const struct proc_key *key)
  */
 walk_inline bool is_recorded(const struct proc_key *key)
 {
-	const struct proc_entry *p = proc_entry_of(key->tgid);
-	__u8 state;
+	__u8 state = 0;
+	const struct proc_entry *p = entry_with_state(key->tgid, &state);
 
-	if (!p)
-		return false;
-	state = p->state;
-	barrier();
-	return (state == PROC_PYTHON || state == PROC_NATIVE) &&
+	return p && (state == PROC_PYTHON || state == PROC_NATIVE) &&
 	       (!p->key.start_ns || same_key(&p->key, key));
 }
 
