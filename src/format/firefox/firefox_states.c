@@ -42,12 +42,10 @@ static void put_time(const struct firefox_states *s, int column, int64_t ns)
 
 void firefox_states_add(struct firefox_states *s, const struct profile_sample *wait)
 {
-	int64_t ns = s->waits < 0 ? 0 : wait->values[s->waits];
+	int64_t ns = waits_length(s->p, wait, s->waits);
 	uint32_t state = profile_label_value(s->p, wait->labels, "state");
-	const char *word = profile_label_text(s->p, wait->labels, "state");
 
-	if (ns <= 0 || wait->time_ns < 0 || ns > INT64_MAX - wait->time_ns ||
-	    !waits_is_interval(word))
+	if (!ns)
 		return;
 	/* the file's strings begin with those of the profile, by id */
 	fprintf(s->columns[NAME], "%s%u", s->comma, state);

@@ -89,11 +89,11 @@ static void add_track(const struct trace *t, struct str *b)
 
 static int put_wait(struct trace *t, const struct profile_sample *s)
 {
-	int64_t ns = t->waits < 0 ? 0 : s->values[t->waits];
+	int64_t ns = waits_length(t->p, s, t->waits);
 	const char *state = profile_label_text(t->p, s->labels, "state");
 	_cleanup_str_ struct str track = {};
 
-	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns || !waits_is_interval(state))
+	if (!ns)
 		return 0;
 	add_track(t, &track);
 	if (track.failed)

@@ -41,9 +41,15 @@ bool waits_is_state(const char *word)
 	return waits_word(word) || str_starts(word, "other: ");
 }
 
-bool waits_is_interval(const char *state)
+int64_t waits_length(const struct profile *p, const struct profile_sample *s, int value)
 {
-	return !streq(state, "runnable") && !streq(state, "stolen");
+	int64_t ns = value < 0 ? 0 : s->values[value];
+	const char *state;
+
+	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns)
+		return 0;
+	state = profile_label_text(p, s->labels, "state");
+	return streq(state, "runnable") || streq(state, "stolen") ? 0 : ns;
 }
 
 void waits_add_known(struct str *b)
