@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what profile.c made: strings, frames, stacks and labels by their ids. Nothing is changed. */
+/* Reads what profile.c made: strings, frames, stacks and labels by their ids. Changes nothing. */
 #include "profile/internal.h"
 
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function)

@@ -19,8 +19,8 @@ void mark_add(struct str *s, enum mark mark, const char *what);
 bool mark_is(const char *s, size_t n);
 
 /*
- * What is shown in place of frames that are missing: the words in brackets, as in "[truncated]", and
- * the sentence that explains them. abi/marks.h lists both.
+ * What is shown in place of frames that are missing: the words in brackets, as in "[truncated]",
+ * and the sentence that explains them. abi/marks.h lists both.
  */
 struct mark_words {
 	const char *words, *sentence;

@@ -66,8 +66,8 @@ bool view_wanted(const struct view_options *o);
 
 /*
  * Does @o choose samples by their stacks, labels or times, and not only whole threads? Then the
- * samples that are left of a thread aren't all that the thread did. A wait has only the time at which
- * it began, so a part of the time doesn't have the waits that were in that part.
+ * samples that are left of a thread aren't all that the thread did. A wait has only the time at
+ * which it began, so a part of the time doesn't have the waits that were in that part.
  */
 bool view_is_partial(const struct view_options *o);
 

@@ -2,8 +2,8 @@
 /*
  * Threads that want the GIL and hold it, and keep account of both: gil_blame.py. A thread runs one
  * loop in C, called through ctypes.PyDLL. So it takes and drops the GIL only where it looks at the
- * clock. A thread that takes the GIL without sleeping hasn't waited for it, though it may have lacked
- * a CPU.
+ * clock. A thread that takes the GIL without sleeping hasn't waited for it, though it may have
+ * lacked a CPU.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

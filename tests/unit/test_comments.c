@@ -103,8 +103,8 @@ static uint64_t runs_in(const char *const *lines, size_t n)
 
 /*
  * A comment of the profile, "ended: 0", says that the command ran to its end with exit code 0, and
- * "ended: 0, 5 runs" that it did so five times. A comment with any other text behind "ended: 0" says
- * nothing.
+ * "ended: 0, 5 runs" that it did so five times. A comment with any other text behind "ended: 0"
+ * says nothing.
  */
 static void test_runs(void **state)
 {

@@ -2,7 +2,7 @@
 /*
  * Each reference to a process or to its mappings is counted, and the counts go back to 0. Otherwise
  * the memory of ended processes would never be freed. As long as a stack waits for its names, the
- * mappings stay with which it was sampled. They may be those of a parent, which a forked child uses.
+ * mappings stay with which it was sampled. A forked child may use those of its parent.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -88,8 +88,8 @@ _must_use_ int report_find_value(struct report_facts *f, const char *type);
 /* Sets .too_few. 0 or -errno + message. */
 _must_use_ int report_find_too_few(struct report_facts *f);
 /*
- * Computes .costs (unsorted), .lede, .waits and .too_few from .sums. @inverted: stacks begin with their
- * innermost frame. 0 or -ENOMEM + message.
+ * Computes .costs (unsorted), .lede, .waits and .too_few from .sums. @inverted: stacks begin with
+ * their innermost frame. 0 or -ENOMEM + message.
  */
 _must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted);
 

@@ -58,7 +58,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 
 /*
  * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
- * Returns true if somebody else paid until now; that one has been charged.
+ * Returns true if that changes who pays; whoever paid until now has been charged.
  */
 bool crowd_turn(struct collect *c, const struct process *p);
 /* Charges the CPU time since the last call to the user whose turn it is. */

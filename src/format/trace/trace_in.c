@@ -170,8 +170,8 @@ static int by_moment(const void *va, const void *vb)
 
 /*
  * Ends the innermost open slice, or if the end mark has a name, the innermost one with that name.
- * Slices inside that one end too. @n_open: the number of open slices by name. If it is 0 for a
- * name, no slice is searched for.
+ * The slices inside that slice end too. @n_open: by name, how many open slices have that name. If
+ * none has, the open slices aren't searched.
  */
 static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 {

@@ -6,8 +6,8 @@
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
 // These values are the same as in svg.h.
 const MARGIN = 12, ROW = 18, HEADER = 88, FOOTER = 34, PAD = 4, BAR_WIDTH = 400, BAR_HEIGHT = 56;
-// In a picture narrower than NARROW, the controls have no room beside the numbers. CONTROLS_WIDTH is
-// the room that they need beside the title.
+// In a picture narrower than NARROW, the controls have no room beside the numbers. CONTROLS_WIDTH
+// is the room that they need beside the title.
 const NARROW = 860, CONTROLS_WIDTH = 306 + 3 * MARGIN;
 
 const svg = document.currentScript.ownerSVGElement;

@@ -62,8 +62,8 @@ ssize_t child_run_here(const struct reader_request *q);
 ssize_t child_receive(int from, int *fd);
 
 /*
- * In a child that reads memory for krait: the memory in which its request stands. NULL: this process
- * isn't such a child, but krait itself.
+ * In a child that reads memory for krait: the memory in which its request stands. NULL: this
+ * process isn't such a child, but krait itself.
  */
 struct shared *child_serves(void);
 

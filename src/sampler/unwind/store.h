@@ -96,8 +96,8 @@ void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins)
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps);
 
 /*
- * For walks in user space. Between unwind_store_begin_reading() and unwind_store_end_reading() other
- * threads can't change the store, and the functions below may be called. A chunk is valid until the
+ * For walks in user space. Between unwind_store_begin_reading() and unwind_store_end_reading()
+ * other threads can't change the store, and the functions below may be called. A chunk is valid until the
  * next one is read, a table until the end. NULL: there is none. unwind_store_space(): a copy of the
  * mappings in @slot; false: they aren't those of process @tgid, or don't hold any more.
  */
