@@ -24,7 +24,7 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 # of that room.
 verdict rooms "$(awk '
 	BEGIN {
-		unwind = "unwind unwind/rows unwind/cfi unwind/prove"
+		unwind = "unwind unwind/rows unwind/cfi unwind/x86 unwind/prove"
 		may["base"] = ""; may["base/text"] = "base"
 		may["base/system"] = "base base/text"; may["base/work"] = "base base/system"
 		may["elf"] = "base/";
@@ -32,7 +32,9 @@ verdict rooms "$(awk '
 		may["proc/files"] = "base/ elf proc/read"
 		may["proc"] = "base/ elf proc/read proc/files proc/container proc/machine"
 		may["unwind/rows"] = "base/ elf"
-		may["unwind/cfi"] = may["unwind/prove"] = "base/ elf unwind/rows"
+		may["unwind/cfi"] = "base/ elf unwind/rows"
+		may["unwind/x86"] = "base/ unwind/rows"
+		may["unwind/prove"] = "base/ elf unwind/rows unwind/x86"
 		may["unwind"] = "base/ elf " unwind
 		python = "python/layout python/find python/heap python/code"
 		may["python/layout"] = "base/"

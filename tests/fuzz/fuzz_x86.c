@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any bytes as x86-64 code. A decoded instruction lies within them, and what is proved of a
- * function is as src/unwind/prove/x86_flow.h promises. The first two bytes say where the function
+ * function is as src/unwind/x86/x86_flow.h promises. The first two bytes say where the function
  * begins.
  */
 #include <stdlib.h>
 
-#include "unwind/prove/x86_flow.h"
+#include "unwind/x86/x86_flow.h"
 #include "python/code/executor.h"
 
 #define BASE   0x1000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares what instructions prove (src/unwind/prove/x86_flow.h) with the call frame information of
+ * Compares what instructions prove (src/unwind/x86/x86_flow.h) with the call frame information of
  * the same functions, for tests/unwind/code_rows.py.
  *
  * code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED", then
@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "unwind/prove/x86_flow.h"
+#include "unwind/x86/x86_flow.h"
 #include "unwind/prove/code_starts.h"
 #include "elf/elf_sections.h"
 #include "unwind/compile.h"

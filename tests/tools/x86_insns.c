@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 #define BYTES_MAX 16
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "check.h" /* check.h of abi/ */
-#include "unwind/prove/x86_flow.h"
+#include "unwind/x86/x86_flow.h"
 #include "unwind/prove/code_rows.h"
 
 #define BASE 0x100 /* offset of the first byte of the code */

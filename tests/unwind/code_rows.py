@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """code_rows.py INSNS CHECK HIDDEN ROWS [--full]: compares what krait reads in instructions
-(src/unwind/prove/x86_insn.h, x86_flow.h) with what other tools say of them.
+(src/unwind/x86/x86_insn.h, x86_flow.h) with what other tools say of them.
 
 INSNS (tests/tools/x86_insns.c): the lengths of instructions, against objdump's.
 

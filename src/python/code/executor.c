@@ -3,7 +3,7 @@
 #include "python/code/executor.h"
 
 #include "base/util.h"
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 /*
  * the most bytes of that first function: Debian's has 33; python-build-standalone's 43, with a

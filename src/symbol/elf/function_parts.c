@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "unwind/compile.h"
 #include "unwind/rows/rows.h"
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 #define PIECE_MOST (1u << 20) /* the most bytes of a piece of code that are examined */
 #define TOTAL_MOST (24u << 20)

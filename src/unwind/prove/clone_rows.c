@@ -2,7 +2,7 @@
 /* Finds the code where a new thread begins, and makes rows for it; see clone_rows.h. */
 #include "unwind/prove/clone_rows.h"
 
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 /* the most bytes of code where a thread may begin; glibc's have 10 and 14 */
 #define MOST_BYTES 32

@@ -6,7 +6,7 @@
 #include "check.h" /* the one of abi/ */
 #include "unwind/prove/clone_rows.h"
 #include "unwind/prove/code_gaps.h"
-#include "unwind/prove/x86_flow.h"
+#include "unwind/x86/x86_flow.h"
 #include "unwind/prove/code_starts.h"
 #include "elf/elf_sections.h"
 

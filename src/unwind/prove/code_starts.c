@@ -4,7 +4,7 @@
 
 #include <elf.h>
 #include "elf/elf_sections.h"
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 /* the most bytes of a function in which calls are searched for */
 #define CALLER_MOST	   (1u << 20)

@@ -14,7 +14,7 @@
  */
 #include "unwind/prove/eh_return.h"
 
-#include "unwind/prove/x86_state.h"
+#include "unwind/x86/x86_state.h"
 #include "elf/elf_sections.h"
 #include "unwind/rows/rule_numbers.h"
 

@@ -9,7 +9,7 @@
 #define UNWIND_PROVE_X86_FLOW_H
 
 #include "base/vec.h"
-#include "unwind/prove/x86_state.h"
+#include "unwind/x86/x86_state.h"
 #include "unwind/rows/rows.h"
 
 /* A piece of executable memory that holds functions, and what is known of its bytes. */

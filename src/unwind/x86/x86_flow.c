@@ -4,9 +4,9 @@
  * without gaps (x86_discover.c); compute what is known at the start of each block, until nothing
  * changes any more; find the blocks from which the function's end is reached.
  */
-#include "unwind/prove/x86_flow.h"
+#include "unwind/x86/x86_flow.h"
 
-#include "unwind/prove/x86_discover.h"
+#include "unwind/x86/x86_discover.h"
 
 /*
  * How often spread_exits() goes through the blocks. Code that reaches the end only by more backward

@@ -7,7 +7,7 @@
 #ifndef UNWIND_PROVE_X86_DISCOVER_H
 #define UNWIND_PROVE_X86_DISCOVER_H
 
-#include "unwind/prove/x86_flow.h"
+#include "unwind/x86/x86_flow.h"
 
 #define NOWHERE UINT32_MAX
 

@@ -4,7 +4,7 @@
  * appendix A; AMD APM volume 3, appendix A). Vector registers don't matter here. An opcode that
  * isn't in a table is refused.
  */
-#include "unwind/prove/x86_opcodes.h"
+#include "unwind/x86/x86_opcodes.h"
 
 #define M    X86_MODRM
 #define I8   X86_IMM8

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Recognizes the instructions before a jump through a table; see x86_table.h. */
-#include "unwind/prove/x86_table.h"
+#include "unwind/x86/x86_table.h"
 
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 #define REX_W 8
 #define REX_R 4

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the instructions of a function; see x86_discover.h. */
-#include "unwind/prove/x86_discover.h"
+#include "unwind/x86/x86_discover.h"
 
-#include "unwind/prove/x86_table.h"
+#include "unwind/x86/x86_table.h"
 
 /*
  * The most blocks of a function; each takes 600 bytes. libtorch_cpu.so has a function with 2,800.

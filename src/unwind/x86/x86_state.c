@@ -6,7 +6,7 @@
  * register: a function that overwrote one would return with the wrong value. Every return of the
  * function is checked for the caller's rbx and rbp.
  */
-#include "unwind/prove/x86_state.h"
+#include "unwind/x86/x86_state.h"
 
 #define WORD	  8
 #define RED_ZONE  128 /* how many bytes below rsp signal handlers leave alone (psABI, 3.2.2) */

@@ -3,7 +3,7 @@
 #ifndef UNWIND_PROVE_X86_OPCODES_H
 #define UNWIND_PROVE_X86_OPCODES_H
 
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 
 enum x86_form { X86_LEGACY, X86_VEX, X86_EVEX, X86_XOP };
 

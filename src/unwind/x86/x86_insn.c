@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Decodes x86-64 instructions; see x86_insn.h. The tables are in x86_opcodes.c. */
-#include "unwind/prove/x86_opcodes.h"
+#include "unwind/x86/x86_opcodes.h"
 
 #define MAX_LEN 15
 

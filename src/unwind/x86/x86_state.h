@@ -6,7 +6,7 @@
 #ifndef UNWIND_PROVE_X86_STATE_H
 #define UNWIND_PROVE_X86_STATE_H
 
-#include "unwind/prove/x86_insn.h"
+#include "unwind/x86/x86_insn.h"
 #include "unwind.h" /* the one of abi/ */
 
 enum code_kind {
