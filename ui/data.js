@@ -69,7 +69,7 @@ export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
 /**
  * Do the samples, and the rate, belong to value @v? In a recording of several events they belong to
- * the event that .periodType names. find_count() in src/view/diff.c decides in the same way.
+ * the event that .periodType names. find_count() in src/view/compare/diff.c decides in the same way.
  * @param {any} header @param {number} v
  */
 export function samplesAreOf({values, periodType, periodUnit}, v) {

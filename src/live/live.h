@@ -16,7 +16,7 @@
 #include "profile/profile.h"
 #include "profile/sums.h"
 #include "view/names/names.h"
-#include "view/select.h"
+#include "view/filter/select.h"
 
 /* the most different pairs of stack and thread, which take 40 MiB */
 #define LIVE_MAX_SUMS (1u << 19)

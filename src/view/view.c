@@ -9,7 +9,7 @@
 #include "profile/cpu_use.h"
 #include "view/names/dirs.h"
 #include "view/names/names.h"
-#include "view/select.h"
+#include "view/filter/select.h"
 
 #define NOT_SHOWN UINT32_MAX
 

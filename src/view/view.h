@@ -7,7 +7,7 @@
 #define VIEW_VIEW_H
 
 #include "profile/profile.h"
-#include "view/pattern.h"
+#include "view/filter/pattern.h"
 
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 

@@ -75,23 +75,26 @@ verdict rooms "$(awk '
 		capture = "elf proc/ sampler collect " unwind " " python " " symbol
 		may["record"] = "base/ profile/ host/ dump record/command " capture
 		may["record/command"] = "base/"
-		view = "view view/names view/shape"
 		may["view/names"] = "base/ profile/"
-		may["view/shape"] = "base/ profile/ view/names"
-		may["view"] = "base/ profile/ " view
-		may["format/common"] = may["format/pprof"] = "base/ profile/ " view " format/common"
+		may["view/shape"] = may["view"] = "base/ profile/ view/names"
+		may["view/costs"] = "base/ profile/ view view/names"
+		may["view/lede"] = may["view/compare"] = "base/ profile/ view/costs"
+		may["view/waits"] = "base/ profile/ view/names view/costs view/lede"
+		shown = "view/names view/shape view/waits"
+		may["format/common"] = may["format/pprof"] = "base/ profile/ " shown " format/common"
 		pictures = may["format/pprof"] " format/pprof picture"
-		may["picture"] = may["picture/html"] = may["picture/svg"] = pictures
+		may["picture"] = may["picture/svg"] = pictures
+		may["picture/html"] = pictures " view/lede"
 		split("firefox folded jsonl pstats speedscope v8", formats, " ")
 		for (i in formats)
 			may["format/" formats[i]] = may["format/pprof"] " format/pprof"
 		may["format/trace"] = may["format/pprof"] " format/v8"
 		may["format"] = pictures " format/firefox format/folded format/jsonl" \
 			" format/speedscope format/trace format/v8 picture/html"
-		may["live"] = may["format"] " format"
+		may["live"] = may["format"] " format view"
 		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
 		# Makefile) include none of these.
-		files = may["live"] " host/ picture/svg cli cli/options"
+		files = may["live"] " view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "profile/cpu_use.h"
 #include "profile/profile.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 
 /*
  * Makes the CPU use of a process in 10 s: it ran for @ran ms and waited for a CPU for @queued ms,

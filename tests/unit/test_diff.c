@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/diff/diff.h"
-#include "view/noise.h"
+#include "view/compare/noise.h"
 
 /* All blocks of a side cost the same but for @jitter; those of B cost @factor times those of A. */
 static void fill(struct noise_row *row, double cost, double factor, double jitter, unsigned seed)

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 #include "cli/source_recorded.h"
-#include "view/diff.h"
-#include "view/pattern.h"
-#include "view/unmatched.h"
+#include "view/compare/diff.h"
+#include "view/filter/pattern.h"
+#include "view/filter/unmatched.h"
 
 struct diff_facts {
 	/* names of the two sides of the comparison: files, or values of a label */

@@ -8,7 +8,7 @@
 
 #include "cli/options/options.h"
 #include "cli/options/values.h"
-#include "view/unmatched.h"
+#include "view/filter/unmatched.h"
 #include "view/view.h"
 
 int view_value_pattern(void *field, const char *text); /* appends a pattern to pattern_texts */

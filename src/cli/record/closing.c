@@ -9,7 +9,7 @@
 #include "proc/machine/hidepid.h"
 #include "proc/proc.h"
 #include "profile/mark.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 
 /* A target that used less than this percentage of one CPU is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0

@@ -22,7 +22,7 @@
 #include "record/label_intervals.h"
 #include "record/command/signals.h"
 #include "record/summary.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 #include "view/names/origin.h"
 
 /*

@@ -9,7 +9,7 @@
 #include "cli/cells.h"
 #include "cli/report/print.h"
 #include "picture/markup.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 
 /* the most notes on reading a file that are printed: the file may come from anywhere */
 #define NOTES 8

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "cli/report/report.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 #include "view/waits/waits.h"
 
 static void put(FILE *out, const char *key, const char *value)

@@ -7,7 +7,7 @@
 #include "cli/color.h"
 #include "cli/source_recorded.h"
 #include "picture/html/page_text.h"
-#include "view/costs.h"
+#include "view/costs/costs.h"
 #include "view/view.h"
 
 struct report_facts {

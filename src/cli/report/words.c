@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/report/report.h"
 #include "picture/markup.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 #include "view/shape/roots.h"
 #include "view/waits/waits.h"
 #include "view/wall.h"

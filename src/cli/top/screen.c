@@ -15,7 +15,7 @@
 #include "host/files/output.h"
 #include "live/terminal.h"
 #include "record/command/signals.h"
-#include "view/unmatched.h"
+#include "view/filter/unmatched.h"
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "picture/html/html_diff.h"
 #include "picture/markup.h"
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 
 struct header {
 	struct html *h;

@@ -5,8 +5,8 @@
  */
 #include "view/waits/place.h"
 
-#include "view/lede.h"
-#include "view/tally.h"
+#include "view/lede/lede.h"
+#include "view/costs/tally.h"
 
 /* What one stack waits in. 0: there is no such frame. */
 struct frames {

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/text/str.h"
 #include "base/vec.h"
-#include "view/costs.h"
+#include "view/costs/costs.h"
 
 /*
  * Appends a sentence about the time of the main thread, or of the threads that it waits for: "81 %

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "view/lede.h"
+#include "view/lede/lede.h"
 
 struct callers {
 	const struct costs *c;

@@ -10,7 +10,7 @@
 #ifndef VIEW_DIFF_H
 #define VIEW_DIFF_H
 
-#include "view/costs.h"
+#include "view/costs/costs.h"
 
 enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 enum diff_what { DIFF_SELF, DIFF_TOTAL, DIFF_WHATS };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Matches texts with regular expressions, globs and plain texts; see pattern.h. */
-#include "view/pattern.h"
+#include "view/filter/pattern.h"
 
 #include <fnmatch.h>
 #include "base/cleanup.h"

@@ -3,13 +3,13 @@
  * Joins the functions of two profiles by name, and collects their costs in each block of time; see
  * diff.h.
  */
-#include "view/diff.h"
+#include "view/compare/diff.h"
 
 #include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "profile/sums.h"
-#include "view/noise.h"
+#include "view/compare/noise.h"
 
 #define MAX_FUNCTIONS 200000 /* the most functions that are compared; each takes 1.6 kB */
 /* a function with fewer samples on both sides together isn't judged, since they prove nothing */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Adds up sums by key and remembers the largest; see tally.h. */
-#include "view/tally.h"
+#include "view/costs/tally.h"
 
 #include <errno.h>
 
-#include "view/costs.h"
+#include "view/costs/costs.h"
 
 int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the calls in the user's code that only lead to the rest of the user's code; see lede.h. */
-#include "view/lede.h"
+#include "view/lede/lede.h"
 
 /*
  * How many calls in a stack are examined, from the outermost inwards. The outermost calls are those

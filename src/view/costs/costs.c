@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sums up what functions and lines cost; see costs.h. */
-#include "view/costs.h"
+#include "view/costs/costs.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

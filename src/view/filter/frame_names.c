@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists the names of frames and owners that patterns are matched with; see frame_names.h. */
-#include "view/frame_names.h"
+#include "view/filter/frame_names.h"
 
 #include "base/cleanup.h"
 #include "view/names/names.h"

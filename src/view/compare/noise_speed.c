@@ -4,7 +4,7 @@
  * have in common; docs/decisions/0013.
  */
 #include <math.h>
-#include "view/noise.h"
+#include "view/compare/noise.h"
 
 #define SURE   2.5  /* a change of so many standard errors is sure */
 #define SOME   0.01 /* a function with less than this part of all costs isn't used */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Matches each frame and each label set once; see select.h. */
-#include "view/select.h"
+#include "view/filter/select.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text/str.h"
-#include "view/frame_names.h"
+#include "view/filter/frame_names.h"
 #include "view/names/names.h"
 
 static int match_frames(struct select *s)

@@ -3,7 +3,7 @@
 #ifndef VIEW_LEDE_H
 #define VIEW_LEDE_H
 
-#include "view/costs.h"
+#include "view/costs/costs.h"
 
 /*
  * Is @location in a function of importlib? False for a frame called `import NAME`, which stands for

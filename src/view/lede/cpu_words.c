@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Says in words how long the processes of a recording didn't run; see cpu_words.h. */
-#include "view/cpu_words.h"
+#include "view/lede/cpu_words.h"
 
 #include "profile/cpu_use.h"
 

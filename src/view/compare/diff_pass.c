@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "profile/sums.h"
-#include "view/diff.h"
+#include "view/compare/diff.h"
 
 #define MAX_CHANGED 256 /* how many rows, those with the largest changes, are examined */
 /* the part of a caller's change that may stay unexplained, because of noise */

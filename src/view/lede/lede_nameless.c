@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds functions without a name of their own, and the functions that contain them; see lede.h. */
-#include "view/lede.h"
+#include "view/lede/lede.h"
 
 #define WITHIN ".<locals>."
 

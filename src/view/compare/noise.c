@@ -5,7 +5,7 @@
  * are exchangeable. Blocks can't show some differences between runs. For these a fixed amount is
  * allowed; docs/decisions/0013.
  */
-#include "view/noise.h"
+#include "view/compare/noise.h"
 
 #include <errno.h>
 #include <math.h>

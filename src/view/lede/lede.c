@@ -2,8 +2,8 @@
 /* Finds which function a report names first; see costs.h. */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "view/lede.h"
-#include "view/tally.h"
+#include "view/lede/lede.h"
+#include "view/costs/tally.h"
 
 /* The locations that one stack counts for; 0: none. */
 struct choice {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the patterns of a user that match nothing; see unmatched.h. */
-#include "view/unmatched.h"
+#include "view/filter/unmatched.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text/nearest.h"
 #include "base/text/str.h"
-#include "view/frame_names.h"
+#include "view/filter/frame_names.h"
 #include "view/names/names.h"
 
 /* What kind of name a pattern is matched with. */
