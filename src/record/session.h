@@ -40,7 +40,10 @@ struct session_bound {
 	size_t reserve_bytes;
 };
 
-/* A process whose times are read at the beginning and at the end of the recording; see use.c. */
+/*
+ * A process whose times are read at the beginning and at the end of the recording; see
+ * figures/use.c.
+ */
 struct session_use {
 	pid_t pid;
 	/*
@@ -123,7 +126,7 @@ struct session {
 	} uses;
 	/*
 	 * control groups that had been throttled when the recording began; at the end, those that
-	 * were throttled meanwhile (queued.c)
+	 * were throttled meanwhile (figures/queued.c)
 	 */
 	throttled_vec throttled_before, throttled;
 	/* until this time mappings of the command wake krait up; 0: not, or no longer */
@@ -262,10 +265,11 @@ void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
 bool session_complete_wait(struct session *s, const struct rec_wait *rec, struct rec_wait *ret);
 
-/* use.c */
+/* figures/use.c */
 
 /*
- * queued.c: notes how long threads of known processes were ready to run before the recording.
+ * figures/queued.c: notes how long threads of known processes were ready to run before the
+ * recording.
  */
 void session_begin_accounts(struct session *s);
 /*

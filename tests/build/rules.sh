@@ -75,6 +75,7 @@ verdict rooms "$(awk '
 		capture = "elf proc/ sampler collect " unwind " " python " " symbol
 		may["record"] = "base/ profile/ host/ dump record/command " capture
 		may["record/command"] = "base/"
+		may["record/figures"] = "base/ proc/ profile/ record record/command"
 		may["view/names"] = "base/ profile/"
 		may["view/shape"] = may["view"] = "base/ profile/ view/names"
 		may["view/costs"] = "base/ profile/ view view/names"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/system/log.h"
 #include "record/session.h"
-#include "record/summary.h"
+#include "record/figures/summary.h"
 
 static int print_stack(void *profile, const struct profile_sample *sample)
 {

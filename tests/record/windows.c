@@ -33,7 +33,7 @@
 #include "base/util.h"
 #include "profile/profile.h"
 #include "record/session.h"
-#include "record/summary.h"
+#include "record/figures/summary.h"
 #include "stream.h"
 
 #define WINDOW_NS  (200 * NSEC_PER_MSEC)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "record/summary.h"
+#include "record/figures/summary.h"
 
 static void test_missing(void **state)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines of a recording: its figures (record/summary.h) in words and as JSON. */
+/* The closing lines of a recording: its figures (record/figures/summary.h) in words and as JSON. */
 #ifndef CLI_RECORD_CLOSING_H
 #define CLI_RECORD_CLOSING_H
 
 #include "base/system/log.h"
 #include "base/vec.h"
 #include "host/files/output.h"
-#include "record/summary.h"
+#include "record/figures/summary.h"
 
 typedef unsigned long long ull;
 

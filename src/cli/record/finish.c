@@ -21,7 +21,7 @@
 #include "format/format.h"
 #include "record/label_intervals.h"
 #include "record/command/signals.h"
-#include "record/summary.h"
+#include "record/figures/summary.h"
 #include "view/lede/cpu_words.h"
 #include "view/names/origin.h"
 

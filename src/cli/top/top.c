@@ -14,7 +14,7 @@
 #include "cli/record/closing.h"
 #include "cli/record/fail.h"
 #include "record/command/signals.h"
-#include "record/summary.h"
+#include "record/figures/summary.h"
 #include "view/wall.h"
 
 static int added(void *ctx, const struct profile_sample *sample)

@@ -8,7 +8,7 @@
 #include "live/browse.h"
 #include "live/live.h"
 #include "live/table.h"
-#include "record/census.h"
+#include "record/figures/census.h"
 #include "record/session.h"
 
 struct top_options {

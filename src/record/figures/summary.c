@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Takes the figures of a recording; see summary.h. */
-#include "record/summary.h"
+#include "record/figures/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "record/census.h"
+#include "record/figures/census.h"
 
 /*
  * Samples are called missing if they are fewer than CPU time x Hz by more than this. A clock ticks

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Counts processes and threads by the labels of the profile; see census.h. */
-#include "record/census.h"
+#include "record/figures/census.h"
 
 static void take_set(struct census *c, const struct profile *p, uint32_t set)
 {
