@@ -8,6 +8,7 @@
 
 #include "profile/profile.h"
 #include "view/filter/pattern.h"
+#include "view/names/frame.h"
 
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 
@@ -94,37 +95,5 @@ _must_use_ int view_apply(struct profile **p, const struct view_options *o,
  * label; -ENOMEM + message.
  */
 _must_use_ int view_by(struct profile **p, const char *by);
-
-/*
- * Returns the kind that a sample counts for. That is the garbage collector's if it is anywhere in
- * the stack, because all that it calls is its doing, finalizers too. Else it is the innermost
- * frame's. @stack: @n > 0 frames, leaf first or (@inverted) last.
- */
-enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
-				bool inverted);
-
-/*
- * Return the word for a kind, such as "python", and the kind for a word (-EINVAL + message: no such
- * word).
- */
-const char *view_kind_word(enum frame_kind kind);
-_must_use_ int view_kind_by_word(const char *word);
-
-struct render_names;
-struct str;
-
-/*
- * Appends the module of a frame: "json.decoder", "libz.so.1", "[kernel]"; nothing if it isn't
- * known.
- */
-void view_module(struct profile *p, const struct render_names *names, uint32_t location,
-		 struct str *b);
-
-/*
- * Appends a frame's name with its module, if it has one: "json.decoder.JSONDecoder.decode",
- * "deflate".
- */
-void view_dotted(struct profile *p, const struct render_names *names, uint32_t location,
-		 struct str *b);
 
 #endif

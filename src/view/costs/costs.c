@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "profile/mark.h"
-#include "view/view.h"
+#include "view/names/frame.h"
 
 void costs_name(const struct costs *c, uint32_t location, struct str *b)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of frames in options and tables: the module, and the function's name with its module. */
+/* Tells the kind, the module and the name with the module of single frames; see frame.h. */
+#include "view/names/frame.h"
+
 #include "base/error.h"
-#include "base/text/str.h"
-#include "view/names/names.h"
-#include "view/view.h"
 
 static const char *const kind_words[KIND_MAX] = {
 	[KIND_PYTHON] = "python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What single frames are in options and tables: their kind, module, and name with the module. */
+#ifndef VIEW_NAMES_FRAME_H
+#define VIEW_NAMES_FRAME_H
+
+#include "view/names/names.h"
+
+/*
+ * Returns the kind that a sample counts for. That is the garbage collector's if it is anywhere in
+ * the stack, because all that it calls is its doing, finalizers too. Else it is the innermost
+ * frame's. @stack: @n > 0 frames, leaf first or (@inverted) last.
+ */
+enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
+				bool inverted);
+
+/*
+ * Return the word for a kind, such as "python", and the kind for a word (-EINVAL + message: no such
+ * word).
+ */
+const char *view_kind_word(enum frame_kind kind);
+_must_use_ int view_kind_by_word(const char *word);
+
+/*
+ * Appends the module of a frame: "json.decoder", "libz.so.1", "[kernel]"; nothing if it isn't
+ * known.
+ */
+void view_module(struct profile *p, const struct render_names *names, uint32_t location,
+		 struct str *b);
+
+/*
+ * Appends a frame's name with its module, if it has one: "json.decoder.JSONDecoder.decode",
+ * "deflate".
+ */
+void view_dotted(struct profile *p, const struct render_names *names, uint32_t location,
+		 struct str *b);
+
+#endif
