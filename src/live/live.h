@@ -15,7 +15,7 @@
 #include "profile/remake/condense.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
-#include "view/names/names.h"
+#include "view/names/frame.h"
 #include "view/filter/select.h"
 
 /* the most different pairs of stack and thread, which take 40 MiB */

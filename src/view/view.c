@@ -37,39 +37,6 @@ struct viewer {
 	struct view_totals totals;
 };
 
-void view_options_fini(struct view_options *o)
-{
-	vec_fini(&o->processes);
-	vec_fini(&o->threads);
-	vec_fini(&o->modules);
-	vec_fini(&o->labels);
-	vec_fini(&o->states);
-	vec_fini(&o->focus);
-	vec_fini(&o->ignore);
-	vec_fini(&o->hide);
-	vec_fini(&o->show);
-	vec_fini(&o->mine);
-}
-
-static bool reframes(const struct view_options *o)
-{
-	return o->hide.n || o->show.n || o->grain != VIEW_AS_IS || o->native != VIEW_NATIVE_FULL ||
-	       o->invert;
-}
-
-bool view_wanted(const struct view_options *o)
-{
-	return o->processes.n || o->threads.n || o->modules.n || o->kinds || o->labels.n ||
-	       o->states.n || o->no_idle || o->since_ns || o->until_ns || o->focus.n ||
-	       o->ignore.n || reframes(o);
-}
-
-bool view_is_partial(const struct view_options *o)
-{
-	return o->modules.n || o->kinds || o->labels.n || o->states.n || o->since_ns ||
-	       o->until_ns || o->focus.n || o->ignore.n;
-}
-
 /* The function that stands for a frame's module: it has the module's name and the frame's file. */
 static uint32_t module_function(struct viewer *v, uint32_t id)
 {
@@ -333,7 +300,7 @@ int view_apply(struct profile **p, const struct view_options *o, struct view_tot
 	struct viewer v = {.o = o,
 			   .from = *p,
 			   .to = profile_new(),
-			   .reframed = reframes(o),
+			   .reframed = view_reframes(o),
 			   .budget = o->invert ? INVERTED_BUDGET(profile_bytes(*p)) : SIZE_MAX};
 	int r = make(&v);
 

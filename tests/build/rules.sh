@@ -77,7 +77,8 @@ verdict rooms "$(awk '
 		may["record/command"] = "base/"
 		may["record/figures"] = "base/ proc/ profile/ record record/command"
 		may["view/names"] = "base/ profile/"
-		may["view/shape"] = may["view/costs"] = may["view"] = "base/ profile/ view/names"
+		may["view/shape"] = may["view/filter"] = may["view/costs"] = "base/ profile/ view/names"
+		may["view"] = "base/ profile/ view/names view/filter"
 		may["view/lede"] = may["view/compare"] = "base/ profile/ view/costs"
 		may["view/waits"] = "base/ profile/ view/names view/costs view/lede"
 		shown = "view/names view/shape view/waits"
@@ -91,7 +92,7 @@ verdict rooms "$(awk '
 		may["format/trace"] = may["format/pprof"] " format/v8"
 		may["format"] = pictures " format/firefox format/folded format/jsonl" \
 			" format/speedscope format/trace format/v8 picture/html"
-		may["live"] = may["format"] " format view"
+		may["live"] = may["format"] " format view/filter"
 		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
 		# Makefile) include none of these.
 		files = may["live"] " view/ host/ picture/svg cli cli/options"

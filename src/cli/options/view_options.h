@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The options that say what is shown, the same in every command, as rows for its table. @base:
- * offset of the struct view_options (view/view.h) in the command's options.
+ * offset of the struct view_options (view/filter/options.h) in the command's options.
  */
 #ifndef CLI_OPTIONS_VIEW_OPTIONS_H
 #define CLI_OPTIONS_VIEW_OPTIONS_H

@@ -3,7 +3,6 @@
 #include "view/filter/frame_names.h"
 
 #include "base/cleanup.h"
-#include "view/names/frame.h"
 
 void frame_names_fini(struct frame_names *n)
 {

@@ -4,7 +4,8 @@
 #define VIEW_FRAME_NAMES_H
 
 #include "base/text/str.h"
-#include "view/view.h"
+#include "view/filter/pattern.h"
+#include "view/names/frame.h"
 
 /* The names of a frame, each of which is matched as a whole. Zero-initialise before first use. */
 struct frame_names {

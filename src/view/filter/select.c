@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text/str.h"
 #include "view/filter/frame_names.h"
-#include "view/names/names.h"
+#include "view/names/frame.h"
 
 static int match_frames(struct select *s)
 {

@@ -3,7 +3,7 @@
 #ifndef VIEW_SELECT_H
 #define VIEW_SELECT_H
 
-#include "view/view.h"
+#include "view/filter/options.h"
 
 /* Bits that say what is known of a location. */
 enum {

@@ -7,7 +7,7 @@
 #include "base/text/nearest.h"
 #include "base/text/str.h"
 #include "view/filter/frame_names.h"
-#include "view/names/names.h"
+#include "view/names/frame.h"
 
 /* What kind of name a pattern is matched with. */
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };

@@ -6,7 +6,7 @@
 #ifndef VIEW_UNMATCHED_H
 #define VIEW_UNMATCHED_H
 
-#include "view/view.h"
+#include "view/filter/options.h"
 
 struct unmatched_one;
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tells what the choices of what is shown of a profile ask for; see options.h. */
+#include "view/filter/options.h"
+
+void view_options_fini(struct view_options *o)
+{
+	vec_fini(&o->processes);
+	vec_fini(&o->threads);
+	vec_fini(&o->modules);
+	vec_fini(&o->labels);
+	vec_fini(&o->states);
+	vec_fini(&o->focus);
+	vec_fini(&o->ignore);
+	vec_fini(&o->hide);
+	vec_fini(&o->show);
+	vec_fini(&o->mine);
+}
+
+bool view_reframes(const struct view_options *o)
+{
+	return o->hide.n || o->show.n || o->grain != VIEW_AS_IS || o->native != VIEW_NATIVE_FULL ||
+	       o->invert;
+}
+
+bool view_wanted(const struct view_options *o)
+{
+	return o->processes.n || o->threads.n || o->modules.n || o->kinds || o->labels.n ||
+	       o->states.n || o->no_idle || o->since_ns || o->until_ns || o->focus.n ||
+	       o->ignore.n || view_reframes(o);
+}
+
+bool view_is_partial(const struct view_options *o)
+{
+	return o->modules.n || o->kinds || o->labels.n || o->states.n || o->since_ns ||
+	       o->until_ns || o->focus.n || o->ignore.n;
+}
