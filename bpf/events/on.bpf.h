@@ -4,8 +4,8 @@
  * begins, because the descriptor may be closed or belong to another file by the time when user
  * space could look.
  */
-#ifndef BPF_ON_H
-#define BPF_ON_H
+#ifndef BPF_EVENTS_ON_H
+#define BPF_EVENTS_ON_H
 
 #include "maps.bpf.h"
 #include "process/waiting.bpf.h"

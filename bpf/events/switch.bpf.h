@@ -12,8 +12,8 @@
  * waits whose stacks weren't taken is added to stacks that were taken of the same thread and site,
  * although others may have waited (docs/decisions/0023).
  */
-#ifndef BPF_SWITCH_H
-#define BPF_SWITCH_H
+#ifndef BPF_EVENTS_SWITCH_H
+#define BPF_EVENTS_SWITCH_H
 
 #include "capture.bpf.h"
 #include "events/on.bpf.h"

@@ -5,8 +5,8 @@
  * unmapping is counted here, when it happens. From then on nothing is unwound in this process until
  * user space has read its mappings again.
  */
-#ifndef BPF_UNMAP_H
-#define BPF_UNMAP_H
+#ifndef BPF_EVENTS_UNMAP_H
+#define BPF_EVENTS_UNMAP_H
 
 #include "native/search.bpf.h"
 #include "process/proc.bpf.h"

@@ -8,8 +8,8 @@
  * sp and r10. What these instructions store lies below the frames that are unwound, so the stores
  * are left out.
  */
-#ifndef BPF_AHEAD_H
-#define BPF_AHEAD_H
+#ifndef BPF_NATIVE_AHEAD_H
+#define BPF_NATIVE_AHEAD_H
 
 #include "native/arch.bpf.h"
 #include "state.bpf.h"

@@ -4,8 +4,8 @@
  * the number of registers, and where a signal frame keeps them. (ABI: System V x86-64 psABI 3.6.2;
  * AArch64 DWARF; the layouts of struct sigcontext are the kernel's, uapi/asm/sigcontext.h.)
  */
-#ifndef BPF_ARCH_H
-#define BPF_ARCH_H
+#ifndef BPF_NATIVE_ARCH_H
+#define BPF_NATIVE_ARCH_H
 
 #include "records.h"
 

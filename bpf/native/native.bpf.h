@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of unwinding one native stack, and where its results go. */
-#ifndef BPF_NATIVE_STATE_H
-#define BPF_NATIVE_STATE_H
+#ifndef BPF_NATIVE_NATIVE_H
+#define BPF_NATIVE_NATIVE_H
 
 #include "state.bpf.h"
 

@@ -3,8 +3,8 @@
  * The user registers of the current thread. If the event interrupted user mode, they are in the
  * program's context. Else they are where the kernel saved them on entry.
  */
-#ifndef BPF_REGISTERS_H
-#define BPF_REGISTERS_H
+#ifndef BPF_NATIVE_REGISTERS_H
+#define BPF_NATIVE_REGISTERS_H
 
 #include "maps.bpf.h"
 #include "native/saved.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the kernel keeps of a thread's user state: its registers and its thread pointer. */
-#ifndef BPF_SAVED_H
-#define BPF_SAVED_H
+#ifndef BPF_NATIVE_SAVED_H
+#define BPF_NATIVE_SAVED_H
 
 #include "state.bpf.h"
 

@@ -3,8 +3,8 @@
  * Binary search in the chunks of abi/unwind.h, without branches. So the verifier sees one path
  * however many entries there are, and the processor has nothing to predict.
  */
-#ifndef BPF_SEARCH_H
-#define BPF_SEARCH_H
+#ifndef BPF_NATIVE_SEARCH_H
+#define BPF_NATIVE_SEARCH_H
 
 #include "state.bpf.h"
 

@@ -3,8 +3,8 @@
  * Adds a thread's native and kernel frames to its stack. Native frames are unwound with the
  * mappings that user space has read, if these still hold (events/unmap.bpf.h).
  */
-#ifndef BPF_SPACE_H
-#define BPF_SPACE_H
+#ifndef BPF_NATIVE_SPACE_H
+#define BPF_NATIVE_SPACE_H
 
 #include "maps.bpf.h"
 

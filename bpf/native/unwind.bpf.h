@@ -5,8 +5,8 @@
  * blocks of up to a page. The addresses of the evaluation loops' own frames (struct walk_addrs)
  * show which native frame runs which Python frames. Only arch.bpf.h depends on the architecture.
  */
-#ifndef BPF_NATIVE_H
-#define BPF_NATIVE_H
+#ifndef BPF_NATIVE_UNWIND_H
+#define BPF_NATIVE_UNWIND_H
 
 #include "native/ahead.bpf.h"
 #include "native/lookup.bpf.h"

@@ -6,8 +6,8 @@
  * clocks are read a little later, and of waits of a few microseconds that would be some percent
  * (docs/decisions/0023).
  */
-#ifndef BPF_ACCOUNT_H
-#define BPF_ACCOUNT_H
+#ifndef BPF_PROCESS_ACCOUNT_H
+#define BPF_PROCESS_ACCOUNT_H
 
 #include "process/proc.bpf.h"
 

@@ -4,8 +4,8 @@
  * (src/collect/budget/crowd.h). For a while the new processes of such a user are only counted.
  * Processes that ran before that time aren't affected.
  */
-#ifndef BPF_CROWD_H
-#define BPF_CROWD_H
+#ifndef BPF_PROCESS_CROWD_H
+#define BPF_PROCESS_CROWD_H
 
 #include "maps.bpf.h"
 

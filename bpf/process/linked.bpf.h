@@ -5,8 +5,8 @@
  * libraries (struct r_debug, struct link_map of glibc and musl, which debuggers use), so that a
  * process that lives for 60 ms needs no answer from user space.
  */
-#ifndef BPF_LINKED_H
-#define BPF_LINKED_H
+#ifndef BPF_PROCESS_LINKED_H
+#define BPF_PROCESS_LINKED_H
 
 #include "process/proc.bpf.h"
 

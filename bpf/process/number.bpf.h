@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Translates processes and threads into their numbers in krait's own PID namespace. */
-#ifndef BPF_NUMBER_H
-#define BPF_NUMBER_H
+#ifndef BPF_PROCESS_NUMBER_H
+#define BPF_PROCESS_NUMBER_H
 
 #include "state.bpf.h"
 

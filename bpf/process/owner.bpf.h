@@ -5,8 +5,8 @@
  * cap_ptrace_access_check()). Here they are made at the moment when the process is read. User space
  * could make them only before or after that.
  */
-#ifndef BPF_OWNER_H
-#define BPF_OWNER_H
+#ifndef BPF_PROCESS_OWNER_H
+#define BPF_PROCESS_OWNER_H
 
 #include "state.bpf.h"
 

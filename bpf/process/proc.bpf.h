@@ -4,8 +4,8 @@
  * known executable and forks of known processes are recognized here, so that a storm of short
  * processes doesn't outrun user space. User space is asked about all other processes.
  */
-#ifndef BPF_PROC_H
-#define BPF_PROC_H
+#ifndef BPF_PROCESS_PROC_H
+#define BPF_PROCESS_PROC_H
 
 #include "native/saved.bpf.h"
 #include "process/crowd.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a thread waits in: its system call, what the call's descriptor is, and how it waits. */
-#ifndef BPF_WAITING_H
-#define BPF_WAITING_H
+#ifndef BPF_PROCESS_WAITING_H
+#define BPF_PROCESS_WAITING_H
 
 #include "native/saved.bpf.h"
 

@@ -3,8 +3,8 @@
  * Restarts a walk in a C evaluation loop further out, if the frames to which the innermost loop
  * leads are left over from another call (3.11, 3.12).
  */
-#ifndef BPF_ANEW_H
-#define BPF_ANEW_H
+#ifndef BPF_PYTHON_ANEW_H
+#define BPF_PYTHON_ANEW_H
 
 #include "python/running.bpf.h"
 #include "python/thread.bpf.h"

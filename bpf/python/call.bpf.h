@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The futex call that the current thread is in, by its user registers as the kernel saved them. */
-#ifndef BPF_CALL_H
-#define BPF_CALL_H
+#ifndef BPF_PYTHON_CALL_H
+#define BPF_PYTHON_CALL_H
 
 #include "python/gil.bpf.h"
 #include "native/registers.bpf.h"

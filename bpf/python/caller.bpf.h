@@ -14,8 +14,8 @@
  *
  * In this file, "the new frame" is such an innermost frame that hasn't run an instruction yet.
  */
-#ifndef BPF_CALLER_H
-#define BPF_CALLER_H
+#ifndef BPF_PYTHON_CALLER_H
+#define BPF_PYTHON_CALLER_H
 
 #include "state.bpf.h"
 

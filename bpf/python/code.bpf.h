@@ -4,8 +4,8 @@
  * sample. One read of a code object gets all its fields. Up to 3.11, its name, file name and line
  * table are read too, unless the function's version (3.11) proves them.
  */
-#ifndef BPF_CODE_H
-#define BPF_CODE_H
+#ifndef BPF_PYTHON_CODE_H
+#define BPF_PYTHON_CODE_H
 
 #include "python/near.bpf.h"
 

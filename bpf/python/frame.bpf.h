@@ -5,8 +5,8 @@
  * serves all its callers in that page. Before 3.11, and for generators, a frame is an object
  * somewhere on the heap and costs a read of its own.
  */
-#ifndef BPF_FRAME_H
-#define BPF_FRAME_H
+#ifndef BPF_PYTHON_FRAME_H
+#define BPF_PYTHON_FRAME_H
 
 #include "state.bpf.h"
 

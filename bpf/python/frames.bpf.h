@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Walks the chain of frames, innermost first, into walk_out. frame.bpf.h reads each of them. */
-#ifndef BPF_FRAMES_H
-#define BPF_FRAMES_H
+#ifndef BPF_PYTHON_FRAMES_H
+#define BPF_PYTHON_FRAMES_H
 
 #include "python/anew.bpf.h"
 #include "python/code.bpf.h"

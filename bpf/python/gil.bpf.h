@@ -21,8 +21,8 @@
  * unknown   The thread is taking or dropping the GIL: the GIL and the thread state disagree on
  *	     whether the thread holds it. Or memory couldn't be read.
  */
-#ifndef BPF_GIL_H
-#define BPF_GIL_H
+#ifndef BPF_PYTHON_GIL_H
+#define BPF_PYTHON_GIL_H
 
 #include "python/thread.bpf.h"
 

@@ -7,8 +7,8 @@
  * twenty objects. Later samples read them all as soon as they meet the first object. The frames of
  * these versions lie anywhere, so frames.bpf.h doesn't need walk.block for them.
  */
-#ifndef BPF_NEAR_H
-#define BPF_NEAR_H
+#ifndef BPF_PYTHON_NEAR_H
+#define BPF_PYTHON_NEAR_H
 
 #include "state.bpf.h"
 

@@ -7,8 +7,8 @@
  * a loop's own frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
  * docs/decisions/0015-who-called.md
  */
-#ifndef BPF_RUNNING_H
-#define BPF_RUNNING_H
+#ifndef BPF_PYTHON_RUNNING_H
+#define BPF_PYTHON_RUNNING_H
 
 #include "python/caller.bpf.h"
 

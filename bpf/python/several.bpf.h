@@ -6,8 +6,8 @@
  * that is later in the list: it was loaded later, so the earlier one called it. Where the lists of
  * threads are long, not all interpreters are looked at.
  */
-#ifndef BPF_SEVERAL_H
-#define BPF_SEVERAL_H
+#ifndef BPF_PYTHON_SEVERAL_H
+#define BPF_PYTHON_SEVERAL_H
 
 #include "python/thread.bpf.h"
 

@@ -4,8 +4,8 @@
  * the version: pthread key (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list
  * of thread states by thread_id (2.7).
  */
-#ifndef BPF_THREAD_H
-#define BPF_THREAD_H
+#ifndef BPF_PYTHON_THREAD_H
+#define BPF_PYTHON_THREAD_H
 
 #include "state.bpf.h"
 

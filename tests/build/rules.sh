@@ -155,6 +155,24 @@ without_advice() {
 }
 verdict options "$(named_options; without_advice)"
 
+# The guard of a header is its path, so it changes when the header moves.
+verdict guards "$(sources | grep '\.h$' | xargs awk '
+	function check() {
+		if (file && lines != "#ifndef " guard "#define " guard)
+			print file ": does not begin with the guard " guard
+	}
+	FNR == 1 {
+		check()
+		file = guard = FILENAME
+		lines = n = ""
+		sub(/^src\//, "", guard)
+		sub(/\.bpf\.h$/, ".h", guard)
+		gsub(/[\/.-]/, "_", guard)
+		guard = toupper(guard)
+	}
+	/^#/ && n++ < 2 { lines = lines $0 }
+	END { check() }')"
+
 # A file that grows beyond this has two subjects.
 verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | awk '$1 > 500 && $2 != "total"')"
 

@@ -3,8 +3,8 @@
  * The functions of bpf/state.bpf.h that a test of bpf/python/code.bpf.h alone needs. There is one
  * layout (struct py_layout). The test itself defines read_user().
  */
-#ifndef TESTS_CODE_SEAM_H
-#define TESTS_CODE_SEAM_H
+#ifndef TESTS_HOST_CODE_SEAM_H
+#define TESTS_HOST_CODE_SEAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

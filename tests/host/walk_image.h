@@ -5,8 +5,8 @@
  * the structures refer to each other is written down here once more, from CPython's sources:
  * Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
  */
-#ifndef TESTS_WALK_IMAGE_H
-#define TESTS_WALK_IMAGE_H
+#ifndef TESTS_HOST_WALK_IMAGE_H
+#define TESTS_HOST_WALK_IMAGE_H
 
 #include "walk_host.h"
 

@@ -3,8 +3,8 @@
  * All that a recording's collector is given (records, events of the side band, flushes), saved, and
  * given to another collector. The Makefile links it so that calls of collect_*() come here first.
  */
-#ifndef STREAM_H
-#define STREAM_H
+#ifndef TESTS_RECORD_STREAM_H
+#define TESTS_RECORD_STREAM_H
 
 #include "record/session.h"
 

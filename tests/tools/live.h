@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the interpreter of a running process without src/collect, for tools that look into it. */
-#ifndef TOOLS_LIVE_H
-#define TOOLS_LIVE_H
+#ifndef TESTS_TOOLS_LIVE_H
+#define TESTS_TOOLS_LIVE_H
 
 #include <fcntl.h>
 #include <inttypes.h>

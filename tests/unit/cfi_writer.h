@@ -4,8 +4,8 @@
  * and DWARF lay them out, into an ELF file of elf_writer.h. They describe the code of that file
  * (0x1000 to 0x2000).
  */
-#ifndef TESTS_CFI_WRITER_H
-#define TESTS_CFI_WRITER_H
+#ifndef TESTS_UNIT_CFI_WRITER_H
+#define TESTS_UNIT_CFI_WRITER_H
 
 #include "elf_writer.h"
 #include "unwind/compile.h"

@@ -3,8 +3,8 @@
  * The first bytes of _PyRuntime as they stand in the files of Debian's python3.13 3.13.18,
  * python3.14 3.14.10 and python3.15 3.15.2 and of a free-threaded 3.13.15 (x86-64), as u64.
  */
-#ifndef TESTS_DEBUG_OFFSETS_H
-#define TESTS_DEBUG_OFFSETS_H
+#ifndef TESTS_UNIT_DEBUG_OFFSETS_H
+#define TESTS_UNIT_DEBUG_OFFSETS_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * functions of 16 bytes from EW_TEXT on, a section .eh_frame_hdr that says where they begin, and a
  * table of functions by opcode.
  */
-#ifndef TESTS_DISPATCH_TABLE_H
-#define TESTS_DISPATCH_TABLE_H
+#ifndef TESTS_UNIT_DISPATCH_TABLE_H
+#define TESTS_UNIT_DISPATCH_TABLE_H
 
 #include "elf_writer.h"
 

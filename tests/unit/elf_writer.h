@@ -5,8 +5,8 @@
  * DT_SONAME, named sections. The arrays have fixed sizes: a test that needs more fails an
  * assertion.
  */
-#ifndef TESTS_ELF_WRITER_H
-#define TESTS_ELF_WRITER_H
+#ifndef TESTS_UNIT_ELF_WRITER_H
+#define TESTS_UNIT_ELF_WRITER_H
 
 #include <assert.h>
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the tests of perf maps and jitdumps share. */
-#ifndef EXPECT_CODE_H
-#define EXPECT_CODE_H
+#ifndef TESTS_UNIT_EXPECT_CODE_H
+#define TESTS_UNIT_EXPECT_CODE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes ELF files that krait takes for an interpreter: they have PyCode_Type with its members. */
-#ifndef TESTS_FAKE_PYTHON_H
-#define TESTS_FAKE_PYTHON_H
+#ifndef TESTS_UNIT_FAKE_PYTHON_H
+#define TESTS_UNIT_FAKE_PYTHON_H
 
 #include "elf_writer.h"
 

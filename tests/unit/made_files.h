@@ -3,8 +3,8 @@
  * A directory with files that compilers and binutils have just made. Another tool's word on them is
  * the truth of the tests. Defines `dir`, from MADE_DIR.
  */
-#ifndef TESTS_MADE_FILES_H
-#define TESTS_MADE_FILES_H
+#ifndef TESTS_UNIT_MADE_FILES_H
+#define TESTS_UNIT_MADE_FILES_H
 
 #include <fcntl.h>
 #include <limits.h>

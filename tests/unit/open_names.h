@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens the names in the tables of a file made by hand. Include it after cmocka.h. */
-#ifndef TESTS_OPEN_NAMES_H
-#define TESTS_OPEN_NAMES_H
+#ifndef TESTS_UNIT_OPEN_NAMES_H
+#define TESTS_UNIT_OPEN_NAMES_H
 
 #include "elf_writer.h"
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads profiles of other tools, written as text in a test, and gives their folded stacks. */
-#ifndef READ_TEXT_H
-#define READ_TEXT_H
+#ifndef TESTS_UNIT_READ_TEXT_H
+#define TESTS_UNIT_READ_TEXT_H
 
 #include "render_profile.h"
 

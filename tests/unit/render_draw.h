@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared by the tests of pictures and pages: drawing one, and the program that they show. */
-#ifndef RENDER_DRAW_H
-#define RENDER_DRAW_H
+#ifndef TESTS_UNIT_RENDER_DRAW_H
+#define TESTS_UNIT_RENDER_DRAW_H
 
 #include "render_profile.h"
 

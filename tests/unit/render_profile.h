@@ -2,8 +2,8 @@
 /*
  * Profiles written by hand, a line a sample, for the tests of src/view, src/format and src/picture.
  */
-#ifndef RENDER_PROFILE_H
-#define RENDER_PROFILE_H
+#ifndef TESTS_UNIT_RENDER_PROFILE_H
+#define TESTS_UNIT_RENDER_PROFILE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

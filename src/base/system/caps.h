@@ -4,8 +4,8 @@
  * targets have no capability in effect, so that whatever such data leads them to open is opened
  * with the rights of krait's user alone.
  */
-#ifndef BASE_CAPS_H
-#define BASE_CAPS_H
+#ifndef BASE_SYSTEM_CAPS_H
+#define BASE_SYSTEM_CAPS_H
 
 #include <linux/capability.h>
 #include "base/util.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Clocks, read as one number of nanoseconds. */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#ifndef BASE_SYSTEM_CLOCK_H
+#define BASE_SYSTEM_CLOCK_H
 
 #include <stdint.h>
 #include <sys/types.h>

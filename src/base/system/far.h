@@ -7,8 +7,8 @@
  * file system doesn't answer the child in time, they return an error. For every other descriptor
  * far_pread() and far_stat() are pread() and fstat().
  */
-#ifndef BASE_FAR_H
-#define BASE_FAR_H
+#ifndef BASE_SYSTEM_FAR_H
+#define BASE_SYSTEM_FAR_H
 
 #include <sys/stat.h>
 #include <sys/types.h>

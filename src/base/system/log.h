@@ -5,8 +5,8 @@
  * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. The level
  * and the sink are global: they are the same for all threads.
  */
-#ifndef BASE_LOG_H
-#define BASE_LOG_H
+#ifndef BASE_SYSTEM_LOG_H
+#define BASE_SYSTEM_LOG_H
 
 #include "base/util.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krait itself: its process id, and its name as the user has to type it. */
-#ifndef BASE_SELF_H
-#define BASE_SELF_H
+#ifndef BASE_SYSTEM_SELF_H
+#define BASE_SYSTEM_SELF_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Temporary files and directories, for what doesn't fit in memory. */
-#ifndef BASE_TEMPORARY_H
-#define BASE_TEMPORARY_H
+#ifndef BASE_SYSTEM_TEMPORARY_H
+#define BASE_SYSTEM_TEMPORARY_H
 
 #include "base/util.h"
 

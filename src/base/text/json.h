@@ -4,8 +4,8 @@
  * Bytes that aren't UTF-8 become U+FFFD. Controls, DEL and C1 are escaped, and so are U+2028 and
  * U+2029, which some readers take for the end of a line.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#ifndef BASE_TEXT_JSON_H
+#define BASE_TEXT_JSON_H
 
 #include <stdio.h>
 #include "base/text/str.h"

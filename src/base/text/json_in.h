@@ -4,8 +4,8 @@
  * text is hostile: nothing is read beyond its end, and nothing recurses. An error message names the
  * byte where the text is wrong; the caller adds what it was reading.
  */
-#ifndef BASE_JSON_IN_H
-#define BASE_JSON_IN_H
+#ifndef BASE_TEXT_JSON_IN_H
+#define BASE_TEXT_JSON_IN_H
 
 #include "base/text/str.h"
 #include "base/util.h"

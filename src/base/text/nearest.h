@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the words that are nearest to one that somebody typed wrongly. */
-#ifndef BASE_NEAREST_H
-#define BASE_NEAREST_H
+#ifndef BASE_TEXT_NEAREST_H
+#define BASE_TEXT_NEAREST_H
 
 #include "base/text/str.h"
 #include "base/util.h"

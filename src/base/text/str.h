@@ -4,8 +4,8 @@
  * is the empty string. Its .s is NULL, so read it with str_cstr(). A failed allocation is
  * remembered in .failed, so that a chain of appends is checked once, at its end.
  */
-#ifndef BASE_STR_H
-#define BASE_STR_H
+#ifndef BASE_TEXT_STR_H
+#define BASE_TEXT_STR_H
 
 #include "base/cleanup.h"
 #include "base/util.h"

@@ -4,8 +4,8 @@
  * bytes become U+FFFD, one for each maximal part of a sequence (Unicode 15, section 3.9, as Python
  * and browsers do). NUL becomes U+FFFD too, because C strings can't hold it.
  */
-#ifndef BASE_UTF8_H
-#define BASE_UTF8_H
+#ifndef BASE_TEXT_UTF8_H
+#define BASE_TEXT_UTF8_H
 
 #include "base/text/str.h"
 

@@ -4,8 +4,8 @@
  * terminal obeys some characters instead of showing them. The only list of those characters is
  * here. Whatever goes to a terminal has '?' in their place.
  */
-#ifndef BASE_VISIBLE_H
-#define BASE_VISIBLE_H
+#ifndef BASE_TEXT_VISIBLE_H
+#define BASE_TEXT_VISIBLE_H
 
 #include <stdio.h>
 #include "base/text/str.h"

@@ -6,8 +6,8 @@
  * one. A budget bounds the CPU time that one process, one user, or all of them together may cost
  * over a recording.
  */
-#ifndef BASE_SLICE_H
-#define BASE_SLICE_H
+#ifndef BASE_WORK_SLICE_H
+#define BASE_WORK_SLICE_H
 
 #include "base/util.h"
 

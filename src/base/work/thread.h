@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts threads beside the main one. */
-#ifndef BASE_THREAD_H
-#define BASE_THREAD_H
+#ifndef BASE_WORK_THREAD_H
+#define BASE_WORK_THREAD_H
 
 #include <pthread.h>
 

@@ -8,8 +8,8 @@
  * the waiting jobs, except those that may hang for the same reason (worker_job.group). Jobs have no
  * capabilities in effect except those that they raise (caps.h).
  */
-#ifndef BASE_WORKER_H
-#define BASE_WORKER_H
+#ifndef BASE_WORK_WORKER_H
+#define BASE_WORK_WORKER_H
 
 #include "base/util.h"
 

@@ -5,8 +5,8 @@
  * reads may cost is limited, because memory may be paged out again and again. A read that hangs
  * delays no other process.
  */
-#ifndef COLLECT_ABSENT_H
-#define COLLECT_ABSENT_H
+#ifndef COLLECT_BUDGET_ABSENT_H
+#define COLLECT_BUDGET_ABSENT_H
 
 #include "base/util.h"
 #include "records.h"

@@ -6,8 +6,8 @@
  * keeps krait waiting. The time for which krait waits for a CPU says nothing about the process, and
  * isn't counted.
  */
-#ifndef COLLECT_ASKED_H
-#define COLLECT_ASKED_H
+#ifndef COLLECT_BUDGET_ASKED_H
+#define COLLECT_BUDGET_ASKED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * (bpf/process/crowd.bpf.h). The same holds for an older process that execs. All other processes
  * keep their stacks.
  */
-#ifndef COLLECT_CROWD_H
-#define COLLECT_CROWD_H
+#ifndef COLLECT_BUDGET_CROWD_H
+#define COLLECT_BUDGET_CROWD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * time. When a budget is spent, slices get small. When a larger budget of the user or of all users
  * is spent, too, files aren't looked into for a while.
  */
-#ifndef COLLECT_LOOK_H
-#define COLLECT_LOOK_H
+#ifndef COLLECT_BUDGET_LOOK_H
+#define COLLECT_BUDGET_LOOK_H
 
 #include <sys/types.h>
 

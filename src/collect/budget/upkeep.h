@@ -5,8 +5,8 @@
  * them all the time has a budget of CPU time, and all processes together have another. Work beyond
  * a budget is done later and counted, and the first such process is named.
  */
-#ifndef COLLECT_UPKEEP_H
-#define COLLECT_UPKEEP_H
+#ifndef COLLECT_BUDGET_UPKEEP_H
+#define COLLECT_BUDGET_UPKEEP_H
 
 #include <stdbool.h>
 #include <stdint.h>

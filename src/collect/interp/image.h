@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files that may hold an interpreter: each file is looked into once. */
-#ifndef COLLECT_IMAGE_H
-#define COLLECT_IMAGE_H
+#ifndef COLLECT_INTERP_IMAGE_H
+#define COLLECT_INTERP_IMAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

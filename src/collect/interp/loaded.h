@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds out in which order a process's dynamic loader loaded files; see loaded.c. */
-#ifndef COLLECT_LOADED_H
-#define COLLECT_LOADED_H
+#ifndef COLLECT_INTERP_LOADED_H
+#define COLLECT_INTERP_LOADED_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Files with native code: their unwind rows (how to get from code to its caller), names and debug
  * files, and the jobs that make and read these.
  */
-#ifndef COLLECT_NATIVE_H
-#define COLLECT_NATIVE_H
+#ifndef COLLECT_NATIVE_NATIVE_H
+#define COLLECT_NATIVE_NATIVE_H
 
 #include <stdbool.h>
 #include <stdint.h>

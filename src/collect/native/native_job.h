@@ -4,8 +4,8 @@
  * native_file that never change (.fd, .root, .path, .base, .table, .version); of other members it
  * has a copy (native_rows.interpreter).
  */
-#ifndef COLLECT_NATIVE_JOB_H
-#define COLLECT_NATIVE_JOB_H
+#ifndef COLLECT_NATIVE_NATIVE_JOB_H
+#define COLLECT_NATIVE_NATIVE_JOB_H
 
 #include "base/work/worker.h"
 #include "collect/native/native.h"

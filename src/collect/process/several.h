@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Knows the processes that have several interpreters; see several.c. */
-#ifndef COLLECT_SEVERAL_H
-#define COLLECT_SEVERAL_H
+#ifndef COLLECT_PROCESS_SEVERAL_H
+#define COLLECT_PROCESS_SEVERAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

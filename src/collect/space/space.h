@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A space: the executable mappings of a process, as they were read at one time. */
-#ifndef COLLECT_SPACE_H
-#define COLLECT_SPACE_H
+#ifndef COLLECT_SPACE_SPACE_H
+#define COLLECT_SPACE_SPACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stacks: taken in as records, named, and remembered by their wire ids. */
-#ifndef COLLECT_STACK_H
-#define COLLECT_STACK_H
+#ifndef COLLECT_STACK_STACK_H
+#define COLLECT_STACK_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

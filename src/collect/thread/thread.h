@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keeps threads: their labels, their names, and how long they ran. */
-#ifndef COLLECT_THREAD_H
-#define COLLECT_THREAD_H
+#ifndef COLLECT_THREAD_THREAD_H
+#define COLLECT_THREAD_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>

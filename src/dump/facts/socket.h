@@ -3,8 +3,8 @@
  * Finds out what a socket is connected to. The lists in /proc/PID/net say so, which are those of
  * the process's network namespace.
  */
-#ifndef DUMP_SOCKET_H
-#define DUMP_SOCKET_H
+#ifndef DUMP_FACTS_SOCKET_H
+#define DUMP_FACTS_SOCKET_H
 
 #include "base/util.h"
 

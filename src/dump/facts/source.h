@@ -5,8 +5,8 @@
  * is below the process's own root directory, and if the process could read it too. Text that no
  * file holds comes from the process's memory (texts.h).
  */
-#ifndef DUMP_SOURCE_H
-#define DUMP_SOURCE_H
+#ifndef DUMP_FACTS_SOURCE_H
+#define DUMP_FACTS_SOURCE_H
 
 #include "base/map.h"
 #include "base/text/str.h"

@@ -3,8 +3,8 @@
  * What /proc says of one thread: whether it runs, its system call, the kernel function in which it
  * waits. Reading this neither stops nor wakes the thread.
  */
-#ifndef DUMP_TASK_H
-#define DUMP_TASK_H
+#ifndef DUMP_FACTS_TASK_H
+#define DUMP_FACTS_TASK_H
 
 #include <sys/types.h>
 

@@ -3,8 +3,8 @@
  * Source text of code that is in no file, such as a notebook's cells. It was read from the memory
  * of the processes (python/heap/cached_text.h).
  */
-#ifndef DUMP_TEXTS_H
-#define DUMP_TEXTS_H
+#ifndef DUMP_FACTS_TEXTS_H
+#define DUMP_FACTS_TEXTS_H
 
 #include <stdint.h>
 

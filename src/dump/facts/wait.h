@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a thread is doing, from its state, its system call and the kernel function it sleeps in. */
-#ifndef DUMP_WAIT_H
-#define DUMP_WAIT_H
+#ifndef DUMP_FACTS_WAIT_H
+#define DUMP_FACTS_WAIT_H
 
 #include "dump/facts/task.h"
 #include "proc/wait_rules.h"

@@ -6,8 +6,8 @@
  * is found once, when the file is opened (place.h says which symbolic links are followed); from
  * then on the directory is held open.
  */
-#ifndef HOST_OUTPUT_H
-#define HOST_OUTPUT_H
+#ifndef HOST_FILES_OUTPUT_H
+#define HOST_FILES_OUTPUT_H
 
 #include <stdio.h>
 #include "host/files/place.h"

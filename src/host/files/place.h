@@ -8,8 +8,8 @@
  * user and of the directory's owner are followed. The kernel's rule concerns the last component of
  * a path, krait's rule all components.
  */
-#ifndef HOST_PLACE_H
-#define HOST_PLACE_H
+#ifndef HOST_FILES_PLACE_H
+#define HOST_FILES_PLACE_H
 
 #include <limits.h>
 #include <sys/stat.h>

@@ -5,8 +5,8 @@
  * these owners can read. A file below a container's own root directory is opened at once, because
  * that root goes away with the container. Other files are opened when the page is written.
  */
-#ifndef HOST_SOURCE_FILES_H
-#define HOST_SOURCE_FILES_H
+#ifndef HOST_FILES_SOURCE_FILES_H
+#define HOST_FILES_SOURCE_FILES_H
 
 #include "base/intern.h"
 #include "host/files/source_open.h"

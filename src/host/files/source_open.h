@@ -3,8 +3,8 @@
  * Which source files may be put into a page or a report. A recorded program chooses the names, so a
  * name is no reason to show a file: the user who asked must be able to read the file without krait.
  */
-#ifndef HOST_SOURCE_OPEN_H
-#define HOST_SOURCE_OPEN_H
+#ifndef HOST_FILES_SOURCE_OPEN_H
+#define HOST_FILES_SOURCE_OPEN_H
 
 #include "host/caller.h"
 #include "proc/read/owner.h"

@@ -4,8 +4,8 @@
  * /proc/PID/mountinfo. Docker, containerd, CRI-O, Podman and Kubernetes put the 64 hex digits of
  * the id into the cgroup's path; LXC and systemd-nspawn put the machine's name there.
  */
-#ifndef PROC_CONTAINER_H
-#define PROC_CONTAINER_H
+#ifndef PROC_CONTAINER_CONTAINER_H
+#define PROC_CONTAINER_CONTAINER_H
 
 #include "base/text/str.h"
 

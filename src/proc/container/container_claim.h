@@ -4,8 +4,8 @@
  * it? The owner of a cgroup's directory can make more cgroups in it, with any name: systemd lets
  * users do so (user@1000.service), and a container may do so within itself.
  */
-#ifndef PROC_CONTAINER_CLAIM_H
-#define PROC_CONTAINER_CLAIM_H
+#ifndef PROC_CONTAINER_CONTAINER_CLAIM_H
+#define PROC_CONTAINER_CONTAINER_CLAIM_H
 
 #include <sys/types.h>
 #include "base/text/str.h"

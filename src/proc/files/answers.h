@@ -3,8 +3,8 @@
  * File systems that always answer. Others may not: a FUSE program may hang, and a network file
  * system's server may be gone.
  */
-#ifndef PROC_ANSWERS_H
-#define PROC_ANSWERS_H
+#ifndef PROC_FILES_ANSWERS_H
+#define PROC_FILES_ANSWERS_H
 
 #include "base/util.h"
 

@@ -3,8 +3,8 @@
  * What a child of krait does with files that may hang (reader.h). Each task writes its answer over
  * its question.
  */
-#ifndef PROC_FILE_TASKS_H
-#define PROC_FILE_TASKS_H
+#ifndef PROC_FILES_FILE_TASKS_H
+#define PROC_FILES_FILE_TASKS_H
 
 #include <sys/stat.h>
 

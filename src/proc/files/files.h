@@ -5,8 +5,8 @@
  * has effects, such as a FIFO or a device, is never opened. The main thread never waits long for a
  * file system: if that may not answer, the descriptor only stands for the file (base/system/far.h).
  */
-#ifndef PROC_FILES_H
-#define PROC_FILES_H
+#ifndef PROC_FILES_FILES_H
+#define PROC_FILES_FILES_H
 
 #include <time.h>
 

@@ -6,8 +6,8 @@
  * an error; in all it waits no longer than waited.h allows. A job waits as long as somebody waits
  * for the job.
  */
-#ifndef PROC_KEEPER_H
-#define PROC_KEEPER_H
+#ifndef PROC_FILES_KEEPER_H
+#define PROC_FILES_KEEPER_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens files with somebody else's rights, for a moment and in one thread. */
-#ifndef PROC_OPEN_AS_H
-#define PROC_OPEN_AS_H
+#ifndef PROC_FILES_OPEN_AS_H
+#define PROC_FILES_OPEN_AS_H
 
 #include <sys/types.h>
 #include "base/util.h"

@@ -7,8 +7,8 @@
  * those of the machine's own files don't count, because a machine that starts programs all day has
  * many of them.
  */
-#ifndef PROC_WAITED_H
-#define PROC_WAITED_H
+#ifndef PROC_FILES_WAITED_H
+#define PROC_FILES_WAITED_H
 
 #include "base/system/clock.h"
 

@@ -5,8 +5,8 @@
  * paths (reader.h). A file on a file system that may not answer is opened by another child and
  * stays open there (keeper.h). A job (base/work/worker.h) may hang, and opens everything itself.
  */
-#ifndef PROC_WALK_H
-#define PROC_WALK_H
+#ifndef PROC_FILES_WALK_H
+#define PROC_FILES_WALK_H
 
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which CPUs are online; per-CPU events are opened on them. The numbers may have gaps. */
-#ifndef PROC_CPUS_H
-#define PROC_CPUS_H
+#ifndef PROC_MACHINE_CPUS_H
+#define PROC_MACHINE_CPUS_H
 
 #include "base/util.h"
 #include "base/vec.h"

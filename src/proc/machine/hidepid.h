@@ -3,8 +3,8 @@
  * A /proc that is mounted with hidepid= (proc(5)) doesn't show a process to those who may not trace
  * it.
  */
-#ifndef PROC_HIDEPID_H
-#define PROC_HIDEPID_H
+#ifndef PROC_MACHINE_HIDEPID_H
+#define PROC_MACHINE_HIDEPID_H
 
 #include <sys/types.h>
 #include "base/text/str.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tells how much memory krait's own process may take. */
-#ifndef PROC_MEMORY_H
-#define PROC_MEMORY_H
+#ifndef PROC_MACHINE_MEMORY_H
+#define PROC_MACHINE_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

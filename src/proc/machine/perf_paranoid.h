@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tells what the kernel requires of whoever opens a perf event. */
-#ifndef PROC_PERF_PARANOID_H
-#define PROC_PERF_PARANOID_H
+#ifndef PROC_MACHINE_PERF_PARANOID_H
+#define PROC_MACHINE_PERF_PARANOID_H
 
 #include "base/util.h"
 

@@ -5,8 +5,8 @@
  * (locked.h). So a child of krait reads them. If the child blocks (reader.h), this and every later
  * read of the same process return -ETIMEDOUT until the child is free again.
  */
-#ifndef PROC_ASIDE_H
-#define PROC_ASIDE_H
+#ifndef PROC_READ_ASIDE_H
+#define PROC_READ_ASIDE_H
 
 #include "proc/read/maps.h"
 #include "proc/read/stat.h"

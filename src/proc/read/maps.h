@@ -4,8 +4,8 @@
  * chooses the paths in it (any byte but NUL; the kernel writes a newline as \012), and may have
  * very many mappings. So everything is bounded.
  */
-#ifndef PROC_MAPS_H
-#define PROC_MAPS_H
+#ifndef PROC_READ_MAPS_H
+#define PROC_READ_MAPS_H
 
 #include "base/util.h"
 #include "base/text/str.h"

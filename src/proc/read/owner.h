@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds out with whose rights a process opens files. */
-#ifndef PROC_OWNER_H
-#define PROC_OWNER_H
+#ifndef PROC_READ_OWNER_H
+#define PROC_READ_OWNER_H
 
 #include <sys/types.h>
 #include "base/vec.h"

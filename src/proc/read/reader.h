@@ -7,8 +7,8 @@
  * it. (A thread of krait that slept there would keep krait from ending.) A process whose memory
  * hung isn't read again until that child has answered.
  */
-#ifndef PROC_READER_H
-#define PROC_READER_H
+#ifndef PROC_READ_READER_H
+#define PROC_READ_READER_H
 
 #include <sys/types.h>
 #include <sys/uio.h>

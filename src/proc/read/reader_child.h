@@ -4,8 +4,8 @@
  * apart from reader.c, which manages all children, so that one place shows what runs in a child:
  * code that takes no locks.
  */
-#ifndef PROC_READER_CHILD_H
-#define PROC_READER_CHILD_H
+#ifndef PROC_READ_READER_CHILD_H
+#define PROC_READ_READER_CHILD_H
 
 #include "proc/read/reader.h"
 

@@ -3,8 +3,8 @@
  * Does a process make no progress because it gets no CPU? On a busy machine such a process may keep
  * krait waiting for as long as a file system that doesn't answer.
  */
-#ifndef PROC_STARVED_H
-#define PROC_STARVED_H
+#ifndef PROC_READ_STARVED_H
+#define PROC_READ_STARVED_H
 
 #include <sys/types.h>
 

@@ -3,8 +3,8 @@
  * /proc/PID/stat and /proc/PID/status as values. The kernel writes them, but comm, in the middle of
  * stat, is any 15 bytes that the target chooses: parentheses, blanks and newlines too.
  */
-#ifndef PROC_STAT_H
-#define PROC_STAT_H
+#ifndef PROC_READ_STAT_H
+#define PROC_READ_STAT_H
 
 #include <sys/types.h>
 

@@ -10,8 +10,8 @@
  * interval works for the process that started it. So it has the interval's labels too, until the
  * interval ends. Input is hostile.
  */
-#ifndef PROFILE_INTERVALS_H
-#define PROFILE_INTERVALS_H
+#ifndef PROFILE_INTERVALS_INTERVALS_H
+#define PROFILE_INTERVALS_INTERVALS_H
 
 #include "base/intern.h"
 #include "base/map.h"

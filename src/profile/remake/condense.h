@@ -10,8 +10,8 @@
  * innermost frame is kept. The labels "pid", "tid" and "thread" are given up unless the caller asks
  * for them.
  */
-#ifndef PROFILE_CONDENSE_H
-#define PROFILE_CONDENSE_H
+#ifndef PROFILE_REMAKE_CONDENSE_H
+#define PROFILE_REMAKE_CONDENSE_H
 
 #include "base/vec.h"
 #include "profile/remake/rebase.h"

@@ -3,8 +3,8 @@
  * Copies parts of one profile into another. Each part that a sample needs is copied once, when it
  * is first asked for. The source must not change meanwhile.
  */
-#ifndef PROFILE_COPY_H
-#define PROFILE_COPY_H
+#ifndef PROFILE_REMAKE_COPY_H
+#define PROFILE_REMAKE_COPY_H
 
 #include "profile/profile.h"
 

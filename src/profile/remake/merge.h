@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Merges several profiles into one. */
-#ifndef PROFILE_MERGE_H
-#define PROFILE_MERGE_H
+#ifndef PROFILE_REMAKE_MERGE_H
+#define PROFILE_REMAKE_MERGE_H
 
 #include "profile/profile.h"
 

@@ -6,8 +6,8 @@
  * into the emptied profile. This has two uses: a window of a recording that goes on
  * (record/session.h; docs/decisions/0022), and a smaller profile (condense.h).
  */
-#ifndef PROFILE_REBASE_H
-#define PROFILE_REBASE_H
+#ifndef PROFILE_REMAKE_REBASE_H
+#define PROFILE_REMAKE_REBASE_H
 
 #include "profile/remake/copy.h"
 

@@ -3,8 +3,8 @@
  * A Python code object as krait keeps it: its name, file and line table, copied from the target
  * when the kernel program first met it. It outlives the target's code object and the process.
  */
-#ifndef PYTHON_CODE_H
-#define PYTHON_CODE_H
+#ifndef PYTHON_CODE_CODE_H
+#define PYTHON_CODE_CODE_H
 
 #include <sys/types.h>
 

@@ -6,8 +6,8 @@
  * code, one part for each instruction. Each part jumps to the next one. A jump into another
  * executor's chain leaves the chain.
  */
-#ifndef PYTHON_EXECUTOR_H
-#define PYTHON_EXECUTOR_H
+#ifndef PYTHON_CODE_EXECUTOR_H
+#define PYTHON_CODE_EXECUTOR_H
 
 #include "unwind/prove/code_rows.h"
 

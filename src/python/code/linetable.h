@@ -4,8 +4,8 @@
  * comes from a target process and is hostile: decoding never reads past its end, and takes a time
  * that its length bounds.
  */
-#ifndef PYTHON_LINETABLE_H
-#define PYTHON_LINETABLE_H
+#ifndef PYTHON_CODE_LINETABLE_H
+#define PYTHON_CODE_LINETABLE_H
 
 #include "base/util.h"
 

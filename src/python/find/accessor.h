@@ -6,8 +6,8 @@
  * thread-local variable). Such a function has a dozen instructions of a few forms. Any other form
  * gives ACCESS_NONE.
  */
-#ifndef PYTHON_ACCESSOR_H
-#define PYTHON_ACCESSOR_H
+#ifndef PYTHON_FIND_ACCESSOR_H
+#define PYTHON_FIND_ACCESSOR_H
 
 #include "elf/elf_file.h"
 

@@ -6,8 +6,8 @@
  * A conditional branch tests whether a key or interpreter is set up yet. First the code after the
  * branch is followed. If that returns nothing useful, decoding goes on at the last branch's target.
  */
-#ifndef PYTHON_ACCESSOR_INTERNAL_H
-#define PYTHON_ACCESSOR_INTERNAL_H
+#ifndef PYTHON_FIND_ACCESSOR_INTERNAL_H
+#define PYTHON_FIND_ACCESSOR_INTERNAL_H
 
 #include "python/find/accessor.h"
 

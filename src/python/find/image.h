@@ -5,8 +5,8 @@
  * device, inode and mtime). For a process only the load bias is added. The file may hold anything,
  * so everything is bounded and checked.
  */
-#ifndef PYTHON_IMAGE_H
-#define PYTHON_IMAGE_H
+#ifndef PYTHON_FIND_IMAGE_H
+#define PYTHON_FIND_IMAGE_H
 
 #include "base/util.h"
 #include "layout.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files share that look for an interpreter in an ELF file. */
-#ifndef PYTHON_IMAGE_INTERNAL_H
-#define PYTHON_IMAGE_INTERNAL_H
+#ifndef PYTHON_FIND_IMAGE_INTERNAL_H
+#define PYTHON_FIND_IMAGE_INTERNAL_H
 
 #include "elf/elf_file.h"
 #include "python/find/image.h"

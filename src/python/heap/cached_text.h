@@ -4,8 +4,8 @@
  * time. Such programs put the lines into linecache.cache, for tracebacks, and this reads them
  * there.
  */
-#ifndef PYTHON_CACHED_TEXT_H
-#define PYTHON_CACHED_TEXT_H
+#ifndef PYTHON_HEAP_CACHED_TEXT_H
+#define PYTHON_HEAP_CACHED_TEXT_H
 
 #include <sys/types.h>
 

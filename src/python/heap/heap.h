@@ -4,8 +4,8 @@
  * keeps running meanwhile, so a value may be torn, or forged. A budget bounds the cost of one
  * session of reads, whatever the target's structures say.
  */
-#ifndef PYTHON_HEAP_H
-#define PYTHON_HEAP_H
+#ifndef PYTHON_HEAP_HEAP_H
+#define PYTHON_HEAP_HEAP_H
 
 #include <sys/types.h>
 

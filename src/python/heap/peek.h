@@ -3,8 +3,8 @@
  * Reads memory of a live process that the kernel program couldn't or needn't read. The target keeps
  * running meanwhile: every value is untrusted, and may be torn.
  */
-#ifndef PYTHON_PEEK_H
-#define PYTHON_PEEK_H
+#ifndef PYTHON_HEAP_PEEK_H
+#define PYTHON_HEAP_PEEK_H
 
 #include <sys/types.h>
 

@@ -6,8 +6,8 @@
  * bounded. A read may block, on a slow disk or in one of the target's file systems. So this doesn't
  * run in the main thread, which has to empty the kernel's ring buffers in time.
  */
-#ifndef PYTHON_RESIDENT_H
-#define PYTHON_RESIDENT_H
+#ifndef PYTHON_HEAP_RESIDENT_H
+#define PYTHON_HEAP_RESIDENT_H
 
 #include <sys/types.h>
 

@@ -4,8 +4,8 @@
  * are arrays of code points (PEP 393: 1, 2 or 4 bytes each, depending on the largest one). Those of
  * 2.7 are bytes of an unknown encoding.
  */
-#ifndef PYTHON_TEXT_H
-#define PYTHON_TEXT_H
+#ifndef PYTHON_HEAP_TEXT_H
+#define PYTHON_HEAP_TEXT_H
 
 #include "base/text/str.h"
 #include "records.h"

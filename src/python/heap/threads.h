@@ -6,8 +6,8 @@
  * only after it has begun to run. So names are read again if a thread had none, and once more at
  * the end.
  */
-#ifndef PYTHON_THREADS_H
-#define PYTHON_THREADS_H
+#ifndef PYTHON_HEAP_THREADS_H
+#define PYTHON_HEAP_THREADS_H
 
 #include <sys/types.h>
 

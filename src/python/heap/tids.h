@@ -4,8 +4,8 @@
  * it. The process keeps running meanwhile and is hostile: a number counts only if such a thread
  * exists.
  */
-#ifndef PYTHON_TIDS_H
-#define PYTHON_TIDS_H
+#ifndef PYTHON_HEAP_TIDS_H
+#define PYTHON_HEAP_TIDS_H
 
 #include "base/map.h"
 #include "python/heap/heap.h"

@@ -4,8 +4,8 @@
  * live process keeps running meanwhile and is hostile: reading is bounded, and what can't be read
  * is left out.
  */
-#ifndef PYTHON_TSTATES_H
-#define PYTHON_TSTATES_H
+#ifndef PYTHON_HEAP_TSTATES_H
+#define PYTHON_HEAP_TSTATES_H
 
 #include "base/vec.h"
 #include "python/heap/tids.h"

@@ -4,8 +4,8 @@
  * the variables are at which a walk of the frames starts. For releases up to 3.12 there are tables.
  * Since 3.13 the interpreter's own _Py_DebugOffsets are read and checked.
  */
-#ifndef PYTHON_TABLES_H
-#define PYTHON_TABLES_H
+#ifndef PYTHON_LAYOUT_TABLES_H
+#define PYTHON_LAYOUT_TABLES_H
 
 #include "base/util.h"
 #include "layout.h"

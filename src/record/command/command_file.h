@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds out which file the kernel will execute for a command, before the command runs. */
-#ifndef RECORD_COMMAND_FILE_H
-#define RECORD_COMMAND_FILE_H
+#ifndef RECORD_COMMAND_COMMAND_FILE_H
+#define RECORD_COMMAND_COMMAND_FILE_H
 
 #include <limits.h>
 #include "base/util.h"

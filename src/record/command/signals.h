@@ -6,8 +6,8 @@
  * half a second of the one before count as the same. What signals have asked for is global, because
  * a handler gets no argument.
  */
-#ifndef RECORD_SIGNALS_H
-#define RECORD_SIGNALS_H
+#ifndef RECORD_COMMAND_SIGNALS_H
+#define RECORD_COMMAND_SIGNALS_H
 
 #include "base/util.h"
 

@@ -4,8 +4,8 @@
  * sampled: the child exists and waits, without ptrace, until everything is attached; then it
  * becomes the command. If krait dies in between, the child ends without having run anything.
  */
-#ifndef RECORD_SPAWN_H
-#define RECORD_SPAWN_H
+#ifndef RECORD_COMMAND_SPAWN_H
+#define RECORD_COMMAND_SPAWN_H
 
 #include <sys/types.h>
 #include "base/util.h"

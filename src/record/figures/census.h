@@ -4,8 +4,8 @@
  * pid, as in the page, the report and krait top's tables: an exec of the same program isn't another
  * process, an exec of another program is.
  */
-#ifndef RECORD_CENSUS_H
-#define RECORD_CENSUS_H
+#ifndef RECORD_FIGURES_CENSUS_H
+#define RECORD_FIGURES_CENSUS_H
 
 #include "base/map.h"
 #include "profile/profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The figures at the end of a recording: what it got and what it lost. Nothing is lost silently. */
-#ifndef RECORD_SUMMARY_H
-#define RECORD_SUMMARY_H
+#ifndef RECORD_FIGURES_SUMMARY_H
+#define RECORD_FIGURES_SUMMARY_H
 
 #include "base/system/clock.h"
 #include "record/session.h"

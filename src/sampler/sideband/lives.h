@@ -4,8 +4,8 @@
  * reported: if a process existed before the first of these records, it isn't known whether its
  * first thread was also the last one to end.
  */
-#ifndef SAMPLER_LIVES_H
-#define SAMPLER_LIVES_H
+#ifndef SAMPLER_SIDEBAND_LIVES_H
+#define SAMPLER_SIDEBAND_LIVES_H
 
 #include "base/map.h"
 #include "base/util.h"

@@ -4,8 +4,8 @@
  * happens. One dummy event and one ring per online CPU. PIDs are those of krait's PID namespace
  * (processes outside of it are left out). Times are CLOCK_MONOTONIC.
  */
-#ifndef SAMPLER_SIDEBAND_H
-#define SAMPLER_SIDEBAND_H
+#ifndef SAMPLER_SIDEBAND_SIDEBAND_H
+#define SAMPLER_SIDEBAND_SIDEBAND_H
 
 #include <sys/types.h>
 

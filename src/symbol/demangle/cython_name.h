@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Turns symbols of functions that Cython compiled into Python names. Symbols are hostile input. */
-#ifndef SYMBOL_CYTHON_NAME_H
-#define SYMBOL_CYTHON_NAME_H
+#ifndef SYMBOL_DEMANGLE_CYTHON_NAME_H
+#define SYMBOL_DEMANGLE_CYTHON_NAME_H
 
 /*
  * Heap copy of the Python name ("uvloop.loop.Loop.run_until_complete") of Cython's @symbol. NULL:

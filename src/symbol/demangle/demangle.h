@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows linkage names as their language writes them. The names come from files and are hostile. */
-#ifndef SYMBOL_DEMANGLE_H
-#define SYMBOL_DEMANGLE_H
+#ifndef SYMBOL_DEMANGLE_DEMANGLE_H
+#define SYMBOL_DEMANGLE_DEMANGLE_H
 
 #include "base/util.h"
 

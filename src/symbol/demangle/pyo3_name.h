@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Python names of the functions that PyO3 makes for methods of Rust classes. Hostile input. */
-#ifndef SYMBOL_PYO3_NAME_H
-#define SYMBOL_PYO3_NAME_H
+#ifndef SYMBOL_DEMANGLE_PYO3_NAME_H
+#define SYMBOL_DEMANGLE_PYO3_NAME_H
 
 /*
  * Heap copy of a method's name, "polars_python::lazyframe::PyLazyFrame.collect", from the demangled

@@ -4,8 +4,8 @@
  * Fedora's "mini debug information") or in a separate debug file. Both come from a target's file
  * system and are hostile.
  */
-#ifndef SYMBOL_DEBUG_FILE_H
-#define SYMBOL_DEBUG_FILE_H
+#ifndef SYMBOL_ELF_DEBUG_FILE_H
+#define SYMBOL_ELF_DEBUG_FILE_H
 
 #include "base/text/str.h"
 #include "elf/elf_file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Gets debug files from the servers in DEBUGINFOD_URLS, if libdebuginfod is installed. */
-#ifndef SYMBOL_DEBUGINFOD_H
-#define SYMBOL_DEBUGINFOD_H
+#ifndef SYMBOL_ELF_DEBUGINFOD_H
+#define SYMBOL_ELF_DEBUGINFOD_H
 
 #include "base/util.h"
 

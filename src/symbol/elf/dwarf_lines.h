@@ -4,8 +4,8 @@
  * information (DWARF) in the file itself or in its separate debug file. This takes as much memory
  * as the debug information has, so it is opened only on request.
  */
-#ifndef SYMBOL_DWARF_LINES_H
-#define SYMBOL_DWARF_LINES_H
+#ifndef SYMBOL_ELF_DWARF_LINES_H
+#define SYMBOL_ELF_DWARF_LINES_H
 
 #include "elf/dwarf_file.h"
 

@@ -5,8 +5,8 @@
  * an address its name only if it covers that address; the nearest symbol before a gap doesn't
  * count.
  */
-#ifndef SYMBOL_ELF_NAMES_H
-#define SYMBOL_ELF_NAMES_H
+#ifndef SYMBOL_ELF_ELF_NAMES_H
+#define SYMBOL_ELF_ELF_NAMES_H
 
 #include "elf/elf_file.h"
 #include "symbol/demangle/demangle.h"

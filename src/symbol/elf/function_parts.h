@@ -6,8 +6,8 @@
  * function. Jumps into the part show which function it belongs to. At such a jump the stack frame
  * must be in the state in which the part begins; otherwise the jump is a tail call.
  */
-#ifndef SYMBOL_FUNCTION_PARTS_H
-#define SYMBOL_FUNCTION_PARTS_H
+#ifndef SYMBOL_ELF_FUNCTION_PARTS_H
+#define SYMBOL_ELF_FUNCTION_PARTS_H
 
 #include "elf/elf_file.h"
 

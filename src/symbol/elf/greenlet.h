@@ -4,8 +4,8 @@
  * functions; methods since 2.0, mangled or not). All functions here take the path of the file with
  * the symbol too. @name may be NULL, for a file without symbols.
  */
-#ifndef SYMBOL_GREENLET_H
-#define SYMBOL_GREENLET_H
+#ifndef SYMBOL_ELF_GREENLET_H
+#define SYMBOL_ELF_GREENLET_H
 
 #include "base/util.h"
 

@@ -4,8 +4,8 @@
  * symbol takes 24 bytes and its name. Input is hostile: symbols may overlap in any way, and some do
  * by accident.
  */
-#ifndef SYMBOL_SYMBOL_TABLE_H
-#define SYMBOL_SYMBOL_TABLE_H
+#ifndef SYMBOL_ELF_SYMBOL_TABLE_H
+#define SYMBOL_ELF_SYMBOL_TABLE_H
 
 #include "base/text/str.h"
 #include "base/vec.h"

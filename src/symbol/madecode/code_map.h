@@ -3,8 +3,8 @@
  * Named ranges of addresses in which a later range covers what earlier ones claimed. This suits a
  * process that makes code, discards it and makes new code at the same addresses.
  */
-#ifndef SYMBOL_CODE_MAP_H
-#define SYMBOL_CODE_MAP_H
+#ifndef SYMBOL_MADECODE_CODE_MAP_H
+#define SYMBOL_MADECODE_CODE_MAP_H
 
 #include "base/vec.h"
 

@@ -5,8 +5,8 @@
  * (gdb's manual, "JIT Interface"). The process keeps running while the list is read, and may be
  * hostile. So everything is bounded, and krait reads twice the memory that says where the code is.
  */
-#ifndef SYMBOL_GDB_JIT_H
-#define SYMBOL_GDB_JIT_H
+#ifndef SYMBOL_MADECODE_GDB_JIT_H
+#define SYMBOL_MADECODE_GDB_JIT_H
 
 #include "base/util.h"
 #include "unwind/rows/rows.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A reading of gdb's list, for the four files that share the work (gdb_jit.c says which). */
-#ifndef SYMBOL_GDB_JIT_READING_H
-#define SYMBOL_GDB_JIT_READING_H
+#ifndef SYMBOL_MADECODE_GDB_JIT_READING_H
+#define SYMBOL_MADECODE_GDB_JIT_READING_H
 
 #include "base/map.h"
 #include "base/work/slice.h"

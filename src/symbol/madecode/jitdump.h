@@ -4,8 +4,8 @@
  * agents write them (tools/perf/Documentation/jitdump-specification.txt, version 1). The process
  * writes the file while it is read, so it may hold anything.
  */
-#ifndef SYMBOL_JITDUMP_H
-#define SYMBOL_JITDUMP_H
+#ifndef SYMBOL_MADECODE_JITDUMP_H
+#define SYMBOL_MADECODE_JITDUMP_H
 
 #include "base/util.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Turns symbols of functions that numba compiled into Python names. Hostile input. */
-#ifndef SYMBOL_NUMBA_NAME_H
-#define SYMBOL_NUMBA_NAME_H
+#ifndef SYMBOL_MADECODE_NUMBA_NAME_H
+#define SYMBOL_MADECODE_NUMBA_NAME_H
 
 /*
  * Heap copy of the Python name (module and qualified name: "app.outer.<locals>.f") of numba's

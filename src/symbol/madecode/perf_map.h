@@ -4,8 +4,8 @@
  * jitdump (jit-PID.dump). The process itself writes these files while they are read, so they are
  * hostile and never complete. Where entries overlap, the later one counts.
  */
-#ifndef SYMBOL_PERF_MAP_H
-#define SYMBOL_PERF_MAP_H
+#ifndef SYMBOL_MADECODE_PERF_MAP_H
+#define SYMBOL_MADECODE_PERF_MAP_H
 
 #include "base/util.h"
 #include "proc/proc.h"

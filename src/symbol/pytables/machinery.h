@@ -6,8 +6,8 @@
  * method_names.h. They ignore what a compiler or linker adds to the name of a part or copy of a
  * function (.cold, .part.0, .constprop.0, .lto_priv.0, BOLT's /1, a version).
  */
-#ifndef SYMBOL_MACHINERY_H
-#define SYMBOL_MACHINERY_H
+#ifndef SYMBOL_PYTABLES_MACHINERY_H
+#define SYMBOL_PYTABLES_MACHINERY_H
 
 #include "base/util.h"
 

@@ -7,8 +7,8 @@
  * PyMethodDef is the same from 2.7 to 3.15, and so is PyTypeObject up to tp_vectorcall, except in
  * free-threaded builds, whose objects have a longer head. Files are hostile.
  */
-#ifndef SYMBOL_METHOD_NAMES_H
-#define SYMBOL_METHOD_NAMES_H
+#ifndef SYMBOL_PYTABLES_METHOD_NAMES_H
+#define SYMBOL_PYTABLES_METHOD_NAMES_H
 
 #include "elf/elf_file.h"
 

@@ -5,8 +5,8 @@
  * stripped file, which has no symbols for them. Without names they would look like C functions that
  * the Python function called.
  */
-#ifndef SYMBOL_OPCODE_HANDLERS_H
-#define SYMBOL_OPCODE_HANDLERS_H
+#ifndef SYMBOL_PYTABLES_OPCODE_HANDLERS_H
+#define SYMBOL_PYTABLES_OPCODE_HANDLERS_H
 
 #include "symbol/pytables/type_slots.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The initialised data of an ELF file as words, as if the file were loaded at its own addresses. */
-#ifndef SYMBOL_PYTHON_DATA_H
-#define SYMBOL_PYTHON_DATA_H
+#ifndef SYMBOL_PYTABLES_PYTHON_DATA_H
+#define SYMBOL_PYTABLES_PYTHON_DATA_H
 
 #include "base/vec.h"
 #include "elf/elf_file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the functions in the slots of a PyTypeObject, with the names of the slots. */
-#ifndef SYMBOL_TYPE_SLOTS_H
-#define SYMBOL_TYPE_SLOTS_H
+#ifndef SYMBOL_PYTABLES_TYPE_SLOTS_H
+#define SYMBOL_PYTABLES_TYPE_SLOTS_H
 
 #include "symbol/pytables/python_data.h"
 

@@ -4,8 +4,8 @@
  * where its jumps lead. This is a pass of its own, because it doesn't need what is known of
  * registers.
  */
-#ifndef UNWIND_PROVE_X86_DISCOVER_H
-#define UNWIND_PROVE_X86_DISCOVER_H
+#ifndef UNWIND_X86_X86_DISCOVER_H
+#define UNWIND_X86_X86_DISCOVER_H
 
 #include "unwind/x86/x86_flow.h"
 

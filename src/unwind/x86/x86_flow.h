@@ -5,8 +5,8 @@
  * of the function: there the stack pointer must be where it was at the start. Why this can't be
  * wrong: docs/decisions/0011.
  */
-#ifndef UNWIND_PROVE_X86_FLOW_H
-#define UNWIND_PROVE_X86_FLOW_H
+#ifndef UNWIND_X86_X86_FLOW_H
+#define UNWIND_X86_X86_FLOW_H
 
 #include "base/vec.h"
 #include "unwind/x86/x86_state.h"

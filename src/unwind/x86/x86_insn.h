@@ -4,8 +4,8 @@
  * what it does if it moves the stack pointer or saves registers. Encodings: Intel SDM volume 2,
  * chapter 2 and appendix A; AMD APM volume 3 (XOP). Bytes are hostile.
  */
-#ifndef UNWIND_PROVE_X86_INSN_H
-#define UNWIND_PROVE_X86_INSN_H
+#ifndef UNWIND_X86_X86_INSN_H
+#define UNWIND_X86_X86_INSN_H
 
 #include "base/util.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What x86_insn.c needs of opcodes; the tables are in x86_opcodes.c. */
-#ifndef UNWIND_PROVE_X86_OPCODES_H
-#define UNWIND_PROVE_X86_OPCODES_H
+#ifndef UNWIND_X86_X86_OPCODES_H
+#define UNWIND_X86_X86_OPCODES_H
 
 #include "unwind/x86/x86_insn.h"
 

@@ -3,8 +3,8 @@
  * What is known of registers and stack at an instruction, relative to the call of the function; the
  * effect of x86-64 instructions on that; and the rule that follows from it.
  */
-#ifndef UNWIND_PROVE_X86_STATE_H
-#define UNWIND_PROVE_X86_STATE_H
+#ifndef UNWIND_X86_X86_STATE_H
+#define UNWIND_X86_X86_STATE_H
 
 #include "unwind/x86/x86_insn.h"
 #include "unwind.h" /* the one of abi/ */

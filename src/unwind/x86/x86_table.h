@@ -4,8 +4,8 @@
  *	cmp $N,%i; ja default; lea table(%rip),%a; movslq (%a,%i,4),%d; add %a,%d; jmp *%d
  * The table has distances from its own beginning.
  */
-#ifndef UNWIND_PROVE_X86_TABLE_H
-#define UNWIND_PROVE_X86_TABLE_H
+#ifndef UNWIND_X86_X86_TABLE_H
+#define UNWIND_X86_X86_TABLE_H
 
 #include "base/util.h"
 

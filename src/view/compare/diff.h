@@ -7,8 +7,8 @@
  * yardstick for every function (max-T), at a level of 3 % for all functions together.
  * docs/decisions/0013 has the reasons.
  */
-#ifndef VIEW_DIFF_H
-#define VIEW_DIFF_H
+#ifndef VIEW_COMPARE_DIFF_H
+#define VIEW_COMPARE_DIFF_H
 
 #include "view/costs/costs.h"
 

@@ -2,8 +2,8 @@
 /*
  * Decides which of many differences are more than noise; see diff.h.
  */
-#ifndef VIEW_NOISE_H
-#define VIEW_NOISE_H
+#ifndef VIEW_COMPARE_NOISE_H
+#define VIEW_COMPARE_NOISE_H
 
 #include "base/util.h"
 

@@ -4,8 +4,8 @@
  * innermost Python function, because native code runs on its behalf. In a stack without Python it
  * is the innermost frame.
  */
-#ifndef VIEW_COSTS_H
-#define VIEW_COSTS_H
+#ifndef VIEW_COSTS_COSTS_H
+#define VIEW_COSTS_COSTS_H
 
 #include "base/map.h"
 #include "base/vec.h"

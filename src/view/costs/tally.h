@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sums by key, of which the largest is wanted. */
-#ifndef VIEW_TALLY_H
-#define VIEW_TALLY_H
+#ifndef VIEW_COSTS_TALLY_H
+#define VIEW_COSTS_TALLY_H
 
 #include "base/map.h"
 

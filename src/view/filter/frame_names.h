@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names that a frame has, and whether a pattern matches one of them; for src/view. */
-#ifndef VIEW_FRAME_NAMES_H
-#define VIEW_FRAME_NAMES_H
+#ifndef VIEW_FILTER_FRAME_NAMES_H
+#define VIEW_FILTER_FRAME_NAMES_H
 
 #include "base/text/str.h"
 #include "view/filter/pattern.h"

@@ -3,8 +3,8 @@
  * The patterns of filter options: /regex/ (POSIX extended, found anywhere in the name), a glob (a
  * text with *, ? or [...], for the whole name), or a plain text, which must be the whole name.
  */
-#ifndef VIEW_PATTERN_H
-#define VIEW_PATTERN_H
+#ifndef VIEW_FILTER_PATTERN_H
+#define VIEW_FILTER_PATTERN_H
 
 #include <regex.h>
 #include "base/vec.h"

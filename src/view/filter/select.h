@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Decides which samples and frames match the patterns of a view; for src/view and src/live. */
-#ifndef VIEW_SELECT_H
-#define VIEW_SELECT_H
+#ifndef VIEW_FILTER_SELECT_H
+#define VIEW_FILTER_SELECT_H
 
 #include "view/filter/options.h"
 

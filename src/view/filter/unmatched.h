@@ -3,8 +3,8 @@
  * Finds patterns that match nothing in a profile. Most likely such a pattern is mistyped, but its
  * empty result would look like an answer. The message also gives the nearest names.
  */
-#ifndef VIEW_UNMATCHED_H
-#define VIEW_UNMATCHED_H
+#ifndef VIEW_FILTER_UNMATCHED_H
+#define VIEW_FILTER_UNMATCHED_H
 
 #include "view/filter/options.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sentence about a program that hardly ran. (Shares of CPU time don't show that it didn't.) */
-#ifndef VIEW_CPU_WORDS_H
-#define VIEW_CPU_WORDS_H
+#ifndef VIEW_LEDE_CPU_WORDS_H
+#define VIEW_LEDE_CPU_WORDS_H
 
 #include "base/text/str.h"
 #include "profile/profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parts of costs_lede(), which finds what a report says first. */
-#ifndef VIEW_LEDE_H
-#define VIEW_LEDE_H
+#ifndef VIEW_LEDE_LEDE_H
+#define VIEW_LEDE_LEDE_H
 
 #include "view/costs/costs.h"
 
