@@ -93,13 +93,14 @@ verdict rooms "$(awk '
 		may["format"] = pictures " format/firefox format/folded format/jsonl" \
 			" format/speedscope format/trace format/v8 picture/html"
 		may["live"] = may["format"] " format view/filter"
+		may["live/browse"] = may["live"] " live"
 		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
 		# Makefile) include none of these.
 		files = may["live"] " view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
-		running = files " dump/ record/ live cli/report " capture
+		running = files " dump/ record/ live/ cli/report " capture
 		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
@@ -175,6 +176,10 @@ verdict guards "$(sources | grep '\.h$' | xargs awk '
 
 # A file that grows beyond this has two subjects.
 verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | awk '$1 > 500 && $2 != "total"')"
+
+# So does a folder.
+verdict folders "$(files abi bpf src | grep -E '\.[ch]$' | sed 's,/[^/]*$,,' | sort | uniq -c |
+	awk '$1 > 20 { print $2 ": " $1 " files" }')"
 
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
 	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"

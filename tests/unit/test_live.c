@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include "live/browse.h"
+#include "live/browse/browse.h"
 #include "live/terminal.h"
 #include "live/text.h"
 

@@ -13,7 +13,7 @@
 #include "dump/facts/wait.h"
 #include "format/format.h"
 #include "host/rights.h"
-#include "live/browse.h"
+#include "live/browse/browse.h"
 #include "profile/mark.h"
 #include "sampler/sources/event.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/record/record.h"
 #include "cli/top/alive.h"
-#include "live/browse.h"
+#include "live/browse/browse.h"
 #include "live/live.h"
 #include "live/table.h"
 #include "record/figures/census.h"

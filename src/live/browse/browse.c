@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Carries out what the keys of `krait top` mean; see browse.h. */
-#include "live/browse.h"
+#include "live/browse/browse.h"
 
 #include <limits.h>
 #include <stdarg.h>

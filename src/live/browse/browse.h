@@ -3,8 +3,8 @@
  * The interactive view of `krait top`: which page is shown, which line is chosen, what a key does.
  * It draws itself on a struct screen, and knows neither terminals nor where samples come from.
  */
-#ifndef LIVE_BROWSE_H
-#define LIVE_BROWSE_H
+#ifndef LIVE_BROWSE_BROWSE_H
+#define LIVE_BROWSE_BROWSE_H
 
 #include "live/calltree.h"
 #include "live/screen.h"

@@ -3,7 +3,7 @@
  * Draws the opened row as a flame graph. The root is on top, and each level takes one line of the
  * screen. See browse.h.
  */
-#include "live/browse.h"
+#include "live/browse/browse.h"
 
 #include "base/error.h"
 #include "live/terminal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Draws the help page, which says what the keys do. */
-#include "live/browse.h"
+#include "live/browse/browse.h"
 
 const struct browse_help browse_help[] = {
 	{"Tab  l m t P", "next table; lines, modules, threads, processes"},

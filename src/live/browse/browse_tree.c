@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows callers or callees of the opened row as a tree; see browse.h. */
-#include "live/browse.h"
+#include "live/browse/browse.h"
 
 #include <stdio.h>
 

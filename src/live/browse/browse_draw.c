@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Draws the head, the table and the foot of the screen; see browse.h. */
-#include "live/browse.h"
+#include "live/browse/browse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
