@@ -112,8 +112,8 @@ UI      := $(addprefix ui/,base.js waits.js data.js colour.js tree.js samples.js
 	     diff.js diff_lines.js diff_table.js change.js divider.js relatives.js rows.js tools.js keys.js main.js)
 PAGE    := page.js page.css page.html
 ASSET_H := $(ASSETS:src/picture/svg/%=$(B)/gen/%.h) $(PAGE:%=$(B)/gen/%.h) $(B)/gen/page_hash.h
-UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
-HOST    := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/test_*.c)))
+UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)))
+HOST    := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/test_*.c tests/host/*/test_*.c)))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
 .DEFAULT_GOAL := all
@@ -240,7 +240,8 @@ $(B)/tests/vm/%.o: %.c $(B)/tests/vm/gen/sample.skel.h $(B)/flags
 $(B)/tests/vm/krait-preempt: $(B)/src/cli/main.o $(PREEMPT_SRC:%.c=$(B)/tests/vm/%.o) $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-$(B)/tests/host/%.o: CPPFLAGS += -Ibpf
+$(B)/tests/unit/%.o: CPPFLAGS += -Itests/unit
+$(B)/tests/host/%.o: CPPFLAGS += -Ibpf -Itests/host
 # The BPF machine loads unaligned words, so alignment isn't checked.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page.py DIR: checks the pages that tests/unit/test_render_html.c left in DIR.
+"""page.py DIR: checks the pages that tests/unit/picture/test_render_html.c left in DIR.
 
 What shares.html must show is written down here, by hand, from the samples in that test: 100
 samples, main > a 30, main > b:4 > a 20, main > b:5 10, main > deflate 25, main > do_syscall_64 15.

@@ -5,7 +5,7 @@
 # there. page.sh --update: the page is meant to look as it does now (page_pictures.py).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-program=build/asan/tests/unit/test_render_html
+program=build/asan/tests/unit/picture/test_render_html
 pages=${KEEP:-$(mktemp -d)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$pages"' EXIT
 

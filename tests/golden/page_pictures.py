@@ -2,7 +2,7 @@
 """page_pictures.py DIR [--update]: compares how the page looks with the pictures in
 tests/golden/pictures.
 
-DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c.
+DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/picture/test_render_html.c.
 They are shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a
 machine's fonts; sizes, light, dark and paper are chosen here. Faults are put into the page, to show
 that the comparison finds each (all of FAULTS in the full tier). After a change that is meant,

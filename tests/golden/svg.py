@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""svg.py DIR: checks the pictures that tests/unit/test_render_svg.c left in DIR.
+"""svg.py DIR: checks the pictures that tests/unit/picture/test_render_svg.c left in DIR.
 
 What shares.svg must show is written down here, by hand, from the samples in that test: 100 samples,
 main > a 30, main > b:4 > a 20, main > b:5 10, main > deflate 25, main > do_syscall_64 15.

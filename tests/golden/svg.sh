@@ -5,7 +5,7 @@
 # screenshots there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-program=build/asan/tests/unit/test_render_svg
+program=build/asan/tests/unit/picture/test_render_svg
 pictures=${KEEP:-$(mktemp -d)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$pictures"' EXIT
 

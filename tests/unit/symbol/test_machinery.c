@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "../../src/symbol/pytables/machinery.c"
+#include "../../../src/symbol/pytables/machinery.c"
 
 static void machinery_is_known(void **state)
 {
