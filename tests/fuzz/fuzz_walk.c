@@ -2,9 +2,9 @@
 /*
  * The kernel program's walkers, compiled for the host, read an interpreter's image with hostile
  * words in it. The first byte is the release; the rest says what is written where
- * (tests/host/walk_random.h).
+ * (tests/host/walk/walk_random.h).
  */
-#include "../host/walk_random.h"
+#include "../host/walk/walk_random.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -71,8 +71,8 @@ def rings(*records):
     return b"".join(struct.pack("<H", len(r)) + r for r in records)
 
 
-RELEASES = 16  # number of rows of releases[] in tests/host/walk_image.h
-# The lowest three bits of a change say what hostile_value() of tests/host/walk_random.h makes of a
+RELEASES = 16  # number of rows of releases[] in tests/host/walk/walk_image.h
+# The lowest three bits of a change say what hostile_value() of tests/host/walk/walk_random.h makes of a
 # word.
 CONSTANT, OTHER_WORD, COPY, NEAR, BIT, END_OF_PAGE = 0, 1, 3, 4, 5, 6
 SAME = NEAR + 8 * 32

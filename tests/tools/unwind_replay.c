@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../host/walk_native.h"
+#include "../host/walk/walk_native.h"
 
 #include "base/cleanup.h"
 #include "base/text/str.h"

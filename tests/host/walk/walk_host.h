@@ -5,8 +5,8 @@
  * Reads can be made to fail. The destination of every read must lie within one known buffer. Each
  * buffer is an allocation of its own, so that ASan sees writes past its end.
  */
-#ifndef TESTS_HOST_WALK_HOST_H
-#define TESTS_HOST_WALK_HOST_H
+#ifndef TESTS_HOST_WALK_WALK_HOST_H
+#define TESTS_HOST_WALK_WALK_HOST_H
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * CPU. The second walk is refused the first one's slot, which is counted, and uses a slot of its
  * own. The first one's result must be the same as without the second.
  */
-#ifndef TESTS_HOST_WALK_NESTED_H
-#define TESTS_HOST_WALK_NESTED_H
+#ifndef TESTS_HOST_WALK_WALK_NESTED_H
+#define TESTS_HOST_WALK_WALK_NESTED_H
 
 #include "walk_host.h"
 

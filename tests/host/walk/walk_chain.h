@@ -3,8 +3,8 @@
  * Chains of frames for walk_image.h: one plan, laid out as each version lays it out. The frames
  * that a walk must find are known by construction.
  */
-#ifndef TESTS_HOST_WALK_CHAIN_H
-#define TESTS_HOST_WALK_CHAIN_H
+#ifndef TESTS_HOST_WALK_WALK_CHAIN_H
+#define TESTS_HOST_WALK_WALK_CHAIN_H
 
 #include "walk_image.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two threads, each in a known nested stack. Each prints its own frames (name, file, line, the
-innermost first), and then blocks in a read. For tests/host/test_walk_live.c; runs under 2.7 to
+innermost first), and then blocks in a read. For tests/host/walk/test_walk_live.c; runs under 2.7 to
 3.15."""
 
 import os

@@ -3,8 +3,8 @@
  * The data that user space gives to the kernel program's unwinder: tables of rows, and mappings.
  * They are built as src/sampler does it.
  */
-#ifndef TESTS_HOST_WALK_NATIVE_H
-#define TESTS_HOST_WALK_NATIVE_H
+#ifndef TESTS_HOST_WALK_WALK_NATIVE_H
+#define TESTS_HOST_WALK_WALK_NATIVE_H
 
 #include "walk_host.h"
 

@@ -3,8 +3,8 @@
  * The last part of each program that tests the walkers: its list of functions X(NAME), each of
  * which is run for every release, and main(). To be included after cmocka.h.
  */
-#ifndef TESTS_HOST_WALK_TESTS_H
-#define TESTS_HOST_WALK_TESTS_H
+#ifndef TESTS_HOST_WALK_WALK_TESTS_H
+#define TESTS_HOST_WALK_WALK_TESTS_H
 
 #include "walk_host.h"
 

@@ -5,12 +5,12 @@
  * the structures refer to each other is written down here once more, from CPython's sources:
  * Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
  */
-#ifndef TESTS_HOST_WALK_IMAGE_H
-#define TESTS_HOST_WALK_IMAGE_H
+#ifndef TESTS_HOST_WALK_WALK_IMAGE_H
+#define TESTS_HOST_WALK_WALK_IMAGE_H
 
 #include "walk_host.h"
 
-#include "../unit/debug_offsets.h"
+#include "../../unit/debug_offsets.h"
 #include "python/layout/tables.h"
 
 #define IMAGE_HEAP    0x555500000000ull

@@ -4,8 +4,8 @@
  * are hash tables, and what goes into a ring is kept. A pointer of a task that is NULL reads as 0,
  * as the kernel's helpers do. To be included before any file of bpf/.
  */
-#ifndef TESTS_HOST_KERNEL_SHIM_H
-#define TESTS_HOST_KERNEL_SHIM_H
+#ifndef TESTS_HOST_KERNEL_KERNEL_SHIM_H
+#define TESTS_HOST_KERNEL_KERNEL_SHIM_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Processes as the kernel describes them, for tests with kernel_shim.h. */
-#ifndef TESTS_HOST_KERNEL_TASK_H
-#define TESTS_HOST_KERNEL_TASK_H
+#ifndef TESTS_HOST_KERNEL_KERNEL_TASK_H
+#define TESTS_HOST_KERNEL_KERNEL_TASK_H
 
 #include "kernel_shim.h"
 

@@ -4,8 +4,8 @@
  * sizes and noise. Every walk of it must end soon, stay within its buffers, and send records that
  * can be read. For test_walk_random.c and tests/fuzz/fuzz_walk.c.
  */
-#ifndef TESTS_HOST_WALK_RANDOM_H
-#define TESTS_HOST_WALK_RANDOM_H
+#ifndef TESTS_HOST_WALK_WALK_RANDOM_H
+#define TESTS_HOST_WALK_WALK_RANDOM_H
 
 #include "walk_chain.h"
 

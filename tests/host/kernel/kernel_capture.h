@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A sampled process and the maps of capture(), for tests with kernel_shim.h. */
-#ifndef TESTS_HOST_KERNEL_CAPTURE_H
-#define TESTS_HOST_KERNEL_CAPTURE_H
+#ifndef TESTS_HOST_KERNEL_KERNEL_CAPTURE_H
+#define TESTS_HOST_KERNEL_KERNEL_CAPTURE_H
 
 #include "kernel_shim.h"
 #include "kernel_task.h"
