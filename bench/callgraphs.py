@@ -32,7 +32,7 @@ SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
 
 
 def chain(depth, library):
-    """The functions of bench/target.py from the outermost to the innermost."""
+    """The functions of bench/programs/target.py from the outermost to the innermost."""
     if not library:
         return ["<module>", "main"] + ["step_%d" % i for i in range(depth)] + ["leaf"]
     # the functions' names in deep.c end with numbers in octal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures how fast krait's collector reads sample records (bench/feed.c), and whether its memory
-grows."""
+"""Measures how fast krait's collector reads sample records (bench/programs/feed.c), and whether
+its memory grows."""
 
 import os
 import subprocess

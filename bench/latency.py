@@ -106,7 +106,7 @@ def measure(port, pid, seconds):
 
 def rows(python, kind, seconds):
     server = subprocess.Popen(
-        [python, os.path.join(lib.ROOT, "bench/http_server.py"), kind],
+        [python, os.path.join(lib.ROOT, "bench/programs/http_server.py"), kind],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -24,7 +24,7 @@ BUILD = os.environ.get("KRAIT_BUILD", os.path.join(ROOT, "build/release"))
 KRAIT = os.path.join(BUILD, "krait")
 CACHE = os.environ.get("KRAIT_TEST_CACHE", os.path.expanduser("~/.cache/krait-tests"))
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
-TARGET = os.path.join(ROOT, "bench/target.py")
+TARGET = os.path.join(ROOT, "bench/programs/target.py")
 
 
 class Skip(Exception):
@@ -367,11 +367,12 @@ def krait_events(pid, hz, *options):
 
 
 class Target:
-    """Runs bench/target.py, which spins at some depth. Its process has its own interpreter."""
+    """Runs bench/programs/target.py, which spins at some depth. Its process has its own
+    interpreter."""
 
     def __init__(self, python, threads=0, nice=0, native=None):
-        """native: a library whose deep() makes the stack (bench/deep.c), in place of Python's
-        functions."""
+        """native: a library whose deep() makes the stack (bench/programs/deep.c), in place of
+        Python's functions."""
         progress = os.memfd_create("progress")
         os.ftruncate(progress, mmap.PAGESIZE)
         self.process = subprocess.Popen(

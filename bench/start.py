@@ -18,7 +18,7 @@ class Group:
 
     def __init__(self, python, workers, spinning):
         self.process = subprocess.Popen(
-            [python, os.path.join(lib.ROOT, "bench/varied.py"), str(workers), str(spinning)],
+            [python, os.path.join(lib.ROOT, "bench/programs/varied.py"), str(workers), str(spinning)],
             start_new_session=True,
         )
         self.pid = self.process.pid

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A native stack of any depth, of different functions: built as a library, called by
- * bench/target.py.
+ * bench/programs/target.py.
  */
 #include <poll.h>
 
