@@ -5,7 +5,7 @@
 #
 #   benchmark.sh record [-n RUNS] [-F HZ] [-o FILE] -- COMMAND...
 #       Runs the command once to warm up, then records it RUNS times (5), HZ samples a second
-#       (1999), as one recording.
+#       (1999), as one recording. The label run says which run a sample is of.
 #   benchmark.sh baseline FILE
 #       GitLab: gets krait.pb.gz of this job's last success on the default branch. If there is
 #       none (HTTP 404), that is no failure.
@@ -58,7 +58,7 @@ record() {
 	run=1
 	while [ "$run" -le "$runs" ]; do
 		say "run $run of $runs"
-		recorder record -q -F "$hz" -o "$work/$run.pb.gz" -- "$@" >&2 || {
+		recorder record -q -F "$hz" --add-label "run=$run" -o "$work/$run.pb.gz" -- "$@" >&2 || {
 			code=$?
 			say "run $run ended with exit code $code"
 			exit $code

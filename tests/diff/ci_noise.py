@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""ci_noise.py [FOLDER [--judge]] [--same N] [--planted N] [--loads 0,4] [--runs N] [--seconds S]
-[--minutes M]: how often does the gate of docs/ci.md fail a job for nothing, and how often does it
+"""ci_noise.py [FOLDER [--judge]] [--same N] [--planted N] [--before N] [--loads 0,4] [--runs N]
+[--seconds S] [--minutes M]: how often does the gate of docs/ci.md fail a job for nothing, and how often does it
 find what got slower?
 
 The programs are those of planted.py. packaging/action/benchmark.sh records each side of a
 comparison. A load is a number of processes that compute meanwhile. The gate's limit is
 'own:*>+5%'. It compares:
 
-- Each side with the side recorded before it, of the same program. The limit may be exceeded in 1 of
-  300 pairs.
+- Each side with the --before sides recorded before it, of the same program. The limit may be
+  exceeded in 1 of 300 pairs.
 - Each side with one in which a function does so much more that a run costs 10 or 5 % more CPU time.
   All functions take turns. 10 % must be found in 57 of 60 pairs; for 5 % the share is printed.
 - The sides of the first load with those of the last one.
@@ -117,8 +117,8 @@ def one_turn(b, load, turn, sides, counts):
     """Records each program once as it is, and once with a function that does more."""
     for name in PROGRAMS:
         sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
-        if turn:
-            counts.add("same", b.fails(sides[name][-2], sides[name][-1], "same"))
+        for earlier in sides[name][-1 - b.o.before:-1]:
+            counts.add("same", b.fails(earlier, sides[name][-1], "same"))
         for percent in (10, 5):
             what = "%d %%" % percent
             if counts.n(what)[1] < b.o.planted:
@@ -168,6 +168,7 @@ def main():
     p.add_argument("--judge", action="store_true")
     p.add_argument("--same", type=int, default=300)
     p.add_argument("--planted", type=int, default=60)
+    p.add_argument("--before", type=int, default=1, help="with how many earlier sides one is compared")
     p.add_argument("--loads", type=lambda s: [int(n) for n in s.split(",")], default=[0, 4])
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.5, help="CPU time of a run")
