@@ -401,6 +401,23 @@ static void decide_times(struct maker *m)
 		m->noise.poisson[side] = MAX(sample_value(m, side), 1e-300);
 }
 
+static int find_speed(struct maker *m)
+{
+	struct diff *d = m->d;
+	struct noise_runs runs = {};
+
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		int r = noise_add_runs(d->p[side], d->value[side], &runs);
+
+		if (r)
+			return r;
+	}
+	m->noise.speed_sd = noise_speed_sd(&runs);
+	m->speed = noise_speed(&m->noise, m->self, d->rows.n);
+	d->speed = exp(m->speed);
+	return 0;
+}
+
 static int make(struct maker *m)
 {
 	struct diff *d = m->d;
@@ -437,8 +454,9 @@ static int make(struct maker *m)
 	decide_times(m);
 	for (int side = 0; side < DIFF_SIDES; side++)
 		m->noise.sample[side] = single_sample(m, side);
-	m->speed = noise_speed(&m->noise, m->self, d->rows.n);
-	d->speed = exp(m->speed);
+	r = find_speed(m);
+	if (r)
+		return r;
 	d->blocks = NOISE_BLOCKS;
 	if (judge(m))
 		return err_set(-ENOMEM, "out of memory");

@@ -6,15 +6,25 @@
 #define VIEW_COMPARE_NOISE_H
 
 #include "base/util.h"
+#include "profile/profile.h"
 
-#define NOISE_BLOCKS 48	  /* how many blocks of time a profile is divided into */
-#define NOISE_SPEED  0.03 /* the machine's speed may differ by this part between two runs */
+/* This label says which of several merged runs a sample is of; docs/ci.md. */
+#define NOISE_RUN_LABEL "run"
+
+#define NOISE_BLOCKS	48   /* how many blocks of time a profile is divided into */
+#define NOISE_SPEED	0.03 /* the machine's speed may differ by this part between two runs */
 
 /* What one function costs in each block of time of both profiles. */
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
 	double sum[2];
 	bool value_changed, share_changed;
+};
+
+/* How much the runs differ from the other runs of their side. All zero: nothing is known. */
+struct noise_runs {
+	double squares; /* squared deviations of the logarithms of what each run costs */
+	double freedom; /* number of runs less the number of sides that have runs */
 };
 
 struct noise {
@@ -26,6 +36,7 @@ struct noise {
 	/* divisor of each side: .sum / .per is compared */
 	double per[2];
 	bool per_time;	  /* .per is a wall time, not an amount of work */
+	double speed_sd;  /* noise_speed_sd(); 0 counts as NOISE_SPEED */
 	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
 	/*
@@ -55,6 +66,15 @@ double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_
  * surely rose by less or fell, or the function is gone; 0 if neither is sure.
  */
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
+
+/*
+ * Adds the runs of one side, told apart by NOISE_RUN_LABEL; none without that label. 0 or -ENOMEM +
+ * message.
+ */
+_must_use_ int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret);
+
+/* Standard deviation of the logarithm of the factor by which the machine's speed changes. */
+double noise_speed_sd(const struct noise_runs *r);
 
 /* Sets .value_changed and .share_changed of all rows. 0 or -ENOMEM (no message). */
 _must_use_ int noise_judge(struct noise *n);

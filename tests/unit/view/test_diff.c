@@ -236,6 +236,78 @@ static void test_speed(void **state)
 	}
 }
 
+/*
+ * A slower machine isn't so for all functions alike: where most take 1.45 times as long, one may
+ * take 1.22 times as long, but none 2.5 times.
+ */
+static void test_response(void **state)
+{
+	static const double sums[4][2] = {{1000, 1220}, {1000, 1450}, {1000, 1400}, {200, 500}};
+	struct noise_row rows[4] = {};
+	struct noise noise = {
+		.rows = rows, .n = 4, .per = {1, 1}, .sample = {.2, .2}, .runs = {5, 5}};
+	double speed;
+
+	for (size_t i = 0; i < 4; i++)
+		for (int side = 0; side < 2; side++) {
+			rows[i].sum[side] = sums[i][side];
+			noise.sum[side] += sums[i][side];
+		}
+	speed = noise_speed(&noise, rows, 4);
+	assert_in_range(100 * exp(speed), 135, 150);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(noise_apart(&noise, &rows[i], speed), i == 3);
+}
+
+/*
+ * Two of three functions got a fifth cheaper: a faster machine, if runs of one side differ as much;
+ * else they changed by themselves.
+ */
+static void test_speed_of_runs(void **state)
+{
+	static const double sums[3][2] = {{1000, 800}, {1000, 790}, {1000, 1000}};
+	static const struct noise_runs alike = {.squares = 0.001, .freedom = 8},
+				       unlike = {.squares = 0.25, .freedom = 8};
+	struct noise_row rows[3] = {};
+	struct noise noise = {
+		.rows = rows, .n = 3, .per = {1, 1}, .sample = {.2, .2}, .runs = {5, 5}};
+
+	for (size_t i = 0; i < 3; i++)
+		for (int side = 0; side < 2; side++) {
+			rows[i].sum[side] = sums[i][side];
+			noise.sum[side] += sums[i][side];
+		}
+	noise.speed_sd = noise_speed_sd(&alike);
+	assert_true(noise_speed(&noise, rows, 3) == 0);
+	noise.speed_sd = noise_speed_sd(&unlike);
+	assert_in_range(100 * exp(noise_speed(&noise, rows, 3)), 78, 81);
+}
+
+/*
+ * Runs that cost 100 and 200 differ by log 2, so the squared deviations are twice (log 2 / 2)^2.
+ * Samples without the label are of no run.
+ */
+static void test_add_runs(void **state)
+{
+	static const struct test_frame frames[] = {{"f", "/a.py", 1}, {}};
+	static const char *const first[] = {"run", "1", NULL}, *const second[] = {"run", "2", NULL};
+	struct profile *p = test_profile(), *none = test_profile();
+	struct noise_runs runs = {};
+
+	test_sample_at(p, frames, first, 60, -1);
+	test_sample_at(p, frames, first, 40, -1);
+	test_sample_at(p, frames, second, 200, -1);
+	test_sample_at(p, frames, NULL, 1000, -1);
+	test_sample_at(none, frames, NULL, 1000, -1);
+	assert_int_equal(noise_add_runs(p, 1, &runs), 0);
+	assert_int_equal(noise_add_runs(none, 1, &runs), 0);
+	assert_true(runs.freedom == 1);
+	assert_true(fabs(runs.squares - pow(log(2), 2) / 2) < 1e-9);
+	assert_true(fabs(noise_speed_sd(&runs) - hypot(NOISE_SPEED, log(2))) < 1e-9);
+	profile_free(p);
+	profile_free(none);
+}
+
 static void test_nothing(void **state)
 {
 	struct noise_row rows[1] = {};
@@ -284,11 +356,13 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_noise),	cmocka_unit_test(test_burst),
-		cmocka_unit_test(test_busy),	cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_tasks),	cmocka_unit_test(test_start),
-		cmocka_unit_test(test_speed),	cmocka_unit_test(test_speed_of_large),
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_noise),	 cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_busy),	 cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_tasks),	 cmocka_unit_test(test_start),
+		cmocka_unit_test(test_speed),	 cmocka_unit_test(test_speed_of_large),
+		cmocka_unit_test(test_response), cmocka_unit_test(test_speed_of_runs),
+		cmocka_unit_test(test_add_runs), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

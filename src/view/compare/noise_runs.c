@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much the machine's speed varies, told by the merged runs of a side: all do the same work, so
+ * they differ only by the machine's speed; docs/decisions/0013.
+ */
+#include <errno.h>
+#include <math.h>
+#include "base/error.h"
+#include "base/map.h"
+#include "view/compare/noise.h"
+
+struct reader {
+	const struct profile *p;
+	unsigned value;
+	struct map sums; /* by id of the label's value: what that run cost */
+};
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct reader *r = arg;
+	uint32_t run = profile_label_value(r->p, s->labels, NOISE_RUN_LABEL);
+	uint64_t *sum = map_get(&r->sums, run);
+	int64_t value = s->values[r->value];
+
+	if (!run || value <= 0)
+		return 0;
+	if (sum) {
+		*sum += (uint64_t)value;
+		return 0;
+	}
+	return map_put(&r->sums, run, (uint64_t)value) ? err_set(-ENOMEM, "out of memory") : 0;
+}
+
+static void add_deviations(const struct map *sums, struct noise_runs *ret)
+{
+	double mean = 0;
+
+	map_foreach(run, sums)
+		mean += log((double)run->value) / (double)sums->n;
+	map_foreach(run, sums)
+		ret->squares += pow(log((double)run->value) - mean, 2);
+	ret->freedom += sums->n ? (double)(sums->n - 1) : 0;
+}
+
+int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret)
+{
+	struct reader r = {.p = p, .value = value};
+	int error;
+
+	map_init(&r.sums);
+	error = profile_each(p, take_sample, &r);
+	if (!error)
+		add_deviations(&r.sums, ret);
+	map_fini(&r.sums);
+	return error;
+}
+
+double noise_speed_sd(const struct noise_runs *r)
+{
+	double of_a_run = r->freedom > 0 ? r->squares / r->freedom : 0;
+
+	/*
+	 * Two sides differ as much as two single runs. The runs of a side follow each other, and a
+	 * busy machine stays busy meanwhile, so their mean varies as one run does.
+	 */
+	return sqrt(NOISE_SPEED * NOISE_SPEED + 2 * of_a_run);
+}
