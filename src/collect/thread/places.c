@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of places at which threads wait without work, and how stacks are compared with it. */
+/* How stacks are compared with the list of places at which threads wait without work. */
 #include "collect/thread/places.h"
 
 #include <stdlib.h>
@@ -7,146 +7,15 @@
 
 #include "base/text/str.h"
 
-#define LOCKS  (WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP)) /* 2.7 waits for locks by sleeping */
-#define POLLS  (WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(SLEEP))
-#define READS  (LOCKS | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) | WAIT_KIND_BIT(NET))
-#define SLEEPS WAIT_KIND_BIT(SLEEP)
-#define ACCEPTS                                                                                    \
-	(WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(SLEEP) | WAIT_KIND_BIT(IO))
-#define ANY_WAIT (READS | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
-
-/*
- * Functions that other functions call in order to wait. They say nothing of what is waited for, so
- * they are skipped on the way from the innermost function outwards.
- */
-static const char *const ways[] = {
-	"threading.wait",
-	"threading.wait_for",
-	"threading.acquire",
-	"threading.__enter__",
-	"queue.get",
-	"Queue.get",
-	"selectors.select",
-	"selectors._select",
-	"SocketServer._eintr_retry",
-	"socket.readinto",
-	"socket.readline",
-	"socket.recv_into",
-	"ssl.recv_into",
-	"ssl.read",
-	"multiprocessing.connection.recv",
-	"multiprocessing.connection.recv_bytes",
-	"multiprocessing.connection._recv_bytes",
-	"multiprocessing.connection._recv",
-	"multiprocessing.connection.poll",
-	"multiprocessing.connection._poll",
-	"multiprocessing.connection.wait",
-	"multiprocessing.queues.get",
-	"multiprocessing.synchronize.__enter__",
-	"joblib.pool.get",
-	"billiard.pool.receive",
-	"billiard.pool._recv",
-	"billiard.queues.get",
-	"billiard.queues.get_payload",
-	"billiard.connection.recv",
-	"billiard.connection.recv_bytes",
-	"billiard.connection._recv_bytes",
-	"billiard.connection._recv",
-	"billiard.connection.poll",
-	"billiard.connection._poll",
-	"billiard.connection.wait",
-	"kombu.utils.eventio.poll",
-	"gevent._ffi.loop.run",
-};
-
-#define IDLE(name, states_, ...)                                                                   \
-	{                                                                                          \
-		.place = PLACE_IDLE, .at = name, .states = states_, __VA_ARGS__                    \
-	}
-#define LOOP(name, ...)                                                                            \
-	{                                                                                          \
-		.place = PLACE_LOOP, .at = name, .states = POLLS, __VA_ARGS__                      \
-	}
-#define THROUGH(name) .through = name
-#define IN_C	      .through = ""
-
-const struct place_rule place_rules[] = {
-	/* pools of threads and processes, and their own helpers */
-	IDLE("concurrent.futures.thread._worker", LOCKS, .in_thread = true),
-	IDLE("concurrent.futures.process._process_worker", READS,
-	     THROUGH("multiprocessing.queues.get")),
-	IDLE("concurrent.futures.process.wait_result_broken_or_wakeup", READS,
-	     THROUGH("multiprocessing.connection.wait")),
-	IDLE("concurrent.futures.process._queue_management_worker", READS,
-	     THROUGH("multiprocessing.connection.wait")),
-	IDLE("multiprocessing.pool.worker", READS, THROUGH("multiprocessing.queues.get")),
-	IDLE("multiprocessing.pool.worker", READS, THROUGH("joblib.pool.get")),
-	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("queue.get")),
-	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("Queue.get")),
-	/*
-	 * worker() also calls tasks that are C functions, so the waiting C function has to be named
-	 */
-	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .native = "SimpleQueue"),
-	IDLE("multiprocessing.pool._handle_tasks", LOCKS),
-	IDLE("multiprocessing.pool._handle_results", READS),
-	IDLE("multiprocessing.pool._handle_workers", SLEEPS, IN_C),
-	IDLE("multiprocessing.pool._wait_for_updates", READS),
-	IDLE("multiprocessing.queues._feed", LOCKS, THROUGH("threading.wait")),
-	IDLE("multiprocessing.managers.serve_client", READS,
-	     THROUGH("multiprocessing.connection.recv")),
-	IDLE("multiprocessing.managers.serve_forever", LOCKS, THROUGH("threading.wait")),
-	IDLE("multiprocessing.forkserver.main", POLLS, THROUGH("selectors.select")),
-	IDLE("multiprocessing.resource_tracker.main", READS, IN_C),
-	IDLE("multiprocessing.semaphore_tracker.main", READS, IN_C),
-	IDLE("loky.process_executor._process_worker", READS, THROUGH("multiprocessing.queues.get")),
-	IDLE("loky.process_executor.wait_result_broken_or_wakeup", READS,
-	     THROUGH("multiprocessing.connection.wait")),
-	IDLE("logging.handlers.dequeue", READS),
-	/* servers that wait for a client */
-	IDLE("socket.accept", ACCEPTS, IN_C),
-	IDLE("socketserver.serve_forever", POLLS, THROUGH("selectors.select")),
-	IDLE("socketserver.handle_request", POLLS, THROUGH("selectors.select")),
-	IDLE("SocketServer.serve_forever", POLLS, THROUGH("SocketServer._eintr_retry")),
-	IDLE("SocketServer.handle_request", POLLS, THROUGH("SocketServer._eintr_retry")),
-	/* a connection on which no request came yet; do_GET() and the like are other functions */
-	IDLE("http.server.handle_one_request", ACCEPTS, THROUGH("socket.readinto")),
-	IDLE("BaseHTTPServer.handle_one_request", ACCEPTS, THROUGH("socket.readline")),
-	IDLE("gunicorn.workers.sync.wait", POLLS, IN_C),
-	IDLE("gunicorn.workers.gthread.run", POLLS, THROUGH("selectors.select")),
-	IDLE("gunicorn.workers.gthread.wait_for_and_dispatch_events", POLLS,
-	     THROUGH("selectors.select")),
-	IDLE("gunicorn.arbiter.sleep", POLLS, IN_C),
-	IDLE("gunicorn.arbiter.wait_for_signals", LOCKS),
-	IDLE("uvicorn.supervisors.multiprocess.run", LOCKS, THROUGH("threading.wait")),
-	IDLE("uvicorn.supervisors.basereload.pause", LOCKS, THROUGH("threading.wait")),
-	/* Celery: its children, its main process, the threads of its pool */
-	IDLE("billiard.pool.workloop", READS, THROUGH("billiard.pool.receive")),
-	IDLE("billiard.pool.body", READS),
-	IDLE("kombu.asynchronous.hub.create_loop", POLLS),
-	IDLE("kombu.async.hub.create_loop", POLLS),
-	IDLE("celery.beat.start", SLEEPS, IN_C),
-	/* event loops */
-	LOOP("asyncio.base_events._run_once", THROUGH("selectors.select")),
-	LOOP("asyncio.runners.run", IN_C), /* a loop in C: uvloop's */
-	LOOP("uvloop.run", IN_C),
-	LOOP("gevent.hub.run"),
-	LOOP("trio._core._io_epoll.get_events", IN_C),
-	LOOP("tornado.ioloop.start", IN_C),
-	LOOP("twisted.internet.epollreactor.doPoll", IN_C),
-	LOOP("twisted.internet.pollreactor.doPoll", IN_C),
-	LOOP("twisted.internet.selectreactor.doSelect", IN_C),
-	LOOP("eventlet.hubs.poll.do_poll", IN_C),
-	LOOP("eventlet.hubs.epolls.do_poll", IN_C),
-	LOOP("asyncore.poll", IN_C),
-	LOOP("asyncore.poll2", IN_C),
-	{},
-};
+#define POLLS (WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(SLEEP))
+#define ANY_WAIT                                                                                   \
+	(WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP) | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) |  \
+	 WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
 
 /* Numbers of rules: index + 1, then those for what isn't in the list. */
-#define N_RULES	    (ARRAY_SIZE(place_rules) - 1)
-#define RULE_UVLOOP (N_RULES + 1)
-#define RULE_ADDED  (N_RULES + 2)
-_Static_assert(RULE_ADDED < UINT8_MAX, "");
+#define RULE_UVLOOP (PLACE_MAX_RULES + 1)
+#define RULE_ADDED  (PLACE_MAX_RULES + 2)
+_Static_assert(RULE_ADDED < UINT8_MAX, "struct places has the number + 1");
 
 /* Functions that call accept() for one certain connection. A thread that waits there isn't idle. */
 static const char *const callers_of_accept[] = {"ftplib.ntransfercmd"};
@@ -189,6 +58,15 @@ static bool is_module(const char *module, size_t n, const char *file)
 		if (file[end - n + i] != (module[i] == '.' ? '/' : module[i]))
 			return false;
 	return true;
+}
+
+/* Is @file in a folder with the name of the package @package[0..@n)? */
+static bool is_in_package(const char *package, size_t n, const char *file)
+{
+	for (const char *slash = strchr(file, '/'); slash; slash = strchr(slash + 1, '/'))
+		if (!strncmp(slash + 1, package, n) && slash[1 + n] == '/')
+			return true;
+	return false;
 }
 
 bool place_names_function(const char *text, const char *file, const char *name)
@@ -251,23 +129,36 @@ static bool is_at(const struct walk *w, const char *text)
 
 static const char *way_at(const struct walk *w)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
-		if (is_at(w, ways[i]))
-			return ways[i];
+	for (const char *const *way = place_ways; w->name && *way; way++) {
+		size_t n = strlen(*way) - 2;
+
+		if (streq(*way + n, ".*") ? is_in_package(*way, n, w->file) : is_at(w, *way))
+			return *way;
+	}
 	return NULL;
 }
 
-/* Is a C function with @part in its name among the first @n frames? */
-static bool has_native(const struct walk *w, size_t n, const char *part)
+/* Is the function at .i on the line that is @offset lines below its first one? */
+static bool is_on_line(const struct walk *w, int offset)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct profile_function *f = function_at(w, i);
+	const struct profile_function *f = function_at(w, w->i);
+	int line = profile_get_location(w->p, w->frames[w->i])->line;
 
-		if (f && kind_at(w, i) == KIND_NATIVE &&
-		    strstr(profile_get_string(w->p, f->name), part))
-			return true;
-	}
-	return false;
+	return f->start_line > 0 && line - f->start_line == offset;
+}
+
+/* Does the function at .i begin after its caller, in the same file? */
+static bool is_after_caller(const struct walk *w)
+{
+	const struct profile_function *f = function_at(w, w->i), *caller;
+	struct walk outer = *w;
+
+	outer.i++;
+	to_python(&outer);
+	if (!outer.name || !streq(outer.file, w->file))
+		return false;
+	caller = function_at(w, outer.i);
+	return caller->start_line > 0 && f->start_line > caller->start_line;
 }
 
 /* Is the outermost Python function that of a threading.Thread? */
@@ -299,8 +190,8 @@ static bool is_awaited(struct walk w)
 }
 
 /*
- * Does the rule fit the stack? @w has come to the first Python function that isn't one of ways[].
- * @through: the one of ways[] that it calls; NULL: none.
+ * Does the rule fit the stack? @w has come to the first Python function that isn't in place_ways.
+ * @through: the one of these that it calls; NULL: none.
  */
 static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
 {
@@ -308,7 +199,9 @@ static bool fits(const struct place_rule *r, const struct walk *w, const char *t
 		return false;
 	if (r->through && !streq(r->through, through ? through : ""))
 		return false;
-	if (r->native && !has_native(w, w->i, r->native))
+	if (r->line && !is_on_line(w, r->line))
+		return false;
+	if (r->after_caller && !is_after_caller(w))
 		return false;
 	if (r->in_thread && !is_in_thread(w))
 		return false;
@@ -368,7 +261,7 @@ uint8_t places_find(const struct profile *p, uint32_t stack, const struct place_
 		through = way;
 		w.i++;
 	}
-	for (size_t i = 0; w.name && !w.collects && i < N_RULES; i++)
+	for (size_t i = 0; w.name && !w.collects && place_rules[i].at; i++)
 		if (fits(&place_rules[i], &w, through))
 			return (uint8_t)(i + 1);
 	return is_below(w, more) ? RULE_ADDED : PLACE_NO_RULE;

@@ -23,21 +23,27 @@ enum place {
 /* A place at which threads wait. Names of functions are MODULE.FUNCTION. */
 struct place_rule {
 	enum place place;
-	/* the worker's own function: the innermost one that isn't in ways[] (places.c) */
+	/* the worker's own function: the innermost one that isn't in place_ways */
 	const char *at;
-	/* the way to wait that .at calls directly; "": .at calls C code; NULL: either */
+	/* the one of place_ways that .at calls directly; "": .at calls C code; NULL: either */
 	const char *through;
-	/*
-	 * for a .through of "": the C function that waits has this in its name. So a recording
-	 * without native frames doesn't have this place. NULL: any
-	 */
-	const char *native;
-	bool in_thread;	 /* the outermost Python function is that of a threading.Thread */
-	uint32_t states; /* the waits that count, as WAIT_KIND_BIT()s */
+	/* how many lines below its first one .at must be; 0: anywhere */
+	int line;
+	bool after_caller; /* .at is further down in the file than its caller */
+	bool in_thread;	   /* the outermost Python function is that of a threading.Thread */
+	uint32_t states;   /* the waits that count, as WAIT_KIND_BIT()s */
 };
 
-/* The list; .at of the last one is NULL. */
+/* The list; .at of the last one is NULL. Of the rules that fit, the first counts. */
 extern const struct place_rule place_rules[];
+#define PLACE_MAX_RULES 250
+
+/*
+ * Functions that other functions call in order to wait. They say nothing of what is waited for, so
+ * they are skipped on the way from the innermost function outwards. PACKAGE.* stands for all
+ * functions of a package. The last one is NULL.
+ */
+extern const char *const place_ways[];
 
 /*
  * Functions that the user named, as place_names_function() takes them: waits in them, and in what

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -27,7 +29,8 @@
 
 /*
  * A stack, the innermost frame first: "MODULE.FUNCTION" is Python, "FILE.so FUNCTION" is native,
- * "[gc]" is the garbage collector.
+ * "[gc]" is the garbage collector. "MODULE.FUNCTION:9@5": line 9 of a function that begins on
+ * line 5.
  */
 struct known {
 	const char *stack;
@@ -52,8 +55,21 @@ static const struct known without_work[] = {
 	 "concurrent/futures/process.run" THREAD,
 	 POLL},
 	{"libc.so.6 sem_wait < _queue.so _queue_SimpleQueue_get_impl < "
-	 "multiprocessing/pool.worker" THREAD,
+	 "multiprocessing/pool.worker:114@97" THREAD,
 	 LOCK},
+	{"multiprocessing/pool.worker:114@97" THREAD, LOCK},
+	{"threading.wait:1@900 < threading.wait:2@800 < threading.run:1290@1280 < "
+	 "threading._bootstrap_inner:990@980 < threading._bootstrap:950@940",
+	 LOCK},
+	{"socket.readinto < redis/_parsers/socket._read < redis/client.parse_response < "
+	 "redis/client.run < threading._bootstrap_inner < threading._bootstrap",
+	 POLL},
+	{"socket.readinto < redis/connection.read < redis/client.blmove < rq/queue.lmove < "
+	 "rq/worker/base.dequeue" MAIN,
+	 NET},
+	{"kombu/transport/virtual/base.drain_events < kombu/connection.drain_events < "
+	 "celery/worker/loops._loop_cycle < celery/worker/loops.synloop" MAIN,
+	 SLEEP},
 	{"multiprocessing/pool._handle_tasks" THREAD, LOCK},
 	{"multiprocessing/pool._handle_workers" THREAD, SLEEP},
 	{"threading.wait < multiprocessing/queues._feed" THREAD, LOCK},
@@ -103,7 +119,30 @@ static const struct known with_work[] = {
 	{"libc.so.6 sem_wait < python3 lock_PyThread_acquire_lock < "
 	 "multiprocessing/pool.worker" THREAD,
 	 LOCK},
-	{"multiprocessing/pool.worker" THREAD, LOCK}, /* does a task run? not known */
+	{"multiprocessing/pool.worker" THREAD, LOCK},	     /* does a task run? not known */
+	{"multiprocessing/pool.worker:125@97" THREAD, LOCK}, /* a task in C runs */
+	{"libc.so.6 sem_wait < _queue.so _queue_SimpleQueue_get_impl < "
+	 "multiprocessing/pool.worker:125@97" THREAD,
+	 LOCK},
+	/* the target of a Thread is Event.wait() */
+	{"threading.wait:1@900 < threading.wait:2@800 < threading.run:970@960 < "
+	 "threading._bootstrap_inner:990@980 < threading._bootstrap:950@940",
+	 LOCK},
+	{"threading.wait < threading.run" THREAD, LOCK}, /* the lines aren't known */
+	{"socket.readinto < redis/connection.read < redis/client.blpop < app.consumer" MAIN, NET},
+	{"socket.readinto < redis/connection.read < redis/client.get < app.task < "
+	 "rq/job.perform < rq/worker/base.perform_job" MAIN,
+	 NET},
+	{"socket.readinto < redis/connection.read < redis/client.blpop < threading.run < "
+	 "threading._bootstrap_inner < threading._bootstrap",
+	 NET},
+	{"kombu/transport/virtual/base.drain_events < kombu/connection.drain_events < "
+	 "app.consumer" MAIN,
+	 SLEEP},
+	{"time.x < celery/app/trace.trace_task < kombu/connection.drain_events < "
+	 "celery/worker/loops._loop_cycle" MAIN,
+	 SLEEP},
+	{"multiprocessing/popen_fork.wait < multiprocessing/process.join < app.main" MAIN, CHILD},
 	{"multiprocessing/connection._send < multiprocessing/queues.put < "
 	 "multiprocessing/pool.worker" MAIN,
 	 PIPE},
@@ -159,13 +198,17 @@ static const struct known loops[] = {
 static const char *const named[] = {"shop.jobs.next_job", "shop.jobs.Worker.pause"};
 static const struct place_names more = {named, ARRAY_SIZE(named)};
 
-static uint32_t location(struct profile *p, const char *file, const char *name, const char *of)
+/* @lines: as in struct known, from the ":" on; NULL: not known */
+static uint32_t location(struct profile *p, const char *file, const char *name, const char *of,
+			 const char *lines)
 {
 	struct profile_mapping m = {.name = profile_string(p, of), .kind = profile_kind(of)};
 	struct profile_function f = {.name = profile_string(p, name),
-				     .file = profile_string(p, file)};
+				     .file = profile_string(p, file),
+				     .start_line = lines ? atoi(strchr(lines, '@') + 1) : 0};
 	struct profile_location l = {.mapping = profile_mapping(p, &m),
-				     .function = profile_function(p, &f)};
+				     .function = profile_function(p, &f),
+				     .line = lines ? atoi(lines) : 0};
 
 	return profile_location(p, &l);
 }
@@ -173,7 +216,7 @@ static uint32_t location(struct profile *p, const char *file, const char *name, 
 /* Makes a location of one entry of a stack, the @n bytes at @text. */
 static uint32_t entry(struct profile *p, const char *text, size_t n)
 {
-	char module[128], file[160], *name;
+	char module[128], file[160], *name, *lines;
 
 	snprintf(module, sizeof(module), "%.*s", (int)n, text);
 	name = strchr(module, ' ');
@@ -183,12 +226,16 @@ static uint32_t entry(struct profile *p, const char *text, size_t n)
 		return location(p, "", name ? name : module,
 				str_starts(module, "[incomplete") ? "[krait]"
 				: str_starts(module, "[kernel")	  ? "[kernel]"
-								  : module);
+								  : module,
+				NULL);
 	}
 	name = strchr(strrchr(module, '/') ? strrchr(module, '/') : module, '.');
 	*name++ = '\0';
+	lines = strchr(name, ':');
+	if (lines)
+		*lines++ = '\0';
 	snprintf(file, sizeof(file), "/usr/lib/python3/%s.py", module);
-	return location(p, file, name, "[python 3.12]");
+	return location(p, file, name, "[python 3.12]", lines);
 }
 
 static uint32_t stack_of(struct profile *p, const char *text)
