@@ -24,6 +24,7 @@ struct dump_thread {
 	/* the thread didn't run while it was read, so its stack is of one moment */
 	bool steady;
 	struct wait wait; /* what the thread is doing */
+	bool idle; /* the thread has no work (collect/thread/places.h); dump_note_places() sets it */
 	enum gil_state gil;
 	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
 	pid_t gil_holder;
@@ -108,6 +109,9 @@ struct dump_config {
 	 * Tells whether the user may see a thread of this user and group. Set if .may_see is set.
 	 */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
+	/* functions in which threads without work wait, beside those that krait knows */
+	const char *const *idle_at;
+	size_t n_idle_at;
 	/* does what collect_config.wait does; .wait_ctx is its @ctx */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	void *wait_ctx;
@@ -155,6 +159,12 @@ struct profile *dump_profile(struct dump *d);
  * .gil_holder itself. To be called after running threads were sampled too.
  */
 void dump_note_holders(struct dump *d);
+
+/*
+ * Sets .idle of threads that wait because they have no work, and the kind of .wait of those whose
+ * event loop has nothing to run. To be called after running threads were sampled too.
+ */
+void dump_note_places(struct dump *d);
 
 /*
  * dump_life() returns the present state of process @i of dump_processes(). dump_proc() returns the

@@ -68,7 +68,7 @@ verdict rooms "$(awk '
 			" collect/code collect/interp collect/native collect/space" \
 			" collect/madecode collect/stack"
 		may["collect"] = "base/ elf proc/ profile/ " unwind " " python " " symbol " " collect
-		may["dump"] = "base/ elf proc/ sampler profile/ collect dump/facts " unwind " " python " " symbol
+		may["dump"] = "base/ elf proc/ sampler profile/ collect collect/thread dump/facts " unwind " " python " " symbol
 		may["dump/facts"] = "base/ proc/"
 		may["host"] = "base/ proc/"
 		may["host/files"] = "base/ proc/ host"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares which waits krait calls idle, and which it calls an event loop's, with what a program
-knows of its own threads (idle_target.py), on interpreters of several versions.
+"""Compares which waits krait calls idle, and which it calls an event loop's, in a recording and in a
+dump, with what a program knows of its own threads (idle_target.py), on interpreters of several
+versions.
 
     idle.py [--full] [--only GLOB]
 
@@ -24,6 +25,7 @@ import pprof  # noqa: E402
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
 TARGET = os.path.join(TESTS, "live", "idle_target.py")
 FAST = ((2, 7), (3, 8), (3, 11), (3, 13), (3, 15))
+BARE = ((3, 8), (3, 15))  # they are run without native frames
 NAMED = ("idle_target.fetches_job", "idle_target.fetches_job_remotely", "idle_target.Jobs.get")
 # The innermost functions of idle waits. A rule that looks at these alone takes other waits for idle
 # too.
@@ -37,17 +39,20 @@ def report(path, *options):
 
 
 def record(row, *options):
-    """Returns (truth, profile, {options: what report says})."""
+    """Returns (truth, profile, {options: what report says}, the threads of a dump)."""
     with tempfile.TemporaryDirectory(prefix="krait-idle.") as folder:
         out = os.path.join(folder, "o.pb.gz")
         done = subprocess.run([KRAIT, "record", "--wall", *options, "-o", out, "--", row.path, "-B", TARGET],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=60,
-                              env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"), check=False)
+                              env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", DUMP_TO=folder + "/dump",
+                                       DUMP=" ".join([KRAIT, "dump", "--json"] + list(options))), check=False)
         if done.returncode:
             raise AssertionError("exit code %d: %s" % (done.returncode, done.stderr[-400:]))
         truth = {int(tid): words for tid, words in json.loads(done.stdout).items()}
         said = {o: report(out, *o) for o in (("--json",), ("--json", "--idle"), ("--json", "--label", "idle=yes"), ())}
-        return truth, pprof.read(out), said
+        with open(folder + "/dump") as f:
+            dump = [t for p in json.load(f)["processes"] for t in p["threads"]]
+        return truth, pprof.read(out), said, dump
 
 
 def counts_as(sample):
@@ -69,7 +74,7 @@ def wrong(truth, profile, how):
     stacks = {}
     for sample in profile.samples:
         tid, ns = int(sample.labels["tid"]), sample.values[at]
-        if tid not in truth or not ns:
+        if tid not in truth or not ns or sample.labels.get("state") in ("runnable", "stolen", "gil"):
             continue
         sums[tid][how(sample)] += ns
         if ns > stacks.get(tid, (0,))[0]:
@@ -81,6 +86,19 @@ def wrong(truth, profile, how):
         # Before, it may wait for other things: for locks, and in a pool until its first task.
         elif 2 * sums[tid][counts] < whole or stacks[tid][1] != counts:
             yield "%s: %s, not %s: %s" % (what, dict(sums[tid]), counts, stacks[tid])
+
+
+def wrong_in_dump(truth, dump):
+    """Yields what is wrong with a dump, in words."""
+    seen = {t["tid"]: t for t in dump}
+    for tid, (what, counts) in sorted(truth.items()):
+        t = seen.get(tid)
+        if not t:
+            yield "%s isn't in the dump" % what
+        elif t["state"] not in ("gil", "runnable", "running"):
+            got = "loop" if t["state"] == "loop" else "idle" if t["idle"] else "waits"
+            if got != counts or (got == "idle") != ("no work" in t["words"]):
+                yield "dump: %s: %s, not %s: %s" % (what, got, counts, t["words"])
 
 
 def shown(profile, said):
@@ -98,9 +116,11 @@ def shown(profile, said):
         yield "the report doesn't say what it leaves out: " + said[()].splitlines()[0]
 
 
-def judge(row):
-    options = [o for name in NAMED for o in ("--idle-at", name)]
-    truth, profile, said = record(row, *options)
+def judge(row, *more):
+    options = [o for name in NAMED for o in ("--idle-at", name)] + list(more)
+    truth, profile, said, dump = record(row, *options)
+    for words in wrong_in_dump(truth, dump):
+        yield words
     for words in shown(profile, said):
         yield words
     for words in wrong(truth, profile, counts_as):
@@ -131,7 +151,7 @@ def main():
         return 0
     for row in chosen(options):
         try:
-            found = list(judge(row))
+            found = list(judge(row, *(("--native=none",) if row.version[:2] in BARE else ())))
         except (AssertionError, subprocess.TimeoutExpired) as err:
             found = [str(err)]
         failed |= bool(found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Threads and processes that have no work, and others that wait for something, often in the same
 functions of the standard library. Prints which is which, as a line of JSON, lets them wait for a
-second, and ends. Python 2.7 and 3.6 and later."""
+second, and ends. Before that, it has krait dump its threads: $DUMP is the command, $DUMP_TO a file. Python 2.7 and 3.6 and later."""
 import ctypes
 import json
 import logging
@@ -350,6 +350,20 @@ def others():
         keep.append(listener)
 
 
+def timers():
+    """A thread whose target is the method that a timer waits in has the frames that a timer has."""
+    before = threads()
+    timer = threading.Timer(FOREVER, int)
+    timer.daemon = True
+    timer.start()
+    settle("timer", "idle", before, 1)
+    before = threads()
+    thread = threading.Thread(target=threading.Event().wait)
+    thread.daemon = True
+    thread.start()
+    settle("thread that waits for an event", "waits", before, 1)
+
+
 def loops():
     """Event loops: without work, with a callback that waits, and what only looks like a loop."""
     def runs(counts, work):
@@ -373,6 +387,7 @@ if hasattr(multiprocessing, "set_start_method"):
     multiprocessing.set_start_method("fork")
 process_pools()
 thread_pools()
+timers()
 if concurrent:
     executors()
     loops()
@@ -385,6 +400,8 @@ for each in (consumes, consumes_simple, consumes_with_timeout, checks_out, _work
              polls_own_selector, waits_for_child, receives_from_pipe, handles_slowly, handles_slow_client):
     start(each, "waits")
 time.sleep(0.3)
+with open(os.environ["DUMP_TO"], "w") as dump:
+    subprocess.call(os.environ["DUMP"].split() + ["--pid=%d" % os.getpid()], stdout=dump)
 time.sleep(SECONDS)
 print(json.dumps(truth))
 sys.stdout.flush()

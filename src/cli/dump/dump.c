@@ -251,6 +251,8 @@ static int dump(struct run *x)
 				     .kernel = o->kernel,
 				     .interpreter_frames = o->interpreter_frames,
 				     .texts = sourced ? &x->collect_texts : NULL,
+				     .idle_at = o->idle_at.v,
+				     .n_idle_at = o->idle_at.n,
 				     .wait = wait_on,
 				     .wait_ctx = x};
 	struct dump_process *list;
@@ -277,6 +279,7 @@ static int dump(struct run *x)
 	n = dump_processes(x->dump, &list);
 	dump_running_read(&x->running, x->o, config.texts, list, n);
 	dump_note_holders(x->dump);
+	dump_note_places(x->dump);
 	r = print_all(x);
 	dump_running_fini(&x->running);
 	return r;
@@ -364,6 +367,7 @@ static const struct option_row rows[] = {
 	 .set = value_no_flag,
 	 .field = RECORD_FIELD(session.kernel),
 	 .help = "leave out what the kernel does for the thread, with -v and --json too"},
+	RECORD_ROW_IDLE_AT,
 	{.name = "short",
 	 .set = value_flag,
 	 .field = FIELD(short_frames),

@@ -117,9 +117,9 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 		fputs("null", to->out);
 	put_string(to->out, ", ", "descriptor_is", t->target[0] ? t->target : NULL);
 	put_string(to->out, ", ", "peer", t->peer[0] ? t->peer : NULL);
-	fprintf(to->out, ", \"uninterruptible\": %s, \"python\": %s, \"steady\": %s",
+	fprintf(to->out, ", \"uninterruptible\": %s, \"python\": %s, \"steady\": %s, \"idle\": %s",
 		t->wait.disk ? "true" : "false", t->python ? "true" : "false",
-		t->steady ? "true" : "false");
+		t->steady ? "true" : "false", t->idle ? "true" : "false");
 	put_frames(to, t);
 }
 

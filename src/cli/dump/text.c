@@ -79,6 +79,8 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_addf(ret, " of descriptor %d", t->wait.fd);
 	if (t->target[0])
 		str_addf(ret, " (%s)", t->peer[0] ? t->peer : t->target);
+	if (t->idle)
+		str_add(ret, ", no work");
 	if (t->wait.disk)
 		str_add(ret, ", uninterruptible");
 	if (t->gil == GIL_HELD)

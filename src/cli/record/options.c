@@ -38,13 +38,7 @@ static const struct option_row rows[] = {
 	 .initial = "1",
 	 .help = "how much of one CPU's time stacks of waits may take, from 0.1 to 100; if all "
 		 "would take more, they are taken by chance"},
-	{.name = "idle-at",
-	 .arg = "FUNCTION",
-	 .set = value_function,
-	 .field = RECORD_FIELD(session.idle_at),
-	 .help = "threads that wait in this function, or in what it calls, have no work: "
-		 "MODULE.FUNCTION, MODULE.CLASS.FUNCTION; krait knows those of common pools and "
-		 "servers; may be repeated"},
+	RECORD_ROW_IDLE_AT,
 
 	RECORD_ROWS_NATIVE,
 	{.name = "kernel-addresses",

@@ -55,6 +55,15 @@
 	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
 			       "with --pid or --")
 
+#define RECORD_ROW_IDLE_AT                                                                         \
+	{.name = "idle-at",                                                                        \
+	 .arg = "FUNCTION",                                                                        \
+	 .set = value_function,                                                                    \
+	 .field = RECORD_FIELD(session.idle_at),                                                   \
+	 .help = "threads that wait in this function, or in what it calls, have no work: "         \
+		 "MODULE.FUNCTION, MODULE.CLASS.FUNCTION; krait knows those of common pools and "  \
+		 "servers; may be repeated"}
+
 #define RECORD_ROWS_SAMPLING(until, how_long, hz)                                                  \
 	{.group = "Sampling",                                                                      \
 	 .name = "duration",                                                                       \

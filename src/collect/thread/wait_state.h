@@ -26,6 +26,12 @@ uint32_t wait_state_of(const struct rec_wait *wait);
 /* bit of a state's number: the wait wasn't over when the recording ended */
 #define WAIT_STATE_OPEN (1u << 31)
 
+/* The state of a wait of which only the kind is known. */
+static inline uint32_t wait_state_of_kind(enum wait_kind kind)
+{
+	return kind + 1;
+}
+
 /* The state of a thread whose event loop has nothing to run. */
 #define WAIT_STATE_LOOP (WAIT_LOOP + 1)
 
