@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How the programs of idle_programs.py say what their threads do: each thread writes a file, named by its
+number, into the folder $TRUTH."""
+import os
+import threading
+
+SLOW = ("127.0.0.1", int(os.environ.get("SLOW_PORT", 0)))  # accepts connections, and never answers
+REDIS = "redis://127.0.0.1:%s/0" % os.environ.get("REDIS_PORT", 0)
+PORT = int(os.environ.get("PORT", 0))
+FOREVER = 1000
+SLOW_URL = "http://%s:%d/" % SLOW
+
+
+def write(name, text):
+    path = os.path.join(os.environ["TRUTH"], str(name))
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def tell(counts):
+    """The calling thread waits from now on, which counts as "waits", "idle" or "loop"."""
+    write(threading.get_native_id(), counts)
+
+
+def waits():
+    tell("waits")
+
+
+def ready():
+    """Everything has been started that the program has."""
+    write("ready-%d" % os.getpid(), "")
