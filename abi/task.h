@@ -13,6 +13,17 @@
 #define TASK_NO_ID 0xffffffffu /* the kernel's invalid uid and gid */
 
 /*
+ * Map `polled`: host tid -> the only descriptor for which the thread waits in poll(). Only user
+ * space can read that of another thread.
+ */
+struct task_polled {
+	__u64 switches; /* rec_task.switches: it doesn't count once the thread has run */
+	__s32 fd;
+	__u32 reserved;
+};
+#define TASK_MAX_POLLED 4096
+
+/*
  * The record of one thread that a task iterator gives. Of .kernel, only the first .n_kernel entries
  * are sent.
  */
@@ -36,8 +47,9 @@ struct rec_task {
 	__s32 call;		  /* number of the system call that the thread is in; -1: none */
 	__u32 host_tid;		  /* the thread's number in the first PID namespace */
 	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
-	__u8 wait_flags;	  /* WAIT_DISK, WAIT_CGROUP (records.h) */
+	__u8 wait_flags;	  /* WAIT_DISK, WAIT_CGROUP, WAIT_NUMBERS (records.h) */
 	__u8 reserved[6];
+	struct wait_on on; /* what .arg[0] stands for, or the descriptor in map `polled` */
 	/*
 	 * Owner of the thread when the record was made. TASK_NO_ID: only somebody with more rights
 	 * may look into the thread.

@@ -9,9 +9,9 @@
 #include <bpf/bpf_core_read.h>
 
 #include "native/saved.bpf.h"
+#include "process/descriptor.bpf.h"
 #include "process/number.bpf.h"
 #include "process/owner.bpf.h"
-#include "process/waiting.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -23,6 +23,14 @@ struct {
 	__type(key, __u32); /* the key is the tgid */
 	__type(value, __u32);
 } wanted SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TASK_MAX_POLLED);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* the key is the host tid */
+	__type(value, struct task_polled);
+} polled SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -47,17 +55,30 @@ walk_inline bool read_regs(struct rec_task *rec, const void *at)
 }
 #endif
 
-/* Reads the system call that the thread is in. */
+/* Returns the descriptor that the thread waits for in the system call whose argument is .arg[0]. */
+walk_inline __u64 fd_of(const struct rec_task *rec)
+{
+	__u32 tid = rec->host_tid;
+	const struct task_polled *one = bpf_map_lookup_elem(&polled, &tid);
+
+	return one && one->switches == rec->switches ? (__u64)(__s64)one->fd : rec->arg[0];
+}
+
+/* Reads the system call that the thread is in, and what it waits for there. */
 walk_inline void read_wait(struct rec_task *rec, struct task_struct *task, const void *saved)
 {
 	struct call call = {.number = -1};
+	__u64 fd;
+	__u8 kind;
 
 	read_call(saved, &call);
 	rec->call = call.number;
 	rec->arg[0] = call.arg[0];
 	rec->arg[1] = call.arg[1];
-	rec->fd = call.number < 0 ? WAIT_FD_NONE : kind_of_fd(task, call.arg[0]);
-	rec->wait_flags = flags_of(task);
+	fd = fd_of(rec);
+	kind = describe_file(&rec->on, fd, call.number < 0 ? NULL : file_of(task, fd));
+	rec->fd = fd == rec->arg[0] ? kind : WAIT_FD_NONE;
+	rec->wait_flags = flags_of(task) | (has_own_numbers(task) ? WAIT_NUMBERS : 0);
 }
 
 walk_inline void read_user_state(struct rec_task *rec, struct task_struct *task)

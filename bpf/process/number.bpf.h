@@ -46,4 +46,22 @@ walk_inline __u32 tgid_of(struct task_struct *task)
 	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
 }
 
+/*
+ * Is the thread in krait's own PID namespace? Then its children have the same numbers for it and
+ * for krait.
+ */
+walk_inline bool has_own_numbers(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	struct upid up = {};
+
+	if (!pidns_inum)
+		return !level;
+	if (level >= MAX_PIDNS_LEVEL)
+		return false;
+	bpf_core_read(&up, sizeof(up), &pid->numbers[level]);
+	return BPF_CORE_READ(up.ns, ns.inum) == pidns_inum;
+}
+
 #endif

@@ -72,11 +72,6 @@ walk_inline __u8 kind_of_file(struct file *file)
 	return file ? kind_of_mode(BPF_CORE_READ(file, f_inode, i_mode)) : WAIT_FD_NONE;
 }
 
-walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
-{
-	return kind_of_file(file_of(task, fd));
-}
-
 /* Returns the flags, WAIT_*, of the wait that @task begins. */
 walk_inline __u8 flags_of(struct task_struct *task)
 {

@@ -122,6 +122,11 @@ void collect_named(struct collect *c, uint32_t tgid, const char *comm)
 	on_command(c, tgid, comm);
 }
 
+uint32_t collect_child_of(int32_t call, const uint64_t *arg, uint8_t flags)
+{
+	return on_child(call, arg, flags);
+}
+
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
 	thread_exited(c, tgid, tid, time_ns);

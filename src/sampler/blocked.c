@@ -74,8 +74,7 @@ static bool sleeps(const struct rec_task *task)
 
 struct reading {
 	struct sampler *s;
-	sampler_blocked_fn fn;
-	void *ctx;
+	const struct sampler_blocked *to;
 };
 
 /*
@@ -105,7 +104,16 @@ static void take(void *ctx, const struct rec_task *task)
 
 	if (sleeps(task) && proc_of(r->s, task->tgid, &proc) && proc.state == PROC_PYTHON &&
 	    is_image(&proc, task) && lacks_stack(r->s, task, &since_ns))
-		r->fn(r->ctx, &proc, task, since_ns);
+		r->to->blocked(r->to->ctx, &proc, task, since_ns);
+}
+
+static void note_polled(void *ctx, const struct rec_task *task)
+{
+	const struct reading *r = ctx;
+	int fd = sleeps(task) ? r->to->polled(r->to->ctx, task) : -1;
+
+	if (fd >= 0)
+		tasks_add_polled(r->s->tasks, task, fd);
 }
 
 static void note_asleep(void *ctx, const struct rec_task *task)
@@ -149,7 +157,9 @@ static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading 
 		wanted |= r > 0;
 	}
 	if (r >= 0 && wanted) {
-		r = tasks_read(s->tasks, take, reading);
+		r = tasks_read(s->tasks, note_polled, reading);
+		r = r ? r : tasks_read(s->tasks, take, reading);
+		tasks_forget_polled(s->tasks);
 		doubt(s);
 	}
 	for (size_t i = 0; wanted && i < tgids->n; i++)
@@ -157,9 +167,9 @@ static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading 
 	return MIN(r, 0);
 }
 
-int sampler_blocked(struct sampler *s, const pid_vec *tgids, sampler_blocked_fn fn, void *ctx)
+int sampler_blocked(struct sampler *s, const pid_vec *tgids, const struct sampler_blocked *to)
 {
-	struct reading reading = {s, fn, ctx};
+	struct reading reading = {s, to};
 	pid_vec all = {};
 	int r;
 
@@ -210,7 +220,8 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				   .call = task->call,
 				   .state = (uint16_t)task->state,
 				   .fd = task->fd,
-				   .flags = task->wait_flags};
+				   .flags = task->wait_flags,
+				   .on = task->on};
 	e.wait.sample.type = REC_WAIT;
 	e.wait.sample.source = (uint8_t)waits_source(s);
 	/* sampler_begin_accounts() may have made an entry, which the thread hasn't used yet */

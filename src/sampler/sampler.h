@@ -143,16 +143,21 @@ int sampler_fd(const struct sampler *s);
 _must_use_ int sampler_drain(struct sampler *s);
 
 /*
- * If waits are recorded: calls @fn for each thread that waits and whose stack no kernel program has
- * taken. Only processes that are known to run Python count: those in @tgids, or all if @tgids is
- * NULL. @proc is what the kernel programs know of the process. @since_ns: when the wait began; 0:
- * before sampling did. 0 or -errno + message.
+ * If waits are recorded: calls .blocked for each thread that waits and whose stack no kernel
+ * program has taken. Only processes that are known to run Python count: those in @tgids, or all if
+ * @tgids is NULL. @proc is what the kernel programs know of the process. @since_ns: when the wait
+ * began; 0: before sampling did. Before that, .polled is called for each thread that waits: it
+ * returns the descriptor if the thread is in a poll() of one, else -1. 0 or -errno + message.
  */
 struct rec_task;
-typedef void (*sampler_blocked_fn)(void *ctx, const struct proc_entry *proc,
-				   const struct rec_task *task, uint64_t since_ns);
-_must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids, sampler_blocked_fn fn,
-			       void *ctx);
+struct sampler_blocked {
+	int (*polled)(void *ctx, const struct rec_task *task);
+	void (*blocked)(void *ctx, const struct proc_entry *proc, const struct rec_task *task,
+			uint64_t since_ns);
+	void *ctx;
+};
+_must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids,
+			       const struct sampler_blocked *to);
 
 /* Is @task still in the wait that began at @since_ns? Then it has slept since it was read. */
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);

@@ -67,6 +67,24 @@ int tasks_want(struct tasks *t, pid_t tgid, bool want)
 	return 0;
 }
 
+void tasks_add_polled(struct tasks *t, const struct rec_task *rec, int fd)
+{
+	const struct task_polled one = {.switches = rec->switches, .fd = fd};
+
+	/* if there is no room, it isn't known what the thread waits for */
+	(void)!bpf_map_update_elem(bpf_map__fd(t->skel->maps.polled), &rec->host_tid, &one,
+				   BPF_ANY);
+}
+
+void tasks_forget_polled(struct tasks *t)
+{
+	int map = bpf_map__fd(t->skel->maps.polled);
+	uint32_t tid;
+
+	for (int i = 0; i < TASK_MAX_POLLED && !bpf_map_get_next_key(map, NULL, &tid); i++)
+		bpf_map_delete_elem(map, &tid);
+}
+
 /* Hands on the records that are whole in @buf; returns their size in bytes. */
 static size_t take(const uint8_t *buf, size_t n, void (*fn)(void *ctx, const struct rec_task *rec),
 		   void *ctx)

@@ -23,6 +23,13 @@ void tasks_close(struct tasks *t); /* @t may be NULL */
 _must_use_ int tasks_want(struct tasks *t, pid_t tgid, bool want);
 
 /*
+ * Tells that the thread of @rec waits for descriptor @fd alone, in poll(): later records of this
+ * wait say what the descriptor is. tasks_forget_polled() takes all this back.
+ */
+void tasks_add_polled(struct tasks *t, const struct rec_task *rec, int fd);
+void tasks_forget_polled(struct tasks *t);
+
+/*
  * Calls @fn for each thread of the processes of tasks_want(), as the thread is now. 0 or -errno +
  * message.
  */

@@ -549,6 +549,19 @@ print(json.dumps(told))
 """
 
 
+def check_on(told, profile):
+    """Do waits have the labels `on` that the program told?"""
+    at = [name for name, _ in profile.sample_types].index("off_cpu")
+    sums = collections.defaultdict(collections.Counter)
+    for sample in profile.samples:
+        names = [l.name for l in profile.stack(sample) if l.kind == "python"]
+        for name in set(names) & set(told):
+            sums[name][sample.labels.get("on")] += sample.values[at]
+    for name, value in told.items():
+        whole = sum(sums[name].values())
+        check(whole > 0.5e9 and sums[name][value] > 0.9 * whole, "%s waits for %s: %s" % (name, value, dict(sums[name])))
+
+
 @kit.case
 def on_what():
     """The label `on` names the other end of a socket as getpeername() does, a file by its path, a
@@ -560,18 +573,25 @@ def on_what():
               "-o", d + "/unix.folded")
         with open(d + "/unix.folded") as f:
             lines = f.read().splitlines()
-    at = [name for name, _ in profile.sample_types].index("off_cpu")
-    sums = collections.defaultdict(collections.Counter)
-    for sample in profile.samples:
-        names = [l.name for l in profile.stack(sample) if l.kind == "python"]
-        for name in set(names) & set(told):
-            sums[name][sample.labels.get("on")] += sample.values[at]
-    for name, value in told.items():
-        whole = sum(sums[name].values())
-        check(whole > 0.5e9 and sums[name][value] > 0.9 * whole, "%s waits for %s: %s" % (name, value, dict(sums[name])))
+    check_on(told, profile)
     shares = {s["name"] for s in json.loads(named)["shares"]}
     check({told["ipv4"], told["fifo"]} <= shares, shares)
     check(lines and all(";unix" in line for line in lines), lines)
+
+
+@kit.case
+def on_before():
+    """So it does for waits that began before the recording."""
+    with folder() as d:
+        with open(d + "/waits.py", "w") as f:
+            f.write(ON.replace("time.sleep(0.9)", "print(flush=True); time.sleep(3)"))
+        with subprocess.Popen([kit.PYTHON, d + "/waits.py", d + "/file"], stdout=subprocess.PIPE, encoding="utf-8") as target:
+            target.stdout.readline()
+            time.sleep(0.5)  # all threads have begun to wait
+            done = krait("record", "-e", "wait", "-p", target.pid, "-o", d + "/o.pb.gz")
+            told = json.loads(target.stdout.read())
+        check(done.returncode == 0, done.stderr)
+        check_on(told, kit.pprof.read(d + "/o.pb.gz"))
 
 
 @kit.case

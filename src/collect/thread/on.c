@@ -140,14 +140,13 @@ void on_command(struct collect *c, uint32_t tgid, const char *comm)
 	snprintf(at->comm, sizeof(at->comm), "%s", comm);
 }
 
-/* The child that a call waits for; 0: any, or none. */
-static uint32_t child_of(const struct rec_wait *wait)
+uint32_t on_child(int32_t call, const uint64_t *arg, uint8_t flags)
 {
-	if (!(wait->flags & WAIT_NUMBERS))
+	if (!(flags & WAIT_NUMBERS))
 		return 0;
-	if (wait->call == SYS_wait4)
-		return (int32_t)wait->arg[0] > 0 ? (uint32_t)wait->arg[0] : 0;
-	return wait->call == SYS_waitid && wait->arg[0] == P_PID ? (uint32_t)wait->arg[1] : 0;
+	if (call == SYS_wait4)
+		return (int32_t)arg[0] > 0 ? (uint32_t)arg[0] : 0;
+	return call == SYS_waitid && arg[0] == P_PID ? (uint32_t)arg[1] : 0;
 }
 
 static uint32_t number_of_child(struct on_values *v, uint32_t tgid)
@@ -177,7 +176,8 @@ uint32_t on_find(struct collect *c, uint32_t tgid, const struct rec_wait *wait)
 	_cleanup_str_ struct str text = {};
 
 	if (!wait->on.kind || !waits_for_descriptor(wait))
-		return number_of_child(v, child_of(wait));
+		return number_of_child(
+			v, on_child(wait->call, (const uint64_t *)wait->arg, wait->flags));
 	switch (wait->on.kind) {
 	case WAIT_ON_IPV4:
 	case WAIT_ON_IPV6:

@@ -46,6 +46,9 @@ void on_fini(struct on_values *v);
 /* Process @tgid is called @comm from now on. Its parent may be recorded, and wait for it. */
 void on_command(struct collect *c, uint32_t tgid, const char *comm);
 
+/* As collect_child_of(). */
+uint32_t on_child(int32_t call, const uint64_t *arg, uint8_t flags);
+
 /*
  * The number of what @wait, a wait of process @tgid, is for; 0: it isn't known. May read
  * /proc/@tgid/fd, within the budget for asking processes. The record may be hostile.

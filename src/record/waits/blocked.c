@@ -10,7 +10,9 @@
 #include "base/system/clock.h"
 #include "base/error.h"
 #include "base/system/log.h"
+#include "collect/named.h"
 #include "dump/walker.h"
+#include "python/heap/peek.h"
 #include "record/session.h"
 #include "sampler/tasks.h"
 
@@ -172,6 +174,18 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 	return true;
 }
 
+/* The child for which the thread waits has got its name before the recording. */
+static void name_child(struct reading *r, const struct rec_task *task)
+{
+	uint32_t child =
+		collect_child_of(task->call, (const uint64_t *)task->arg, task->wait_flags);
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	char comm[PROC_COMM_BYTES];
+
+	if (child && !proc_open(&p, (pid_t)child) && !proc_comm(&p, (pid_t)child, comm))
+		collect_named(r->s->collect, child, comm);
+}
+
 static void on_blocked(void *ctx, const struct proc_entry *proc, const struct rec_task *task,
 		       uint64_t since_ns)
 {
@@ -187,6 +201,7 @@ static void on_blocked(void *ctx, const struct proc_entry *proc, const struct re
 		return;
 	}
 	introduce(r, proc, task);
+	name_child(r, task);
 	walk(r, proc, task, &sample);
 	in_time = since_ns ? keep(r, task, &sample, since_ns)
 			   : !sampler_add_wait(r->s->sampler, task, &sample);
@@ -194,11 +209,29 @@ static void on_blocked(void *ctx, const struct proc_entry *proc, const struct re
 	r->late += !in_time;
 }
 
+/* The descriptor, if the thread waits in a poll() of one; else -1. */
+static int on_polled(void *ctx, const struct rec_task *task)
+{
+	struct reading *r = ctx;
+	bool polls = task->call == SYS_ppoll;
+	int fd; /* struct pollfd begins with the descriptor */
+
+#ifdef SYS_poll
+	polls |= task->call == SYS_poll;
+#endif
+	if (!polls || task->arg[1] != 1 || !may_read(r, task) ||
+	    clock_ns(CLOCK_MONOTONIC) >= r->until_ns ||
+	    peek((pid_t)task->tgid, task->arg[0], &fd, sizeof(fd)))
+		return -1;
+	return fd;
+}
+
 static void read_blocked(struct session *s, const pid_vec *tgids, uint64_t ns)
 {
 	struct reading r = {.s = s, .until_ns = clock_ns(CLOCK_MONOTONIC) + ns};
+	const struct sampler_blocked to = {on_polled, on_blocked, &r};
 
-	if (sampler_blocked(s->sampler, tgids, on_blocked, &r))
+	if (sampler_blocked(s->sampler, tgids, &to))
 		log_info("threads that wait already can't be read: %s", err_msg());
 	walker_free(r.walker);
 	log_debug("%u threads that waited already were read, %u more had woken up", r.read, r.late);
