@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Of which waits stacks are taken, so that this costs no more than --wait-budget allows, and for
+ * how much time each of them stands (docs/decisions/0023).
+ */
+#ifndef BPF_EVENTS_BUDGET_H
+#define BPF_EVENTS_BUDGET_H
+
+#include "maps.bpf.h"
+
+/* how much of one CPU's time taking stacks of waits may cost, in millionths */
+const volatile __u32 wait_budget_ppm = 10000;
+
+/*
+ * If waits at a site take this long or longer on average, all their stacks are taken. Else each is
+ * taken with the chance average / wait_period_ns.
+ */
+__u64 wait_period_ns;
+/* wait_spent_ns: how long taking stacks took since wait_adjusted_ns */
+__u64 wait_adjusted_ns, wait_spent_ns;
+
+#define ADJUST_NS    (1 << 24) /* time between changes of wait_period_ns: 17 ms */
+#define PERIOD_LEAST 1000      /* a period below this is 0: all waits are taken */
+#define PERIOD_MOST  1000000000
+#define FASTER	     16 /* the most that the period grows by at once */
+#define TIMES_MOST   (1024 * WAIT_ONE)
+#define SCALE_MOST   (4 * WAIT_ONE)
+#define OWED_SHIFT   6	 /* each record makes up for 2^-6 of .owed_ns */
+#define SENDING_NS   300 /* ns that sending a record costs, beside the walk */
+
+/*
+ * Changes wait_period_ns so that taking stacks keeps to wait_budget_ppm. If several CPUs do that at
+ * the same time, a part of wait_spent_ns may be lost.
+ */
+walk_inline void adjust_period(__u64 now)
+{
+	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
+
+	/* Below 0, another CPU has changed the period after this one read the clock. */
+	if ((__s64)ns < ADJUST_NS)
+		return;
+	wait_adjusted_ns = now;
+	wait_spent_ns = 0;
+	allowed = (ns >> 10) * wait_budget_ppm / 977 + 1; /* 2^10 x 977 is a million */
+	if (spent > FASTER * allowed)
+		spent = FASTER * allowed;
+	if (spent < allowed / 2)
+		spent = allowed / 2;
+	if (period < PERIOD_LEAST)
+		period = spent > allowed ? PERIOD_LEAST : 0;
+	period = period * ((spent << 10) / allowed) >> 10;
+	if (period > PERIOD_MOST)
+		period = PERIOD_MOST;
+	wait_period_ns = period < PERIOD_LEAST ? 0 : period;
+}
+
+/*
+ * Is the stack of this wait taken? Sets e->times. Until a thread has a stack, each of its waits is
+ * chosen.
+ */
+walk_inline bool is_chosen(struct wait_entry *e)
+{
+	__u64 average = e->sites[bounded(e->site, WAIT_SITES)].average_ns, period = wait_period_ns;
+	__u64 times = WAIT_ONE;
+
+	if (e->wait.sample.type == REC_WAIT && average && average < period)
+		times = (period << 10) / average;
+	if (times > TIMES_MOST)
+		times = TIMES_MOST;
+	e->times = (__u32)times;
+	return times == WAIT_ONE || bpf_get_prandom_u32() < (1ull << 42) / times;
+}
+
+/*
+ * A wait took @ns, and its stack was taken by chance. Returns how much time of waits whose stacks
+ * weren't taken is added to it. This is guessed from @ns. Taking a stack makes a wait longer, so
+ * the guess is scaled by what the waits without stacks really took at this site. The result is
+ * never more than .owed_ns, so all weights together are exactly what the thread waited, however
+ * long one rare wait was.
+ */
+walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __u64 ns)
+{
+	__u64 own = ns - (e->cost_ns < ns / 2 ? e->cost_ns : ns / 2), scale = WAIT_ONE;
+	__u64 guess = own * (e->times - WAIT_ONE) / WAIT_ONE;
+
+	s->guessed_ns += guess;
+	if (s->guessed_ns)
+		scale = (s->left_ns << 10) / s->guessed_ns;
+	if (scale > SCALE_MOST)
+		scale = SCALE_MOST;
+	guess = (guess * scale >> 10) + (s->owed_ns >> OWED_SHIFT);
+	return guess < s->owed_ns ? guess : s->owed_ns;
+}
+
+#endif
