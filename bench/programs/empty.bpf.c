@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Programs that do nothing, where krait's run at task switches and wake-ups. The kernel's own
+ * statistics take time, which it counts as the program's. So bench/waits compares what krait's
+ * programs take with what these take in the same windows.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+SEC("tp_btf/sched_switch")
+int empty_switch(void *ctx)
+{
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int empty_wake(void *ctx)
+{
+	return 0;
+}

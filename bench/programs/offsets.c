@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * offsets: prints where in krait's map of global variables `armed` lies. While it is 0, krait's
+ * programs return at once. So bench/waits switches a recording on and off that runs all the time.
+ */
+#include <stdio.h>
+
+#include "sampler/internal.h"
+#include "sample.skel.h"
+
+int main(void)
+{
+	printf("%zu\n", offsetof(struct sample_bpf__bss, armed));
+	return 0;
+}

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Shared by the measurements of waits: the run time of each of krait's kernel programs beside an
+empty one, recordings that are switched on and off, windows that are kept from run to run, and what
+a ratio is worth."""
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+import lib
+
+BENCH = os.path.join(lib.BUILD, "bench")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def programs(pid):
+    """Returns {name: (runs, nanoseconds)} of the kernel programs of a process."""
+    found = {}
+    for number in os.listdir("/proc/%d/fdinfo" % pid):
+        text = lib.read("/proc/%d/fdinfo/%s" % (pid, number))
+        if "prog_type:" in text:
+            at = lib.field(text, "prog_id")
+            found[name_of(at)] = lib.field(text, "run_cnt"), lib.field(text, "run_time_ns")
+    return found
+
+
+names = {}  # of programs by their number, which belongs to one program for ever
+
+
+def name_of(number):
+    if number not in names:
+        fd = lib.bpf(13, struct.pack("II", number, 0) + bytes(120))  # BPF_PROG_GET_FD_BY_ID
+        names[number] = info(fd)[64:80].split(b"\0")[0].decode()  # bpf_prog_info.name
+        os.close(fd)
+    return names[number]
+
+
+def info(fd):
+    """Returns what the kernel says of a program or map: struct bpf_prog_info, bpf_map_info."""
+    room = mmap.mmap(-1, mmap.PAGESIZE)
+    view = (lib.ctypes.c_char * 256).from_buffer(room)
+    lib.bpf(15, struct.pack("IIQ", fd, 256, lib.ctypes.addressof(view)) + bytes(112))
+    return view.raw
+
+
+def ready(k, timeout=60):
+    """Waits until the program at task switches is attached. It is the last one to be loaded."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end and k.process.poll() is None:
+        for _, text in k.fdinfo("link_type:\traw_tracepoint"):
+            if kind_of(name_of(lib.field(text, "prog_id"))) == "switch":
+                return
+        time.sleep(0.05)
+    raise RuntimeError("%s: no program at task switches" % " ".join(k.command))
+
+
+class Empty:
+    """Empty programs at task switches and wake-ups. While they run, the kernel's statistics are
+    on."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [os.path.join(BENCH, "empty")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        self.first = self.answer()
+        return self
+
+    def answer(self):
+        words = [int(word) for word in self.process.stdout.readline().split()]
+        if len(words) != 4:
+            raise lib.Skip("the empty programs don't run here")
+        return {"switch": tuple(words[:2]), "wake": tuple(words[2:])}
+
+    def now(self):
+        self.process.stdin.write("\n")
+        return self.answer()
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+
+def kind_of(name):
+    """Returns where a program runs: "switch", "wake", or "" for any other place."""
+    return "switch" if "switch" in name else "wake" if "wak" in name else ""
+
+
+class Spent:
+    """What krait's programs took above an empty one between now and end()."""
+
+    def __init__(self, k, empty):
+        self.k, self.empty = k, empty
+        self.then = programs(k.pid), empty.now(), time.monotonic()
+
+    def end(self):
+        """Sets .runs and .ns, both by name of the program, and .seconds."""
+        before, bare, at = self.then
+        after, bare_2 = programs(self.k.pid), self.empty.now()
+        self.seconds = time.monotonic() - at
+        self.switches = bare_2["switch"][0] - bare["switch"][0]
+        self.least = {
+            kind: (bare_2[kind][1] - bare[kind][1]) / max(1, bare_2[kind][0] - bare[kind][0])
+            for kind in bare
+        }
+        self.runs = {n: after[n][0] - before.get(n, (0, 0))[0] for n in after}
+        self.ns = {
+            n: after[n][1]
+            - before.get(n, (0, 0))[1]
+            - self.least[kind_of(n) or "switch"] * self.runs[n]
+            for n in after
+        }
+        return self
+
+    def of(self, kind):
+        """Returns (runs, ns) of the programs of this kind."""
+        found = [n for n in self.ns if kind_of(n) == kind]
+        return max((self.runs[n] for n in found), default=0), sum(self.ns[n] for n in found)
+
+    def all_ns(self):
+        return sum(self.ns.values())
+
+
+class Recording:
+    """krait record, which runs all the time and is switched on and off: its perf events, and the
+    variable without which its programs return at once. A program that returns at once still costs
+    what an empty one does."""
+
+    def __init__(self, *arguments, settle=0.5):
+        self.krait, self.settle = lib.Krait(list(arguments)), settle
+
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        self.k = self.stack.enter_context(self.krait)
+        ready(self.k) if "--wall" in self.krait.command else self.k.program()
+        time.sleep(self.settle)
+        self.events = self.stack.enter_context(lib.PerfEvents(self.k.pid))
+        self.armed_at = int(subprocess.check_output([os.path.join(BENCH, "offsets")]))
+        self.page = self.map_variables()
+        return self
+
+    def map_variables(self):
+        for _, text in self.k.fdinfo("map_type:\t2\n"):  # BPF_MAP_TYPE_ARRAY
+            m = lib.BpfMap(lib.field(text, "map_id"))
+            if m.name.endswith(".bss"):
+                return mmap.mmap(m.fd, (self.armed_at | mmap.PAGESIZE - 1) + 1)
+            os.close(m.fd)
+        raise RuntimeError("krait has no map of variables")
+
+    def switch(self, on):
+        self.events.switch(on)
+        self.page[self.armed_at] = on
+
+    @contextlib.contextmanager
+    def on(self):
+        self.switch(1)
+        yield
+        self.switch(0)
+
+    def __exit__(self, *what):
+        self.switch(1)
+        self.page.close()
+        self.stack.__exit__(*what)
+
+
+class Store:
+    """Rounds of windows, each a line of JSON in a file, so that a measurement that was cut short
+    goes on where it was. Rounds of another krait don't count."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(lib.KRAIT, "rb") as f:
+            self.build = hashlib.sha256(f.read()).hexdigest()[:16]
+
+    def rounds(self, what):
+        lines = lib.read(self.path).splitlines() if self.path else []
+        kept = [json.loads(line) for line in lines]
+        return [k["round"] for k in kept if (k["build"], k["what"]) == (self.build, what)]
+
+    def add(self, what, one):
+        if self.path:
+            with open(self.path, "a") as f:
+                f.write(json.dumps({"build": self.build, "what": what, "round": one}) + "\n")
+        return one
+
+
+def more(store, what, seconds, least, make):
+    """Calls @make for one round after the other until the time is over, and there are at least
+    @least. Returns all rounds, also those that were kept."""
+    got, end = store.rounds(what), time.monotonic() + seconds
+    while time.monotonic() < end or len(got) < least:
+        got.append(store.add(what, make(len(got))))
+        if len(got) % 10 == 0:
+            print("  %s: %d rounds" % (what, len(got)), file=sys.stderr)
+    return got
+
+
+def order(i, names):
+    """Returns the names in another order for each round."""
+    names = list(names)
+    at = i // 2 % len(names)
+    turned = names[at:] + names[:at]
+    return turned[::-1] if i % 2 else turned
+
+
+def ratio(rounds, value, a, b):
+    """Returns the median of value(a) / value(b) over the rounds, and its 95 % interval."""
+    return lib.median_interval([value(r[a]) / value(r[b]) for r in rounds], 1000)
+
+
+def judged(what, rounds, value, arms, limit, instead):
+    """A row of the ratio of two arms, @arms: (the recording, without, again without). @limit is
+    below 1 where the ratio must be at least that. The ratio counts if the machine was quiet enough:
+    if the ratio of the two arms without a recording is known to half of what the limit allows. Else
+    @instead counts, which is a ratio by the run time of the kernel programs."""
+    on, off, again = arms
+    middle, low, high = ratio(rounds, value, on, off)
+    same, same_low, same_high = ratio(rounds, value, again, off)
+    counts = same_high - same_low < abs(1 - limit) / 2
+    note = "%.3f..%.3f, A/A %.3f (%.3f..%.3f), %d rounds" % (
+        low, high, same, same_low, same_high, len(rounds))
+    if not counts:
+        note = "BPF time: the ratio was %.3f in %s" % (middle, note)
+    return lib.Row(what, middle if counts else instead, "x without", limit, limit < 1, note)
+
+
+def start(command, **options):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
+
+
+@contextlib.contextmanager
+def running(command, **options):
+    """Runs a program whose first line on stdout says that it is ready. Yields (process, line)."""
+    process = start(command, **options)
+    try:
+        yield process, process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def switches(pid):
+    """Returns how often the threads of a process have left a CPU."""
+    n = 0
+    for tid in os.listdir("/proc/%d/task" % pid):
+        text = lib.read("/proc/%d/task/%s/status" % (pid, tid))
+        n += lib.field(text, "voluntary_ctxt_switches")
+        n += lib.field(text, "nonvoluntary_ctxt_switches")
+    return n
+
+
+def load():
+    return float(lib.read("/proc/loadavg").split()[0])
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def interrupt(process):
+    """Ends a profiler as a user would."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
