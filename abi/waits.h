@@ -103,4 +103,6 @@ struct wait_entry {
 };
 #define WAIT_ONE 1024
 
+#define THREADS_MET 16384 /* number of counters of threads that have an entry; a power of two */
+
 #endif

@@ -18,6 +18,7 @@
 #include "capture.bpf.h"
 #include "events/budget.bpf.h"
 #include "events/on.bpf.h"
+#include "process/known.bpf.h"
 #include "process/waiting.bpf.h"
 
 /* krait's own process: if its waits were recorded, they would cause more waits */
@@ -218,7 +219,7 @@ walk_global int end_thread(__u32 tid)
 	send_owed(tid);
 	send_account(e);
 	forget_gil(e);
-	bpf_map_delete_elem(&waits, &tid);
+	delete_met(tid);
 	return 0;
 }
 
@@ -226,11 +227,24 @@ walk_global int end_thread(__u32 tid)
 static const struct wait_entry no_wait = {.call = CALL_RESTART};
 
 /*
+ * Is the current thread recorded, whose process image is @key? Whether an unknown process is wanted
+ * shows only when a stack is taken. So a thread that doesn't wait now is only if its process is
+ * known to be recorded.
+ */
+walk_inline bool is_to_be_met(struct task_struct *task, const struct proc_key *key, bool waits_now)
+{
+	__u32 epoch = *(volatile __u32 *)&strangers_epoch;
+
+	if (key->tgid && key->tgid != own_tgid && !is_unwanted(key))
+		return waits_now || is_recorded(key);
+	note_stranger(key, BPF_CORE_READ(task, tgid), epoch);
+	return false;
+}
+
+/*
  * Makes the entry of thread @tid, the current one, of a process that began at @start_ns and has
  * called execve() @exec_id times. @waits_now: the thread leaves its CPU because it waits. Returns 0
- * if the thread isn't wanted or there is no room. Whether an unknown process is wanted shows only
- * when a stack is taken. So a thread that doesn't wait now gets an entry only if its process is
- * known to be recorded.
+ * if the thread isn't wanted or there is no room.
  */
 walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits_now)
 {
@@ -238,13 +252,11 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 	struct proc_key key = {.start_ns = start_ns, .tgid = tgid_of(task), .exec_id = exec_id};
 	struct wait_entry *e;
 
-	if (!key.tgid || key.tgid == own_tgid)
-		return 0;
-	if (waits_now ? is_unwanted(&key) : !is_recorded(&key))
+	if (!is_to_be_met(task, &key, waits_now))
 		return 0;
 	e = bpf_map_lookup_elem(&waits, &tid);
 	if (!e) {
-		if (bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY)) {
+		if (!add_met(tid, &no_wait)) {
 			count(COUNT_NO_WAIT);
 			return 0;
 		}
@@ -269,7 +281,7 @@ walk_global int lose_stack(__u32 tid)
 		return 0;
 	e->times = 0;
 	if (!e->wait.sample.proc.tgid || is_unwanted(&e->wait.sample.proc))
-		bpf_map_delete_elem(&waits, &tid);
+		delete_met(tid);
 	return 0;
 }
 
@@ -397,15 +409,21 @@ int on_switch(__u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	struct task_struct___state *as_now = (void *)prev;
 	struct task_struct___old *as_old = (void *)prev;
+	bool comes, goes;
 	__u64 now;
 	__u32 state;
 
 	if (!armed)
 		return 0;
+	comes = may_be_met((__u32)next->pid);
+	goes = !(prev->flags & PF_KTHREAD) &&
+	       (may_be_met((__u32)prev->pid) || !is_stranger(prev));
+	if (!comes && !goes)
+		return 0;
 	now = bpf_ktime_get_ns();
-	if (!(next->flags & PF_KTHREAD))
+	if (comes)
 		comes_back(next, now);
-	if (prev->flags & PF_KTHREAD)
+	if (!goes)
 		return 0;
 	if (bpf_core_field_exists(as_now->__state))
 		state = as_now->__state;

@@ -8,6 +8,7 @@
 #ifndef BPF_PROCESS_LINKED_H
 #define BPF_PROCESS_LINKED_H
 
+#include "process/known.bpf.h"
 #include "process/proc.bpf.h"
 
 /* how many libraries of the loader's list are looked at; a linked libpython comes early */
@@ -92,6 +93,8 @@ walk_global int find_linked(__u32 slot, __u32 tgid)
 			m->entry.state = PROC_PENDING;
 		if (m->entry.state != state || state == PROC_LINKING)
 			put_back(tgid, m, state);
+		if (m->entry.state != state)
+			forget_strangers();
 		return 0;
 	}
 	m->entry.where = exe->where;
@@ -102,6 +105,7 @@ walk_global int find_linked(__u32 slot, __u32 tgid)
 		return 0;
 	w->where = m->entry.where;
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
+	forget_strangers();
 	return 1;
 }
 

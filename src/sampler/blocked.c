@@ -200,6 +200,7 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 	uint64_t began_ns = s->skel->bss->began_ns, flags = BPF_NOEXIST;
 	struct counted c = {};
 	struct wait_entry old;
+	int r;
 	struct wait_entry e = {.start_ns = task->start_ns,
 			       .delay_ns = task->run_delay,
 			       .delay_begin_ns = task->run_delay,
@@ -227,8 +228,9 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 	/* sampler_begin_accounts() may have made an entry, which the thread hasn't used yet */
 	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &old))
 		flags = old.start_ns ? BPF_NOEXIST : BPF_EXIST;
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e, flags))
-		return -errno;
+	r = waits_put(s, task->host_tid, &e, flags);
+	if (r)
+		return r;
 	return map_put(&s->added, task->host_tid, 1);
 }
 

@@ -75,6 +75,12 @@ int waits_source(const struct sampler *s);
 void waits_prepare(struct sampler *s);
 
 /*
+ * Makes an entry of the map `waits`; @flags: as of bpf_map_update_elem(). The thread is counted as
+ * one that has an entry, because else the program at task switches doesn't look. 0 or -errno.
+ */
+int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e, uint64_t flags);
+
+/*
  * Reads the next entry of the map `waits`. *@n: how many keys were read so far, 0 at first. False:
  * there are no more entries.
  */

@@ -16,6 +16,12 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
+/* After map `procs` was changed: a process that wasn't wanted may be wanted from now on. */
+static void forget_strangers(struct sampler *s)
+{
+	__atomic_fetch_add(&s->skel->bss->strangers_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Forgets that a process was found unwanted, so that its next sample decides anew. */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {
@@ -26,6 +32,7 @@ static void forget_if_ignored(struct sampler *s, pid_t tgid)
 	if (!bpf_map_lookup_elem(fd, &key, &e) &&
 	    (e.state == PROC_IGNORED || e.state == PROC_HOST || e.state == PROC_NATIVE))
 		bpf_map_delete_elem(fd, &key);
+	forget_strangers(s);
 }
 
 int sampler_add_root(struct sampler *s, pid_t tgid)
@@ -89,6 +96,7 @@ int sampler_set_proc(struct sampler *s, const struct proc_key *key, enum proc_st
 	if (place)
 		e.place = *place;
 	r = update(s->skel->maps.procs, &tgid, &e);
+	forget_strangers(s);
 	return r ? err_sys(r, "can't describe process %u", tgid) : 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -136,6 +137,18 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 		wait->sample.blame_ns += e->blame_ns;
 }
 
+int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e, uint64_t flags)
+{
+	uint32_t *met = &s->skel->bss->threads_met[host_tid % THREADS_MET];
+	uint32_t added = flags != BPF_EXIST;
+
+	__atomic_fetch_add(met, added, __ATOMIC_SEQ_CST);
+	if (!bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &host_tid, e, flags))
+		return 0;
+	__atomic_fetch_sub(met, added, __ATOMIC_SEQ_CST);
+	return -errno;
+}
+
 static void begin_account(struct sampler *s, pid_t tgid, pid_t tid)
 {
 	struct rec_sample of = {.proc.tgid = (uint32_t)tgid, .tid = (uint32_t)tid};
@@ -145,7 +158,7 @@ static void begin_account(struct sampler *s, pid_t tgid, pid_t tid)
 	if (!counted_read(&of, &c))
 		return;
 	e.delay_begin_ns = c.delay_ns;
-	(void)!bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &of.tid, &e, BPF_ANY);
+	(void)!waits_put(s, of.tid, &e, BPF_ANY);
 }
 
 void sampler_begin_accounts(struct sampler *s, pid_t tgid)

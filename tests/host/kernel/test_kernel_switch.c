@@ -62,6 +62,8 @@ static int setup(void **state)
 	idle.task.flags = PF_KTHREAD;
 	shim.regs = regs;
 	armed = true;
+	memset(threads_met, 0, sizeof(threads_met));
+	forget_strangers();
 	wait_period_ns = wait_spent_ns = 0;
 	wait_adjusted_ns = shim.now_ns;
 	enter(NUMBER_READ, 3);
@@ -172,6 +174,40 @@ static void test_unwanted(void **state)
 	assert_non_null(entry());
 }
 
+/*
+ * The program asks no map about a process of which it knows that it isn't recorded, until such
+ * knowledge is forgotten. Nor does it about threads that have no entry.
+ */
+static void test_stranger(void **state)
+{
+	(void)state;
+	set_proc(PROC_IGNORED);
+	leave(SLEEPS);
+	set_proc(PROC_NATIVE);
+	leave(SLEEPS);
+	assert_null(entry());
+	forget_strangers();
+	leave(SLEEPS);
+	assert_non_null(entry());
+	assert_int_equal(threads_met[TGID % THREADS_MET], 1);
+	leave(TASK_DEAD);
+	assert_int_equal(threads_met[TGID % THREADS_MET], 0);
+}
+
+/* Another thread's number may have the same low bits. That thread isn't taken for this one. */
+static void test_same_bits(void **state)
+{
+	static struct made other;
+
+	(void)state;
+	make(&other, TGID + THREADS_MET, NULL);
+	other.task.flags = PF_KTHREAD;
+	leave(SLEEPS);
+	switch_tasks(&idle, &other);
+	switch_tasks(&other, &idle);
+	assert_int_equal(entry()->phase, WAIT_WAITS);
+}
+
 /* If a process turns out to be unwanted when its first stack is taken, it keeps no entry. */
 static void test_unwanted_found(void **state)
 {
@@ -245,6 +281,7 @@ static void add_read_wait(uint64_t switches)
 		.phase = WAIT_WAITS};
 	__u32 tid = TGID;
 
+	count_met(tid, 1);
 	assert_int_equal(bpf_map_update_elem(&waits, &tid, &e, BPF_NOEXIST), 0);
 }
 
@@ -796,6 +833,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_execve, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stranger, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sites, setup, teardown),

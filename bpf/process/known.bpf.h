@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tells at a task switch whether a thread is one that needs nothing done. Most threads of a machine
+ * are, and their switches may cost hardly anything. So this asks no map, which would take longer
+ * than all the rest.
+ */
+#ifndef BPF_PROCESS_KNOWN_H
+#define BPF_PROCESS_KNOWN_H
+
+#include "maps.bpf.h"
+
+#define STRANGERS 1024 /* a power of two */
+
+/*
+ * How many entries map `waits` has of the threads whose numbers have the same low bits. While an
+ * entry is made, the thread is counted before. So 0 means that the thread has no entry.
+ */
+__u32 threads_met[THREADS_MET];
+
+/*
+ * Process images that aren't recorded, by the low bits of their number: since_epoch(), image_id().
+ * An entry holds as long as strangers_epoch is the same. That number changes whenever a process
+ * that wasn't wanted may have become one that is.
+ */
+__u64 strangers[STRANGERS][2];
+__u32 strangers_epoch;
+
+walk_inline void count_met(__u32 tid, __s32 n)
+{
+	__sync_fetch_and_add(&threads_met[bounded(tid, THREADS_MET)], n);
+}
+
+/* May the thread have an entry in map `waits`? */
+walk_inline bool may_be_met(__u32 tid)
+{
+	return threads_met[bounded(tid, THREADS_MET)];
+}
+
+/* Adds @e for a thread that has no entry in map `waits`. False: there is no room. */
+walk_inline bool add_met(__u32 tid, const struct wait_entry *e)
+{
+	count_met(tid, 1);
+	if (!bpf_map_update_elem(&waits, &tid, e, BPF_ANY))
+		return true;
+	count_met(tid, -1);
+	return false;
+}
+
+walk_inline void delete_met(__u32 tid)
+{
+	if (!bpf_map_delete_elem(&waits, &tid))
+		count_met(tid, -1);
+}
+
+/* When a process began, and the epoch, in one word. */
+walk_inline __u64 since_epoch(__u64 start_ns, __u32 epoch)
+{
+	return start_ns ^ (__u64)epoch << 40;
+}
+
+/* A process's number in the first PID namespace, and how many times it has called execve(). */
+walk_inline __u64 image_id(__u32 tgid, __u32 exec_id)
+{
+	return tgid | (__u64)exec_id << 32;
+}
+
+/* Is it known that the process of @task isn't recorded? */
+walk_inline bool is_stranger(const struct task_struct *task)
+{
+	const __u64 *s = strangers[bounded((__u32)task->tgid, STRANGERS)];
+
+	return s[1] == image_id((__u32)task->tgid, (__u32)task->self_exec_id) &&
+	       s[0] == since_epoch(task->group_leader->start_time, strangers_epoch);
+}
+
+/*
+ * Notes that process image @key isn't recorded, whose number is @tgid in the first PID namespace.
+ * @epoch: strangers_epoch before that was found out. (Two CPUs that write to one entry can't make
+ * it that of a third process, because no two processes begin at the same time.)
+ */
+walk_inline void note_stranger(const struct proc_key *key, __u32 tgid, __u32 epoch)
+{
+	__u64 *s = strangers[bounded(tgid, STRANGERS)];
+
+	s[0] = since_epoch(key->start_ns, epoch);
+	s[1] = image_id(tgid, key->exec_id);
+}
+
+/* A process that wasn't wanted may be wanted from now on. */
+walk_inline void forget_strangers(void)
+{
+	__sync_fetch_and_add(&strangers_epoch, 1);
+}
+
+#endif
