@@ -101,7 +101,7 @@ struct wait_entry {
 	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
 	struct wait_site sites[WAIT_SITES];
 };
-#define WAIT_ONE 1024
+#define WAIT_ONE    1024
 
 #define THREADS_MET 16384 /* number of counters of threads that have an entry; a power of two */
 

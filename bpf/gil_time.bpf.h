@@ -160,17 +160,14 @@ walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 }
 
 /*
- * Thread @tid, the current one, leaves the CPU at @now. @waits_for: it waits for something; else it
- * is ready to run. Notes whether it waits for the GIL or holds it. It also waits for the GIL if it
- * was woken up in a futex call on it and hasn't left that call yet.
+ * The current thread, whose entry is @e, leaves the CPU at @now. @waits_for: it waits for
+ * something; else it is ready to run. Notes whether it waits for the GIL or holds it. It also waits
+ * for the GIL if it was woken up in a futex call on it and hasn't left that call yet.
  */
-walk_global int leaves_with_gil(__u32 tid, __u32 waits_for, __u64 now)
+walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 {
-	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	struct futex_call call = {.op = -1};
 
-	if (!e)
-		return 0;
 	if (e->away == AWAY_WAITS) /* it wasn't seen that the thread came back */
 		gil_wait_ends(e);
 	e->away = AWAY_NEITHER;
@@ -192,17 +189,14 @@ walk_global int leaves_with_gil(__u32 tid, __u32 waits_for, __u64 now)
 }
 
 /*
- * Thread @tid gets a CPU again, at @now. If it held the GIL meanwhile, others may have waited for
+ * The thread whose entry is @e gets a CPU again, at @now. If it held the GIL meanwhile, others may have waited for
  * it. The record of its wait says how long or, if it was ready to run all the time, its next sample
  * does.
  */
-walk_global int comes_with_gil(__u32 tid, __u64 now)
+walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 {
-	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 ns = 0, waited = 0;
 
-	if (!e)
-		return 0;
 	if (e->away == AWAY_HOLDS)
 		ns = gil_sum(e) - e->others_ns;
 	else

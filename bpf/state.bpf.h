@@ -16,13 +16,19 @@
 #ifdef __bpf__
 #define walk_inline static __attribute__((always_inline)) inline
 #define walk_global __attribute__((noinline))
+/*
+ * A function with a stack of its own, which may take pointers. The verifier looks at it once for
+ * each call, with what is known there.
+ */
+#define walk_apart static __attribute__((noinline))
 /* Keeps the compiler from proving (and so removing) a bound that only the verifier needs. */
 #define opaque(x)   asm volatile("" : "+r"(x))
 #define walk_unroll _Pragma("unroll")
 #else
 #define walk_inline static inline
 #define walk_global
-#define opaque(x) ((void)0)
+#define walk_apart static
+#define opaque(x)  ((void)0)
 #define walk_unroll
 #endif
 

@@ -59,8 +59,7 @@ static int compare(const void *a, const void *b)
 static void report(void)
 {
 	qsort(taken_ns, n_taken, sizeof(*taken_ns), compare);
-	printf("%zu %llu %llu\n", n_taken,
-	       n_taken ? (unsigned long long)taken_ns[n_taken / 2] : 0,
+	printf("%zu %llu %llu\n", n_taken, n_taken ? (unsigned long long)taken_ns[n_taken / 2] : 0,
 	       n_taken ? (unsigned long long)taken_ns[n_taken * 99 / 100] : 0);
 	fflush(stdout);
 	n_taken = 0;

@@ -78,18 +78,15 @@ walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __
 }
 
 /*
- * Describes the wait that thread @tid, the current one, begins, and chooses whether its stack is
- * taken. Returns whether it is.
+ * Describes the wait that the current thread, whose entry is @e, begins, and chooses whether its
+ * stack is taken. Returns whether it is.
  */
-walk_global int begin_wait(__u32 tid, __u32 state)
+walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 {
-	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct call call = {.number = -1};
 	struct rec_wait *wait;
 
-	if (!e)
-		return 0;
 	read_call(saved_regs(task), &call);
 	name_call(e, &call);
 	e->futex = futex_of(task, &call, state);
@@ -130,17 +127,14 @@ walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 }
 
 /*
- * Thread @tid, the current one, leaves the CPU that it got after its last wait. So the length of
- * that wait is known now. @delay_ns: sched_info.run_delay of the thread.
+ * The current thread, whose entry is @e, leaves the CPU that it got after its last wait. So the
+ * length of that wait is known now. @delay_ns: sched_info.run_delay of the thread.
  */
-walk_global int finish_wait(__u32 tid, __u64 delay_ns)
+walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 {
-	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 ns, ready, others, gil;
 	struct wait_site *s;
 
-	if (!e)
-		return 0;
 	s = &e->sites[bounded(e->site, WAIT_SITES)];
 	ready = delay_ns - e->delay_ns;
 	ns = ready < e->away_ns ? e->away_ns - ready : 0;
@@ -271,18 +265,20 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 
 /*
  * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The entry of a
- * process that isn't recorded is deleted. Else the wait's time goes to the thread's next stack.
+ * process that isn't recorded is deleted, and 1 returned. Else the wait's time goes to the thread's
+ * next stack.
  */
 walk_global int lose_stack(__u32 tid)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (!e)
-		return 0;
+		return 1;
 	e->times = 0;
-	if (!e->wait.sample.proc.tgid || is_unwanted(&e->wait.sample.proc))
-		delete_met(tid);
-	return 0;
+	if (e->wait.sample.proc.tgid && !is_unwanted(&e->wait.sample.proc))
+		return 0;
+	delete_met(tid);
+	return 1;
 }
 
 /* Takes the stack of a wait that has begun. False: it couldn't be taken. */
@@ -320,7 +316,7 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 	e->aside_ns = stolen;
 	e->has_cpu = 1;
 	if (e->away)
-		comes_with_gil(tid, now);
+		comes_with_gil(e, now);
 	if (e->phase != WAIT_WAITS)
 		return;
 	clock = clock_of(next, stolen, now);
@@ -360,7 +356,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	if (e && !e->start_ns) /* user space has made the entry */
 		e = NULL;
 	if (e && e->phase == WAIT_IS_OVER)
-		finish_wait(tid, run_delay(prev));
+		finish_wait(e, run_delay(prev));
 	if (e && e->phase == WAIT_WAITS) {
 		e->phase = WAIT_RUNS;
 		if (!e->switches)
@@ -370,7 +366,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		keep_account(e, prev, now);
 	if (!state) {
 		if (e && e->gil)
-			leaves_with_gil(tid, 0, now);
+			leaves_with_gil(e, false, now);
 		if (!e)
 			meet_thread(prev, state, now);
 		return;
@@ -392,9 +388,8 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	e->switches = 0;
 	e->phase = WAIT_WAITS;
 	adjust_period(now);
-	if (begin_wait(tid, state) && !take_wait(ctx, e, now))
-		lose_stack(tid);
-	leaves_with_gil(tid, 1, now);
+	if (!begin_wait(e, state) || take_wait(ctx, e, now) || !lose_stack(tid))
+		leaves_with_gil(e, true, now);
 }
 
 /*
@@ -416,8 +411,7 @@ int on_switch(__u64 *ctx)
 	if (!armed)
 		return 0;
 	comes = may_be_met((__u32)next->pid);
-	goes = !(prev->flags & PF_KTHREAD) &&
-	       (may_be_met((__u32)prev->pid) || !is_stranger(prev));
+	goes = !(prev->flags & PF_KTHREAD) && (may_be_met((__u32)prev->pid) || !is_stranger(prev));
 	if (!comes && !goes)
 		return 0;
 	now = bpf_ktime_get_ns();
