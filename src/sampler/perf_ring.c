@@ -92,6 +92,11 @@ void perf_ring_unmap(struct perf_ring *r)
 	*r = (struct perf_ring){};
 }
 
+uint64_t perf_ring_unread(const struct perf_ring *r)
+{
+	return r->page ? __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE) - r->tail : 0;
+}
+
 bool perf_ring_begin(struct perf_ring *r)
 {
 	if (!r->page)

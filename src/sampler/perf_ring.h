@@ -35,6 +35,9 @@ int perf_event_error(int r, const char *what);
 _must_use_ int perf_ring_map(struct perf_ring *r, int fd, size_t bytes);
 void perf_ring_unmap(struct perf_ring *r);
 
+/* Returns how many bytes were written that perf_ring_next() hasn't taken out. */
+uint64_t perf_ring_unread(const struct perf_ring *r);
+
 /* Notes where the records end that were written so far. True: there are some to read. */
 bool perf_ring_begin(struct perf_ring *r);
 

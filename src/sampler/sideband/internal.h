@@ -38,6 +38,8 @@ struct record {
 
 /* records.c. False: the record is too short. */
 bool sideband_split(const struct perf_event_header *h, struct record *ret);
+/* Is @r of process @tgid? A loss may have been of any. */
+bool sideband_is_of(const struct record *r, uint32_t tgid);
 /* Hands a record to the caller of the side band. False: it is malformed. */
 bool sideband_dispatch(struct sideband *s, const struct record *r);
 /* Notes in .lives what a record says about a process's beginning or end. */

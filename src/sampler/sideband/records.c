@@ -43,6 +43,17 @@ bool sideband_split(const struct perf_event_header *h, struct record *ret)
 	return true;
 }
 
+/* All records but those of a loss begin with the tgid. */
+bool sideband_is_of(const struct record *r, uint32_t tgid)
+{
+	uint32_t of;
+
+	if (r->h->type == PERF_RECORD_LOST || r->n < sizeof(of))
+		return true;
+	memcpy(&of, r->body, sizeof(of));
+	return of == tgid;
+}
+
 /* A process outside krait's PID namespace has pid 0, one that was already reaped has -1. */
 static bool foreign(uint32_t tgid)
 {

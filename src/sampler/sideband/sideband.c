@@ -16,7 +16,8 @@
 #include "proc/machine/cpus.h"
 #include "sampler/sideband/internal.h"
 
-#define WATCHED 0xffffffffu /* value in .epfd that stands for .watched */
+#define WATCHED	   0xffffffffu /* value in .epfd that stands for .watched */
+#define LOOK_BYTES 8192 /* the most bytes of records that sideband_has_more() looks through */
 
 /*
  * Most programs that start on a machine end before they can be examined. So the records are read
@@ -138,6 +139,33 @@ size_t sideband_drain(struct sideband *s)
 	s->stats.records += n;
 	s->was_empty = !n;
 	return n;
+}
+
+static bool ring_has(const struct perf_ring *from, uint32_t tgid)
+{
+	/* a copy of the position: the records stay in the ring for the next drain */
+	struct perf_ring ring = *from;
+	const struct perf_event_header *h;
+	struct record r;
+
+	for (perf_ring_begin(&ring); (h = perf_ring_peek(&ring)); perf_ring_next(&ring))
+		if (!sideband_split(h, &r) || sideband_is_of(&r, tgid))
+			return true;
+	return ring.malformed != from->malformed;
+}
+
+bool sideband_has_more(const struct sideband *s, uint32_t tgid)
+{
+	uint64_t bytes = 0;
+
+	vec_foreach(c, &s->cpus)
+		bytes += perf_ring_unread(&c->ring);
+	if (bytes > LOOK_BYTES)
+		return true;
+	vec_foreach(c, &s->cpus)
+		if (ring_has(&c->ring, tgid))
+			return true;
+	return false;
 }
 
 static int open_event(pid_t tid, int cpu, uint32_t wakeup_bytes)

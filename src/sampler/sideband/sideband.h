@@ -84,6 +84,11 @@ int sideband_fd(const struct sideband *s);
 
 /* Calls back for everything that was recorded until now. Returns the number of records. */
 size_t sideband_drain(struct sideband *s);
+/*
+ * May the rings have a record of process @tgid that sideband_drain() hasn't called back for, or is
+ * doing so now? If they are full of others', the answer is yes.
+ */
+bool sideband_has_more(const struct sideband *s, uint32_t tgid);
 
 /*
  * From now on each mapping and exec of thread @tid makes sideband_fd() readable at once, until

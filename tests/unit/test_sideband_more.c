@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether the side band may have more to tell of a process. When a child was reaped, the records of
+ * its start and end have been written. Needs the right to open perf events on all CPUs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "sampler/sideband/sideband.h"
+
+static struct sideband *band;
+static uint32_t child;
+static bool saw_end;
+
+static void saw_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	/* a record that is being handed over counts */
+	assert_true(sideband_has_more(band, tgid));
+	saw_end |= tgid == child;
+}
+
+static const struct sideband_ops ops = {.exit = saw_exit};
+
+static int setup(void **state)
+{
+	int r = sideband_open(&band, &(struct sideband_config){.ops = &ops});
+
+	if (r == -EACCES || r == -EPERM || r == -ENOSYS)
+		printf("SKIP sideband-more: %s\n", err_msg());
+	else if (r)
+		fail_msg("%s", err_msg());
+	saw_end = false;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sideband_close(band);
+	band = NULL;
+	return 0;
+}
+
+static void run_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	child = (uint32_t)pid;
+	waitpid(pid, NULL, 0);
+}
+
+static void test_one_process(void **state)
+{
+	uint32_t self = (uint32_t)getpid();
+
+	if (!band)
+		skip();
+	assert_false(sideband_has_more(band, self));
+	run_child();
+	assert_true(sideband_has_more(band, child));
+	assert_false(sideband_has_more(band, self));
+	sideband_drain(band);
+	assert_true(saw_end);
+	assert_false(sideband_has_more(band, child));
+}
+
+/* Very many records aren't looked through. */
+static void test_many_records(void **state)
+{
+	if (!band)
+		skip();
+	for (int i = 0; i < 200; i++)
+		run_child();
+	assert_true(sideband_has_more(band, (uint32_t)getpid()));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_one_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_records, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
