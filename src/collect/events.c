@@ -10,6 +10,7 @@
 #include "collect/budget/upkeep.h"
 #include "collect/internal.h"
 #include "collect/named.h"
+#include "collect/space/told.h"
 #include "collect/thread/on.h"
 #include "collect/thread/thread.h"
 
@@ -71,6 +72,8 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 			      .ino = m->ino,
 			      .prot = PROT_EXEC | PROT_READ};
 
+	if (!m->gone)
+		told_mapped(c, m->tgid, &map, m->path, m->time_ns);
 	if (p && has_stacks(p)) {
 		c->news = true;
 		space_wanted(p, SPACE_GROWN);
@@ -89,6 +92,7 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 
 void collect_look_again(struct collect *c)
 {
+	told_forget(c);
 	for (size_t i = 0; i < c->processes->live.n; i++) {
 		struct process *p = process_live(c, i);
 
@@ -129,11 +133,14 @@ uint32_t collect_child_of(int32_t call, const uint64_t *arg, uint8_t flags)
 
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
+	if (tid == tgid)
+		told_ended(c, tgid);
 	thread_exited(c, tgid, tid, time_ns);
 	process_exited(c, tgid, tid, time_ns);
 }
 
 void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
 {
+	told_execed(c, tgid, time_ns);
 	process_execed(c, tgid, time_ns);
 }

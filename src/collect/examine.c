@@ -302,6 +302,9 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	if (p->expected)
 		confirm(c, p, rec);
 	facts_from_record(p, rec);
+	/* records that krait itself makes have no start time, and their .time_ns comes too late */
+	if (!p->met_ns && rec->start_boot_ns)
+		p->met_ns = rec->time_ns;
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
 	log_debug("process %u (exec %u, began at %llu ns): the kernel program knows state %u",

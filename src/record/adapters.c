@@ -140,6 +140,11 @@ static void unwind_allow_space(void *ctx, uint32_t slot, uint64_t at_unmaps)
 	unwind_store_allow_space(sampler_unwind(((struct session *)ctx)->sampler), slot, at_unmaps);
 }
 
+static bool unwind_untold(void *ctx, uint32_t tgid)
+{
+	return sideband_has_more(((struct session *)ctx)->sideband, tgid);
+}
+
 const struct collect_unwind_ops session_unwind_ops = {
 	.new_table = unwind_new_table,
 	.free_table = unwind_free_table,
@@ -151,6 +156,7 @@ const struct collect_unwind_ops session_unwind_ops = {
 	.unmaps = unwind_unmaps,
 	.set_space = unwind_set_space,
 	.allow_space = unwind_allow_space,
+	.untold = unwind_untold,
 	.fills_aside = true,
 };
 

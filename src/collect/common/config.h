@@ -48,6 +48,11 @@ struct collect_unwind_ops {
 	int (*set_space)(void *ctx, uint32_t slot, const struct unwind_space *head,
 			 const struct unwind_mapping *m, size_t n);
 	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
+	/*
+	 * May the side band have more to tell of process @tgid than it has told? NULL: that isn't
+	 * known.
+	 */
+	bool (*untold)(void *ctx, uint32_t tgid);
 	/* .fill may be called on any thread, at the same time as other functions */
 	bool fills_aside;
 };

@@ -122,6 +122,12 @@ struct native_file *native_file_foresee(struct collect *c, const struct mapping 
  */
 bool native_file_changed(const struct native_file *f);
 
+/*
+ * The .index of the file with code that processes map as @path, with @m's .dev and .ino, if it was
+ * met before; 0: it isn't known.
+ */
+uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path);
+
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
 /* The name of a function in a file, as it is found by an address. */
 struct native_name {

@@ -166,6 +166,16 @@ static void look_for_functions(struct collect *c, const struct proc *proc, struc
 		native_rows_again(c, f);
 }
 
+uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path)
+{
+	const uint64_t *i = map_get(&c->natives->index, file_key(m->dev, m->ino));
+	const struct native_file *f = i ? native_file_at(c, (uint32_t)*i) : NULL;
+
+	return f && f->dev == m->dev && f->ino == m->ino && f->loads.n && streq(f->path, path)
+		       ? f->index
+		       : 0;
+}
+
 static bool no_more_files(const struct collect *c)
 {
 	return c->config.max_files && c->natives->open >= c->config.max_files;

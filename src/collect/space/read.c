@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads mappings from /proc: when a process is met, when perf reports a new mapping, when something
- * was unmapped, and when a stack has unknown code. Hands them to the kernel programs.
+ * Reads mappings, from /proc or as the side band has told of them (told.h): when a process is met,
+ * when perf reports a new mapping, when something was unmapped, and when a stack has unknown code.
+ * Hands them to the kernel programs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"
 #include "collect/space/internal.h"
+#include "collect/space/told.h"
 
 /* least time between two readings of one process's mappings */
 #define READ_SOON_NS (5 * NSEC_PER_MSEC)
@@ -183,7 +185,30 @@ static int hand_over_checked(struct collect *c, struct process *p, const struct 
 	return 0;
 }
 
-static int try_to_read(struct collect *c, struct process *p, struct proc *proc)
+/*
+ * Can the side band's list stand for the mappings? Not if a stack had code that isn't in it, or
+ * something was unmapped. An eager process maps so much that the list is too old already.
+ */
+static bool may_be_told(const struct process *p, enum space_stale why)
+{
+	return why != SPACE_ODD && (why != SPACE_GONE || !p->spaces.n) && !p->eager;
+}
+
+static int get_maps(struct collect *c, struct process *p, struct proc *proc, enum space_stale why,
+		    struct maps *ret)
+{
+	bool told = may_be_told(p, why) && told_maps(c, p, proc, ret);
+
+	log_debug("mappings of process %u: %s", p->key.tgid,
+		  told ? "as the side band has told of them" : "read");
+	if (told)
+		return 0;
+	maps_fini(ret);
+	return proc_maps(proc, MAPS_EXEC, ret);
+}
+
+static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
+		       enum space_stale why)
 {
 	_cleanup_maps_ struct maps maps = {};
 	struct space *s = calloc(1, sizeof(*s));
@@ -200,7 +225,7 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc)
 		c->config.unwind->read_space(c->config.ctx, p->slot, true);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
-	r = r ? r : proc_maps(proc, MAPS_EXEC, &maps);
+	r = r ? r : get_maps(c, p, proc, why, &maps);
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->spaces->last,
@@ -226,11 +251,12 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc)
 void space_read_in(struct collect *c, struct process *p, struct proc *proc)
 {
 	uint64_t began_ns = upkeep_begin();
+	enum space_stale why = p->space_stale;
 
 	crowd_turn(c, p);
 	p->space_stale = SPACE_FRESH;
 	p->space_ns = clock_ns(CLOCK_MONOTONIC);
-	if (try_to_read(c, p, proc))
+	if (try_to_read(c, p, proc, why))
 		log_debug("mappings of process %u can't be read: %s", p->key.tgid, err_msg());
 	p->read_ns = upkeep_end(c, p, began_ns);
 }

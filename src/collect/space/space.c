@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collect/space/internal.h"
+#include "collect/space/told.h"
 
 /* how many readings of one process's mappings are kept; more if unnamed stacks pin them */
 #define SPACES_KEPT 16
@@ -21,9 +22,10 @@ void space_free(struct space *s)
 bool spaces_init(struct collect *c, const struct space_code *code)
 {
 	c->spaces = calloc(1, sizeof(*c->spaces));
-	if (c->spaces)
-		c->spaces->code = code;
-	return c->spaces;
+	if (!c->spaces)
+		return false;
+	c->spaces->code = code;
+	return told_init(c);
 }
 
 /*
@@ -37,6 +39,7 @@ void spaces_fini(struct collect *c)
 	map_foreach(slot, &c->spaces->by_version)
 		space_free((struct space *)(uintptr_t)slot->value);
 	map_fini(&c->spaces->by_version);
+	told_fini(c);
 	free(TAKE_PTR(c->spaces));
 }
 

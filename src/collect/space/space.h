@@ -93,6 +93,7 @@ struct spaces {
 	struct map by_version; /* version of a space -> struct space */
 	uint32_t last;	       /* version that the latest reading of mappings got */
 	const struct space_code *code;
+	struct told *told; /* mappings that the side band has told of (told.h) */
 };
 
 /* Makes the state of this folder. False: out of memory. */

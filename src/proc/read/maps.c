@@ -175,7 +175,7 @@ static int add_lines(struct maps *m, const char *text, size_t n, unsigned want, 
 	return 0;
 }
 
-static int maps_init(struct maps *m)
+int maps_init(struct maps *m)
 {
 	*m = (struct maps){};
 	str_add_n(&m->text, "", 1); /* so that offset 0 is the empty path */

@@ -75,6 +75,8 @@ _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps
  */
 bool maps_query_exec(int fd, struct maps *m);
 
+/* Makes @m an empty list. 0 or -ENOMEM. */
+_must_use_ int maps_init(struct maps *m);
 /* Appends mapping @e with its path of @n bytes, both as the kernel gives them. 0 or -ENOMEM. */
 _must_use_ int maps_add(struct maps *m, struct mapping *e, const char *path, size_t n);
 

@@ -137,6 +137,15 @@ static const char *value_of(const char *text, size_t n, const char *key, const c
 	return p;
 }
 
+/* The number after "\nKEY:", which is in KiB, in bytes; 0: it isn't there. */
+static uint64_t size_of(const char *text, size_t n, const char *key)
+{
+	const char *end, *p = value_of(text, n, key, &end);
+	uint64_t v;
+
+	return p && take_u64(&p, end, &v) && v <= UINT32_MAX ? v << 10 : 0;
+}
+
 int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 {
 	struct proc_status s = {};
@@ -152,6 +161,7 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 	p = value_of(text, n, "\nTgid:", &end);
 	if (p && take_u64(&p, end, &v) && v <= INT32_MAX)
 		s.tgid = (pid_t)v;
+	s.code_bytes = size_of(text, n, "\nVmExe:") + size_of(text, n, "\nVmLib:");
 	p = value_of(text, n, "\nNSpid:", &end);
 	for (unsigned i = 0; p && take_u64(&p, end, &v) && v <= INT32_MAX; i++) {
 		s.ns_tgid = (pid_t)v;

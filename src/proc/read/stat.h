@@ -46,6 +46,8 @@ struct proc_status {
 	 * after its first
 	 */
 	unsigned ns_level;
+	/* bytes of code that isn't writable which the process maps: VmExe and VmLib; 0: not shown */
+	uint64_t code_bytes;
 };
 
 /* Parses @n bytes of the text of /proc/PID/status. 0 or -EINVAL. */

@@ -75,7 +75,8 @@ static void test_status(void **state)
 {
 	static const char text[] =
 		"Name:\tpython3\nUmask:\t0022\nTgid:\t77\nUid:\t1000\t1001\t1002\t1003\n"
-		"NStgid:\t77\t5\t1\nNSpid:\t77\t5\t1\nVmPeak:\t1 kB\n";
+		"NStgid:\t77\t5\t1\nNSpid:\t77\t5\t1\nVmPeak:\t1 kB\n"
+		"VmExe:\t       4 kB\nVmLib:\t    7408 kB\n";
 	struct proc_status s;
 
 	assert_int_equal(proc_status_parse(text, sizeof(text) - 1, &s), 0);
@@ -83,9 +84,11 @@ static void test_status(void **state)
 	assert_int_equal(s.tgid, 77);
 	assert_int_equal(s.ns_tgid, 1);
 	assert_int_equal(s.ns_level, 2);
+	assert_int_equal(s.code_bytes, 7412 << 10);
 	assert_int_equal(proc_status_parse("Name:\tx\nUid:\t1\t2\n", 16, &s), 0);
 	assert_int_equal(s.ns_tgid, 0);
 	assert_int_equal(s.ns_level, 0);
+	assert_int_equal(s.code_bytes, 0);
 	assert_int_equal(proc_status_parse("Name:\tx\nUid:\t1\n", 14, &s), -EINVAL);
 	assert_int_equal(proc_status_parse("", 0, &s), -EINVAL);
 }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps what the side band tells of the mappings of new images; see told.h. */
+#include "collect/space/told.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "collect/native/native.h"
+#include "collect/process/process.h"
+#include "collect/space/space.h"
+#include "proc/read/stat.h"
+
+#define IMAGES	 128 /* how many images have lists; a new one takes the place of the oldest */
+#define MAPPINGS 24  /* the most mappings in a list: a Python that just began has eight */
+
+struct told_map {
+	uint64_t start, end, offset;
+	uint64_t file; /* number of the file for native_file_at() */
+};
+
+struct told_image {
+	uint32_t tgid; /* 0: this place is free */
+	uint32_t n;
+	bool broken; /* the list isn't whole, or has something that isn't told exactly */
+	uint64_t exec_ns;
+	struct told_map map[MAPPINGS]; /* ascending by address */
+};
+
+struct told {
+	struct told_image image[IMAGES];
+	size_t oldest;	    /* index in .image of the one that is replaced next */
+	struct map by_tgid; /* process number -> 1 + index in .image */
+	uint64_t newest_ns; /* time of the newest event so far */
+};
+
+bool told_init(struct collect *c)
+{
+	return (c->spaces->told = calloc(1, sizeof(*c->spaces->told)));
+}
+
+void told_fini(struct collect *c)
+{
+	if (c->spaces->told)
+		map_fini(&c->spaces->told->by_tgid);
+	free(TAKE_PTR(c->spaces->told));
+}
+
+static struct told_image *image_with(struct told *t, uint32_t tgid)
+{
+	const uint64_t *i = map_get(&t->by_tgid, tgid);
+
+	return i ? &t->image[*i - 1] : NULL;
+}
+
+static void forget(struct told *t, struct told_image *i)
+{
+	if (i->tgid)
+		map_del(&t->by_tgid, i->tgid);
+	i->tgid = 0;
+}
+
+static struct told_image *take_oldest(struct told *t)
+{
+	struct told_image *i = &t->image[t->oldest];
+
+	t->oldest = (t->oldest + 1) % IMAGES;
+	forget(t, i);
+	return i;
+}
+
+/*
+ * If newer events came before this exec, mappings of the new image may be among them, which are
+ * missing in its list.
+ */
+void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
+{
+	struct told *t = c->spaces->told;
+	struct told_image *i = image_with(t, tgid) ?: take_oldest(t);
+
+	if (!i->tgid && map_put(&t->by_tgid, tgid, (uint64_t)(i - t->image) + 1))
+		return;
+	i->tgid = tgid;
+	i->n = 0;
+	i->broken = time_ns < t->newest_ns;
+	i->exec_ns = time_ns;
+	t->newest_ns = MAX(t->newest_ns, time_ns);
+}
+
+static bool same(const struct told_map *a, const struct told_map *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* False: there is no room, or something else was there before. */
+static bool add(struct told_image *i, const struct told_map *m)
+{
+	size_t at = count_upto(i->map, i->n, end, m->start);
+
+	if (at < i->n && i->map[at].start < m->end)
+		return same(&i->map[at], m);
+	if (i->n == MAPPINGS)
+		return false;
+	memmove(&i->map[at + 1], &i->map[at], (i->n - at) * sizeof(*m));
+	i->map[at] = *m;
+	i->n++;
+	return true;
+}
+
+/* Nothing tells when code that lies in no file is moved. Such code breaks the list. */
+void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
+		 uint64_t time_ns)
+{
+	struct told *t = c->spaces->told;
+	struct told_image *i = image_with(t, tgid);
+	uint32_t file;
+
+	t->newest_ns = MAX(t->newest_ns, time_ns);
+	if (!i || i->broken || time_ns < i->exec_ns)
+		return;
+	file = native_file_met(c, m, path);
+	i->broken = !file || !add(i, &(struct told_map){m->start, m->end, m->offset, file});
+}
+
+void told_ended(struct collect *c, uint32_t tgid)
+{
+	struct told_image *i = image_with(c->spaces->told, tgid);
+
+	if (i)
+		forget(c->spaces->told, i);
+}
+
+void told_forget(struct collect *c)
+{
+	for (size_t i = 0; i < IMAGES; i++)
+		forget(c->spaces->told, &c->spaces->told->image[i]);
+}
+
+/* The list of the image that @p is; NULL: there is none. */
+static struct told_image *list_of(struct told *t, const struct process *p)
+{
+	struct told_image *i = image_with(t, p->key.tgid);
+
+	/* the kernel program met @p at .met_ns; a later exec's list is another image's */
+	return i && !i->broken && i->n && i->exec_ns <= p->met_ns && !p->replaced ? i : NULL;
+}
+
+static uint64_t bytes_of(const struct told_image *i)
+{
+	uint64_t n = 0;
+
+	for (size_t k = 0; k < i->n; k++)
+		n += i->map[k].end - i->map[k].start;
+	return n;
+}
+
+/*
+ * Does process @proc map as much code as its list has, and has the side band no more to tell of it?
+ * Then nothing in the list was unmapped, because the side band tells of a mapping before the kernel
+ * counts it. (mprotect() and mremap() count first, or alone. So that a mapping is gone could be
+ * missed if they make as many bytes of code elsewhere. That does no harm as long as no other code
+ * lies in its place, and of that the side band would have told.)
+ */
+static bool is_exact(const struct collect *c, struct told_image *i, const struct proc *proc)
+{
+	const struct collect_unwind_ops *ops = c->config.unwind;
+	struct proc_status status;
+
+	if (!ops->untold || proc_status_read(proc->dirfd, "status", &status) ||
+	    ops->untold(c->config.ctx, i->tgid))
+		return false;
+	i->broken = status.code_bytes != bytes_of(i);
+	return !i->broken;
+}
+
+static int copy_list(const struct collect *c, const struct told_image *i, struct maps *to)
+{
+	int r = maps_init(to);
+
+	for (size_t k = 0; !r && k < i->n; k++) {
+		const struct native_file *f = native_file_at(c, (uint32_t)i->map[k].file);
+		struct mapping m = {.start = i->map[k].start,
+				    .end = i->map[k].end,
+				    .offset = i->map[k].offset,
+				    .dev = f->dev,
+				    .ino = f->ino,
+				    .prot = PROT_READ | PROT_EXEC};
+
+		r = maps_add(to, &m, f->path, strlen(f->path));
+	}
+	return r;
+}
+
+bool told_maps(struct collect *c, const struct process *p, const struct proc *proc,
+	       struct maps *ret)
+{
+	struct told_image *i = list_of(c->spaces->told, p);
+
+	*ret = (struct maps){};
+	return i && is_exact(c, i, proc) && !copy_list(c, i, ret);
+}

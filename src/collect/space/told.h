@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The executable mappings of processes that exec'ed lately, as the side band has told of them.
+ * Asking the kernel for them, in a child that reads, is a fifth of what a new process costs.
+ *
+ * The side band tells of all memory that becomes executable, not of what is unmapped. So a list is
+ * used only if the process maps as much code as the list has, all of that code lies in files that
+ * are known, nothing was mapped over it, and no event was lost. Else the mappings are read from
+ * /proc.
+ */
+#ifndef COLLECT_SPACE_TOLD_H
+#define COLLECT_SPACE_TOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proc/read/maps.h"
+
+struct collect;
+struct proc;
+struct process;
+
+_must_use_ bool told_init(struct collect *c);
+void told_fini(struct collect *c);
+
+/*
+ * Events of the side band: process @tgid has exec'ed; it has mapped @m, a file's @path, or made it
+ * executable; its first thread has ended. They come in order of time, but for those that another
+ * CPU was just writing.
+ */
+void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
+void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
+		 uint64_t time_ns);
+void told_ended(struct collect *c, uint32_t tgid);
+/* Events were lost: no list is whole. */
+void told_forget(struct collect *c);
+
+/*
+ * Sets @ret to the mappings of process @p, which is open as @proc; maps_fini() in every case.
+ * False: they aren't known exactly, and have to be read. What the process unmaps or maps during
+ * this call may be missed, so the caller must notice that by other means.
+ */
+_must_use_ bool told_maps(struct collect *c, const struct process *p, const struct proc *proc,
+			  struct maps *ret);
+
+#endif

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The mappings of a process are taken from what the side band told of it, and read from /proc where
+ * that isn't exact. The child's own /proc/PID/maps says what it has mapped. Of the first mapping the
+ * side band tells a wrong address here, so the address shows where the mappings came from.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collect/internal.h"
+#include "collect/space/space.h"
+#include "proc/read/maps.h"
+
+#define EXEC_NS 1000u	 /* when the side band says that the child has exec'ed */
+#define MET_NS	2000u	 /* when the kernel program met it */
+#define MOVED	0x10000u /* an address below all of the child's mappings */
+
+static uint64_t n_unmaps;     /* how often the child unmapped code, says the kernel program */
+static bool untold;	      /* the side band has more to tell of the child */
+static int n_asked;	      /* how often it was asked whether it has */
+static size_t n_set;	      /* how many mappings were handed over last */
+static uint64_t first_set[2]; /* where the first of them begins and ends */
+
+static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
+		    const struct py_where *where, const struct image_place *place, uint32_t space)
+{
+	return 0;
+}
+
+static int add_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
+{
+	return 0;
+}
+
+static const struct collect_ops ops = {.set_proc = set_proc, .add_exe = add_exe};
+
+static int new_one(void *ctx, uint32_t *number)
+{
+	static uint32_t last;
+
+	*number = ++last;
+	return 0;
+}
+
+static void free_one(void *ctx, uint32_t number)
+{
+}
+
+static uint64_t unmaps(void *ctx, uint32_t slot)
+{
+	return n_unmaps;
+}
+
+static bool has_untold(void *ctx, uint32_t tgid)
+{
+	n_asked++;
+	return untold;
+}
+
+static int set_space(void *ctx, uint32_t slot, const struct unwind_space *head,
+		     const struct unwind_mapping *m, size_t n)
+{
+	n_set = n;
+	first_set[0] = n ? m[0].start : 0;
+	first_set[1] = n ? m[0].end : 0;
+	return 0;
+}
+
+static void read_space(void *ctx, uint32_t slot, bool begins)
+{
+}
+
+static const struct collect_unwind_ops unwind = {.new_table = new_one,
+						 .free_table = free_one,
+						 .new_space = new_one,
+						 .free_space = free_one,
+						 .read_space = read_space,
+						 .unmaps = unmaps,
+						 .untold = has_untold,
+						 .set_space = set_space};
+
+struct fixture {
+	struct profile *profile;
+	struct collect *c;
+	pid_t child;
+	struct maps maps; /* what the child has mapped executable */
+};
+
+static pid_t start_child(void)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child ends even if a test crashes */
+	for (;;)
+		pause();
+}
+
+/* A record with which the kernel program meets image @exec_id of the child. */
+static struct rec_proc record_of(const struct fixture *f, uint32_t exec_id, uint64_t time_ns)
+{
+	return (struct rec_proc){
+		.type = REC_PROC,
+		.state = PROC_NATIVE,
+		.proc = {.start_ns = 500, .tgid = (uint32_t)f->child, .exec_id = exec_id},
+		.start_boot_ns = 500,
+		.time_ns = time_ns};
+}
+
+static void hand_over(struct fixture *f, struct rec_proc rec)
+{
+	n_set = 0;
+	collect_record(f->c, &rec, sizeof(rec));
+}
+
+static void read_own_maps(struct fixture *f)
+{
+	struct proc proc = PROC_INIT;
+
+	assert_int_equal(proc_open(&proc, f->child), 0);
+	assert_int_equal(maps_read(proc.dirfd, MAPS_EXEC, &f->maps), 0);
+	proc_close(&proc);
+	while (f->maps.list.v[f->maps.list.n - 1].start >= SPACE_UNUSED)
+		f->maps.list.n--; /* [vsyscall] */
+	assert_in_range(f->maps.list.n, 2, 24);
+}
+
+static int set_up(void **state, bool sees_unmaps)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct collect_config config = {.ops = &ops,
+					.unwind = &unwind,
+					.sees_unmaps = sees_unmaps,
+					.all_processes = true,
+					.kallsyms = -1,
+					.n_sources = 1};
+
+	untold = false;
+	n_asked = 0;
+	n_unmaps = 7;
+	f->profile = config.profile = profile_new();
+	f->c = collect_new(&config);
+	f->child = start_child();
+	read_own_maps(f);
+	/* an image of which the side band told nothing: its mappings are read, and its files known */
+	hand_over(f, record_of(f, 1, 600));
+	assert_int_equal(n_set, f->maps.list.n);
+	*state = f;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return set_up(state, true);
+}
+
+static int setup_blind(void **state)
+{
+	return set_up(state, false);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kill(f->child, SIGKILL);
+	waitpid(f->child, NULL, 0);
+	collect_free(f->c);
+	profile_free(f->profile);
+	maps_fini(&f->maps);
+	free(f);
+	return 0;
+}
+
+static void tell(struct fixture *f, const struct mapping *m, uint64_t time_ns)
+{
+	collect_mapped(f->c, &(struct collect_mapping){.tgid = (uint32_t)f->child,
+						       .addr = m->start,
+						       .len = m->end - m->start,
+						       .offset = m->offset,
+						       .dev = m->dev,
+						       .ino = m->ino,
+						       .path = maps_path(&f->maps, m),
+						       .time_ns = time_ns});
+}
+
+/*
+ * The side band tells of an exec, and of all mappings after it. It says that the first mapping lies
+ * elsewhere, and is @more bytes longer.
+ */
+static void tell_all(struct fixture *f, uint64_t more)
+{
+	struct mapping first = f->maps.list.v[0];
+
+	collect_exec(f->c, (uint32_t)f->child, EXEC_NS);
+	for (size_t i = 1; i < f->maps.list.n; i++)
+		tell(f, &f->maps.list.v[i], EXEC_NS + i);
+	first.end = MOVED + first.end - first.start + more;
+	first.start = MOVED;
+	tell(f, &first, MET_NS - 1);
+}
+
+static void expect_first_at(struct fixture *f, uint64_t start)
+{
+	const struct mapping *first = &f->maps.list.v[0];
+
+	assert_int_equal(n_set, f->maps.list.n);
+	assert_int_equal(first_set[0], start);
+	assert_int_equal(first_set[1], start + first->end - first->start);
+}
+
+static void expect_told(struct fixture *f)
+{
+	hand_over(f, record_of(f, 2, MET_NS));
+	expect_first_at(f, MOVED);
+}
+
+static void expect_read(struct fixture *f)
+{
+	hand_over(f, record_of(f, 2, MET_NS));
+	expect_first_at(f, f->maps.list.v[0].start);
+}
+
+static void test_told(void **state)
+{
+	tell_all(*state, 0);
+	expect_told(*state);
+}
+
+static struct process *newest(const struct fixture *f)
+{
+	return process_newest(f->c, (uint32_t)f->child);
+}
+
+static void read_again(struct fixture *f, enum space_stale why)
+{
+	n_set = 0;
+	space_wanted(newest(f), why);
+	space_read(f->c, newest(f));
+}
+
+/*
+ * What is mapped later is in the list too. If a stack has unknown code, or something was unmapped,
+ * /proc is asked.
+ */
+static void test_later(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	expect_told(f);
+	read_again(f, SPACE_ODD);
+	expect_first_at(f, f->maps.list.v[0].start);
+	read_again(f, SPACE_GROWN);
+	expect_first_at(f, MOVED);
+	read_again(f, SPACE_GONE);
+	expect_first_at(f, f->maps.list.v[0].start);
+}
+
+/* The first reading of a process that was examined is wanted because nothing is known yet. */
+static void test_nothing_known(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_proc rec = record_of(f, 2, MET_NS);
+
+	rec.state = PROC_PENDING;
+	tell_all(f, 0);
+	hand_over(f, rec);
+	assert_int_equal(n_set, 0);
+	assert_int_equal(newest(f)->space_stale, SPACE_GONE);
+	space_read(f->c, newest(f));
+	expect_first_at(f, MOVED);
+}
+
+/* The child has less code than the side band told of, so something was unmapped. */
+static void test_other_size(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 4096);
+	expect_read(f);
+	assert_int_equal(n_asked, 1);
+	/* that isn't asked again */
+	read_again(f, SPACE_GROWN);
+	expect_first_at(f, f->maps.list.v[0].start);
+	assert_int_equal(n_asked, 1);
+}
+
+/* The side band may have more to tell of the child. */
+static void test_untold(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	untold = true;
+	expect_read(f);
+	untold = false;
+	read_again(f, SPACE_GROWN);
+	expect_first_at(f, MOVED);
+}
+
+static void test_exec_later(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	collect_exec(f->c, (uint32_t)f->child, MET_NS + 1);
+	for (size_t i = 0; i < f->maps.list.n; i++)
+		tell(f, &f->maps.list.v[i], MET_NS + 2);
+	hand_over(f, record_of(f, 2, MET_NS));
+	assert_int_equal(n_asked, 0);
+}
+
+/* Mappings of the new image may have come before its exec, and then they aren't in the list. */
+static void test_exec_late(void **state)
+{
+	struct fixture *f = *state;
+
+	tell(f, &f->maps.list.v[1], EXEC_NS + 1);
+	tell_all(f, 0);
+	expect_read(f);
+}
+
+/* A record that krait itself made doesn't say since when the process is this image. */
+static void test_met_by_krait(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_proc rec = record_of(f, 2, MET_NS);
+
+	rec.start_boot_ns = 0;
+	tell_all(f, 0);
+	hand_over(f, rec);
+	expect_first_at(f, f->maps.list.v[0].start);
+}
+
+static void test_events_lost(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	collect_look_again(f->c);
+	expect_read(f);
+}
+
+/* Nothing would tell that code without a file was moved. */
+static void test_anonymous(void **state)
+{
+	struct fixture *f = *state;
+	struct mapping m = {.start = 0x1000, .end = 0x2000};
+
+	tell_all(f, 0);
+	tell(f, &m, MET_NS - 1);
+	expect_read(f);
+}
+
+static void test_covered(void **state)
+{
+	struct fixture *f = *state;
+	struct mapping m = f->maps.list.v[1];
+
+	tell_all(f, 0);
+	tell(f, &m, MET_NS - 2); /* the same again says nothing new */
+	expect_told(f);
+	m.offset += 4096;
+	tell(f, &m, MET_NS - 1);
+	read_again(f, SPACE_GROWN);
+	expect_first_at(f, f->maps.list.v[0].start);
+}
+
+/*
+ * A file is known by its path too: on btrfs two files may have the same numbers. The child itself
+ * hasn't mapped this one, so the list would be too long even if the file were known.
+ */
+static void test_file_not_known(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_mapping m = {.tgid = (uint32_t)f->child,
+				    .addr = 0x1000,
+				    .len = 0x1000,
+				    .dev = f->maps.list.v[0].dev,
+				    .ino = f->maps.list.v[0].ino,
+				    .path = "/other/file",
+				    .time_ns = MET_NS - 1};
+
+	tell_all(f, 0);
+	collect_mapped(f->c, &m);
+	expect_read(f);
+	assert_int_equal(n_asked, 0);
+}
+
+static void test_too_many(void **state)
+{
+	struct fixture *f = *state;
+	struct mapping m = f->maps.list.v[0];
+	size_t n = 25 - f->maps.list.n;
+
+	tell_all(f, 0);
+	for (m.start = 2 * MOVED + m.end - m.start; n-- > 0; m.start += 0x2000) {
+		m.end = m.start + 0x1000;
+		tell(f, &m, MET_NS - 1);
+	}
+	expect_read(f);
+	assert_int_equal(n_asked, 0);
+}
+
+/* Lists of as many other images take the place of this one's. */
+static void test_long_ago(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	for (uint32_t i = 1; i <= 128; i++)
+		collect_exec(f->c, (uint32_t)f->child + i, MET_NS - 1);
+	expect_read(f);
+}
+
+/* The number of the process is another one's by now. */
+static void test_ended(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	collect_exit(f->c, (uint32_t)f->child, (uint32_t)f->child, MET_NS - 1);
+	expect_read(f);
+}
+
+#define TEST(name)	 cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST_BLIND(name) cmocka_unit_test_setup_teardown(name, setup_blind, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_told),	 TEST_BLIND(test_told),	    TEST(test_later),
+		TEST_BLIND(test_later),	 TEST(test_nothing_known),  TEST(test_other_size),
+		TEST(test_untold),	 TEST(test_exec_later),	    TEST(test_exec_late),
+		TEST(test_met_by_krait), TEST(test_events_lost),    TEST(test_anonymous),
+		TEST(test_covered),	 TEST(test_file_not_known), TEST(test_too_many),
+		TEST(test_long_ago),	 TEST(test_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
