@@ -81,7 +81,7 @@ def window(k):
 
 def watch(arguments, seconds):
     """Returns (milliseconds of CPU for the start, windows)."""
-    with storm(arguments), lib.BpfStats(), lib.Krait([]) as k:
+    with storm(arguments), lib.BpfStats(), lib.Krait(["-v"]) as k:
         k.program()
         time.sleep(SETTLE)
         windows = [window(k) for _ in range(max(5, int(seconds / WINDOW)))]

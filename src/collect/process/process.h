@@ -78,7 +78,8 @@ struct process {
 	struct image_place
 		place; /* where in memory the image lies that was examined; if .expected */
 	uint64_t samples;
-	uint64_t met_ns;  /* when the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't */
+	uint64_t
+		met_ns; /* when the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't */
 	uint64_t seen_ns; /* when the latest record of the process was made, CLOCK_MONOTONIC */
 
 	/* How much still refers to the process. */
