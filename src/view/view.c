@@ -10,6 +10,7 @@
 #include "view/names/dirs.h"
 #include "view/names/names.h"
 #include "view/filter/select.h"
+#include "view/waits/waits.h"
 
 #define NOT_SHOWN UINT32_MAX
 
@@ -33,7 +34,8 @@ struct viewer {
 	uint32_t *parts;
 	bool reframed;	/* some stack of .to has other frames than in .from */
 	size_t budget;	/* how many bytes .to may take */
-	uint64_t timed; /* number of samples that have a time */
+	int off_cpu, gil_wait; /* indices of these values; -1: .from has none */
+	uint64_t timed;	       /* number of samples that have a time */
 	struct view_totals totals;
 };
 
@@ -182,12 +184,63 @@ static uint32_t stack_of(struct viewer *v, uint32_t id)
 	return v->stacks[id];
 }
 
+/* Is only a part of the time shown? */
+static bool is_limited(const struct view_options *o)
+{
+	return o->since_ns || o->until_ns;
+}
+
 static bool in_time(const struct viewer *v, int64_t time_ns)
 {
-	if (!v->o->since_ns && !v->o->until_ns)
-		return true;
 	return time_ns >= 0 && (uint64_t)time_ns >= v->o->since_ns &&
 	       (!v->o->until_ns || (uint64_t)time_ns < v->o->until_ns);
+}
+
+/*
+ * A value grew by @ns, evenly, from @time_ns on for @length ns. Returns by how much it grew in the
+ * time that is shown.
+ */
+static int64_t shown_of(const struct viewer *v, int64_t ns, int64_t time_ns, int64_t length)
+{
+	uint64_t from = MAX((uint64_t)time_ns, v->o->since_ns);
+	uint64_t to = (uint64_t)time_ns + (uint64_t)length;
+	double part;
+
+	if (v->o->until_ns)
+		to = MIN(to, v->o->until_ns);
+	if (to <= from)
+		return 0;
+	if (ns == length)
+		return (int64_t)(to - from);
+	part = (double)(to - from) / (double)length;
+	return part < 1 ? (int64_t)((double)ns * part) : ns;
+}
+
+/*
+ * Cuts a sample that may be a wait at the ends of the time that is shown. A wait counts evenly from
+ * its time on for as long as it was. A wait for the GIL is longer by the time until the thread got
+ * a CPU. False: nothing of the sample is shown.
+ */
+static bool cut(const struct viewer *v, struct profile_sample *s)
+{
+	const struct profile_meta *m = profile_meta(v->from);
+	int64_t off = waits_length(v->from, s, v->off_cpu);
+	int64_t gil = waits_length(v->from, s, v->gil_wait);
+	bool shown = false;
+
+	if (!off && !gil)
+		return in_time(v, s->time_ns);
+	for (int i = 0; i < (int)m->n_values; i++) {
+		int64_t length = i == v->gil_wait ? gil : off;
+
+		if (!streq(m->values[i].unit, "nanoseconds"))
+			continue;
+		if (length)
+			s->values[i] = shown_of(v, s->values[i], s->time_ns, length);
+		shown |= s->values[i] > 0;
+	}
+	s->time_ns = MAX(s->time_ns, (int64_t)v->o->since_ns);
+	return shown;
 }
 
 static void add_up(int64_t *sums, const int64_t *values, unsigned n)
@@ -206,7 +259,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	v->totals.all_samples++;
 	v->timed += s->time_ns >= 0;
 	add_up(v->totals.all, s->values, n_values);
-	if (!v->select.labels[s->labels] || !in_time(v, s->time_ns))
+	if (!v->select.labels[s->labels] || (is_limited(v->o) && !cut(v, &to)))
 		return 0;
 	to.stack = stack_of(v, s->stack);
 	if (to.stack == NOT_SHOWN)
@@ -221,7 +274,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;
-	add_up(v->totals.shown, s->values, n_values);
+	add_up(v->totals.shown, to.values, n_values);
 	return profile_add(v->to, &to);
 }
 
@@ -277,13 +330,13 @@ static int make(struct viewer *v)
 	r = r ? r : profile_copy_meta(v->from, v->to);
 	r = r ? r : keep_scripts(v);
 	cut_times(v);
-	if (v->o->since_ns || v->o->until_ns) {
+	if (is_limited(v->o)) {
 		profile_add_comment(v->to, COMMENTS_ENDED, "cut to a part of its time");
 		/* comments on CPU use are about the whole time, not the part that is shown */
 		comments_remove(&profile_meta(v->to)->comments, cpu_use_is);
 	}
 	r = r ? r : profile_each(v->from, take_sample, v);
-	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
+	if (!r && v->totals.all_samples && !v->timed && is_limited(v->o))
 		r = err_of("part of the time", NULL, -EINVAL,
 			   "the profile has no times (folded stacks never have, nor has what was "
 			   "recorded without them)");
@@ -301,6 +354,8 @@ int view_apply(struct profile **p, const struct view_options *o, struct view_tot
 			   .from = *p,
 			   .to = profile_new(),
 			   .reframed = view_reframes(o),
+			   .off_cpu = waits_value(*p, "off_cpu"),
+			   .gil_wait = waits_value(*p, "gil_wait"),
 			   .budget = o->invert ? INVERTED_BUDGET(profile_bytes(*p)) : SIZE_MAX};
 	int r = make(&v);
 

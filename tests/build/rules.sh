@@ -78,7 +78,7 @@ verdict rooms "$(awk '
 		may["record/figures"] = "base/ proc/ profile/ record record/command"
 		may["view/names"] = "base/ profile/"
 		may["view/shape"] = may["view/filter"] = may["view/costs"] = "base/ profile/ view/names"
-		may["view"] = "base/ profile/ view/names view/filter"
+		may["view"] = "base/ profile/ view/names view/filter view/waits"
 		may["view/lede"] = may["view/compare"] = "base/ profile/ view/costs"
 		may["view/waits"] = "base/ profile/ view/names view/costs view/lede"
 		shown = "view/names view/shape view/waits"

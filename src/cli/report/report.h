@@ -17,7 +17,7 @@ struct report_facts {
 	struct view_totals totals;
 	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
 	bool filtered, frames_left_out;
-	bool partial; /* the filters chose samples by their stacks, labels or times */
+	bool partial; /* the filters chose samples by their stacks or labels */
 	/* sum of the waits that were left out because their threads had no work (--idle) */
 	int64_t idle;
 	bool too_few; /* there are too few samples to say where most of the value is */

@@ -31,6 +31,5 @@ bool view_wanted(const struct view_options *o)
 
 bool view_is_partial(const struct view_options *o)
 {
-	return o->modules.n || o->kinds || o->labels.n || o->states.n || o->since_ns ||
-	       o->until_ns || o->focus.n || o->ignore.n;
+	return o->modules.n || o->kinds || o->labels.n || o->states.n || o->focus.n || o->ignore.n;
 }

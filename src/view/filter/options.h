@@ -34,7 +34,11 @@ struct view_options {
 	pattern_texts labels;	     /* patterns for labels: "KEY=PATTERN" */
 	pattern_texts states;	     /* words of states: "net", "other", "other: mmap" */
 	bool no_idle;		     /* waits of threads without work aren't shown */
-	uint64_t since_ns, until_ns; /* times since the start of the recording; 0: no limit */
+	/*
+	 * times since the start of the recording; 0: no limit. Of a wait the part in that time is
+	 * shown
+	 */
+	uint64_t since_ns, until_ns;
 	/* .focus: only stacks with such a frame; .ignore: only stacks without such a frame */
 	pattern_texts focus, ignore;
 
@@ -58,9 +62,8 @@ void view_options_fini(struct view_options *o);
 bool view_wanted(const struct view_options *o);
 
 /*
- * Does @o choose samples by their stacks, labels or times, and not only whole threads? Then the
- * samples that are left of a thread aren't all that the thread did. A wait has only the time at
- * which it began, so a part of the time doesn't have the waits that were in that part.
+ * Does @o choose samples by their stacks or labels, and not only whole threads? Then the samples
+ * that are left of a thread aren't all that the thread did in the time that is shown.
  */
 bool view_is_partial(const struct view_options *o);
 

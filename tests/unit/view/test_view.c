@@ -278,6 +278,82 @@ static void test_times(void **state)
 	profile_free(p);
 }
 
+/* A profile of waits: values are samples, waiting, waiting for the GIL, and what others waited. */
+static struct profile *made_of_waits(void)
+{
+	struct profile *p = test_profile();
+	struct profile_meta *m = profile_meta(p);
+
+	m->values[1] = (struct profile_value_type){"off_cpu", "nanoseconds"};
+	m->values[2] = (struct profile_value_type){"gil_wait", "nanoseconds"};
+	m->values[3] = (struct profile_value_type){"gil_blame", "nanoseconds"};
+	m->n_values = 4;
+	m->duration_ns = 1000;
+	return p;
+}
+
+static void add_wait(struct profile *p, const char *state, int64_t time_ns, int64_t off,
+		     int64_t gil, int64_t blame)
+{
+	struct profile_label label = {profile_string(p, "state"), profile_string(p, state)};
+	struct profile_sample s = {.time_ns = time_ns, .values = {1, off, gil, blame}};
+
+	s.stack = profile_stack(p, NULL, 0);
+	s.labels = profile_labels(p, &label, 1);
+	assert_int_equal(profile_add(p, &s), 0);
+}
+
+static int sum_values(void *arg, const struct profile_sample *s)
+{
+	int64_t *sums = arg;
+
+	for (int i = 0; i < 4; i++)
+		sums[i] += s->values[i];
+	sums[4] += s->time_ns;
+	return 0;
+}
+
+/* Asserts what is left of one wait: its values and its time. */
+static void assert_cut(const char *state, int64_t off, int64_t gil, int64_t blame,
+		       const struct view_options *o, const int64_t want[static 5])
+{
+	struct profile *p = made_of_waits();
+	struct view_totals totals;
+	int64_t sums[5] = {};
+
+	add_wait(p, state, 100, off, gil, blame);
+	assert_int_equal(view_apply(&p, o, &totals), 0);
+	assert_int_equal(profile_each(p, sum_values, sums), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(sums[i], want[i]);
+	assert_int_equal(totals.shown[1], want[1]);
+	assert_int_equal(totals.all[1], off);
+	profile_free(p);
+}
+
+#define LEFT(...) ((const int64_t[5]){__VA_ARGS__})
+
+/* Of a wait that isn't all in the time that is shown, the part in that time counts. */
+static void test_cut_waits(void **state)
+{
+	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 200), LEFT(1, 300, 0, 60, 0));
+	assert_cut("net", 400, 0, 80, VIEW(.until_ns = 200), LEFT(1, 100, 0, 20, 100));
+	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 200, .until_ns = 300), LEFT(1, 100, 0, 20));
+	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 50, .until_ns = 900),
+		   LEFT(1, 400, 0, 80, 50));
+	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 500), LEFT(0));
+	assert_cut("net", 400, 0, 80, VIEW(.until_ns = 100), LEFT(0));
+	/* with the time until it gets a CPU, the thread waits for the GIL for longer */
+	assert_cut("gil", 400, 500, 0, VIEW(.since_ns = 450), LEFT(1, 50, 150));
+	assert_cut("gil", 400, 500, 0, VIEW(.since_ns = 550), LEFT(1, 0, 50));
+	assert_cut("gil", 0, 500, 0, VIEW(.until_ns = 150), LEFT(1, 0, 50, 0, 100));
+	/* these are sums of several moments, which are told by the sample of one */
+	assert_cut("runnable", 400, 0, 0, VIEW(.since_ns = 200), LEFT(0));
+	assert_cut("stolen", 400, 0, 0, VIEW(.until_ns = 200), LEFT(1, 400, 0, 0, 100));
+	assert_cut("net", INT64_MAX - 100, 0, INT64_MAX, VIEW(.since_ns = 101),
+		   LEFT(1, INT64_MAX - 101, 0, INT64_MAX));
+}
+
 /*
  * An inlined frame stays inlined if the view still has its outer function. The view can be written
  * as pprof.
@@ -372,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_installed_twice),
 		cmocka_unit_test(test_native),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_cut_waits),
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_deeply_nested),
