@@ -802,6 +802,23 @@ def gil_waits(work):
     check("gil-blame-folded", sorted(int(line.split()[-1]) for line in blame.splitlines()) == [4 * s, 6 * s], blame)
 
 
+def gil_many(work):
+    """Each wait is compared with no holder: 40,000 of both would make 1.6 billion comparisons. Thread w waits 20,000 times at once
+    from 0 to 8 s, and v from 4 to 8 s. h holds the GIL in 20,000 samples at 1 s and as many at 5 s, for each of which 1 us was waited."""
+    n, s = 20000, 10 ** 9
+    rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * s, "sample_types": [
+        {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
+            {"type": "mapping", "id": 1, "name": "[python 3.12]"},
+            {"type": "frame", "id": 1, "mapping": 1, "name": "f", "file": "/srv/app.py", "line": 88}, {"type": "stack", "id": 1, "frames": [1]}]
+    for i, (thread, state, at, ns) in enumerate((("w", "gil", 0, 8 * s), ("v", "gil", 4, 4 * s), ("h", "running", 1, 0), ("h", "running", 5, 0)), 1):
+        values = [0, 0, ns, ns, 0] if ns else [1, 1000, 0, 0, 1000]
+        rows += [{"type": "labels", "id": i, "labels": {"pid": "7", "tid": str(ord(thread)), "thread": thread, "state": state}}]
+        rows += [{"type": "sample", "stack": 1, "labels": i, "values": values, "time": at * s}] * n
+    text = krait("report", "-", "--by", "gil", stdin="".join(json.dumps(row) + "\n" for row in rows).encode()).stdout.decode()
+    matrix = [line.split()[:3] for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[2:4]]
+    check("gil-many", matrix == [["w", "30.0", "ms"], ["v", "10.0", "ms"]], text)
+
+
 def waits_in_time(work):
     """Files that show time show a wait from its beginning, which is its sample's time, to its end.
     The thread waited from 1 to 2 s and from 3 to 3.5 s."""
@@ -1366,6 +1383,7 @@ def main():
         speedscope_and_back(work, GO, "go")
         waits_in_time(work)
         gil_waits(work)
+        gil_many(work)
         firefox_and_back(work, path, "made")
         firefox_and_back(work, GO, "go")
         firefox_of_today(work, path)

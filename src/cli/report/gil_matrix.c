@@ -18,18 +18,31 @@
 
 #define BUCKET_NS ((int64_t)10000000)
 #define SHOWN	  6 /* the most threads that have a row or a column of their own */
-/* after so many comparisons of a wait with a holder, who waited counts as not known */
-#define WORK_MOST 100000000
-
 /* A time in which a thread waited for the GIL, or held it. */
 struct span {
 	int64_t from, to;
 	int64_t ns;	  /* of a holder: what others waited for it */
 	uint32_t process; /* string id of label `pid` */
 	uint32_t thread;  /* index in matrix.threads */
+	/* how long the threads of each row had waited in the process until .from; of a holder */
+	double before[SHOWN + 2];
 };
 
 typedef VEC(struct span) spans;
+
+/* How long some threads of a process have waited until a moment, in sum. */
+struct waited {
+	double ns;
+	int64_t at_ns; /* the moment */
+	int64_t open;  /* how many of their waits have begun by then, and haven't ended */
+};
+
+/* What happens at a moment: a wait or a time of a holder begins or ends. */
+struct event {
+	int64_t at_ns;
+	uint32_t span; /* index in matrix.waits or .holds */
+	bool holds, ends;
+};
 
 struct thread {
 	uint32_t name; /* string id of the label `thread`; 0: others, or not known */
@@ -44,8 +57,11 @@ struct matrix {
 	VEC(struct thread) threads; /* the first stands for what isn't known */
 	struct map by_name;
 	spans waits, holds;
+	/* of a process the sums of all rows side by side; of each thread that waited its own */
+	VEC(struct waited) sums;
+	struct map by_process, by_thread; /* indices in .sums */
+	VEC(struct event) events;
 	bool timeless;				 /* some samples have no time */
-	size_t work;				 /* how many waits were compared with a holder */
 	uint32_t waiters[SHOWN], holders[SHOWN]; /* threads that are shown, the largest first */
 	size_t n_waiters, n_holders;
 	int64_t cells[SHOWN + 2][SHOWN + 2]; /* [thread.row][thread.column] */
@@ -92,81 +108,145 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return r ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
-static int compare_spans(const void *va, const void *vb)
+static int in_order(const void *va, const void *vb)
 {
-	const struct span *a = va, *b = vb;
+	const struct event *a = va, *b = vb;
 
-	return a->from < b->from ? -1 : a->from > b->from;
+	return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
-/* Returns for how long the wait was while the other thread held the GIL. */
-static int64_t overlap(const struct span *wait, const struct span *hold)
+/* Returns the sum of @w until @at_ns, which isn't before the moment that was asked for last. */
+static double until(struct waited *w, int64_t at_ns)
 {
-	int64_t from = MAX(wait->from, hold->from), to = MIN(wait->to, hold->to);
-
-	if (wait->process != hold->process || wait->thread == hold->thread)
-		return 0;
-	return to > from ? to - from : 0;
+	w->ns += (double)w->open * (double)(at_ns - w->at_ns);
+	w->at_ns = at_ns;
+	return w->ns;
 }
 
-static int64_t *cell(struct matrix *m, uint32_t waiter, uint32_t holder)
+/* The sums of the rows in process @process; NULL: nobody waited there. */
+static struct waited *rows_of(const struct matrix *m, uint32_t process)
 {
-	return &m->cells[m->threads.v[waiter].row][m->threads.v[holder].column];
+	const uint64_t *at = map_get(&m->by_process, process);
+
+	return at ? &m->sums.v[*at] : NULL;
 }
 
-/* Divides what others waited for @hold between the waits @open. */
-static void divide(struct matrix *m, const struct span *hold, const spans *open)
+/* The sum of the span's thread; NULL: it never waited. */
+static struct waited *own_sum(const struct matrix *m, const struct span *s)
 {
-	double whole = 0;
+	const uint64_t *at = map_get(&m->by_thread, (uint64_t)s->process << 32 | s->thread);
 
-	m->work += open->n;
-	if (m->work <= WORK_MOST)
-		vec_foreach(wait, open)
-			whole += (double)overlap(wait, hold);
+	return at ? &m->sums.v[*at] : NULL;
+}
+
+static int make_sums(struct matrix *m, struct map *by, uint64_t key, size_t n)
+{
+	int r = map_put(by, key, m->sums.n);
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = vec_push(&m->sums, (struct waited){});
+	return r;
+}
+
+static int make_all_sums(struct matrix *m)
+{
+	int r = 0;
+
+	vec_foreach(wait, &m->waits) {
+		if (!r && !rows_of(m, wait->process))
+			r = make_sums(m, &m->by_process, wait->process, SHOWN + 2);
+		if (!r && !own_sum(m, wait))
+			r = make_sums(m, &m->by_thread,
+				      (uint64_t)wait->process << 32 | wait->thread, 1);
+	}
+	return r;
+}
+
+static int add_events(struct matrix *m, const spans *of, bool holds)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < of->n; i++) {
+		r = vec_push(&m->events, (struct event){of->v[i].from, i, holds, false});
+		r = r ?: vec_push(&m->events, (struct event){of->v[i].to, i, holds, true});
+	}
+	return r;
+}
+
+/*
+ * Gets how long the threads of each row have waited until @at_ns, without the thread that holds the
+ * GIL.
+ */
+static void waited_until(const struct matrix *m, const struct span *hold, int64_t at_ns,
+			 double ret[static SHOWN + 2])
+{
+	struct waited *rows = rows_of(m, hold->process), *own = own_sum(m, hold);
+
+	for (size_t i = 0; i < SHOWN + 2; i++)
+		ret[i] = rows ? until(&rows[i], at_ns) : 0;
+	if (own)
+		ret[m->threads.v[hold->thread].row] -= until(own, at_ns);
+}
+
+static int64_t *cell(struct matrix *m, size_t row, const struct span *hold)
+{
+	return &m->cells[row][m->threads.v[hold->thread].column];
+}
+
+/* @hold ends: divides what others waited for it between those who waited meanwhile. */
+static void divide(struct matrix *m, const struct span *hold)
+{
+	double ns[SHOWN + 2], whole = 0;
+
+	waited_until(m, hold, hold->to, ns);
+	for (size_t i = 0; i < SHOWN + 2; i++) {
+		ns[i] = MAX(ns[i] - hold->before[i], 0.0);
+		whole += ns[i];
+	}
 	if (whole <= 0) {
-		costs_sum(cell(m, 0, hold->thread), hold->ns);
+		costs_sum(cell(m, 0, hold), hold->ns);
 		return;
 	}
-	vec_foreach(wait, open) {
-		double part = (double)overlap(wait, hold) / whole;
+	for (size_t i = 0; i < SHOWN + 2; i++) {
+		double part = ns[i] / whole;
 
-		costs_sum(cell(m, wait->thread, hold->thread),
+		costs_sum(cell(m, i, hold),
 			  part < 1 ? (int64_t)((double)hold->ns * part) : hold->ns);
 	}
 }
 
-/* Removes from @open the waits that ended before @from, and adds those that begin until @to. */
-static int renew(spans *open, const spans *waits, size_t *next, int64_t from, int64_t to)
+static void happen(struct matrix *m, const struct event *e)
 {
-	size_t kept = 0;
+	struct span *s = e->holds ? &m->holds.v[e->span] : &m->waits.v[e->span];
+	struct waited *row, *own;
 
-	vec_foreach(wait, open)
-		if (wait->to > from)
-			open->v[kept++] = *wait;
-	open->n = kept;
-	for (; *next < waits->n && waits->v[*next].from <= to; ++*next)
-		if (waits->v[*next].to > from && vec_push(open, waits->v[*next]))
-			return -ENOMEM;
-	return 0;
+	if (e->holds && e->ends) {
+		divide(m, s);
+	} else if (e->holds) {
+		waited_until(m, s, e->at_ns, s->before);
+	} else {
+		row = rows_of(m, s->process) + m->threads.v[s->thread].row;
+		own = own_sum(m, s);
+		(void)until(row, e->at_ns);
+		(void)until(own, e->at_ns);
+		row->open += e->ends ? -1 : 1;
+		own->open += e->ends ? -1 : 1;
+	}
 }
 
+/* Goes through all that happened in the order of time, so no wait is compared with a holder. */
 static int fill(struct matrix *m)
 {
-	spans open = {};
-	size_t next = 0;
-	int r = 0;
+	int r = make_all_sums(m);
 
-	if (m->waits.n)
-		qsort(m->waits.v, m->waits.n, sizeof(*m->waits.v), compare_spans);
-	if (m->holds.n)
-		qsort(m->holds.v, m->holds.n, sizeof(*m->holds.v), compare_spans);
-	vec_foreach(hold, &m->holds) {
-		r = r ?: renew(&open, &m->waits, &next, hold->from, hold->to);
-		if (!r)
-			divide(m, hold, &open);
-	}
-	vec_fini(&open);
-	return r;
+	r = r ?: add_events(m, &m->waits, false);
+	r = r ?: add_events(m, &m->holds, true);
+	if (r)
+		return r;
+	qsort(m->events.v, m->events.n, sizeof(*m->events.v), in_order);
+	vec_foreach(e, &m->events)
+		happen(m, e);
+	return 0;
 }
 
 /*
@@ -325,11 +405,17 @@ int report_print_gil_matrix(struct report_printer *p)
 	m.blame = (unsigned)blame;
 	m.off_cpu = off_cpu > 0 ? (unsigned)off_cpu : 0;
 	map_init(&m.by_name);
+	map_init(&m.by_process);
+	map_init(&m.by_thread);
 	r = make(&m, p->md, &out);
 	fputs(str_cstr(&out), p->out);
 	vec_fini(&m.threads);
 	vec_fini(&m.waits);
 	vec_fini(&m.holds);
+	vec_fini(&m.sums);
+	vec_fini(&m.events);
 	map_fini(&m.by_name);
+	map_fini(&m.by_process);
+	map_fini(&m.by_thread);
 	return r;
 }
