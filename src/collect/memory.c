@@ -2,10 +2,12 @@
 /*
  * Keeps the memory of a recording within its limit. If the profile and the code objects are too
  * large, they are condensed (record/bound.c). If names of files and of code made at run time are
- * too large, those that weren't used for the longest time are freed.
+ * too large, those that weren't used for the longest time are freed, and then the threads' tables
+ * of label sets.
  */
 #include "base/system/log.h"
 #include "collect/internal.h"
+#include "collect/thread/thread.h"
 #include "elf/dwarf_file.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"
@@ -69,4 +71,6 @@ void memory_keep_to(struct collect *c)
 		give_up_names(c, f);
 	while (collect_kept_bytes(c) > memory_for_names(c) && (n = made_give_up(c)))
 		c->kept.lists -= n;
+	if (collect_kept_bytes(c) > memory_for_names(c))
+		threads_forget_sets(c);
 }

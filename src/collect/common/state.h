@@ -39,6 +39,7 @@ struct collect {
 		size_t rows;  /* bytes that native_file.fdes of all files took at the last flush */
 		/* bytes that all lists of code registered for gdb took at the last flush */
 		size_t lists;
+		size_t sets; /* bytes of the tables of threads' label sets (thread/labels.c) */
 	} kept;
 
 	struct processes *processes; /* state of process/ (process/process.h) */

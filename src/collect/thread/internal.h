@@ -21,18 +21,19 @@ struct label_set {
 	bool own;    /* no other thread's samples have this set */
 };
 
-/* The label set of a thread's waits for one thing. */
-struct wait_set {
-	struct wait_labels wait;
-	uint8_t gil; /* enum gil_state */
-	struct label_set set;
-};
+/* The label set that a slot of thread.waits has as its value. */
+_Static_assert(sizeof(struct label_set) == sizeof(uint64_t), "it is the value of a map");
+static inline struct label_set *label_set_in(uint64_t *value)
+{
+	return (struct label_set *)value;
+}
 
 struct thread {
 	uint32_t tid;	  /* number of the thread; 0: this entry is free */
 	uint32_t process; /* the thread's process, as an index into processes.all */
 	struct label_set sets[GIL_STATE_MAX]; /* label sets of samples of the running thread */
-	VEC(struct wait_set) waits;	      /* label sets of the thread's waits; few */
+	/* label sets of the thread's waits, by what they say of it (key_of() in labels.c) */
+	struct map waits;
 	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
 	uint64_t last_ns;  /* CPU time of the thread at its last sample */
 	/*
@@ -86,8 +87,8 @@ struct threads {
  */
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
 
-/* labels.c: forgets the thread's label sets, so that they are made anew. */
-void thread_forget_sets(struct thread *t);
+/* labels.c: forgets the thread's label sets, so that they are made anew, and frees their memory. */
+void thread_forget_sets(struct collect *c, struct thread *t);
 
 /* Counts a sample that came when the thread had run for @runtime_ns. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);

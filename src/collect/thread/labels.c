@@ -72,16 +72,28 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	return profile_labels(c->profile, l.v, l.n);
 }
 
-void thread_forget_sets(struct thread *t)
+static size_t bytes_of(const struct map *waits)
+{
+	return waits->size * sizeof(*waits->slots);
+}
+
+void thread_forget_sets(struct collect *c, struct thread *t)
 {
 	memset(t->sets, 0, sizeof(t->sets));
-	vec_fini(&t->waits);
+	c->kept.sets -= bytes_of(&t->waits);
+	map_fini(&t->waits);
+}
+
+void threads_forget_sets(struct collect *c)
+{
+	vec_foreach(t, &c->threads->all)
+		thread_forget_sets(c, t);
 }
 
 void thread_forget_labels(struct collect *c, struct process *p)
 {
 	map_foreach(slot, &p->threads)
-		thread_forget_sets(&c->threads->all.v[slot->value - 1]);
+		thread_forget_sets(c, &c->threads->all.v[slot->value - 1]);
 }
 
 /*
@@ -99,18 +111,28 @@ static void label(struct collect *c, const struct process *p, const struct threa
 	ret->own = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-/* The thread's label set for samples with this state of the GIL and this wait; NULL: no memory. */
-static struct label_set *set_of(struct thread *t, uint8_t gil, const struct wait_labels *wait)
+/* All that distinguishes the label sets of a thread's waits. There are at most ON_VALUES + 1 .on. */
+static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 {
+	return wait->state | (uint64_t)wait->on << 32 | (uint64_t)gil << 48 |
+	       (uint64_t)wait->idle << 56;
+}
+_Static_assert(ON_VALUES + 1 < 1 << 16, "");
+
+/* The thread's label set for samples with this state of the GIL and this wait; NULL: no memory. */
+static struct label_set *set_of(struct collect *c, struct thread *t, uint8_t gil,
+				const struct wait_labels *wait)
+{
+	uint64_t key = key_of(gil, wait), *found;
+	size_t before = bytes_of(&t->waits);
+
 	if (!wait->state)
 		return &t->sets[gil];
-	vec_foreach(w, &t->waits)
-		if (w->wait.state == wait->state && w->wait.idle == wait->idle &&
-		    w->wait.on == wait->on && w->gil == gil)
-			return &w->set;
-	if (vec_push(&t->waits, (struct wait_set){.wait = *wait, .gil = gil}))
+	found = map_get(&t->waits, key);
+	if (!found && map_put(&t->waits, key, 0))
 		return NULL;
-	return &t->waits.v[t->waits.n - 1].set;
+	c->kept.sets += bytes_of(&t->waits) - before;
+	return label_set_in(found ?: map_get(&t->waits, key));
 }
 
 struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state, uint32_t on)
@@ -131,7 +153,7 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 {
 	struct process *p = process_at(c, process);
 	struct thread *t = thread_of_sample(c, p, rec);
-	struct label_set *set = t ? set_of(t, rec->gil, wait) : NULL;
+	struct label_set *set = t ? set_of(c, t, rec->gil, wait) : NULL;
 
 	if (!set)
 		return 0;
@@ -163,7 +185,7 @@ void threads_rebase(struct collect *c, struct rebase *r)
 		t->last_stack = 0;
 		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++)
 			rebase_set(&t->sets[i], r);
-		vec_foreach(w, &t->waits)
-			rebase_set(&w->set, r);
+		map_foreach(slot, &t->waits)
+			rebase_set(label_set_in(&slot->value), r);
 	}
 }

@@ -35,8 +35,8 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (size_t i = 0; i < GIL_STATE_MAX; i++)
 		relabel(p, &t->sets[i], key, value);
-	vec_foreach(w, &t->waits)
-		relabel(p, &w->set, key, value);
+	map_foreach(slot, &t->waits)
+		relabel(p, label_set_in(&slot->value), key, value);
 }
 
 /*

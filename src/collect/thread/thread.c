@@ -28,7 +28,7 @@ void threads_fini(struct collect *c)
 	if (!t)
 		return;
 	vec_foreach(thread, &t->all)
-		vec_fini(&thread->waits);
+		map_fini(&thread->waits);
 	vec_fini(&t->all);
 	vec_fini(&t->free);
 	vec_fini(&t->ends);
@@ -183,7 +183,7 @@ static void give_up(struct collect *c, struct thread *t)
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->threads->ended.cpu_ns, &c->threads->ended.came);
 	c->threads->ended.n++;
-	vec_fini(&t->waits);
+	thread_forget_sets(c, t);
 	t->tid = 0;
 }
 
@@ -280,5 +280,5 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 	if (!t || t->named || streq(t->name, comm))
 		return;
 	thread_copy_comm(t->name, comm);
-	thread_forget_sets(t);
+	thread_forget_sets(c, t);
 }

@@ -79,6 +79,12 @@ void thread_begin_anew(struct collect *c, struct process *p);
 void thread_forget_labels(struct collect *c, struct process *p);
 
 /*
+ * Frees all threads' sets of labels, which are made anew when they are needed: how many there are
+ * depends on the programs.
+ */
+void threads_forget_sets(struct collect *c);
+
+/*
  * perf reports that a thread of @tgid has ended (thread_exited(), before process_exited()), or that
  * the kernel's name of it changed (thread_comm()). Threads that ended long ago are forgotten, to
  * make room for others.

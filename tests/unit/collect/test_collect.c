@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -389,6 +390,51 @@ static void test_account_alone(void **state)
 		flushed(f, false);
 	assert_int_equal(apart_of(f).runnable, 300);
 	assert_int_equal(f->collect->n_waiting, 0);
+}
+
+#define PEERS 500
+
+/* A wait for each of many peers. */
+static void send_waits(struct fixture *f)
+{
+	for (uint16_t i = 0; i < PEERS; i++) {
+		struct rec_wait rec = {.sample = ready_record(key.tgid, 2000 + i, 0),
+				       .since_ns = 1000,
+				       .call = SYS_recvfrom,
+				       .fd = WAIT_FD_SOCKET,
+				       .on = {.kind = WAIT_ON_IPV4, .port = i}};
+
+		rec.sample.type = REC_WAIT;
+		collect_record(f->collect, &rec, sizeof(rec));
+	}
+}
+
+/*
+ * A thread has one set of labels for each thing that it waits for, however often. The tables of
+ * these sets are kept memory, and are given up if that is too much.
+ */
+static void test_sets_of_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_waits(f);
+	flushed(f, false);
+	assert_int_equal(profile_n_labels(f->profile), PEERS);
+	send_waits(f);
+	flushed(f, false);
+	assert_int_equal(profile_n_labels(f->profile), PEERS);
+	assert_string_equal(profile_label_text(f->profile, samples(f).last.labels, "on"),
+			    "0.0.0.0:499");
+	assert_true(collect_kept_bytes(f->collect) >= PEERS * 16);
+	f->collect->config.max_bytes = 1;
+	flushed(f, false);
+	assert_int_equal(f->collect->kept.sets, 0);
+	f->collect->config.max_bytes = 0;
+	send_waits(f);
+	flushed(f, true);
+	assert_int_equal(profile_n_labels(f->profile), PEERS);
+	assert_int_equal(samples(f).n, 3 * PEERS);
 }
 
 static void test_in_order(void **state)
@@ -1502,6 +1548,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ready, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_ready_too_long, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_account_alone, setup_waits, teardown),
+		cmocka_unit_test_setup_teardown(test_sets_of_waits, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_never, setup, teardown),
