@@ -67,6 +67,13 @@ struct session_met_wait {
 	struct rec_sample sample;
 };
 
+/* Of threads that waited when the recording began, those whose wait is missing. */
+struct session_unread {
+	unsigned late; /* reading them would have taken too long */
+	unsigned full; /* the kernel's table had no room */
+	bool all;      /* no thread could be read */
+};
+
 /* Advice that would help, beside the error message; the caller puts it into words. */
 enum session_advice {
 	SESSION_ADVICE_NONE,
@@ -97,6 +104,7 @@ struct session {
 	struct collect *collect;
 	pid_vec asked; /* processes about which the kernel program asked in this drain */
 	VEC(struct session_met_wait) met_waits;
+	struct session_unread unread;
 	struct spawn spawn;
 	/* Called for each sample with .added_ctx; NULL: not. May be set after session_set_up(). */
 	int (*added)(void *ctx, const struct profile_sample *sample);

@@ -181,6 +181,11 @@ int sampler_blocked(struct sampler *s, const pid_vec *tgids, const struct sample
 	return r;
 }
 
+bool sampler_reads_blocked(const struct sampler *s)
+{
+	return s->tasks;
+}
+
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns)
 {
 	uint64_t now_ns;

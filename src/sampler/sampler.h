@@ -159,6 +159,9 @@ struct sampler_blocked {
 _must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids,
 			       const struct sampler_blocked *to);
 
+/* Does this kernel let sampler_blocked() read threads? If not, it finds none. */
+bool sampler_reads_blocked(const struct sampler *s);
+
 /* Is @task still in the wait that began at @since_ns? Then it has slept since it was read. */
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);
 

@@ -32,8 +32,8 @@ struct viewer {
 	uint32_t *stacks;
 	/* location in .from -> location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
-	bool reframed;	/* some stack of .to has other frames than in .from */
-	size_t budget;	/* how many bytes .to may take */
+	bool reframed;	       /* some stack of .to has other frames than in .from */
+	size_t budget;	       /* how many bytes .to may take */
 	int off_cpu, gil_wait; /* indices of these values; -1: .from has none */
 	uint64_t timed;	       /* number of samples that have a time */
 	struct view_totals totals;

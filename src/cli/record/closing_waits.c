@@ -129,6 +129,27 @@ static void add_ready(const struct session *s, struct closing *c)
 			     stolen);
 }
 
+/* Says of how many threads the wait is missing in which they were when the recording began. */
+static void add_unread(const struct session *s, struct closing *c)
+{
+	const struct session_unread *u = &s->unread;
+
+	if (u->all)
+		closing_line(c, LOG_WARN,
+			     "waits that had begun before the recording are missing: threads "
+			     "couldn't be read; -v says why");
+	if (u->late)
+		closing_line(c, LOG_WARN,
+			     "%u thread%s waited already when the recording began, and that wait "
+			     "is missing: reading all would have taken too long",
+			     u->late, u->late == 1 ? "" : "s");
+	if (u->full)
+		closing_line(c, LOG_WARN,
+			     "%u thread%s waited already when the recording began, and that wait "
+			     "is missing: the kernel's table had no room",
+			     u->full, u->full == 1 ? "" : "s");
+}
+
 void closing_add_waits(const struct session *s, struct closing *c)
 {
 	uint64_t all = c->m->kernel.counters[COUNT_WAITS];
@@ -137,6 +158,7 @@ void closing_add_waits(const struct session *s, struct closing *c)
 	if (!session_events_wait(&s->events))
 		return;
 	add_sum(c);
+	add_unread(s, c);
 	if (left)
 		closing_note(
 			c, true,

@@ -4,6 +4,7 @@
  * couldn't: when a recording of waits begins, and when krait has met a process, which often has
  * been waiting since then. The records that are made here are handled like those from the kernel.
  */
+#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ struct reading {
 	struct walker *walker;
 	uint64_t until_ns;
 	uint32_t met; /* tgid of the process that was introduced last; 0: none was */
-	unsigned read, left, late;
+	unsigned read, late;
+	struct session_unread unread;
 };
 
 static const struct py_layout *layout_of_index(void *ctx, uint16_t index)
@@ -191,22 +193,25 @@ static void on_blocked(void *ctx, const struct proc_entry *proc, const struct re
 {
 	struct reading *r = ctx;
 	struct rec_sample sample;
-	bool in_time;
+	int r_add = 0;
 
 	if (!may_read(r, task))
 		return;
 	r->walker = r->walker ? r->walker : make_walker(r->s);
 	if (!r->walker || clock_ns(CLOCK_MONOTONIC) >= r->until_ns) {
-		r->left++;
+		r->unread.late++;
 		return;
 	}
 	introduce(r, proc, task);
 	name_child(r, task);
 	walk(r, proc, task, &sample);
-	in_time = since_ns ? keep(r, task, &sample, since_ns)
-			   : !sampler_add_wait(r->s->sampler, task, &sample);
-	r->read += in_time;
-	r->late += !in_time;
+	if (!since_ns)
+		r_add = sampler_add_wait(r->s->sampler, task, &sample);
+	else if (!keep(r, task, &sample, since_ns))
+		r_add = -EEXIST;
+	r->read += !r_add;
+	r->late += r_add == -EEXIST;
+	r->unread.full += r_add && r_add != -EEXIST;
 }
 
 /* The descriptor, if the thread waits in a poll() of one; else -1. */
@@ -226,30 +231,37 @@ static int on_polled(void *ctx, const struct rec_task *task)
 	return fd;
 }
 
-static void read_blocked(struct session *s, const pid_vec *tgids, uint64_t ns)
+static struct session_unread read_blocked(struct session *s, const pid_vec *tgids, uint64_t ns)
 {
 	struct reading r = {.s = s, .until_ns = clock_ns(CLOCK_MONOTONIC) + ns};
 	const struct sampler_blocked to = {on_polled, on_blocked, &r};
 
-	if (sampler_blocked(s->sampler, tgids, &to))
+	if (sampler_blocked(s->sampler, tgids, &to)) {
 		log_info("threads that wait already can't be read: %s", err_msg());
+		r.unread.all = true;
+	}
 	walker_free(r.walker);
 	log_debug("%u threads that waited already were read, %u more had woken up", r.read, r.late);
-	if (r.left)
-		log_info("%u threads that waited already weren't read: reading took too long",
-			 r.left);
+	return r.unread;
 }
 
 void session_read_blocked(struct session *s)
 {
-	if (session_events_wait(&s->events) && !s->options->cmd)
-		read_blocked(s, NULL, READ_NS);
+	if (!session_events_wait(&s->events) || s->options->cmd)
+		return;
+	s->unread = read_blocked(s, NULL, READ_NS);
+	s->unread.all |= !sampler_reads_blocked(s->sampler);
 }
 
 void session_read_met(struct session *s)
 {
+	struct session_unread unread = {};
+
 	if (s->asked.n)
-		read_blocked(s, &s->asked, MET_NS);
+		unread = read_blocked(s, &s->asked, MET_NS);
+	if (unread.late)
+		log_info("%u threads that waited already weren't read: reading took too long",
+			 unread.late);
 	s->asked.n = 0;
 }
 

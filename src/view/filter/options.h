@@ -31,9 +31,9 @@ struct view_options {
 	pattern_texts modules;
 	/* kinds of samples (view_stack_kind()) that are shown, as bits 1 << KIND_*; 0: all */
 	unsigned kinds;
-	pattern_texts labels;	     /* patterns for labels: "KEY=PATTERN" */
-	pattern_texts states;	     /* words of states: "net", "other", "other: mmap" */
-	bool no_idle;		     /* waits of threads without work aren't shown */
+	pattern_texts labels; /* patterns for labels: "KEY=PATTERN" */
+	pattern_texts states; /* words of states: "net", "other", "other: mmap" */
+	bool no_idle;	      /* waits of threads without work aren't shown */
 	/*
 	 * times since the start of the recording; 0: no limit. Of a wait the part in that time is
 	 * shown

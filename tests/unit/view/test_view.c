@@ -441,18 +441,12 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_archives),
-		cmocka_unit_test(test_installed_twice),
-		cmocka_unit_test(test_native),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_cut_waits),
-		cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_deeply_nested),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_samples),		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_frames),		cmocka_unit_test(test_archives),
+		cmocka_unit_test(test_installed_twice), cmocka_unit_test(test_native),
+		cmocka_unit_test(test_times),		cmocka_unit_test(test_cut_waits),
+		cmocka_unit_test(test_inlined),		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_deeply_nested),	cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
