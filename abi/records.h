@@ -133,7 +133,14 @@ struct rec_wait {
 	__u8 fd;      /* enum wait_fd: what .arg[0] is */
 	__u8 flags;   /* WAIT_* */
 	struct wait_on on;
+	/*
+	 * The thread that ended a wait for a futex, with its stack at that moment. Its .tid is 0 if
+	 * that isn't known; then the record may end before this field. .weight is 0.
+	 */
+	struct rec_sample waker;
 };
+/* bytes of a record without .waker */
+#define WAIT_BYTES   __builtin_offsetof(struct rec_wait, waker)
 #define WAIT_DISK    1	/* flag: the kernel says it is a wait for a disk (task_struct.in_iowait) */
 #define WAIT_EXITS   2	/* flag: the thread is in do_exit() */
 #define WAIT_OPEN    4	/* flag: the wait isn't over */
@@ -430,7 +437,7 @@ _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
-_Static_assert(sizeof(struct rec_wait) == 192, "");
+_Static_assert(sizeof(struct rec_wait) == 272, "");
 _Static_assert(sizeof(struct rec_account) == 96, "");
 
 #endif

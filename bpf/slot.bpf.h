@@ -14,7 +14,8 @@
  *
  * SLOT_PERF: perf events. The kernel runs one perf program at a time on a CPU, in whatever context
  * (bpf_prog_active), so all events share this slot.
- * SLOT_SWITCH: the program that runs at each task switch. Interrupts are off meanwhile. But a perf
+ * SLOT_SWITCH: the programs that run at each task switch and at each wake-up. Interrupts are off
+ * meanwhile, and neither program causes what runs the other. But a perf
  * event may come as an NMI (capture() doesn't take its sample then), and the thread that leaves the
  * CPU may be in the middle of a fexit program.
  * SLOT_TASK: fexit programs, which run in the context of a thread. They can't migrate meanwhile,

@@ -129,7 +129,8 @@ const setValue = (v) => change(() => {
 const TIMES = [['cpu', 'Where the program ran'], ['wall', 'The whole life of each thread'],
 	['off_cpu', 'Where the program waited, whatever for'],
 	['gil_wait', 'Where threads waited for the GIL'],
-	['gil_blame', 'What had the GIL while others waited for it']];
+	['gil_blame', 'What had the GIL while others waited for it'],
+	['lock_blame', 'What ended waits of others for locks']];
 
 /**
  * Makes buttons for the values that are times, followed by buttons for the other values.

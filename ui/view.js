@@ -104,7 +104,7 @@ export const above = new Flame(byId('above'));
 export const unit = () => page.data.header.values[state.value][1];
 /** @type {Record<string, string>} */
 const VALUE_NAMES = {cpu: 'CPU time', off_cpu: 'time waiting', wall: 'wall time',
-	gil_wait: 'GIL wait', gil_blame: 'GIL blame'};
+	gil_wait: 'GIL wait', gil_blame: 'GIL blame', lock_blame: 'lock blame'};
 
 /** @param {string} type of a value */
 export const valueName = (type) => VALUE_NAMES[type] || type;

@@ -10,5 +10,6 @@
 #include "events/perf.bpf.h"
 #include "events/switch.bpf.h"
 #include "events/unmap.bpf.h"
+#include "events/wake.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -102,6 +102,7 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 	wait->arg[1] = call.arg[1];
 	wait->state = (__u16)state;
 	wait->flags = flags_of(task) | (has_own_numbers(task) ? WAIT_NUMBERS : 0);
+	wait->waker.tid = 0;
 	tell_on(task, wait);
 	return 1;
 }
@@ -113,7 +114,8 @@ walk_inline bool send_wait(struct wait_entry *e, __u64 weight, __u64 delay_ns)
 	e->wait.sample.weight = weight;
 	e->wait.sample.ready_ns = delay_ns - e->delay_begin_ns;
 	e->wait.sample.stolen_ns = e->stolen_ns;
-	return !ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
+	return !ring_output(&e->wait, e->wait.waker.tid ? sizeof(e->wait) : WAIT_BYTES,
+			    BPF_RB_NO_WAKEUP);
 }
 
 /*
@@ -191,6 +193,7 @@ walk_global int send_owed(__u32 tid)
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		owed += e->sites[i].owed_ns;
+	e->wait.waker.tid = 0;
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
 	if ((!owed && !e->gil_owed_ns && !e->wait.sample.blame_ns) ||

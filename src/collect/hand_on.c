@@ -145,8 +145,8 @@ static int add_apart(struct collect *c, uint32_t process, const struct rec_sampl
 	off.weight = ns;
 	set_values(c, &off, s.values);
 	s.values[0] = 0; /* the sample to which this time belongs has been counted */
-	/* the values of the GIL */
-	s.values[1 + c->config.n_sources] = s.values[2 + c->config.n_sources] = 0;
+	for (unsigned i = 0; i < COLLECT_WAIT_VALUES; i++)
+		s.values[1 + c->config.n_sources + i] = 0;
 	s.labels = thread_labels(c, process, &off, &(struct wait_labels){.state = state});
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
@@ -208,12 +208,42 @@ static int hand_on_account(struct collect *c, struct waiting *w, const struct pr
  * Sets how long the thread waited for the GIL, and how long other threads waited while this one
  * held it.
  */
-static void set_gil_values(const struct collect *c, const struct waiting *w, int64_t *values)
+static void set_wait_values(const struct collect *c, const struct waiting *w, int64_t *values)
 {
 	if (!c->config.waits)
 		return;
-	values[1 + c->config.n_sources] = (int64_t)MIN(w->gil_ns, (uint64_t)INT64_MAX);
-	values[2 + c->config.n_sources] = (int64_t)MIN(w->rec.blame_ns, (uint64_t)INT64_MAX);
+	values += 1 + c->config.n_sources;
+	values[VALUE_GIL_WAIT] = (int64_t)MIN(w->gil_ns, (uint64_t)INT64_MAX);
+	values[VALUE_GIL_BLAME] = (int64_t)MIN(w->rec.blame_ns, (uint64_t)INT64_MAX);
+	values[VALUE_LOCK_BLAME] = 0;
+}
+
+/*
+ * Hands on the thread that ended another one's wait for a lock. Its stack gets the time of the
+ * wait. Returns what hand_on() does.
+ */
+static int hand_on_waker(struct collect *c, const struct waiting *w, const struct process *p,
+			 bool last)
+{
+	const struct wait_labels wait = {.waiter = w->waiter};
+	struct profile_sample s = {.time_ns = time_of(c, w)};
+	uint8_t native = w->rec.native;
+	int r;
+
+	if (!c->config.waits)
+		return 1;
+	s.stack = stack_of(c, w, p, last, &native);
+	if (!s.stack) {
+		thread_meet(c, w->process, &w->rec);
+		return 0;
+	}
+	s.labels = thread_labels(c, w->process, &w->rec, &wait);
+	if (profile_failed(c->profile))
+		return err_set(-ENOMEM, "out of memory for the profile");
+	s.values[1 + c->config.n_sources + VALUE_LOCK_BLAME] =
+		(int64_t)MIN(w->rec.weight, (uint64_t)INT64_MAX);
+	r = add_to_profile(c, &s);
+	return r ? r : 1;
 }
 
 static void add_wait(struct collect_stats *stats, const struct waiting *w,
@@ -253,12 +283,14 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	struct wait_labels wait;
 	int r;
 
+	if (w->waker && !w->waiter)
+		return 0;
 	crowd_turn(c, p);
 	/*
 	 * the sample came because the kernel program had recognized the process before krait looked
 	 * at it
 	 */
-	if (p->unwanted)
+	if (p->unwanted || w->waiter == NO_WAITER)
 		return 1;
 	if (w->account)
 		return hand_on_account(c, w, p, last);
@@ -266,6 +298,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		if (!last && !process_has_ended(p) && p->state != PROC_IGNORED &&
 		    p->state != PROC_CROWDED && process_newest(c, p->key.tgid) == p)
 			return 0;
+		if (w->waker)
+			return 1;
 		if (p->state == PROC_IGNORED)
 			c->stats.not_python++;
 		else if (p->state == PROC_CROWDED)
@@ -286,6 +320,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 			return 0;
 		w->rec.outcome = WALK_UNSUPPORTED;
 	}
+	if (w->waker)
+		return hand_on_waker(c, w, p, last);
 	p->names_samples += !w->met;
 	w->met = false;
 	s.stack = stack_of(c, w, p, last, &native);
@@ -299,7 +335,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return err_set(-ENOMEM, "out of memory for the profile");
 	s.time_ns = time_of(c, w);
 	set_values(c, &w->rec, s.values);
-	set_gil_values(c, w, s.values);
+	set_wait_values(c, w, s.values);
 	r = add_to_profile(c, &s);
 	if (!r)
 		r = add_both_apart(c, w->process, &w->rec, &s);
@@ -307,6 +343,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return r;
 	if (c->config.waits)
 		thread_note_stack(c, w->process, &w->rec, s.stack);
+	if (wait_state_is(wait.state, WAIT_KIND_BIT(LOCK)) && !wait.idle)
+		w->waiter = thread_number(c, w->process, &w->rec);
 	if (p->state == PROC_UNSUPPORTED)
 		count_unsupported(c, p);
 	if (!p->samples)
@@ -330,8 +368,8 @@ void hand_on_meet(struct collect *c)
 	vec_foreach(w, &c->intake->waiting) {
 		struct process *p = process_at(c, w->process);
 
-		if (w->met || w->account || p->state != PROC_PYTHON || !p->walked || p->expected ||
-		    p->unwanted)
+		if (w->met || w->account || w->waker || p->state != PROC_PYTHON || !p->walked ||
+		    p->expected || p->unwanted)
 			continue;
 		crowd_turn(c, p);
 		p->names_samples++;
@@ -350,6 +388,8 @@ int hand_on_all(struct collect *c, bool last, int r)
 
 		if (done < 0)
 			r = done;
+		if (done > 0 && w.woken)
+			c->intake->waiting.v[i + 1].waiter = w.waiter ?: NO_WAITER;
 		if (done <= 0)
 			c->intake->waiting.v[kept++] = w;
 		else

@@ -211,29 +211,22 @@ static bool is_broken(const struct collect *c, const struct rec_sample *rec)
 	       rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources;
 }
 
-/*
- * Takes a sample of a thread that ran, or that waited for @state. @on, @shown_ns, @gil_ns: as in
- * struct waiting.
- */
-static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t state, uint32_t on,
-		      uint64_t shown_ns, uint64_t gil_ns)
+/* Takes a sample: @w without .process and .flush, which it sets. False: it was dropped. */
+static bool on_sample(struct collect *c, struct waiting *w)
 {
+	const struct rec_sample *rec = &w->rec;
 	long p = owner_of(c, &rec->proc);
 
 	if (p < 0 || is_broken(c, rec)) {
 		broken(c);
-		return;
+		return false;
 	}
-	if (vec_push(&c->intake->waiting, (struct waiting){.rec = *rec,
-							   .process = p,
-							   .flush = c->flushes,
-							   .state = state,
-							   .on = on,
-							   .shown_ns = shown_ns,
-							   .gil_ns = gil_ns})) {
+	w->process = (uint32_t)p;
+	w->flush = c->flushes;
+	if (vec_push(&c->intake->waiting, *w)) {
 		c->no_memory = true;
 		broken(c);
-		return;
+		return false;
 	}
 	c->n_waiting++;
 	process_at(c, p)->users++;
@@ -251,19 +244,30 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 	 */
 	if (rec->type != REC_SAMPLE_END)
 		process_at(c, p)->seen_ns = MAX(process_at(c, p)->seen_ns, rec->time_ns);
+	return true;
 }
 
 /*
- * Takes a wait. A thread may still wait in do_exit(), after perf has reported the thread's end.
- * Such a wait is treated as a REC_SAMPLE_END.
+ * Takes a wait, and who ended it. A thread may still wait in do_exit(), after perf has reported the
+ * thread's end. Such a wait is treated as a REC_SAMPLE_END.
  */
-static void on_wait(struct collect *c, const struct rec_wait *rec)
+static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 {
-	struct rec_sample sample = rec->sample;
+	bool woken = n >= sizeof(*rec) && rec->waker.tid && !is_broken(c, &rec->waker);
+	struct waiting w = {.rec = rec->sample,
+			    .state = wait_state_of(rec),
+			    .on = on_find(c, rec->sample.proc.tgid, rec),
+			    .shown_ns = rec->since_ns,
+			    .gil_ns = rec->gil_ns,
+			    .woken = woken};
 
-	sample.type = rec->flags & WAIT_EXITS ? REC_SAMPLE_END : REC_SAMPLE;
-	on_sample(c, &sample, wait_state_of(rec), on_find(c, rec->sample.proc.tgid, rec),
-		  rec->since_ns, rec->gil_ns);
+	w.rec.type = rec->flags & WAIT_EXITS ? REC_SAMPLE_END : REC_SAMPLE;
+	if (!on_sample(c, &w) || !woken)
+		return;
+	w = (struct waiting){.rec = rec->waker, .shown_ns = rec->waker.time_ns, .waker = true};
+	w.rec.weight = rec->sample.weight;
+	if (!on_sample(c, &w))
+		c->intake->waiting.v[c->intake->waiting.n - 1].woken = false;
 }
 
 /*
@@ -313,9 +317,10 @@ void collect_record(struct collect *c, const void *data, size_t n)
 				       [REC_PROC] = sizeof(struct rec_proc),
 				       [REC_NATIVE] = sizeof(struct rec_native),
 				       [REC_ABSENT] = sizeof(struct rec_absent),
-				       [REC_WAIT] = sizeof(struct rec_wait),
+				       [REC_WAIT] = WAIT_BYTES,
 				       [REC_ACCOUNT] = sizeof(struct rec_account)};
 	uint8_t type = n ? *(const uint8_t *)data : 0;
+	struct waiting w = {};
 
 	if (type >= ARRAY_SIZE(least) || n < least[type]) {
 		broken(c);
@@ -324,10 +329,12 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	switch (type) {
 	case REC_SAMPLE:
 	case REC_SAMPLE_END:
-		on_sample(c, data, 0, 0, ((const struct rec_sample *)data)->time_ns, 0);
+		w.rec = *(const struct rec_sample *)data;
+		w.shown_ns = w.rec.time_ns;
+		on_sample(c, &w);
 		break;
 	case REC_WAIT:
-		on_wait(c, data);
+		on_wait(c, data, n);
 		break;
 	case REC_ACCOUNT:
 		on_account(c, data);

@@ -168,8 +168,8 @@ void session_on_record(void *ctx, const void *data, size_t n)
 
 	if (n >= sizeof(struct rec_proc) && *(const uint8_t *)data == REC_PROC)
 		session_note_asked(s, data);
-	if (n >= sizeof(whole) && wait->sample.type == REC_WAIT &&
-	    session_complete_wait(s, wait, &whole))
+	if (n >= WAIT_BYTES && wait->sample.type == REC_WAIT &&
+	    session_complete_wait(s, wait, n, &whole))
 		data = &whole;
 	collect_record(s->collect, data, n);
 }

@@ -7,9 +7,9 @@
 #include "records.h"
 #include "sampler/sources/event.h"
 
-/* The profile has a value that counts samples, one for each event, and two more for waits. */
+/* The profile has a value that counts samples, one for each event, and three more for waits. */
 #define SESSION_EVENTS                                                                             \
-	(PROFILE_MAX_VALUES - 3 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 3 : ABI_MAX_SOURCES)
+	(PROFILE_MAX_VALUES - 4 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 4 : ABI_MAX_SOURCES)
 
 struct session_events {
 	struct event v[SESSION_EVENTS]; /* the first is what the profile is mainly about */

@@ -51,8 +51,13 @@ static int make_profile(struct session *s)
 	}
 	m->n_values = 1 + s->events.n;
 	if (session_events_wait(&s->events)) {
-		m->values[m->n_values++] = (struct profile_value_type){"gil_wait", "nanoseconds"};
-		m->values[m->n_values++] = (struct profile_value_type){"gil_blame", "nanoseconds"};
+		static const char *const names[] = {[VALUE_GIL_WAIT] = "gil_wait",
+						    [VALUE_GIL_BLAME] = "gil_blame",
+						    [VALUE_LOCK_BLAME] = "lock_blame"};
+
+		for (size_t i = 0; i < COLLECT_WAIT_VALUES; i++)
+			m->values[m->n_values++] =
+				(struct profile_value_type){names[i], "nanoseconds"};
 	}
 	m->default_value = 1;
 	m->period_type = m->values[1];

@@ -271,7 +271,8 @@ void session_read_blocked(struct session *s);
  */
 void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
-bool session_complete_wait(struct session *s, const struct rec_wait *rec, struct rec_wait *ret);
+bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t n,
+			   struct rec_wait *ret);
 
 /* figures/use.c */
 

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sys/syscall.h>
 
 #include "base/error.h"
 #include "base/system/log.h"
@@ -213,7 +214,8 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 			       .switches = task->switches,
 			       .times = WAIT_ONE,
 			       .phase = WAIT_WAITS,
-			       .call = task->call};
+			       .call = task->call,
+			       .futex = task->call == SYS_futex ? task->arg[0] : 0};
 
 	if (counted_read(sample, &c)) {
 		e.left_ns = began_ns;

@@ -155,7 +155,9 @@ static int open_whole(struct sampler *s, const struct event_source *source)
 	if (s->whole)
 		return 0;
 	s->whole = bpf_program__attach(program);
-	return s->whole ? 0 : err_sys(-errno, "can't attach to %s", source->events[0].name);
+	if (!s->whole)
+		return err_sys(-errno, "can't attach to %s", source->events[0].name);
+	return waits_watch_wakers(s);
 }
 
 static int open_source(struct sampler *s, unsigned source)

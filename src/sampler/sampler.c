@@ -132,7 +132,7 @@ static void describe_sources(struct sampler *s)
 
 /*
  * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Perf events need the
- * first, the program of waits the second, fexit programs all.
+ * first, the programs of waits the second, fexit programs all.
  */
 static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {
@@ -144,7 +144,10 @@ static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 		if (!bpf_program__autoload(program) ||
 		    bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
 			continue;
-		n = MAX(n, program == s->skel->progs.on_switch ? 2 : all);
+		n = MAX(n,
+			program == s->skel->progs.on_switch || program == s->skel->progs.on_waking
+				? 2
+				: all);
 	}
 	return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides whether the program that records waits is loaded (bpf/events/switch.bpf.h), and reads the
- * waits that the recording's end cuts short.
+ * Decides whether the programs that record waits are loaded (bpf/events/switch.bpf.h, wake.bpf.h
+ * there), and reads the waits that the recording's end cuts short.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/system/clock.h"
 #include "sampler/internal.h"
 #include "waiters.h"
@@ -41,6 +42,7 @@ void waits_prepare(struct sampler *s)
 
 	/* To verify a program that walks stacks takes most of krait's start. */
 	bpf_program__set_autoload(s->skel->progs.on_switch, source >= 0);
+	bpf_program__set_autoload(s->skel->progs.on_waking, source >= 0);
 	bpf_program__set_autoload(s->skel->progs.on_sample, source < 0 || s->config.n_sources > 1);
 	if (source >= 0) {
 		s->skel->rodata->wait_source = (uint8_t)source;
@@ -54,6 +56,18 @@ void waits_prepare(struct sampler *s)
 	}
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);
 	bpf_map__set_max_entries(s->skel->maps.gils, 1);
+}
+
+int waits_watch_wakers(struct sampler *s)
+{
+	struct bpf_link *link = bpf_program__attach(s->skel->progs.on_waking);
+
+	if (!link)
+		return err_sys(-errno, "can't attach to sched_waking");
+	if (!vec_push(&s->links, link))
+		return 0;
+	bpf_link__destroy(link);
+	return err_sys(-ENOMEM, "wake-ups");
 }
 
 bool counted_read(const struct rec_sample *of, struct counted *ret)
@@ -224,6 +238,8 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	ns = last_wait(s, e, last.delay_ns);
 	if (e->phase == WAIT_RUNS)
 		e->wait.since_ns = s->ended_ns;
+	if (e->phase != WAIT_IS_OVER || !e->times)
+		e->wait.waker.tid = 0; /* it ended an earlier wait */
 	if (e->phase == WAIT_WAITS)
 		e->wait.flags |= WAIT_OPEN;
 	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
@@ -280,7 +296,10 @@ void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t 
 
 	if (waits_source(s) < 0)
 		return;
-	while (waits_next(s, &key, &n, &e))
+	while (waits_next(s, &key, &n, &e)) {
 		if (e.wait.sample.stack)
 			keep(ctx, e.wait.sample.stack);
+		if (e.wait.waker.tid && e.wait.waker.stack)
+			keep(ctx, e.wait.waker.stack);
+	}
 }

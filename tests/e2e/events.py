@@ -319,7 +319,7 @@ def refuses():
     kit.refused(2, "ask for less, or write the count of one event alone as NAME/period=N/", "record",
                 "-e", "cpu-clock", "-e", "page-faults", "-c", "1")
     kit.refused(2, "so none uses --frequency", "record", "-e", "page-faults/period=1/", "-F", "99", "-d", "1")
-    kit.refused(2, "a recording has at most 13 events", "record", *[w for name in (
+    kit.refused(2, "a recording has at most 12 events", "record", *[w for name in (
         "cpu-clock page-faults minor-faults major-faults context-switches cpu-migrations alignment-faults "
         "emulation-faults cycles ref-cycles bus-cycles instructions branches branch-misses cache-references "
         "cache-misses").split() for w in ("-e", name)])

@@ -128,9 +128,12 @@ def beside_cpu_clock():
     with folder() as d:
         _, profile, said = record(d, WAITS, "--wall")
     types = [name for name, _ in profile.sample_types]
-    check(types == ["samples", "cpu", "off_cpu", "gil_wait", "gil_blame"], types)
+    check(types == ["samples", "cpu", "off_cpu", "gil_wait", "gil_blame", "lock_blame"], types)
     for sample in profile.samples:
         cpu, waited = sample.values[1:3]
+        if sample.values[types.index("lock_blame")]:
+            check(not cpu and not waited and "state" not in sample.labels, (sample.values, sample.labels))
+            continue
         running = sample.labels.get("state") == "running"
         check(bool(cpu) == running and bool(waited) != running, (sample.values, sample.labels))
     check(" of cpu-clock, " in said, said)

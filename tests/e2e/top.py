@@ -447,7 +447,7 @@ def event_key():
     # Waits have two values more than events.
     with python(SHARES) as target, on_screen(target, "--wall", *PYTHON_ONLY) as t:
         t.wait("three (<string>")
-        for words in ("cpu (nanoseconds)", "off_cpu (nanoseconds)", "gil_wait (nanoseconds)", "gil_blame (nanoseconds)", "wall (nanoseconds)"):
+        for words in ("cpu (nanoseconds)", "off_cpu (nanoseconds)", "gil_wait (nanoseconds)", "gil_blame (nanoseconds)", "lock_blame (nanoseconds)", "wall (nanoseconds)"):
             t.type("e", words)
         t.end()
 

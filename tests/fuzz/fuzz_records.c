@@ -77,6 +77,11 @@ static void disown(uint8_t *rec, size_t n)
 	memcpy(&key, rec + at[rec[0]], sizeof(key));
 	key.tgid |= NO_PROCESS;
 	memcpy(rec + at[rec[0]], &key, sizeof(key));
+	if (rec[0] == REC_WAIT && n >= sizeof(struct rec_wait)) {
+		memcpy(&key, rec + offsetof(struct rec_wait, waker.proc), sizeof(key));
+		key.tgid |= NO_PROCESS;
+		memcpy(rec + offsetof(struct rec_wait, waker.proc), &key, sizeof(key));
+	}
 	if (rec[0] == REC_PROC)
 		memcpy(rec + offsetof(struct rec_proc, parent), &key.tgid, sizeof(key.tgid));
 }
@@ -94,7 +99,7 @@ static bool send(struct collect *c, const uint8_t *data, size_t n)
 	disown(rec, n);
 	collect_record(c, rec, n);
 	if (rec[0] == REC_WAIT)
-		return n >= sizeof(struct rec_wait);
+		return n >= WAIT_BYTES;
 	return (rec[0] == REC_SAMPLE || rec[0] == REC_SAMPLE_END) && n >= sizeof(struct rec_sample);
 }
 

@@ -53,6 +53,10 @@ def wait(number, call=0, fd=1, state=1, flags=0, on=(0, 0, 0, b"")):
             struct.pack("<BBHi64s", kind, listens, port, 3, text))
 
 
+def woken(number, waker, call=202, thread=0x7ffffff1):
+    return wait(number, call) + sample(waker, thread=thread)
+
+
 def account(ready, stolen, number=0, thread=0x7ffffff0):
     return sample(number, kind=ACCOUNT, ready=ready, stolen=stolen, thread=thread) + struct.pack("<QQ", 1000, 1000)
 
@@ -133,6 +137,8 @@ SEEDS = {
         "backwards": rings(sample(99), b"", stack(99, [(0x10, 0), (0x20, 0x101)]), b"", code(0x309, layout=2), code(0x309, 0x20, 2), process()),
         "lost": rings(process(), sample(98), sample(0, outcome=2, walked=0), sample(0, outcome=5, walked=4), b"", sample(98, kind=SAMPLE_END)),
         "absent": rings(process(3), absent(), process(4), code(0x207, layout=0), b"", absent()),
+        "wakers": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), woken(99, 99), woken(99, 98), woken(99, 99, 0), b"",
+                        woken(97, 99), stack(97, [(0x10, 1)]), woken(99, 99, thread=0), woken(99, 99)[:-1], woken(99, 99) + b"x", b""),
         "waits": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), *[wait(99, call) for call in (-1, 0, 1, 35, 202, 999, 1 << 30)],
                        wait(99, -1, state=2), wait(99, 1, 3, 2, 7), wait(98),
                        *[wait(99, on=(kind, kind & 1, 80, b"/run/x" * 11)) for kind in range(6)], wait(99, 61, flags=32), b""),

@@ -20,18 +20,17 @@ static const struct profile_value_type *sampled_event(const struct profile_meta 
 	return NULL;
 }
 
-static bool is_of_gil(const struct profile_value_type *v)
+/* Is it the waiting for the GIL, or what others waited for a thread? */
+static bool is_of_waits(const struct profile_value_type *v)
 {
-	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame");
+	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame") ||
+	       streq(v->type, "lock_blame");
 }
 
-/*
- * Is it CPU time? The other times in krait's recordings are waiting: off_cpu, and the two for the
- * GIL.
- */
+/* Is it CPU time? The other times in krait's recordings are waiting. */
 static bool is_cpu_time(const struct profile_value_type *v)
 {
-	return streq(v->unit, "nanoseconds") && !streq(v->type, "off_cpu") && !is_of_gil(v);
+	return streq(v->unit, "nanoseconds") && !streq(v->type, "off_cpu") && !is_of_waits(v);
 }
 
 /* Are values of the two types comparable? Tools have different names for CPU time. */
@@ -53,7 +52,7 @@ static const char *common_value(const struct profile_meta *a, const struct profi
 	bool differ = diff_samples_differ(a, b);
 
 	for (unsigned i = a->n_values; i--;) {
-		if ((differ && streq(a->values[i].type, "samples")) || is_of_gil(&a->values[i]))
+		if ((differ && streq(a->values[i].type, "samples")) || is_of_waits(&a->values[i]))
 			continue;
 		for (unsigned k = 0; k < b->n_values; k++)
 			if (profile_same_type(&a->values[i], &b->values[k]))

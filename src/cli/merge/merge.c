@@ -48,7 +48,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(render.value),
 	 .initial = "the first profile's default",
-	 .complete = "samples cpu off_cpu gil_wait gil_blame",
+	 .complete = "samples cpu off_cpu gil_wait gil_blame lock_blame",
 	 .help = "the value that text and pictures show, and that is shown first of the merged "
 		 "profile"},
 	{.name = "no-times",

@@ -70,7 +70,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = RECORD_FIELD(value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
-	 .complete = "samples cpu off_cpu wall gil_wait gil_blame",
+	 .complete = "samples cpu off_cpu wall gil_wait gil_blame lock_blame",
 	 .help = "the value that text and pictures show"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
@@ -253,7 +253,8 @@ static bool is_known_label(const struct record_options *o, const char *key)
 /* Does the recording have this label if a wait came that has it? */
 static bool is_label_of_waits(const struct record_options *o, const char *key)
 {
-	return (streq(key, "idle") || streq(key, "on")) && session_events_wait(&o->events);
+	return (streq(key, "idle") || streq(key, "on") || streq(key, "waiter")) &&
+	       session_events_wait(&o->events);
 }
 
 bool record_by_may_lack(const struct record_options *o)
@@ -286,7 +287,8 @@ static int check_value(const struct record_options *o)
 		return 0;
 	/* values that every recording of waits has beside those of its events */
 	if (session_events_wait(&o->events) &&
-	    (streq(o->value, "gil_wait") || streq(o->value, "gil_blame")))
+	    (streq(o->value, "gil_wait") || streq(o->value, "gil_blame") ||
+	     streq(o->value, "lock_blame")))
 		return 0;
 	for (unsigned i = 0; i < o->events.n; i++)
 		str_addf(&list, "%s%s", i + 1 < o->events.n ? ", " : " and ",

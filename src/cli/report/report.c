@@ -21,6 +21,7 @@
 #include "format/common/embedded.h"
 #include "format/read.h"
 #include "view/shape/roots.h"
+#include "view/waits/waits.h"
 #include "view/wall.h"
 
 struct report_options {
@@ -65,7 +66,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(render.value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
-	 .complete = "samples cpu off_cpu wall gil_wait gil_blame",
+	 .complete = "samples cpu off_cpu wall gil_wait gil_blame lock_blame",
 	 .help = "the value that text and pictures show; TYPE/UNIT if several have the same name"},
 	{.name = "no-times",
 	 .set = value_times_none,
@@ -243,11 +244,19 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	return r;
 }
 
+/* The value that is shown; NULL: the profile's default. Only samples of lock_blame have a waiter. */
+static const char *value_of(const struct report_options *o, struct profile *p)
+{
+	bool blame = o->view.by && streq(o->view.by, "waiter") && waits_value(p, "lock_blame") >= 0;
+
+	return !o->render.value && blame ? "lock_blame" : o->render.value;
+}
+
 /* Removes from the profile what isn't shown. */
 static int choose_samples(const struct report_options *o, struct report_facts *f)
 {
 	int64_t idle;
-	int r = o->print ? report_find_value(f, o->render.value) : 0;
+	int r = o->print ? report_find_value(f, value_of(o, f->p)) : 0;
 
 	if (r)
 		return r;
@@ -271,7 +280,7 @@ static int check_per(const struct report_facts *f, bool wanted, const char *what
 
 static int find_facts(const struct report_options *o, struct report_facts *f)
 {
-	int r = report_find_value(f, o->render.value);
+	int r = report_find_value(f, value_of(o, f->p));
 
 	r = r ? r : profile_sums(f->p, &f->sums, &f->n_sums);
 	if (!r && o->style.by)

@@ -23,6 +23,8 @@ const char *report_value_words(const struct report_facts *f)
 		return "time waiting for the GIL";
 	if (streq(type, "gil_blame"))
 		return "time that others waited for the GIL";
+	if (streq(type, "lock_blame"))
+		return "time that others waited for locks";
 	if (is_wall(type))
 		return "wall time";
 	return type;

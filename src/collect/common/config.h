@@ -70,6 +70,9 @@ struct collect_texts {
 	void (*met)(void *ctx, uint32_t tgid, const char *path, const struct str *text);
 };
 
+/* The values of a recording of waits behind those of its events, in their order. */
+enum collect_wait_value { VALUE_GIL_WAIT, VALUE_GIL_BLAME, VALUE_LOCK_BLAME, COLLECT_WAIT_VALUES };
+
 struct collect_config {
 	struct profile *profile;
 	const struct collect_ops *ops;
@@ -122,8 +125,8 @@ struct collect_config {
 	unsigned n_sources;
 	int cpu_source; /* the event whose samples are due by CPU time; -1: none */
 	/*
-	 * waits are recorded too. So other samples say that the thread ran. The profile has two
-	 * values behind those of the events: gil_wait and gil_blame.
+	 * waits are recorded too. So other samples say that the thread ran. The profile has
+	 * COLLECT_WAIT_VALUES values behind those of the events.
 	 */
 	bool waits;
 	unsigned wait_source; /* if .waits: rec_sample.source of waits */

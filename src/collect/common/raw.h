@@ -24,7 +24,17 @@ struct waiting {
 	 * the thread's last sample
 	 */
 	bool account;
+	/*
+	 * .woken: the next entry is the thread that ended this wait. .waker: this is such an entry.
+	 * It isn't a sample, and follows its wait until that is handed on.
+	 */
+	bool woken, waker;
+	/*
+	 * of a waker: 1 + index of the thread whose wait it ended; 0: the wait wasn't handed on yet
+	 */
+	uint32_t waiter;
 };
+#define NO_WAITER UINT32_MAX /* waiting.waiter: the wait isn't shown, or is none for a lock */
 
 /* A stack whose frames have no names yet. */
 struct raw_stack {

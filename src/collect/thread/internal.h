@@ -32,7 +32,10 @@ struct thread {
 	uint32_t tid;	  /* number of the thread; 0: this entry is free */
 	uint32_t process; /* the thread's process, as an index into processes.all */
 	struct label_set sets[GIL_STATE_MAX]; /* label sets of samples of the running thread */
-	/* label sets of the thread's waits, by what they say of it (key_of() in labels.c) */
+	/*
+	 * label sets of the thread's waits, by what they say of it (key_of() in labels.c), and of
+	 * what it ran to end waits of others (thread_waker_key())
+	 */
 	struct map waits;
 	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
 	uint64_t last_ns;  /* CPU time of the thread at its last sample */
@@ -53,7 +56,10 @@ struct thread {
 	 */
 	uint32_t last_stack;
 	uint8_t last_gil;
-	bool named; /* .name is the thread's name in Python; else the kernel's */
+	bool named;  /* .name is the thread's name in Python; else the kernel's */
+	bool waited; /* label sets of threads that ended its waits have its name */
+	/* number of .name: no other thread has it, nor has this one with another name */
+	uint32_t name_id;
 	char name[64];
 };
 
@@ -68,6 +74,7 @@ struct thread_end {
 
 struct threads {
 	VEC(struct thread) all;
+	uint32_t last_name_id;
 	VEC(uint32_t) free;	     /* indices in .all that are free */
 	struct places places;	     /* which stacks are those of threads without work */
 	struct on_values on;	     /* the values of the label `on` */
@@ -92,5 +99,18 @@ void thread_forget_sets(struct collect *c, struct thread *t);
 
 /* Counts a sample that came when the thread had run for @runtime_ns. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
+
+/* The thread's name has changed. */
+static inline void thread_new_name(struct collect *c, struct thread *t)
+{
+	t->name_id = ++c->threads->last_name_id;
+	t->waited = false;
+}
+
+/*
+ * labels.c: the key, in the .waits of a thread that ended waits, of the label set for waits of the
+ * thread whose .name_id is @name_id.
+ */
+uint64_t thread_waker_key(uint8_t gil, uint32_t name_id);
 
 #endif

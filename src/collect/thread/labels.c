@@ -10,6 +10,8 @@
 #include "profile/remake/condense.h"
 
 #define MAX_LABELS 32
+/* a thread with so many sets has no further ones for threads whose waits it ended */
+#define SETS_MOST 1000
 
 struct label_list {
 	struct profile_label v[MAX_LABELS];
@@ -43,6 +45,12 @@ static const char *gil_word(uint8_t state)
 	return words[state];
 }
 
+/* Do the labels name the thread whose wait was ended? */
+static bool is_named(const struct wait_labels *wait)
+{
+	return wait->waiter && wait->waiter != WAITER_UNNAMED;
+}
+
 static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t,
 			    uint8_t gil, const struct wait_labels *wait)
 {
@@ -60,13 +68,19 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	add(c, &l, "gil", gil_word(gil));
 	if (wait->state)
 		add(c, &l, "state", wait_state_words(wait->state, text, sizeof(text)));
-	else if (c->config.waits)
+	else if (c->config.waits && !wait->waiter)
 		add(c, &l, "state", "running");
 	if (wait->state & WAIT_STATE_OPEN)
 		add(c, &l, "wait", "still waiting");
 	if (wait->idle)
 		add(c, &l, "idle", "yes");
 	add(c, &l, "on", on_text(&c->threads->on, wait->on));
+	if (is_named(wait) && !full) {
+		const struct thread *waiter = &c->threads->all.v[wait->waiter - 1];
+
+		add(c, &l, "waiter", waiter->name);
+		add_number(c, &l, "waiter_tid", waiter->tid);
+	}
 	for (size_t i = 0; i < c->config.n_labels && l.n < MAX_LABELS; i++)
 		l.v[l.n++] = c->config.labels[i];
 	return profile_labels(c->profile, l.v, l.n);
@@ -119,14 +133,37 @@ static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 }
 _Static_assert(ON_VALUES + 1 < 1 << 16, "");
 
-/* The thread's label set for samples with this state of the GIL and this wait; NULL: no memory. */
-static struct label_set *set_of(struct collect *c, struct thread *t, uint8_t gil,
-				const struct wait_labels *wait)
+uint64_t thread_waker_key(uint8_t gil, uint32_t name_id)
 {
-	uint64_t key = key_of(gil, wait), *found;
+	return name_id | (uint64_t)gil << 48 | 1ull << 63;
+}
+
+/* As key_of(), for a thread that ended another one's wait. */
+static uint64_t waker_key(struct collect *c, const struct thread *t, uint8_t gil,
+			  struct wait_labels *wait)
+{
+	struct thread *waiter = is_named(wait) ? &c->threads->all.v[wait->waiter - 1] : NULL;
+	uint64_t key = thread_waker_key(gil, waiter ? waiter->name_id : 0);
+
+	if (!waiter || (t->waits.n >= SETS_MOST && !map_get(&t->waits, key))) {
+		wait->waiter = WAITER_UNNAMED;
+		return thread_waker_key(gil, 0);
+	}
+	waiter->waited = true;
+	return key;
+}
+
+/*
+ * The thread's label set for samples with this state of the GIL and this wait; NULL: no memory. If
+ * there are too many waiters, .waiter becomes WAITER_UNNAMED.
+ */
+static struct label_set *set_of(struct collect *c, struct thread *t, uint8_t gil,
+				struct wait_labels *wait)
+{
+	uint64_t key = wait->waiter ? waker_key(c, t, gil, wait) : key_of(gil, wait), *found;
 	size_t before = bytes_of(&t->waits);
 
-	if (!wait->state)
+	if (!wait->state && !wait->waiter)
 		return &t->sets[gil];
 	found = map_get(&t->waits, key);
 	if (!found && map_put(&t->waits, key, 0))
@@ -153,14 +190,15 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 {
 	struct process *p = process_at(c, process);
 	struct thread *t = thread_of_sample(c, p, rec);
-	struct label_set *set = t ? set_of(c, t, rec->gil, wait) : NULL;
+	struct wait_labels shown = *wait;
+	struct label_set *set = t ? set_of(c, t, rec->gil, &shown) : NULL;
 
 	if (!set)
 		return 0;
 	if (rec->source == c->config.cpu_source)
 		thread_add_runtime(t, rec->runtime_ns);
 	if (!set->id)
-		label(c, p, t, rec, wait, set);
+		label(c, p, t, rec, &shown, set);
 	/* memory has run out, so some labels of this set may be missing */
 	if (profile_failed(c->profile))
 		set->id = 0;

@@ -20,6 +20,20 @@ static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint
 		set->id = 0;
 }
 
+/* Puts a thread's new name into the label sets of threads that ended its waits. */
+static void rename_waiter(struct collect *c, uint32_t name_id, uint32_t value)
+{
+	uint32_t key = profile_string(c->profile, "waiter");
+
+	vec_foreach(t, &c->threads->all)
+		for (uint8_t gil = 0; gil < GIL_STATE_MAX; gil++) {
+			uint64_t *found = map_get(&t->waits, thread_waker_key(gil, name_id));
+
+			if (found)
+				relabel(c->profile, label_set_in(found), key, value);
+		}
+}
+
 static void rename_thread(struct collect *c, struct thread *t, const char *name)
 {
 	struct profile *p = c->profile;
@@ -33,6 +47,9 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	if (profile_failed(p))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
+	if (t->waited)
+		rename_waiter(c, t->name_id, value);
+	thread_new_name(c, t);
 	for (size_t i = 0; i < GIL_STATE_MAX; i++)
 		relabel(p, &t->sets[i], key, value);
 	map_foreach(slot, &t->waits)

@@ -42,11 +42,12 @@ size_t threads_kept(const struct collect *c)
 	return c->threads->all.n;
 }
 
-static void read_name(const struct process *p, struct thread *t)
+static void read_name(struct collect *c, const struct process *p, struct thread *t)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	char comm[PROC_COMM_BYTES] = "";
 
+	thread_new_name(c, t);
 	if (t->tid == p->key.tgid && *p->comm)
 		snprintf(t->name, sizeof(t->name), "%s", p->comm);
 	else if (p->state != PROC_CROWDED && !proc_open(&proc, p->key.tgid) &&
@@ -61,7 +62,7 @@ void thread_begin_anew(struct collect *c, struct process *p)
 		struct thread *t = &c->threads->all.v[slot->value - 1];
 
 		if (!*t->name && !t->ended_ns)
-			read_name(p, t);
+			read_name(c, p, t);
 	}
 }
 
@@ -117,7 +118,7 @@ struct thread *thread_of_sample(struct collect *c, struct process *p, const stru
 	t = &c->threads->all.v[i];
 	*t = (struct thread){
 		.tid = rec->tid, .process = process_index(c, p), .ended_ns = its_end(c, p, rec)};
-	read_name(p, t);
+	read_name(c, p, t);
 	p->names_apart_ns = NAMES_APART_NS;
 	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
 			  : p->names_due_ns  ? p->names_due_ns
@@ -224,6 +225,13 @@ void thread_forget_all(struct collect *c, struct process *p)
 	map_fini(&p->threads);
 }
 
+uint32_t thread_number(struct collect *c, uint32_t process, const struct rec_sample *rec)
+{
+	const struct thread *t = thread_of_sample(c, process_at(c, process), rec);
+
+	return t ? (uint32_t)(t - c->threads->all.v) + 1 : 0;
+}
+
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	(void)thread_of_sample(c, process_at(c, process), rec);
@@ -280,5 +288,6 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 	if (!t || t->named || streq(t->name, comm))
 		return;
 	thread_copy_comm(t->name, comm);
+	thread_new_name(c, t);
 	thread_forget_sets(c, t);
 }

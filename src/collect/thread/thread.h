@@ -26,7 +26,13 @@ struct wait_labels {
 	uint32_t state; /* what the thread waited for (wait_state.h) */
 	bool idle;	/* the thread had nothing to do */
 	uint32_t on;	/* which file, peer or child it waited for (on.h); 0: not known */
+	/*
+	 * thread_number() of the thread whose wait this thread, which ran, ended; 0: the sample is
+	 * of something else
+	 */
+	uint32_t waiter;
 };
+#define WAITER_UNNAMED UINT32_MAX /* .waiter: one thread of too many to name each */
 
 /*
  * What the labels of a wait for @state with the profile's stack @stack say. @on: as in wait_labels.
@@ -62,6 +68,9 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
 			   uint8_t *gil);
 /* Adds the two sums of the account to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
+
+/* The number of the thread of a sample in the table of threads, from 1; 0: no memory. */
+uint32_t thread_number(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);

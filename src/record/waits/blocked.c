@@ -272,14 +272,15 @@ void session_note_asked(struct session *s, const struct rec_proc *rec)
 		(void)!vec_push(&s->asked, (pid_t)rec->proc.tgid);
 }
 
-bool session_complete_wait(struct session *s, const struct rec_wait *rec, struct rec_wait *ret)
+bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t n,
+			   struct rec_wait *ret)
 {
 	for (size_t i = 0; !rec->sample.stack && i < s->met_waits.n; i++) {
 		const struct session_met_wait *met = &s->met_waits.v[i];
 
 		if (met->sample.tid != rec->sample.tid || met->since_ns != rec->since_ns)
 			continue;
-		*ret = *rec;
+		memcpy(ret, rec, MIN(n, sizeof(*ret)));
 		ret->sample.outcome = met->sample.outcome;
 		ret->sample.native = met->sample.native;
 		ret->sample.gil = met->sample.gil;

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A wait's record says who ended the wait. The collector adds the waker's stack with the time of
+ * the wait, once it knows that the wait was for a lock and not for work.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "base/text/str.h"
+#include "collect/internal.h"
+
+#define WAITER 71
+#define WAKER  72
+
+static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
+
+static struct py_layout layout = {.version = 0x30c};
+
+static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
+{
+	*index = 0;
+	return 0;
+}
+
+static const struct py_layout *get_layout(void *ctx, uint16_t index)
+{
+	return index ? NULL : &layout;
+}
+
+static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
+		    const struct py_where *where, const struct image_place *place, uint32_t space)
+{
+	return 0;
+}
+
+static const struct collect_ops ops = {
+	.add_layout = add_layout, .layout = get_layout, .set_proc = set_proc};
+
+/* The values of the profile: samples, off_cpu, then those of waits. */
+enum { SAMPLES, OFF_CPU, LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
+
+struct fixture {
+	struct profile *profile;
+	struct collect *collect;
+};
+
+static int setup(void **state)
+{
+	static const char *const idle[] = {"prog.no_work"};
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct collect_config config = {.ops = &ops,
+					.kallsyms = -1,
+					.start_ns = 500,
+					.n_sources = 1,
+					.cpu_source = -1,
+					.waits = true,
+					.idle_at = idle,
+					.n_idle_at = 1};
+	struct rec_proc rec = {.type = REC_PROC, .state = PROC_PYTHON, .proc = key, .comm = "prog"};
+
+	f->profile = config.profile = profile_new();
+	profile_meta(f->profile)->n_values = VALUES;
+	f->collect = collect_new(&config);
+	collect_record(f->collect, &rec, sizeof(rec));
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	collect_free(f->collect);
+	profile_free(f->profile);
+	free(f);
+	return 0;
+}
+
+/* Sends stack @id, which is one function of prog.py. */
+static void send_stack(struct fixture *f, uint64_t id, const char *name)
+{
+	const char *texts[] = {"/app/prog.py", NULL, name, NULL};
+	struct rec_code code = {
+		.type = REC_CODE, .code = id, .check = id + 1, .proc = key, .version = 1};
+	struct {
+		struct rec_stack head;
+		struct wire_frame frame;
+	} stack = {{.type = REC_STACK, .outcome = WALK_OK, .n = 1, .stack = id, .proc = key},
+		   {.code = id, .check = id + 1, .lasti = -1}};
+	_cleanup_str_ struct str out = {};
+
+	for (int i = 0; i < CODE_TEXT_MAX; i++)
+		if (texts[i])
+			code.text[i] = (struct wire_text){.addr = 1,
+							  .len = strlen(texts[i]),
+							  .bytes = strlen(texts[i]),
+							  .kind = 1,
+							  .ascii = 1};
+	str_add_n(&out, &code, sizeof(code));
+	for (int i = 0; i < CODE_TEXT_MAX; i++) {
+		str_add(&out, texts[i] ?: "");
+		while (out.n % 8)
+			str_add_c(&out, '\0');
+	}
+	collect_record(f->collect, out.s, out.n);
+	collect_record(f->collect, &stack, sizeof(stack));
+}
+
+#define WAITS	 11 /* stacks */
+#define RELEASES 12
+#define NO_WORK	 13
+
+static struct rec_sample sample(uint32_t tid, uint64_t stack, uint64_t weight)
+{
+	return (struct rec_sample){.type = REC_SAMPLE,
+				   .outcome = WALK_OK,
+				   .tid = tid,
+				   .time_ns = 2500,
+				   .stack = stack,
+				   .proc = key,
+				   .weight = weight};
+}
+
+/* A wait with stack @stack that took 1,000 ns, until thread WAKER ended it. */
+static struct rec_wait wait_in(uint64_t stack)
+{
+	struct rec_wait wait = {.sample = sample(WAITER, stack, 1000),
+				.since_ns = 1500,
+				.call = SYS_futex,
+				.state = 1,
+				.waker = sample(WAKER, RELEASES, 0)};
+
+	wait.sample.type = REC_WAIT;
+	return wait;
+}
+
+static void send_wait(struct fixture *f, const struct rec_wait *wait)
+{
+	collect_record(f->collect, wait, sizeof(*wait));
+}
+
+struct sums {
+	struct fixture *f;
+	int64_t of[VALUES];
+	unsigned n;
+	struct profile_sample blame; /* the last sample with blame */
+};
+
+static int add(void *arg, const struct profile_sample *s)
+{
+	struct sums *sums = arg;
+
+	sums->n++;
+	for (unsigned i = 0; i < VALUES; i++)
+		sums->of[i] += s->values[i];
+	if (s->values[LOCK_BLAME])
+		sums->blame = *s;
+	return 0;
+}
+
+static struct sums flushed(struct fixture *f, bool last)
+{
+	struct sums sums = {.f = f};
+
+	assert_int_equal(collect_flush(f->collect, last), 0);
+	assert_int_equal(profile_each(f->profile, add, &sums), 0);
+	return sums;
+}
+
+static const char *text(const struct sums *s, const char *label)
+{
+	return profile_label_text(s->f->profile, s->blame.labels, label);
+}
+
+static const char *function(const struct sums *s)
+{
+	const struct profile *p = s->f->profile;
+	size_t n;
+	const uint32_t *at = profile_get_stack(p, s->blame.stack, &n);
+
+	assert_int_equal(n, 1);
+	return profile_get_string(
+		p, profile_get_function(p, profile_get_location(p, at[0])->function)->name);
+}
+
+static void test_blame(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS);
+	struct sums s;
+
+	send_stack(f, WAITS, "waits");
+	send_stack(f, RELEASES, "releases");
+	send_wait(f, &wait);
+	collect_comm(f->collect, key.tgid, WAITER, "one");
+	flushed(f, false);
+	s = flushed(f, true);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.of[SAMPLES], 1);
+	assert_int_equal(s.of[OFF_CPU], 1000);
+	assert_int_equal(s.of[LOCK_BLAME], 1000);
+	assert_string_equal(function(&s), "releases");
+	assert_string_equal(text(&s, "tid"), "72");
+	assert_string_equal(text(&s, "waiter_tid"), "71");
+	assert_string_equal(text(&s, "state"), ""); /* it neither ran nor waited */
+	assert_int_equal(s.blame.time_ns, 2000);
+}
+
+/* The waiter's name of that moment is in the labels. A later name is in those of later samples. */
+static void test_names(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS);
+	struct sums s;
+
+	send_stack(f, WAITS, "waits");
+	send_stack(f, RELEASES, "releases");
+	send_wait(f, &wait);
+	flushed(f, false);
+	s = flushed(f, false);
+	assert_string_equal(text(&s, "waiter"), "");
+	collect_comm(f->collect, key.tgid, WAITER, "one");
+	send_wait(f, &wait);
+	s = flushed(f, false);
+	assert_string_equal(text(&s, "waiter"), "one");
+	collect_comm(f->collect, key.tgid, WAITER, "two");
+	send_wait(f, &wait);
+	s = flushed(f, true);
+	assert_string_equal(text(&s, "waiter"), "two");
+}
+
+/* Nobody is to blame if the thread waited for work, or for something that isn't a lock. */
+static void test_other_waits(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait idle = wait_in(NO_WORK), asleep = wait_in(WAITS), gil = wait_in(WAITS);
+	struct sums s;
+
+	asleep.call = SYS_nanosleep;
+	gil.flags = WAIT_FOR_GIL;
+	send_stack(f, WAITS, "waits");
+	send_stack(f, RELEASES, "releases");
+	send_stack(f, NO_WORK, "no_work");
+	send_wait(f, &idle);
+	send_wait(f, &asleep);
+	send_wait(f, &gil);
+	flushed(f, false);
+	s = flushed(f, true);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.of[OFF_CPU], 3000);
+	assert_int_equal(s.of[LOCK_BLAME], 0);
+}
+
+/* The stacks of wait and waker come in any order, with other samples in between. */
+static void test_late_stacks(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS), other = wait_in(NO_WORK);
+	struct rec_sample ran = sample(WAKER, RELEASES, 7);
+
+	send_stack(f, RELEASES, "releases");
+	send_wait(f, &wait);
+	collect_record(f->collect, &ran, sizeof(ran));
+	send_wait(f, &other);
+	flushed(f, false);
+	assert_int_equal(flushed(f, false).of[LOCK_BLAME], 0);
+	send_stack(f, NO_WORK, "no_work");
+	assert_int_equal(flushed(f, false).of[LOCK_BLAME], 0);
+	send_stack(f, WAITS, "waits");
+	assert_int_equal(flushed(f, false).of[LOCK_BLAME], 1000);
+	wait.waker.stack = RELEASES + 100;
+	send_wait(f, &wait);
+	assert_int_equal(flushed(f, false).of[LOCK_BLAME], 1000);
+	send_stack(f, RELEASES + 100, "releases_too");
+	assert_int_equal(flushed(f, true).of[LOCK_BLAME], 2000);
+	assert_int_equal(f->collect->n_waiting, 0);
+}
+
+/* A record may end before the waker, or have none, or an impossible one. */
+static void test_no_waker(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS);
+	struct sums s;
+
+	send_stack(f, WAITS, "waits");
+	send_stack(f, RELEASES, "releases");
+	collect_record(f->collect, &wait, WAIT_BYTES);
+	wait.waker.outcome = WALK_OUTCOME_MAX;
+	send_wait(f, &wait);
+	wait = wait_in(WAITS);
+	wait.waker.tid = 0;
+	send_wait(f, &wait);
+	flushed(f, false);
+	s = flushed(f, true);
+	assert_int_equal(s.of[OFF_CPU], 3000);
+	assert_int_equal(s.of[LOCK_BLAME], 0);
+}
+
+/* If the waker's process is unknown until the end, the wait is shown without the waker. */
+static void test_unknown_process(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS);
+	struct sums s;
+
+	wait.waker.proc.tgid--;
+	wait.waker.outcome = WALK_PENDING;
+	wait.waker.stack = 0;
+	send_stack(f, WAITS, "waits");
+	send_wait(f, &wait);
+	flushed(f, false);
+	s = flushed(f, true);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.of[OFF_CPU], 1000);
+	assert_int_equal(f->collect->n_waiting, 0);
+}
+
+/* A thread that ends waits of ever new threads doesn't get ever more label sets. */
+static void test_many_waiters(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS);
+	struct sums s = {};
+	unsigned labelled = 0;
+
+	send_stack(f, WAITS, "waits");
+	send_stack(f, RELEASES, "releases");
+	flushed(f, false);
+	for (uint32_t i = 0; i < 1500; i++) {
+		wait.sample.tid = 1000 + i;
+		send_wait(f, &wait);
+		s = flushed(f, false);
+	}
+	for (uint32_t id = 1; id <= profile_n_labels(f->profile); id++)
+		labelled += profile_label_value(f->profile, id, "waiter_tid") != 0;
+	assert_int_equal(s.of[LOCK_BLAME], 1500 * 1000);
+	/* the sets are made anew when more is known of the process */
+	assert_in_range(labelled, 1000, 1100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_blame, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_stacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_waker, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_waiters, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
