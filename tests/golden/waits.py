@@ -17,6 +17,7 @@ from judge import pprof  # noqa: E402
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 WALL = (("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds"))
 WAIT = (("samples", "count"), ("off_cpu", "nanoseconds"))
+BLAMED = WALL + (("lock_blame", "nanoseconds"),)
 SECOND = 10**9
 failed = False
 
@@ -44,10 +45,18 @@ class Made:
     def add(self, frames, seconds, state="running", tid=7, thread="MainThread", pid=7, process="app.py", **labels):
         stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
         ns = round(seconds * SECOND)
-        values = [1] + [ns if (kind == "cpu") == (state == "running") else 0 for kind, _ in self.types[1:]]
+        values = [1] + [ns if kind == ("cpu" if state == "running" else "off_cpu") else 0 for kind, _ in self.types[1:]]
         if state:  # other tools' files have none
             labels["state"] = state
         self.w.sample(stack, dict(labels, pid=str(pid), tid=str(tid), thread=thread, process=process), values=values)
+        return self
+
+    def ended(self, frames, seconds, waiter_tid, waiter, tid=7, thread="MainThread", pid=7, process="app.py"):
+        """A thread ends waits of another one for a lock."""
+        stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
+        values = [round(seconds * SECOND) if kind == "lock_blame" else 0 for kind, _ in self.types]
+        self.w.sample(stack, {"pid": str(pid), "tid": str(tid), "thread": thread, "process": process,
+                              "waiter": waiter, "waiter_tid": str(waiter_tid)}, values=values)
         return self
 
     def save(self, path):
@@ -81,12 +90,30 @@ def parts():
     return m.add(MAIN, 1.6)
 
 
-def pool(state="lock", **labels):
-    m = Made().add(JOIN, 9.8, "lock").add(MAIN, 0.2)
+def pool(state="lock", types=WALL, **labels):
+    m = Made(types).add(JOIN, 9.8, "lock").add(MAIN, 0.2)
     for i in range(8):
         m.add(THREAD + WORK, 7.6, state, tid=10 + i, thread="worker-%d" % (i + 1), **labels)
         m.add(THREAD + [("worker", APP, 57)], 0.4, tid=10 + i, thread="worker-%d" % (i + 1))
     return m
+
+
+FLUSH = THREAD + [("flush", APP, 88)]
+PUT = MAIN + [("feed", APP, 99), ("Queue.put", STD + "queue.py", 5), ("Condition.notify", STD + "threading.py", 7)]
+
+
+def flushed(share=0.8):
+    """Of what each worker waits, worker-2 ends the most. The main thread ends a part, and of the rest nobody knows who did."""
+    m = pool(types=BLAMED).ended(FLUSH, 9, 7, "MainThread", tid=11, thread="worker-2")
+    for i in range(8):
+        m.ended(FLUSH, 7.6 * share, 10 + i, "worker-%d" % (i + 1), tid=11, thread="worker-2")
+        m.ended(PUT, 0.38, 10 + i, "worker-%d" % (i + 1))
+    return m
+
+
+def two_processes():
+    return (Made(BLAMED).add(MAIN + [("save", APP, 31)], 9, "lock").add(MAIN, 1).add(MAIN + [("tick", APP, 12)], 10, "sleep", tid=20, pid=20, process="other.py")
+            .ended(MAIN + [("load", APP, 66)], 8.1, 7, "MainThread", tid=20, pid=20, process="other.py"))
 
 
 def runner():
@@ -208,6 +235,14 @@ SENTENCES = [
     (stateless, "100 % of thread X's time waits in the kernel at /srv/app/app.py:55 (worker); CPU 0 %"),
     (lambda: stateless().add(THREAD + WORK, 30, "lock", tid=10, thread="X"),
      "75 % of thread X's time waits for a lock at /srv/app/app.py:55 (worker); 25 % in the kernel; CPU 0 %"),
+    (flushed, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker), 80 % of it ended by "
+     "worker-2 in app.flush (/srv/app/app.py:88); CPU 5 %; the main thread waits for a lock in threading.Thread.join, "
+     "called from /srv/app/app.py:40"),
+    # less than half of it
+    (lambda: flushed(0.45), "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); CPU 5 %; "
+     "the main thread waits for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
+    (two_processes, "90 % of the main thread of app.py's time waits for a lock at /srv/app/app.py:31 (save), 90 % of it ended by "
+     "MainThread (pid 20) in app.load (/srv/app/app.py:66); CPU 10 %"),
     (lasting, "90 % of thread loader's time waits for the disk at /srv/app/app.py:55 (worker); CPU 10 %"),
 ]
 
@@ -377,8 +412,28 @@ def viewers(work):
         check("read-back-" + name, back["shown"] in (0.5 * SECOND, 500), back["shown"])
 
 
+def wakers(work):
+    """The table of who ended whose waits adds up to the waits for locks."""
+    path = flushed().save(os.path.join(work, "w.pb.gz"))
+    text = krait("report", path, "--by", "waiter", "--limit", "3").stdout
+    rows = [row.split(None, 7) for row in text.split("who waited")[-1].splitlines()[1:]]
+    check("wakers-first", rows[0][:5] == ["9.00", "s", "12.7", "%", "MainThread"] and rows[0][5] == "worker-2", text)
+    check("wakers-line", rows[0][6:] == ["app.flush", "(/srv/app/app.py:88)"], text)
+    # 6 x 6.08 s, 8 x 0.38 s; of 9.8 s and 8 x 7.6 s, 9 s, 8 x 6.08 s and 8 x 0.38 s are known
+    check("wakers-more", rows[3][:6] == ["39.5", "s", "56.0", "%", "14", "more"], text)
+    check("wakers-rest", rows[4] == ["9.92", "s", "14.1", "%", "not", "known"], text)
+    md = krait("report", path, "--by", "waiter", "--format", "md").stdout
+    check("wakers-markdown", "| 9.00 s | 12.7 % | <code>MainThread</code> | <code>worker-2</code> | <code>app.flush (/srv/app/app.py:88)</code> |" in md, md)
+    text = " ".join(krait("report", two_processes().save(path), "--by", "waiter").stdout.split())
+    check("wakers-processes", "8.10 s 90.0 % MainThread (pid 7) MainThread (pid 20) app.load (/srv/app/app.py:66)" in text, text)
+    folded = krait("report", path, "--value", "lock_blame", "--format", "folded").stdout
+    check("wakers-folded", len(folded.splitlines()) == 1 and folded.endswith(" 8100000000\n") and "load" in folded, folded)
+    without = krait("report", pool().save(path), "--by", "waiter", code=1)
+    check("wakers-without", "no sample has the label 'waiter'" in without.stderr, without.stderr)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as d:
-        for test in sentences, everywhere, part_of_the_time, idle, busy_worker, states, many_states, filters, viewers:
+        for test in sentences, everywhere, part_of_the_time, idle, busy_worker, states, many_states, filters, viewers, wakers:
             test(d)
     sys.exit(failed)

@@ -160,6 +160,8 @@ void view_say_unknown(const char *package)
 
 const char *view_by_heading(const char *by, const char *value)
 {
+	if (streq(by, "waiter") && streq(value, "lock_blame"))
+		return "waiter, whose waits for locks were ended";
 	if (!streq(by, "gil"))
 		return by;
 	if (is_wall(value))

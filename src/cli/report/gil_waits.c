@@ -111,19 +111,6 @@ static void add_thread(const struct blames *b, uint32_t labels, struct str *out)
 		str_add(out, "a thread");
 }
 
-/* Appends "json.dumps (app.py:88)". */
-static void add_line(const struct blames *b, const struct blame *one, struct str *out)
-{
-	const struct costs *c = &b->f->costs;
-	int32_t line = one->at ? profile_get_location(c->p, one->at)->line : 0;
-	_cleanup_str_ struct str place = {};
-
-	costs_name(c, one->owner, out);
-	costs_place(c, one->at, line, &place);
-	if (place.n)
-		str_addf(out, " (%s)", str_cstr(&place));
-}
-
 static int percent(int64_t part, int64_t whole)
 {
 	return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
@@ -146,7 +133,7 @@ static void add_waited(const struct blames *b, const struct blame *most, struct 
 		str_addf(out, ", %d %% of it while ", percent(most->ns, whole));
 		add_thread(b, most->labels, out);
 		str_add(out, " was in ");
-		add_line(b, most, out);
+		costs_add_line(&b->f->costs, most->owner, most->at, out);
 	}
 	if (most && rest >= LEAST_REST)
 		str_addf(out, "; for %d %% no holder was seen, as while the GIL is handed over",
@@ -163,7 +150,7 @@ static void add_asleep(const struct blames *b, const struct blame *one, struct s
 	str_add(out, " held the GIL while it waited ");
 	markup_add_value(out, one->asleep_own, "nanoseconds");
 	str_add(out, " in ");
-	add_line(b, one, out);
+	costs_add_line(&b->f->costs, one->owner, one->at, out);
 	str_add(out, "; meanwhile others waited ");
 	markup_add_value(out, one->asleep, "nanoseconds");
 	str_add(out, " for the GIL.");

@@ -44,6 +44,12 @@ void report_print_notes(struct report_printer *p);
  */
 _must_use_ int report_print_gil_matrix(struct report_printer *p);
 
+/*
+ * With --by waiter: prints a table of who ended whose waits for locks, if the recording knows. 0 or
+ * -errno + message.
+ */
+_must_use_ int report_print_wakers(struct report_printer *p);
+
 /* Prints the tree of the heaviest paths. 0 or -errno + message. */
 _must_use_ int report_print_tree(struct report_printer *p);
 

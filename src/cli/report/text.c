@@ -326,7 +326,9 @@ static int print_tables(struct report_printer *p)
 	if (!r && p->style->tree)
 		r = report_print_tree(p);
 	else if (!r && p->style->by)
-		r = print_shares(p, p->style->by) ?: report_print_gil_matrix(p);
+		r = print_shares(p, p->style->by)
+			    ?: report_print_gil_matrix(p)
+			    ?: report_print_wakers(p);
 	if (!r && p->style->per_process)
 		r = print_other_shares(p, "process");
 	if (!r && p->style->per_thread)

@@ -33,6 +33,17 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
 		str_addf(b, ":%d", line);
 }
 
+void costs_add_line(const struct costs *c, uint32_t owner, uint32_t at, struct str *b)
+{
+	int32_t line = at ? profile_get_location(c->p, at)->line : 0;
+	_cleanup_str_ struct str place = {};
+
+	costs_name(c, owner, b);
+	costs_place(c, at, line, &place);
+	if (place.n)
+		str_addf(b, " (%s)", str_cstr(&place));
+}
+
 static int rank_functions(struct costs *c)
 {
 	_cleanup_str_ struct str b = {};

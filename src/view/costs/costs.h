@@ -152,6 +152,11 @@ void costs_sort(struct costs *c);
 /* Appends "json.decoder.JSONDecoder.decode", in a table of lines with ":355"; or "[no stack]". */
 void costs_name(const struct costs *c, uint32_t location, struct str *b);
 
+/*
+ * Appends "json.dumps (app.py:88)": the function of @owner, and the line of @at. 0: not known.
+ */
+void costs_add_line(const struct costs *c, uint32_t owner, uint32_t at, struct str *b);
+
 /* Appends "json/decoder.py:12" (if @line > 0) or "libz.so.1"; nothing if that isn't known. */
 void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b);
 

@@ -8,15 +8,9 @@
 #include "view/lede/lede.h"
 #include "view/costs/tally.h"
 
-/* What one stack waits in. 0: there is no such frame. */
-struct frames {
-	uint32_t own;	 /* the innermost function of the user's own code */
-	uint32_t callee; /* what .own calls directly; without .own, the innermost function */
-};
-
-static struct frames frames_of(const struct costs *c, uint32_t stack)
+struct waits_frames waits_frames_of(const struct costs *c, uint32_t stack)
 {
-	struct frames ret = {};
+	struct waits_frames ret = {};
 	uint32_t inner = 0;
 	size_t n = 0;
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
@@ -60,7 +54,7 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 static int add(struct finder *f, const struct profile_sum *s, int64_t ns)
 {
 	const struct costs *c = f->w->c;
-	struct frames at = frames_of(c, s->stack);
+	struct waits_frames at = waits_frames_of(c, s->stack);
 	uint32_t on = profile_label_value(c->p, s->labels, "on");
 	int r = 0;
 
@@ -79,7 +73,7 @@ static int add(struct finder *f, const struct profile_sum *s, int64_t ns)
 static int add_callee(struct finder *f, const struct profile_sum *s, int64_t ns)
 {
 	const struct costs *c = f->w->c;
-	struct frames at = frames_of(c, s->stack);
+	struct waits_frames at = waits_frames_of(c, s->stack);
 	uint32_t own = f->ret->own;
 	bool same = at.own && c->keys.of[at.own] == c->keys.of[own] &&
 		    (!f->ret->at_line || line_key(c, at.own) == line_key(c, own));

@@ -5,6 +5,13 @@
 
 #include "view/waits/threads.h"
 
+/* What one stack is in. 0: there is no such frame. */
+struct waits_frames {
+	uint32_t own;	 /* the innermost function of the user's own code */
+	uint32_t callee; /* what .own calls directly; without .own, the innermost function */
+};
+struct waits_frames waits_frames_of(const struct costs *c, uint32_t stack);
+
 struct waits_place {
 	/*
 	 * A line of the user's code that has at least half of the time (.at_line), else a function

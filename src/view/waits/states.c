@@ -12,7 +12,7 @@ static const struct waits_word words[] = {
 	{"runnable", "for a CPU"},
 	{"stolen", "without the CPU, which the host took", .is = true},
 	{"gil", "for the GIL"},
-	{"lock", "for a lock", .others = true},
+	{WAITS_LOCK, "for a lock", .others = true},
 	{"sleep", "asleep", .is = true, .passive = true, .others = true},
 	{"net", "for the network"},
 	{"poll", "for events (poll)", .passive = true, .others = true},

@@ -97,5 +97,6 @@ struct waits_word {
 };
 const struct waits_word *waits_word(const char *state);
 #define WAITS_LOOP "loop"
+#define WAITS_LOCK "lock"
 
 #endif

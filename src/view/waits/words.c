@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "view/waits/place.h"
+#include "view/waits/waker.h"
 
 #define WORTH 10 /* a further state or idle time is mentioned if it has 1/WORTH of the time */
 /* the most bytes of the label `on` that are shown; a file's name may have 4096 */
@@ -154,6 +154,27 @@ static void add_on(const struct waits_place *at, struct str *b)
 	str_addf(b, at->on_all ? " (%.*s%s)" : " (mostly %.*s%s)", (int)n, at->on, cut ? "…" : "");
 }
 
+/*
+ * Appends who ended at least half of the waits for locks, which took @ns: ", 80 % of it ended by
+ * worker-2 in flush (app.py:88)".
+ */
+static int add_waker(const struct speaker *s, const struct waits_word *word, int64_t ns)
+{
+	const struct profile *p = s->w->c->p;
+	uint32_t labels = s->w->threads.v[s->g->first].labels;
+	struct waits_waker waker = {};
+	int r = streq(word->name, WAITS_LOCK) ? waits_waker_find(s->w, s->group, &waker) : 0;
+
+	if (r || !waker.ns || waker.ns < ns / 2)
+		return r;
+	str_addf(s->b, ", %.0f %% of it ended by ", percent(MIN(waker.ns, ns), ns));
+	waits_waker_add(s->w->c, &waker,
+			profile_label_value(p, waker.labels, "pid") !=
+				profile_label_value(p, labels, "pid"),
+			s->b);
+	return 0;
+}
+
 /* Says what was waited for as a share of one thread's time. */
 static void add_share(const struct speaker *s, const struct waits_word *word, int64_t ns,
 		      const struct waits_place *at)
@@ -296,6 +317,9 @@ static int add_waiting(const struct speaker *s, uint32_t main)
 		add_share(s, &word, ns, &at);
 	else
 		add_sum(s, &word, ns, &at);
+	r = add_waker(s, &word, ns);
+	if (r)
+		return r;
 	add_rest(s, state);
 	return main == UINT32_MAX || main == s->group ? 0 : add_main(s, main);
 }

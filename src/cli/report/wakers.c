@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A table of who ended whose waits for locks, and where: the value lock_blame, by its label
+ * `waiter`, and by the thread and the line of its samples.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "cli/cells.h"
+#include "cli/report/print.h"
+#include "picture/markup.h"
+#include "view/waits/waker.h"
+
+/* Waits of one thread that another thread ended in one line. */
+struct ended {
+	char *text[3]; /* who waited, who ended the wait, and in which line */
+	int64_t ns;
+};
+
+struct wakers {
+	const struct report_facts *f;
+	VEC(struct ended) rows;
+	struct map pid_of; /* string of the label `tid` -> string of the label `pid` */
+	bool several;	   /* there are threads of several processes */
+	unsigned blame;
+	int off_cpu;
+	int columns[2]; /* widths of the columns with names */
+	int64_t waited,
+		known; /* all waits for locks, and those of which it's known who ended them */
+};
+
+static void free_row(struct ended *row)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(row->text); i++)
+		free(row->text[i]);
+}
+
+static const char *text_of(const struct wakers *k, uint32_t labels, const char *key)
+{
+	return profile_label_text(k->f->p, labels, key);
+}
+
+/* Notes the process of each thread. */
+static int note_processes(struct wakers *k)
+{
+	uint32_t first = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < k->f->n_sums && !r; i++) {
+		uint32_t labels = k->f->sums[i].labels;
+		uint32_t pid = profile_label_value(k->f->p, labels, "pid");
+
+		first = first ?: pid;
+		k->several |= pid != first;
+		r = map_put(&k->pid_of, profile_label_value(k->f->p, labels, "tid"), pid);
+	}
+	return r;
+}
+
+static void add_pid(const struct wakers *k, uint32_t pid, struct str *b)
+{
+	if (k->several && pid)
+		str_addf(b, " (pid %s)", profile_get_string(k->f->p, pid));
+}
+
+/* Appends the name of the thread whose wait was ended. */
+static void add_waiter(const struct wakers *k, uint32_t labels, struct str *b)
+{
+	const uint64_t *pid =
+		map_get(&k->pid_of, profile_label_value(k->f->p, labels, "waiter_tid"));
+	const char *name = text_of(k, labels, "waiter"), *tid = text_of(k, labels, "waiter_tid");
+
+	if (*name)
+		str_add(b, name);
+	else if (*tid)
+		str_addf(b, "tid %s", tid);
+	else
+		str_add(b, "others");
+	add_pid(k, pid ? (uint32_t)*pid : 0, b);
+}
+
+static void add_waker(const struct wakers *k, uint32_t labels, struct str *b)
+{
+	const char *name = text_of(k, labels, "thread");
+
+	if (*name)
+		str_add(b, name);
+	else
+		str_addf(b, "tid %s", text_of(k, labels, "tid"));
+	add_pid(k, profile_label_value(k->f->p, labels, "pid"), b);
+}
+
+static int add_row(struct wakers *k, const struct profile_sum *s)
+{
+	struct waits_frames at = waits_frames_of(&k->f->costs, s->stack);
+	_cleanup_str_ struct str waiter = {}, waker = {}, line = {};
+	struct ended row = {.ns = s->values[k->blame]};
+
+	add_waiter(k, s->labels, &waiter);
+	add_waker(k, s->labels, &waker);
+	costs_add_line(&k->f->costs, at.callee ?: at.own, at.own, &line);
+	row.text[0] = str_take(&waiter);
+	row.text[1] = str_take(&waker);
+	row.text[2] = str_take(&line);
+	if (!row.text[0] || !row.text[1] || !row.text[2] || vec_push(&k->rows, row)) {
+		free_row(&row);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_sums(struct wakers *k)
+{
+	const struct profile *p = k->f->p;
+	int r = 0;
+
+	for (size_t i = 0; i < k->f->n_sums && !r; i++) {
+		const struct profile_sum *s = &k->f->sums[i];
+
+		if (k->off_cpu >= 0 && s->values[k->off_cpu] > 0 && !waits_is_idle(p, s->labels) &&
+		    streq(profile_label_text(p, s->labels, "state"), WAITS_LOCK))
+			costs_sum(&k->waited, s->values[k->off_cpu]);
+		if (s->values[k->blame] <= 0)
+			continue;
+		costs_sum(&k->known, s->values[k->blame]);
+		r = add_row(k, s);
+	}
+	return r;
+}
+
+static int compare_texts(const void *va, const void *vb)
+{
+	const struct ended *a = va, *b = vb;
+	int d = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(a->text) && !d; i++)
+		d = strcmp(a->text[i], b->text[i]);
+	return d;
+}
+
+static int compare_times(const void *va, const void *vb)
+{
+	const struct ended *a = va, *b = vb;
+
+	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : compare_texts(va, vb);
+}
+
+/* Adds up rows with the same texts, and sorts the rows: the longest time first. */
+static void merge_rows(struct wakers *k)
+{
+	size_t n = 0;
+
+	qsort(k->rows.v, k->rows.n, sizeof(*k->rows.v), compare_texts);
+	for (size_t i = 0; i < k->rows.n; i++) {
+		struct ended *row = &k->rows.v[i];
+
+		if (n && !compare_texts(&k->rows.v[n - 1], row)) {
+			costs_sum(&k->rows.v[n - 1].ns, row->ns);
+			free_row(row);
+		} else {
+			k->rows.v[n++] = *row;
+		}
+	}
+	k->rows.n = n;
+	qsort(k->rows.v, k->rows.n, sizeof(*k->rows.v), compare_times);
+}
+
+/* the narrowest and the widest that a column of names is */
+#define NAME_LEAST 10
+#define NAME_MOST  28
+
+/* Returns how wide column @i must be for the rows that are shown. */
+static int columns_of(const struct wakers *k, size_t i, size_t shown)
+{
+	int width = NAME_LEAST;
+
+	for (size_t row = 0; row < shown; row++) {
+		const char *text = k->rows.v[row].text[i];
+
+		width = MAX(width, cells_width(text, strlen(text)));
+	}
+	return MIN(width, NAME_MOST);
+}
+
+static void add_cell(struct report_printer *p, const char *text, int columns, bool keep_end)
+{
+	_cleanup_str_ struct str shown = {};
+
+	if (!p->md) {
+		str_add(&p->row, "  ");
+		cells_add(&p->row, text, columns, keep_end, !keep_end);
+		return;
+	}
+	cells_add(&shown, text, MD_COLUMNS, keep_end, false);
+	str_add(&p->row, " | ");
+	markup_add_md_code(&p->row, str_cstr(&shown), shown.n);
+}
+
+/* Prints a row. @share: of all waits for locks. @text: as in struct ended. */
+static void print_row(struct report_printer *p, const struct wakers *k, int64_t ns,
+		      const char *const *text)
+{
+	int rest = p->style->width - 22 - k->columns[0] - k->columns[1];
+	int64_t whole = MAX(k->waited, k->known);
+	_cleanup_str_ struct str time = {};
+
+	markup_add_value(&time, ns, "nanoseconds");
+	str_addf(&p->row, p->md ? "| %s | %.1f %%" : "%9s %6.1f %%", str_cstr(&time),
+		 whole > 0 ? 100.0 * (double)ns / (double)whole : 0.0);
+	add_cell(p, text[0], k->columns[0], false);
+	add_cell(p, text[1], k->columns[1], false);
+	add_cell(p, text[2], MAX(rest, 20), true);
+	str_add(&p->row, p->md ? " |" : "");
+	report_end_row(p);
+}
+
+static void print_table(struct report_printer *p, struct wakers *k)
+{
+	int64_t rest = 0, unknown = MAX(k->waited - k->known, (int64_t)0);
+	size_t shown = MIN(k->rows.n, (size_t)p->style->limit);
+	char more[32];
+
+	k->columns[0] = columns_of(k, 0, shown);
+	k->columns[1] = columns_of(k, 1, shown);
+	if (p->md)
+		fputs("\n| waited | share | who waited | ended by | in |\n"
+		      "|---:|---:|---|---|---|\n",
+		      p->out);
+	else
+		fprintf(p->out, "\n   waited    share  %-*s  %-*s  in\n", k->columns[0],
+			"who waited", k->columns[1], "ended by");
+	for (size_t i = 0; i < k->rows.n; i++)
+		if (i < shown)
+			print_row(p, k, k->rows.v[i].ns, (const char *const *)k->rows.v[i].text);
+		else
+			costs_sum(&rest, k->rows.v[i].ns);
+	snprintf(more, sizeof(more), "%zu more", k->rows.n - shown);
+	if (rest)
+		print_row(p, k, rest, (const char *const[]){more, "", ""});
+	if (unknown)
+		print_row(p, k, unknown, (const char *const[]){"", "not known", ""});
+}
+
+int report_print_wakers(struct report_printer *p)
+{
+	struct wakers k = {.f = p->f, .off_cpu = report_value_index(p->f, "off_cpu")};
+	int blame = report_value_index(p->f, "lock_blame"), r;
+
+	if (blame < 0 || p->f->costs.less || !streq(p->style->by, "waiter"))
+		return 0;
+	k.blame = (unsigned)blame;
+	map_init(&k.pid_of);
+	r = note_processes(&k);
+	r = r ? r : take_sums(&k);
+	if (!r && k.rows.n) {
+		merge_rows(&k);
+		print_table(p, &k);
+	}
+	vec_foreach(row, &k.rows)
+		free_row(row);
+	vec_fini(&k.rows);
+	map_fini(&k.pid_of);
+	return r ? err_set(r, "out of memory") : 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who ended the waits of threads for locks: samples with the value lock_blame. Such a sample has
+ * the stack and the labels of the thread that woke another one up, and the other one's name and
+ * number as labels `waiter` and `waiter_tid` (docs/decisions/0026).
+ */
+#ifndef VIEW_WAITS_WAKER_H
+#define VIEW_WAITS_WAKER_H
+
+#include "view/waits/place.h"
+
+/* A thread that ended waits, and where it did. */
+struct waits_waker {
+	uint32_t labels; /* one of its label sets; 0: nobody is known */
+	struct waits_frames at;
+	int64_t ns; /* how long others had waited */
+};
+
+/* Finds who ended the most of what the group waited for locks. 0 or -ENOMEM. */
+_must_use_ int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *ret);
+
+/* Appends "worker-2 in flush (app.py:88)"; with @pid "worker-2 (pid 7) in ...". */
+void waits_waker_add(const struct costs *c, const struct waits_waker *waker, bool pid,
+		     struct str *b);
+
+#endif
