@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A mutex of a library, which threads wait for without the GIL: lock_blame_target.py. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Has the mutex for @ns. */
+EXPORT void krait_own(long ns)
+{
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+
+	pthread_mutex_lock(&mutex);
+	nanosleep(&t, NULL);
+	pthread_mutex_unlock(&mutex);
+}
