@@ -38,11 +38,11 @@ def wake_ups(k):
     return tools.switches(k.pid)
 
 
-def recorded(server, directory, seconds):
-    """Records a server. Returns (bytes a second through the rings, wake-ups a second, bytes of the
+def recorded(server, directory, seconds, *what):
+    """Records @what of a server. Returns (bytes a second through the rings, wake-ups a second, bytes of the
     file, closing JSON)."""
     path = os.path.join(directory, "recorded.pb.gz")
-    with lib.Krait(["--wall", "-p", str(server.pid)], path, directory, None) as k:
+    with lib.Krait([*what, "-p", str(server.pid)], path, directory, None) as k:
         tools.ready(k)
         rings, settled = Rings(k), min(3, seconds / 4)
         time.sleep(settled)
@@ -62,8 +62,10 @@ def servers_rows(python, store, seconds):
                 tempfile.TemporaryDirectory() as directory:
             server.drive(found["rate"])
             time.sleep(0.3)
-            sent, woke, size, summary = recorded(server, directory, length)
-        yield lib.Row(name + "records", sent / 1000, "kB/s", 50)
+            sent, *_ = recorded(server, directory, min(10, length), "-e", "wait")
+            both, woke, size, summary = recorded(server, directory, length, "--wall")
+        yield lib.Row(name + "records of waits", sent / 1000, "kB/s", 50,
+                      note="%.0f with those of CPU time" % (both / 1000))
         yield lib.Row(name + "krait's own wake-ups", woke, "a second", 100,
                       note="%d lost records" % summary["lost_records"])
         yield lib.Row(name + "file of %.0f s" % length, size / 1e6, "MB",

@@ -19,14 +19,21 @@ __u64 wait_period_ns;
 /* wait_spent_ns: how long taking stacks took since wait_adjusted_ns */
 __u64 wait_adjusted_ns, wait_spent_ns;
 
-#define ADJUST_NS    (1 << 24) /* time between changes of wait_period_ns: 17 ms */
-#define PERIOD_LEAST 1000      /* a period below this is 0: all waits are taken */
+#define ADJUST_NS    (1 << 24)	     /* least time between changes of wait_period_ns: 17 ms */
+#define ADJUST_MOST  (1 << 27)	     /* it is changed after this time whatever was spent: 134 ms */
+#define ADJUST_LEAST (32 * STACK_NS) /* before that, it is changed once so much was spent */
+#define PERIOD_LEAST 1000	     /* a period below this is 0: all waits are taken */
 #define PERIOD_MOST  1000000000
 #define FASTER	     16 /* the most that the period grows by at once */
 #define TIMES_MOST   (1024 * WAIT_ONE)
 #define SCALE_MOST   (4 * WAIT_ONE)
-#define OWED_SHIFT   6	 /* each record makes up for 2^-6 of .owed_ns */
-#define SENDING_NS   300 /* ns that sending a record costs, beside the walk */
+#define OWED_SHIFT   6 /* each record makes up for 2^-6 of .owed_ns */
+/*
+ * A stack counts as at least this much time, though taking it takes less: its record is also
+ * handled, kept and written by user space. So at the default budget records of waits are at most
+ * about 50 kB a second.
+ */
+#define STACK_NS 50000
 
 /*
  * Changes wait_period_ns so that taking stacks keeps to wait_budget_ppm. If several CPUs do that at
@@ -37,7 +44,7 @@ walk_inline void adjust_period(__u64 now)
 	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
 
 	/* Below 0, another CPU has changed the period after this one read the clock. */
-	if ((__s64)ns < ADJUST_NS)
+	if ((__s64)ns < ADJUST_NS || (ns < ADJUST_MOST && spent < ADJUST_LEAST))
 		return;
 	wait_adjusted_ns = now;
 	wait_spent_ns = 0;

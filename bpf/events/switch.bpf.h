@@ -299,7 +299,7 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
 		e->wait.flags |= WAIT_EXITS;
 	e->wait.sample.type = taken ? REC_WAIT : 0;
 	e->cost_ns = bpf_ktime_get_ns() - now;
-	__sync_fetch_and_add(&wait_spent_ns, e->cost_ns + SENDING_NS);
+	__sync_fetch_and_add(&wait_spent_ns, e->cost_ns > STACK_NS ? e->cost_ns : STACK_NS);
 	return taken;
 }
 

@@ -132,8 +132,35 @@ static void test_clock_behind(void **state)
 	adjust_period(999);
 	assert_int_equal(wait_adjusted_ns, 1000);
 	assert_int_equal(wait_spent_ns, 5);
-	adjust_period(1000 + ADJUST_NS);
+	adjust_period(1000 + ADJUST_MOST);
 	assert_int_equal(wait_spent_ns, 0);
+}
+
+/* The period is changed early only if enough stacks were taken to tell how long it must be. */
+static void test_period_changes(void **state)
+{
+	(void)state;
+	wait_adjusted_ns = 1000;
+	wait_spent_ns = ADJUST_LEAST - 1;
+	adjust_period(1000 + ADJUST_NS);
+	assert_int_equal(wait_period_ns, 0);
+	wait_spent_ns = ADJUST_LEAST;
+	adjust_period(1000 + ADJUST_NS);
+	/* 32 stacks of 50 us are 9.5 times 1 % of 16.8 ms */
+	assert_in_range(wait_period_ns, 9.4 * PERIOD_LEAST, 9.6 * PERIOD_LEAST);
+	wait_spent_ns = 0;
+	adjust_period(1000 + ADJUST_NS + ADJUST_MOST);
+	assert_in_range(wait_period_ns, 4.6 * PERIOD_LEAST, 4.8 * PERIOD_LEAST);
+}
+
+/* A stack counts as STACK_NS of the budget, though it takes less. */
+static void test_stack_counts(void **state)
+{
+	(void)state;
+	wait_for(MS);
+	assert_int_equal(wait_spent_ns, STACK_NS);
+	wait_for(MS);
+	assert_int_equal(wait_spent_ns, 2 * STACK_NS);
 }
 
 static __u32 site_of(__s32 number, __u64 arg)
@@ -740,6 +767,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_period_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stack_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sites, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_began_before, setup, teardown),
