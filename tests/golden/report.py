@@ -796,6 +796,12 @@ def gil_waits(work):
                                    ["v", "2.00", "s", "2.00", "s", "-", "-"]], text)
     md = krait("report", "-", "--by", "gil", "--format", "md", stdin=data).stdout.decode()
     check("gil-matrix-md", "| w | 4.00 s | 2.00 s | - | 2.00 s |" in md, md)
+    pairs = json.loads(krait("report", "-", "--json", stdin=data).stdout)["gil_waits"]
+    got = [[(pair[side] or {}).get("thread") for side in ("waiter", "holder")] + [pair["nanoseconds"] / s] for pair in pairs]
+    check("gil-json", got == [["w", "h", 4], ["w", "s", 2], ["w", None, 2], ["v", "h", 2], ["v", "s", 2]] and
+          pairs[0]["holder"] == {"thread": "h", "tid": str(ord("h")), "pid": "7"}, str(pairs))
+    part = krait("report", "-", "--by", "gil", "--thread", "w", "--value", "gil_wait", stdin=data).stdout.decode()
+    check("gil-filtered", "The filters left out samples; holders in those are missing." in part, part)
     old = krait("report", "-", "--by", "gil", stdin=data.replace(b"gil_", b"old_")).stdout.decode()
     check("gil-without", "waited for the GIL" not in old, old)
     blame = krait("report", "-", "--value", "gil_blame", "--format", "folded", stdin=data).stdout.decode()
@@ -812,7 +818,8 @@ def gil_many(work):
             {"type": "frame", "id": 1, "mapping": 1, "name": "f", "file": "/srv/app.py", "line": 88}, {"type": "stack", "id": 1, "frames": [1]}]
     for i, (thread, state, at, ns) in enumerate((("w", "gil", 0, 8 * s), ("v", "gil", 4, 4 * s), ("h", "running", 1, 0), ("h", "running", 5, 0)), 1):
         values = [0, 0, ns, ns, 0] if ns else [1, 1000, 0, 0, 1000]
-        rows += [{"type": "labels", "id": i, "labels": {"pid": "7", "tid": str(ord(thread)), "thread": thread, "state": state}}]
+        rows += [{"type": "labels", "id": i, "labels": {
+            "pid": "7", "tid": str(ord(thread)), "thread": thread, "state": state, "gil": "waiting" if ns else "held"}}]
         rows += [{"type": "sample", "stack": 1, "labels": i, "values": values, "time": at * s}] * n
     text = krait("report", "-", "--by", "gil", stdin="".join(json.dumps(row) + "\n" for row in rows).encode()).stdout.decode()
     matrix = [line.split()[:3] for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[2:4]]

@@ -102,6 +102,17 @@ def made(path):
     w.save(path)
 
 
+def made_waits(path):
+    """Makes a recording in which t7 waits for the GIL that t8 holds, and then for work."""
+    times = ("cpu", "off_cpu", "gil_wait", "gil_blame")
+    w = pprof.Writer((("samples", "count"),) + tuple((name, "nanoseconds") for name in times), duration=10 ** 10)
+    work = w.location("[python 3.12]", "work", "/srv/app/app.py", 3, 5, 1)
+    for tid, state, values in (7, "gil", (0, 0, 10 ** 9, 10 ** 9, 0)), (8, "running", (1, 10 ** 6, 0, 0, 10 ** 6)), (7, "lock", (0, 0, 10 ** 9, 0, 0)):
+        w.sample([work], {"pid": "7", "process": "app.py", "tid": str(tid), "thread": "t%d" % tid, "state": state, "time": 10 ** 8,
+                          **({"idle": "yes"} if state == "lock" else {})}, values=values)
+    w.save(path)
+
+
 def lines(work, paths_in):
     validator, kinds = load("jsonl"), {}
     for source in paths_in:
@@ -134,6 +145,13 @@ def reports(paths_in):
     refuses(validator, "report", document)
     misses(validator, "report", document, *[(m,) for m in ("file", "summary", "value", "unit", "shown", "all", "notes", "kinds", "functions", "lines", "shares")],
            ("functions", 0, "own"), ("lines", 0, "line"), ("threads", 0, "total"))
+    with tempfile.TemporaryDirectory() as work:
+        made_waits(os.path.join(work, "waits.pb.gz"))
+        document = json.loads(krait("report", os.path.join(work, "waits.pb.gz"), "--json", "--value", "off_cpu"))
+    takes(validator, "report-waits", document)
+    check("report-waits-there", len(document["gil_waits"]) == 2 and len(document["states"]) == 2, str(document.get("gil_waits")))
+    refuses(validator, "report-waits", document)
+    misses(validator, "report-waits", document, *[("gil_waits", 0, m) for m in document["gil_waits"][0]], ("states", 0, "idle"))
 
 
 def dumps():

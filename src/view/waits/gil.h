@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who waited for whom for the GIL. A sample's value gil_blame is how long others waited while its
+ * thread held the GIL. It is divided between the threads of the process that waited at that time,
+ * by gil_wait of their samples (a wait begins at the time of its sample). "At that time" means
+ * within the same 10 ms, because files have no finer times by default, or while the holder itself
+ * waited (docs/decisions/0024).
+ */
+#ifndef VIEW_WAITS_GIL_H
+#define VIEW_WAITS_GIL_H
+
+#include "base/map.h"
+#include "base/text/str.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+
+/* A time in which a thread waited for the GIL, or held it while others waited. */
+struct gil_span {
+	int64_t from, to;
+	int64_t ns; /* of a wait: its length; of a holder: what others waited for it */
+	uint32_t thread;
+};
+
+struct gil_thread {
+	uint32_t labels; /* one of its label sets, for its name */
+	uint32_t process;
+	int64_t waited, blamed;
+	/* its row and its column; 0: threads that aren't known */
+	uint32_t row, column;
+};
+
+struct gil_pairs {
+	struct profile *p;
+	int wait, blame, off;		/* indices of the values; .off: off_cpu, or -1 */
+	VEC(struct gil_thread) threads; /* the first stands for threads that aren't known */
+	struct map by_id;
+	VEC(struct gil_span) waits, holds;
+	bool timeless; /* some samples have no time, so it isn't known who waited for whom */
+	/*
+	 * Set by gil_pairs_make(). .rows: threads that waited, the longest first; .columns: threads
+	 * that others waited for. Row and column 0 stand for threads that aren't known, the last
+	 * ones, .rows.n + 1 and .columns.n + 1, for all other threads.
+	 */
+	VEC(uint32_t) rows, columns;
+	int64_t *cells, *nobody;
+};
+
+/*
+ * Begins with the samples of @p. Returns false if the profile lacks one of the values. Call
+ * gil_pairs_fini() in any case.
+ */
+bool gil_pairs_init(struct gil_pairs *g, struct profile *p);
+void gil_pairs_fini(struct gil_pairs *g);
+
+/* Takes in a sample. 0 or -ENOMEM. */
+_must_use_ int gil_pairs_add(struct gil_pairs *g, const struct profile_sample *s);
+
+/*
+ * Computes the table; at most @rows and @columns threads have a row or a column of their own. Call
+ * it once, when all samples are there. 0 or -ENOMEM.
+ */
+_must_use_ int gil_pairs_make(struct gil_pairs *g, size_t rows, size_t columns);
+
+/* How long the threads of a row waited for those of a column. */
+int64_t gil_pairs_cell(const struct gil_pairs *g, size_t row, size_t column);
+/* How long the threads of a row waited while no holder was seen, as when the GIL is handed over. */
+int64_t gil_pairs_nobody(const struct gil_pairs *g, size_t row);
+
+/* The thread of a row or column that is one thread's own. */
+static inline const struct gil_thread *gil_pairs_waiter(const struct gil_pairs *g, size_t row)
+{
+	return &g->threads.v[g->rows.v[row - 1]];
+}
+
+static inline const struct gil_thread *gil_pairs_holder(const struct gil_pairs *g, size_t column)
+{
+	return &g->threads.v[g->columns.v[column - 1]];
+}
+
+/*
+ * Appends an object of JSON for each pair of threads, with commas between them. .waiter and .holder
+ * are threads; null: the thread isn't known, or nobody was seen to hold the GIL. "[others]" stands
+ * for all threads without a row or column. (In gil_json.c.)
+ */
+void gil_pairs_json(const struct gil_pairs *g, struct str *out);
+
+/*
+ * Appends the name of a thread: "worker-2", or "worker-2 (tid 12)" if other threads of the table
+ * have that name too.
+ */
+void gil_pairs_name(const struct gil_pairs *g, const struct gil_thread *t, struct str *b);
+
+#endif
