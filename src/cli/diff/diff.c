@@ -9,11 +9,13 @@
 #include "cli/cells.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "view/names/value_words.h"
 #include "cli/write.h"
 #include "format/common/embedded.h"
 #include "format/read.h"
 #include "picture/html/html_diff.h"
 #include "view/names/origin.h"
+#include "view/wall.h"
 
 /* Takes the source text from a page, because the files may have changed since the page was made. */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
@@ -42,6 +44,7 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	} else {
 		r = read_profile_file(f->name[side], &f->diff.p[side]);
 	}
+	r = r ? r : wall_derive(f->diff.p[side], o->value, NULL);
 	r = r ? r : take_text(o, path, tag, &f->text[side]);
 	if (r)
 		return r;
@@ -58,11 +61,6 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		r = r ? r : view_apply(&f->diff.p[side], &view, &totals);
 		if (r)
 			return r;
-	}
-	if (f->groups) {
-		r = view_by(&f->diff.p[side], o->view.by);
-		if (r)
-			return err_wrap(r, "%s", f->name[side]);
 	}
 	f->source[side].p = f->diff.p[side];
 	if (profile_n_samples(f->diff.p[side]))
@@ -124,6 +122,13 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	return 0;
 }
 
+/* How long threads without work waited on a side. */
+struct idle_sum {
+	struct profile *p;
+	unsigned value;
+	int64_t ns;
+};
+
 struct print_arg {
 	const struct diff_options *o;
 	const struct diff_facts *f;
@@ -143,6 +148,9 @@ static int print(void *arg, FILE *out)
 static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	bool percent = false;
+	char rate[80];
+
+	snprintf(rate, sizeof(rate), "%s per second", value_words(f->type));
 
 	vec_foreach(rule, &o->rules)
 		percent |= !rule->points;
@@ -150,7 +158,7 @@ static void warn_of_rules(const struct diff_options *o, const struct diff_facts 
 		log_warn("--fail-if in percent judges %s here, because the amount of work isn't "
 			 "known: give it with --per NAME=N,M, or record commands that run to their "
 			 "end",
-			 f->diff.by_share ? "shares" : "CPU time per second");
+			 f->diff.by_share ? "shares" : rate);
 }
 
 static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
@@ -185,6 +193,53 @@ static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 	return EXIT_DONE;
 }
 
+static int add_idle(void *arg, const struct profile_sample *s)
+{
+	struct idle_sum *sum = arg;
+
+	if (s->values[sum->value] > 0 &&
+	    streq(profile_label_text(sum->p, s->labels, "idle"), "yes"))
+		costs_sum(&sum->ns, s->values[sum->value]);
+	return 0;
+}
+
+/*
+ * Leaves out waits of threads without work, as the report of waits does. They would change all
+ * shares. A page has them.
+ */
+static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
+{
+	const struct view_options without = {.no_idle = true};
+	int r = 0;
+
+	if (!streq(f->type, "off_cpu") || diff_is_page(o) || o->idle ||
+	    view_asks_for_idle(&o->view))
+		return 0;
+	for (int side = 0; side < DIFF_SIDES && !r; side++) {
+		struct idle_sum sum = {f->diff.p[side], f->diff.value[side], 0};
+
+		r = profile_each(f->diff.p[side], add_idle, &sum);
+		f->idle[side] = sum.ns;
+		if (!r && sum.ns)
+			r = view_apply(&f->diff.p[side], &without, NULL);
+	}
+	return r;
+}
+
+/* Makes rows of groups instead of functions, if they are wanted. */
+static int group(struct diff_facts *f)
+{
+	int r = 0;
+
+	for (int side = 0; side < DIFF_SIDES && !r; side++) {
+		r = f->groups ? view_by(&f->diff.p[side], f->by) : 0;
+		if (r)
+			r = err_wrap(r, "%s", f->name[side]);
+		f->source[side].p = f->diff.p[side];
+	}
+	return r;
+}
+
 static int compare(const struct diff_options *o, const struct operands *operands,
 		   struct diff_facts *f)
 {
@@ -198,6 +253,8 @@ static int compare(const struct diff_options *o, const struct operands *operands
 	if (!r)
 		view_options_warn_of(&f->unmatched);
 	r = r ? r : choose_measure(o, f);
+	r = r ? r : leave_idle_out(o, f);
+	r = r ? r : group(f);
 	r = r ? r : diff_make(&f->diff);
 	r = r ? r : find_unjudged(o, f);
 	if (r) {

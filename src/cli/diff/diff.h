@@ -22,6 +22,8 @@ struct diff_facts {
 	uint64_t runs[DIFF_SIDES]; /* if .per is "run": how many whole runs ended with 0; else 0 */
 	const char *by; /* label for a page's root frames or a table's rows; NULL: none */
 	bool groups;	/* rows are groups by the label .by, not functions */
+	/* the sum, on each side, of the waits that were left out since their threads had no work */
+	int64_t idle[DIFF_SIDES];
 	struct unmatched unmatched; /* the user's patterns that match on neither side */
 
 	struct str unjudged; /* what fail_rule_unjudged() says, for all --fail-if options */
@@ -73,6 +75,8 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);
 void diff_add_sum(const struct diff_facts *f, struct str *b);
+/* Appends how long threads without work waited, if that was left out. */
+void diff_add_idle(const struct diff_facts *f, struct str *b);
 /* Appends how much the garbage collector took of each side, if that is worth a sentence. */
 void diff_add_gc(const struct diff_facts *f, struct str *b);
 

@@ -33,8 +33,13 @@ const struct option_row diff_rows[] = {
 	 .set = value_string,
 	 .field = FIELD(value),
 	 .initial = "the profiles' own default",
-	 .complete = "samples cpu off_cpu gil_wait gil_blame lock_blame",
+	 .complete = "samples cpu off_cpu wall gil_wait gil_blame lock_blame",
 	 .help = "the value that is compared; TYPE/UNIT if several have the same name"},
+	{.name = "idle",
+	 .set = value_flag,
+	 .field = FIELD(idle),
+	 .help = "with --value off_cpu: waits of threads without work too (a pool's worker, a "
+		 "server that waits for clients); else only their sum is shown"},
 	{.name = "fail-if",
 	 .arg = "LIMIT",
 	 .set = value_strings,
@@ -68,9 +73,9 @@ const struct option_row diff_rows[] = {
 	VIEW_NATIVE_ROW(FIELD(view)),
 	VIEW_BY_OWN_ROW(
 		FIELD(view), NULL,
-		"a row for each process, thread or cgroup by name, state of the GIL (gil: of "
-		"running threads; waiting threads have no samples) or value of another label; in "
-		"a page an outermost frame"),
+		"a row for each process, thread or cgroup by name, state of the GIL (gil: without "
+		"--wall of threads that run) or value of another label; in a page an outermost "
+		"frame"),
 	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),

@@ -21,7 +21,7 @@ struct diff_options {
 	enum source_mode source_mode;
 	unsigned limit;
 	enum color_mode color;
-	bool json, quiet;
+	bool json, quiet, idle;
 	int (*print)(const struct diff_facts *f, const struct diff_style *style, FILE *out);
 };
 

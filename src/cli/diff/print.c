@@ -254,20 +254,18 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 
 int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, gc = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, idle = {}, gc = {};
+	const struct str *const sentences[] = {&verdict, &doubt, &sum, &idle, &gc};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
 	diff_add_gc(f, &gc);
+	diff_add_idle(f, &idle);
 	if (has_costs(f)) /* if there are no costs, the verdict has the sum */
 		diff_add_sum(f, &sum);
-	print_words(out, str_cstr(&verdict), style->width);
-	if (doubt.n)
-		print_words(out, str_cstr(&doubt), style->width);
-	if (sum.n)
-		print_words(out, str_cstr(&sum), style->width);
-	if (gc.n)
-		print_words(out, str_cstr(&gc), style->width);
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
+		if (sentences[i]->n)
+			print_words(out, str_cstr(sentences[i]), style->width);
 	print_table(f, style, out);
 	return flush(out);
 }
@@ -323,24 +321,20 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 
 int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, gc = {}, words = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, idle = {}, gc = {}, words = {};
+	const struct str *const sentences[] = {&verdict, &doubt,       &sum,	    &idle,
+					       &gc,	 &f->unmarked, &f->unjudged};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
 	if (has_costs(f))
 		diff_add_sum(f, &sum);
-	markup_add_md(&words, str_cstr(&verdict), verdict.n);
-	str_add(&words, doubt.n ? "\n\n" : "");
-	markup_add_md(&words, str_cstr(&doubt), doubt.n);
-	str_add(&words, sum.n ? "\n\n" : "");
-	markup_add_md(&words, str_cstr(&sum), sum.n);
+	diff_add_idle(f, &idle);
 	diff_add_gc(f, &gc);
-	str_add(&words, gc.n ? "\n\n" : "");
-	markup_add_md(&words, str_cstr(&gc), gc.n);
-	str_add(&words, f->unmarked.n ? "\n\n" : "");
-	markup_add_md(&words, str_cstr(&f->unmarked), f->unmarked.n);
-	str_add(&words, f->unjudged.n ? "\n\n" : "");
-	markup_add_md(&words, str_cstr(&f->unjudged), f->unjudged.n);
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++) {
+		str_add(&words, i && sentences[i]->n ? "\n\n" : "");
+		markup_add_md(&words, str_cstr(sentences[i]), sentences[i]->n);
+	}
 	fprintf(out, "%s\n", str_cstr(&words));
 	print_md_table(f, style, out);
 	return flush(out);
@@ -415,6 +409,10 @@ int diff_print_json(const struct diff_facts *f, const struct diff_style *style, 
 	put_work(f, out);
 	if (f->groups)
 		put_text(out, "by", f->by);
+	if (f->idle[DIFF_A] > 0 || f->idle[DIFF_B] > 0)
+		fprintf(out, ",\n  \"idle\": {\"before\": %.9g, \"after\": %.9g}",
+			(double)f->idle[DIFF_A] / f->diff.per[DIFF_A],
+			(double)f->idle[DIFF_B] / f->diff.per[DIFF_B]);
 	fprintf(out,
 		",\n  \"all\": {\"before\": %.9g, \"after\": %.9g},\n"
 		"  \"gc_share\": {\"before\": %.6g, \"after\": %.6g},\n  \"timed\": %s,\n"

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/diff/diff.h"
 #include "view/shape/tree.h"
+#include "view/wall.h"
 
 /*
  * The value of the event that was sampled, which .period_type names. NULL: there is none, as in
@@ -21,16 +22,23 @@ static const struct profile_value_type *sampled_event(const struct profile_meta 
 }
 
 /* Is it the waiting for the GIL, or what others waited for a thread? */
-static bool is_of_waits(const struct profile_value_type *v)
+static bool is_of_gil_or_blame(const struct profile_value_type *v)
 {
 	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame") ||
 	       streq(v->type, "lock_blame");
 }
 
-/* Is it CPU time? The other times in krait's recordings are waiting. */
+/* Does it count waits? Wall time does, in part. */
+static bool is_of_waits(const struct profile_value_type *v)
+{
+	return streq(v->unit, "nanoseconds") &&
+	       (streq(v->type, "off_cpu") || is_wall(v->type) || is_of_gil_or_blame(v));
+}
+
+/* Is it CPU time? The other times in krait's recordings are about waits. */
 static bool is_cpu_time(const struct profile_value_type *v)
 {
-	return streq(v->unit, "nanoseconds") && !streq(v->type, "off_cpu") && !is_of_waits(v);
+	return streq(v->unit, "nanoseconds") && !is_of_waits(v);
 }
 
 /* Are values of the two types comparable? Tools have different names for CPU time. */
@@ -52,7 +60,8 @@ static const char *common_value(const struct profile_meta *a, const struct profi
 	bool differ = diff_samples_differ(a, b);
 
 	for (unsigned i = a->n_values; i--;) {
-		if ((differ && streq(a->values[i].type, "samples")) || is_of_waits(&a->values[i]))
+		if ((differ && streq(a->values[i].type, "samples")) ||
+		    is_of_gil_or_blame(&a->values[i]))
 			continue;
 		for (unsigned k = 0; k < b->n_values; k++)
 			if (profile_same_type(&a->values[i], &b->values[k]))
@@ -135,6 +144,7 @@ int diff_choose_values(struct diff_facts *f, const char *name)
 		return r;
 	f->type = a->values[f->diff.value[DIFF_A]].type;
 	f->unit = a->values[f->diff.value[DIFF_A]].unit;
+	f->diff.waits = is_of_waits(&a->values[f->diff.value[DIFF_A]]);
 	unit = b->values[f->diff.value[DIFF_B]].unit;
 	if (!streq(f->unit, unit))
 		return err_set(-EINVAL, "%s is in %s in %s, in %s in %s: they can't be compared",

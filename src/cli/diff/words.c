@@ -3,7 +3,9 @@
 #include <ctype.h>
 #include <math.h>
 #include "cli/diff/diff.h"
+#include "view/names/value_words.h"
 #include "picture/markup.h"
+#include "view/wall.h"
 
 /*
  * a text with more bytes that says how a command ended isn't quoted: krait's own are shorter
@@ -53,7 +55,33 @@ size_t diff_count_changed(const struct diff_facts *f)
 
 static const char *type_words(const struct diff_facts *f)
 {
-	return streq(f->type, "cpu") ? "CPU time" : f->type;
+	return value_words(f->type);
+}
+
+/* Appends "takes 12.0 % more CPU time" or, of waits, "waits 12.0 % longer". */
+static void add_more(const struct diff_facts *f, double percent, bool more, struct str *b)
+{
+	static const char *const of_waits[][3] = {
+		{"off_cpu", "waits", ""},
+		{"gil_wait", "waits", " for the GIL"},
+		{"gil_blame", "keeps others", " from the GIL"},
+		{"lock_blame", "keeps others", " from a lock"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_waits); i++) {
+		if (!streq(of_waits[i][0], f->type))
+			continue;
+		str_addf(b, "%s %.1f %% %s%s", of_waits[i][1], percent, more ? "longer" : "less",
+			 of_waits[i][2]);
+		return;
+	}
+	str_addf(b, "takes %.1f %% %s %s", percent, more ? "more" : "less", type_words(f));
+}
+
+/* Is the value nothing but waiting? */
+static bool only_waits(const struct diff_facts *f)
+{
+	return f->diff.waits && !is_wall(f->type);
 }
 
 /* Appends the singular of the unit of work: "request" for "requests". */
@@ -82,8 +110,10 @@ static void add_rates(const struct diff_facts *f, struct str *b)
 {
 	const double *all = f->diff.all;
 
-	str_addf(b, "%s: %.0f ms per second before, %.0f ms per second after", type_words(f),
-		 1000 * all[DIFF_A], 1000 * all[DIFF_B]);
+	const char *words = type_words(f);
+
+	str_addf(b, "%c%s: %.0f ms per second before, %.0f ms per second after",
+		 toupper((unsigned char)*words), words + 1, 1000 * all[DIFF_A], 1000 * all[DIFF_B]);
 }
 
 /* Appends what all functions together cost. */
@@ -108,6 +138,17 @@ void diff_add_sum(const struct diff_facts *f, struct str *b)
 	str_add(b, " (");
 	diff_add_relative(&all, b);
 	str_add_c(b, ')');
+}
+
+void diff_add_idle(const struct diff_facts *f, struct str *b)
+{
+	if (f->idle[DIFF_A] <= 0 && f->idle[DIFF_B] <= 0)
+		return;
+	str_add(b, "Left out: waits of threads that had no work, ");
+	markup_add_value(b, f->idle[DIFF_A], f->unit);
+	str_add(b, " before, ");
+	markup_add_value(b, f->idle[DIFF_B], f->unit);
+	str_add(b, " after; --idle shows them");
 }
 
 #define GC_LEAST 0.01
@@ -149,8 +190,9 @@ static void add_dearer(const struct diff_facts *f, const struct diff_row *row, s
 		str_addf(b, " of %s%s", type_words(f), with);
 		return;
 	}
-	str_addf(b, " takes %.1f %% %s %s%s: ", fabs(100 * (after - before) / before),
-		 after > before ? "more" : "less", type_words(f), with);
+	str_add_c(b, ' ');
+	add_more(f, fabs(100 * (after - before) / before), after > before, b);
+	str_addf(b, "%s: ", with);
 	add_both(f, c, b);
 }
 
@@ -164,6 +206,13 @@ static bool below_changed(const struct diff_facts *f)
 
 static void add_quiet(const struct diff_facts *f, const char *what, struct str *b)
 {
+	if (f->diff.waits && !f->diff.timed) {
+		str_addf(b,
+			 "%s differs can't be told from noise: without times it isn't known how "
+			 "many waits there were",
+			 what);
+		return;
+	}
 	str_addf(b, "%s differs is no more than noise (%zu %s%s compared%s)", what, f->diff.checked,
 		 f->groups ? "group" : "function", f->diff.checked == 1 ? "" : "s",
 		 below_changed(f) ? "; some native code below them changed" : "");
@@ -179,7 +228,13 @@ static void add_noise(const struct diff_facts *f, struct str *b)
 	double mean = (all.value[DIFF_A] + all.value[DIFF_B]) / 2, change = diff_change(&all);
 
 	add_quiet(f, "what", b);
-	if (fabs(change) > WHOLE * mean)
+	if (fabs(change) > WHOLE * mean && f->diff.waits)
+		str_addf(b, ", but all of it together is %.0f %% %s%s",
+			 fabs(100 * change / all.value[DIFF_A]), change > 0 ? "more" : "less",
+			 only_waits(f) ? ": what is waited for was slower or faster, or was "
+					 "waited for more or less often"
+				       : "");
+	else if (fabs(change) > WHOLE * mean)
 		str_addf(b,
 			 ", but all functions together take %.0f %% %s %s: the machine was "
 			 "%s, or something changed them all",

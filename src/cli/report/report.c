@@ -171,16 +171,6 @@ static int check(struct report_options *o, const struct operands *operands)
 	return view_options_check(&o->view);
 }
 
-static bool asks_for_idle(const struct report_options *o)
-{
-	if (o->idle || (o->view.by && streq(o->view.by, "idle")))
-		return true;
-	vec_foreach(label, &o->view.labels)
-		if (str_starts(*label, "idle="))
-			return true;
-	return false;
-}
-
 static enum costs_by costs_by(const struct report_options *o)
 {
 	return o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE;
@@ -260,7 +250,7 @@ static int choose_samples(const struct report_options *o, struct report_facts *f
 
 	if (r)
 		return r;
-	if (!o->print || asks_for_idle(o) ||
+	if (!o->print || o->idle || view_asks_for_idle(&o->view) ||
 	    !streq(profile_meta(f->p)->values[f->value].type, "off_cpu"))
 		return apply_filters(o, f);
 	r = find_idle(f, &idle);

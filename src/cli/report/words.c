@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report/report.h"
+#include "view/names/value_words.h"
 #include "picture/markup.h"
 #include "view/lede/cpu_words.h"
 #include "view/shape/roots.h"
@@ -13,21 +14,7 @@
 
 const char *report_value_words(const struct report_facts *f)
 {
-	const char *type = profile_meta(f->p)->values[f->value].type;
-
-	if (streq(type, "cpu"))
-		return "CPU time";
-	if (streq(type, "off_cpu"))
-		return "time waiting";
-	if (streq(type, "gil_wait"))
-		return "time waiting for the GIL";
-	if (streq(type, "gil_blame"))
-		return "time that others waited for the GIL";
-	if (streq(type, "lock_blame"))
-		return "time that others waited for locks";
-	if (is_wall(type))
-		return "wall time";
-	return type;
+	return value_words(profile_meta(f->p)->values[f->value].type);
 }
 
 double report_percent(const struct report_facts *f, int64_t value)

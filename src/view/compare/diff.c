@@ -3,13 +3,11 @@
  * Joins the functions of two profiles by name, and collects their costs in each block of time; see
  * diff.h.
  */
-#include "view/compare/diff.h"
+#include "view/compare/diff_internal.h"
 
 #include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/sums.h"
-#include "view/compare/noise.h"
 
 #define MAX_FUNCTIONS 200000 /* the most functions that are compared; each takes 1.6 kB */
 /* a function with fewer samples on both sides together isn't judged, since they prove nothing */
@@ -25,20 +23,6 @@
  * all the time has some 20 stretches (see stretches()).
  */
 #define FEW 6
-
-struct maker {
-	struct diff *d;
-	enum diff_side side;
-	uint32_t *row_of[DIFF_SIDES]; /* for each side, by key: index of the function's row */
-	struct noise_row *self, *total;
-	struct noise noise;
-	double speed; /* noise_speed(): logarithm of the factor by which most costs rose */
-	struct sums sums;
-	int64_t length_ns;
-	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
-	int count_at; /* index of the value that is the number of samples; -1: there is none */
-	double counted[DIFF_SIDES]; /* sum of the value .count_at on each side */
-};
 
 double diff_change(const struct diff_cost *c)
 {
@@ -89,100 +73,6 @@ static int join(struct maker *m)
 	return 0;
 }
 
-static int find_end(void *arg, const struct profile_sample *s)
-{
-	struct maker *m = arg;
-
-	m->length_ns = MAX(m->length_ns, s->time_ns < INT64_MAX ? s->time_ns + 1 : s->time_ns);
-	if (s->values[m->d->value[m->side]] <= 0) /* this is a sample of another event */
-		return 0;
-	m->samples[m->side]++;
-	m->timed[m->side] += s->time_ns >= 0;
-	if (m->count_at >= 0 && s->values[m->count_at] > 0)
-		m->counted[m->side] += (double)s->values[m->count_at];
-	return 0;
-}
-
-static int64_t block_of(const struct maker *m, int64_t time_ns)
-{
-	double at = time_ns < 0 ? 0 : (double)time_ns / (double)m->length_ns;
-
-	return MIN((int64_t)(at * NOISE_BLOCKS), (int64_t)NOISE_BLOCKS - 1);
-}
-
-static int take_sample(void *arg, const struct profile_sample *s)
-{
-	struct maker *m = arg;
-	int64_t value = s->values[m->d->value[m->side]];
-
-	if (value <= 0)
-		return 0;
-	return sums_add(&m->sums,
-			&(struct sums_key){.stack = s->stack, .time_ns = block_of(m, s->time_ns)},
-			&value);
-}
-
-static void add_to(struct noise_row *row, enum diff_side side, int64_t block, double value)
-{
-	row->in[side][block] += value;
-	row->sum[side] += value;
-}
-
-static int spread(struct maker *m)
-{
-	struct costs *c = &m->d->costs[m->side];
-
-	sums_foreach(e, &m->sums)
-	{
-		double value = (double)e->values[0];
-		const uint32_t *keys, *row_of = m->row_of[m->side];
-		size_t n;
-
-		if (costs_is_gc(c, e->key.stack))
-			m->d->gc[m->side] += value;
-		keys = costs_keys(c, e->key.stack, &n);
-		if (!keys)
-			return -ENOMEM;
-		m->noise.all[m->side][e->key.time_ns] += value;
-		m->noise.sum[m->side] += value;
-		add_to(&m->self[row_of[c->keys.of[costs_owner(c, e->key.stack)]]], m->side,
-		       e->key.time_ns, value);
-		for (size_t i = 0; i < n; i++)
-			add_to(&m->total[row_of[keys[i]]], m->side, e->key.time_ns, value);
-	}
-	return 0;
-}
-
-/* Returns the index of the value that counts the samples of @value; -1: there is none. */
-static int find_count(struct profile *p, unsigned value)
-{
-	const struct profile_meta *meta = profile_meta(p);
-
-	for (unsigned i = 0; profile_samples_are_of(meta, value) && i < meta->n_values; i++)
-		if (streq(meta->values[i].type, "samples") && streq(meta->values[i].unit, "count"))
-			return (int)i;
-	return -1;
-}
-
-static int take_side(struct maker *m, enum diff_side side)
-{
-	struct profile *p = m->d->p[side];
-	int r;
-
-	m->side = side;
-	m->count_at = find_count(p, m->d->value[side]);
-	m->length_ns = MAX(profile_meta(p)->duration_ns, (int64_t)1);
-	r = profile_each(p, find_end, m);
-	if (r)
-		return r;
-	sums_init(&m->sums, 1);
-	r = profile_each(p, take_sample, m);
-	if (!r && spread(m))
-		r = err_set(-ENOMEM, "out of memory");
-	sums_fini(&m->sums);
-	return r;
-}
-
 static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *row)
 {
 	for (int side = 0; side < DIFF_SIDES; side++) {
@@ -214,9 +104,18 @@ static double single_sample(const struct maker *m, int side)
 	return m->counted[side] > 0 ? m->noise.sum[side] / m->counted[side] : sample_value(m, side);
 }
 
+/*
+ * The value of one independent sample of a function. Waits differ in length: a function with one
+ * long wait has one sample, however long that was.
+ */
+static double one_sample(const struct maker *m, const struct noise_row *row, int side)
+{
+	return m->d->waits ? row->one[side] : sample_value(m, side);
+}
+
 static bool enough(const struct maker *m, const struct noise_row *row)
 {
-	double a = sample_value(m, DIFF_A), b = sample_value(m, DIFF_B);
+	double a = one_sample(m, row, DIFF_A), b = one_sample(m, row, DIFF_B);
 
 	return (a > 0 ? row->sum[DIFF_A] / a : 0) + (b > 0 ? row->sum[DIFF_B] / b : 0) >=
 	       MIN_SAMPLES;
@@ -284,7 +183,7 @@ static bool is_doubtful(const struct maker *m, const struct noise_row *row,
 	double v = noise_between_runs(p, m->noise.runs);
 
 	for (int side = 0; side < DIFF_SIDES; side++)
-		v += p * (1 - p) * sample_value(m, side) / m->noise.sum[side];
+		v += p * (1 - p) * one_sample(m, row, side) / m->noise.sum[side];
 	return m->d->timed && !c->value_changed && !c->share_changed &&
 	       (!m->d->work_known || is_of_the_cost(c)) &&
 	       MAX(stretches(row, 0), stretches(row, 1)) <= FEW &&
@@ -433,8 +332,8 @@ static int make(struct maker *m)
 	}
 	if (r || !m->self || !m->total)
 		return err_set(-ENOMEM, "out of memory");
-	r = take_side(m, DIFF_A);
-	r = r ? r : take_side(m, DIFF_B);
+	r = diff_take_side(m, DIFF_A);
+	r = r ? r : diff_take_side(m, DIFF_B);
 	if (r)
 		return r;
 	for (int side = 0; side < DIFF_SIDES; side++) {

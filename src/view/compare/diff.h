@@ -64,6 +64,7 @@ struct diff {
 	double runs[DIFF_SIDES]; /* how many whole runs each side consists of; 0: not known */
 	bool per_time;		 /* .per is a wall time */
 	bool by_share;		 /* values aren't divided: .value is the share */
+	bool waits; /* the value counts waits, which differ in length; set by the caller */
 	bool timed; /* false: a profile has no times, so its samples are taken as independent */
 	/* number of blocks of time in a side, and of functions with enough samples */
 	size_t blocks, checked;

@@ -130,7 +130,8 @@ static double variance_of_samples(const struct noise *n, const struct noise_row 
 	double sum = 0;
 
 	for (int side = 0; side < 2; side++) {
-		double p = share(row->sum[side], n->sum[side]), one = n->poisson[side];
+		double p = share(row->sum[side], n->sum[side]);
+		double one = row->one[side] > 0 ? row->one[side] : n->poisson[side];
 
 		sum += as_share ? share(p * (1 - p) * one, n->sum[side])
 				: row->sum[side] * one / (n->per[side] * n->per[side]);

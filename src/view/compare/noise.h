@@ -18,6 +18,11 @@
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
 	double sum[2];
+	/*
+	 * the value of one independent sample of the function on each side, where samples differ in
+	 * value; else 0
+	 */
+	double one[2];
 	bool value_changed, share_changed;
 };
 

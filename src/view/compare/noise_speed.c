@@ -28,21 +28,27 @@ static double pooled_share(const struct noise *n, const struct noise_row *row)
 	return (row->sum[0] + row->sum[1]) / (n->sum[0] + n->sum[1]);
 }
 
+/* The value of one independent sample. */
+static double one_sample(const struct noise *n, const struct noise_row *row, int side)
+{
+	return row->one[side] > 0 ? row->one[side] : n->sample[side];
+}
+
 /* Computes the logarithm of the change of a function's cost, and its standard error. */
 static double log_change(const struct noise *n, const struct noise_row *row, double *se)
 {
 	double p = pooled_share(n, row), v = noise_between_runs(p, n->runs) / (p * p);
 
 	for (int side = 0; side < 2; side++)
-		v += n->sample[side] / row->sum[side];
+		v += one_sample(n, row, side) / row->sum[side];
 	*se = sqrt(v);
 	return log(row->sum[1] / n->per[1]) - log(row->sum[0] / n->per[0]);
 }
 
 static bool tells(const struct noise *n, const struct noise_row *row)
 {
-	return row->sum[0] > ENOUGH * n->sample[0] && row->sum[1] > ENOUGH * n->sample[1] &&
-	       pooled_share(n, row) >= SOME;
+	return row->sum[0] > ENOUGH * one_sample(n, row, 0) &&
+	       row->sum[1] > ENOUGH * one_sample(n, row, 1) && pooled_share(n, row) >= SOME;
 }
 
 /* How far a function's change is from @speed, in standard errors. */

@@ -33,3 +33,13 @@ bool view_is_partial(const struct view_options *o)
 {
 	return o->modules.n || o->kinds || o->labels.n || o->states.n || o->focus.n || o->ignore.n;
 }
+
+bool view_asks_for_idle(const struct view_options *o)
+{
+	if (o->by && streq(o->by, "idle"))
+		return true;
+	vec_foreach(label, &o->labels)
+		if (str_starts(*label, "idle="))
+			return true;
+	return false;
+}

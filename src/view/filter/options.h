@@ -67,6 +67,9 @@ bool view_wanted(const struct view_options *o);
  */
 bool view_is_partial(const struct view_options *o);
 
+/* Does @o ask for waits of threads without work, which tables of waits leave out otherwise? */
+bool view_asks_for_idle(const struct view_options *o);
+
 /* Does @o make other frames of the frames of a profile, or leave some out? */
 bool view_reframes(const struct view_options *o);
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files that make a comparison share; see diff.h. */
+#ifndef VIEW_COMPARE_DIFF_INTERNAL_H
+#define VIEW_COMPARE_DIFF_INTERNAL_H
+
+#include "profile/sums.h"
+#include "view/compare/diff.h"
+#include "view/compare/noise.h"
+
+struct maker {
+	struct diff *d;
+	enum diff_side side;
+	uint32_t *row_of[DIFF_SIDES]; /* for each side, by key: index of the function's row */
+	struct noise_row *self, *total;
+	struct noise noise;
+	double speed; /* noise_speed(): logarithm of the factor by which most costs rose */
+	struct sums sums;
+	int64_t length_ns;
+	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
+	/*
+	 * indices of the values that are the number of samples of the compared value, of any
+	 * value, and off_cpu; -1: there is none
+	 */
+	int count_at, any_count, off;
+	double counted[DIFF_SIDES]; /* sum of the value .count_at on each side */
+};
+
+/*
+ * diff_take.c: adds what the functions of a side cost in each block of time to .self, .total and
+ * .noise. 0 or -errno + message.
+ */
+_must_use_ int diff_take_side(struct maker *m, enum diff_side side);
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Words for a profile's values, as sentences of reports have them. */
+#ifndef VIEW_NAMES_VALUE_WORDS_H
+#define VIEW_NAMES_VALUE_WORDS_H
+
+/* Returns what a value of type @type counts: "CPU time", "time waiting"; else @type. */
+const char *value_words(const char *type);
+
+#endif
