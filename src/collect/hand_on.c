@@ -130,17 +130,25 @@ static int add_to_profile(struct collect *c, const struct profile_sample *s)
 	return !r && c->config.added ? c->config.added(c->config.ctx, s) : r;
 }
 
+/* The time of the profile at @time_ns, CLOCK_MONOTONIC. */
+static int64_t since_start(const struct collect *c, uint64_t time_ns)
+{
+	return time_ns > c->config.start_ns ? (int64_t)(time_ns - c->config.start_ns) : 0;
+}
+
 /*
- * Adds a sample of the @ns in which the thread of @rec neither ran nor waited, with the stack and
- * the time of @s.
+ * Adds a sample of the @ns in which the thread of @rec neither ran nor waited, with the stack of
+ * @s. They may be several moments since the thread's last record, so the sample's time is @ns
+ * before @end_ns.
  */
 static int add_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
-		     struct profile_sample s, uint32_t state, uint64_t ns)
+		     struct profile_sample s, uint32_t state, uint64_t ns, uint64_t end_ns)
 {
 	struct rec_sample off = *rec;
 
 	if (!ns)
 		return 0;
+	s.time_ns = since_start(c, end_ns - MIN(ns, end_ns));
 	off.source = (uint8_t)c->config.wait_source;
 	off.weight = ns;
 	set_values(c, &off, s.values);
@@ -159,6 +167,7 @@ static int add_both_apart(struct collect *c, uint32_t process, const struct rec_
 			  const struct profile_sample *s)
 {
 	struct thread_apart apart;
+	uint64_t end = rec->time_ns;
 	int r;
 
 	if (!c->config.waits)
@@ -166,13 +175,14 @@ static int add_both_apart(struct collect *c, uint32_t process, const struct rec_
 	apart = thread_apart(c, process, rec);
 	c->stats.accounts.ready_ns += apart.ready_ns;
 	c->stats.accounts.stolen_ns += apart.stolen_ns;
-	r = add_apart(c, process, rec, *s, wait_state_runnable(), apart.ready_ns);
-	return r ? r : add_apart(c, process, rec, *s, wait_state_stolen(), apart.stolen_ns);
+	r = add_apart(c, process, rec, *s, wait_state_runnable(), apart.ready_ns, end);
+	end -= MIN(apart.ready_ns, end);
+	return r ? r : add_apart(c, process, rec, *s, wait_state_stolen(), apart.stolen_ns, end);
 }
 
 static int64_t time_of(const struct collect *c, const struct waiting *w)
 {
-	return w->shown_ns > c->config.start_ns ? (int64_t)(w->shown_ns - c->config.start_ns) : 0;
+	return since_start(c, w->shown_ns);
 }
 
 /* how many flushes the account of a thread waits for samples of the thread */

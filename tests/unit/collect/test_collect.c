@@ -318,6 +318,7 @@ static void send_account(struct fixture *f, uint32_t tid, uint64_t ready_ns, uin
 struct apart {
 	const struct profile *p;
 	int64_t runnable, stolen;
+	int64_t last; /* time of the last sample of the state runnable */
 	unsigned n;
 };
 
@@ -329,12 +330,13 @@ static int add_up_apart(void *arg, const struct profile_sample *s)
 	a->n++;
 	a->runnable += streq(state, "runnable") ? s->values[1] : 0;
 	a->stolen += streq(state, "stolen") ? s->values[1] : 0;
+	a->last = streq(state, "runnable") ? s->time_ns : a->last;
 	return 0;
 }
 
 static struct apart apart_of(struct fixture *f)
 {
-	struct apart a = {f->profile, 0, 0, 0};
+	struct apart a = {.p = f->profile};
 
 	assert_int_equal(profile_each(f->profile, add_up_apart, &a), 0);
 	return a;
@@ -342,7 +344,8 @@ static struct apart apart_of(struct fixture *f)
 
 /*
  * Each record says how long its thread was ready so far: the profile has the sum once, in whatever
- * order the records come, and what the last account says is at the stack of the last sample.
+ * order the records come, and what the last account says is at the stack of the last sample. The
+ * thread was ready right before the record that says so. Times count from 500 on.
  */
 static void test_ready(void **state)
 {
@@ -351,11 +354,14 @@ static void test_ready(void **state)
 
 	send_proc(f);
 	send_ready(f, 1500, 100);
+	flushed(f, false);
+	assert_int_equal(apart_of(f).last, 1500 - 100 - 500);
 	send_ready(f, 3500, 700);
 	send_ready(f, 2500, 400); /* from another CPU's ring */
 	flushed(f, false);
 	assert_int_equal(apart_of(f).runnable, 700);
 	assert_int_equal(apart_of(f).n, 5);
+	assert_int_equal(apart_of(f).last, 3500 - 600 - 500);
 	send_account(f, key.tgid, 1000, 50);
 	flushed(f, false);
 	assert_int_equal(apart_of(f).runnable, 1000);
