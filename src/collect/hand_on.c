@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "collect/budget/crowd.h"
 #include "collect/internal.h"
+#include "collect/thread/on.h"
 #include "collect/thread/thread.h"
 #include "collect/thread/wait_state.h"
 
@@ -370,6 +371,44 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	c->stats.outcomes[w->rec.outcome]++;
 	c->stats.native[native]++;
 	c->stats.processes += !p->samples++;
+	return 1;
+}
+
+/* Is it known what the process of a wait runs, and is it recorded? */
+static bool shows_wait(const struct process *p, const struct rec_sample *rec)
+{
+	if (p->unwanted || (p->state != PROC_PYTHON && p->state != PROC_NATIVE && !p->samples))
+		return false;
+	return rec->outcome != WALK_PENDING || is_proved(p);
+}
+
+int collect_peek_wait(struct collect *c, const struct rec_wait *rec, struct profile_sample *ret)
+{
+	struct process *p = process_known(c, &rec->sample.proc);
+	struct waiting w = {.rec = rec->sample,
+			    .state = wait_state_of(rec),
+			    .shown_ns = rec->since_ns,
+			    .gil_ns = rec->gil_ns};
+	struct wait_labels wait;
+	uint8_t native;
+
+	if (!p || intake_is_broken(c, &rec->sample) || !shows_wait(p, &rec->sample))
+		return 0;
+	w.rec.type = REC_SAMPLE;
+	w.process = process_index(c, p);
+	/* a thread that only waits has no samples, and its name is to be read all the same */
+	p->walked |= w.rec.stack != 0;
+	p->names_samples++;
+	ret->stack = stack_of(c, &w, p, false, &native);
+	if (!ret->stack)
+		return 0;
+	wait = thread_wait(c, ret->stack, w.state, on_find(c, rec->sample.proc.tgid, rec));
+	ret->labels = thread_labels(c, w.process, &w.rec, &wait);
+	if (profile_failed(c->profile))
+		return err_set(-ENOMEM, "out of memory for the profile");
+	ret->time_ns = time_of(c, &w);
+	set_values(c, &w.rec, ret->values);
+	set_wait_values(c, &w, ret->values);
 	return 1;
 }
 

@@ -205,7 +205,7 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 		stack_wants_rows(c, native);
 }
 
-static bool is_broken(const struct collect *c, const struct rec_sample *rec)
+bool intake_is_broken(const struct collect *c, const struct rec_sample *rec)
 {
 	return rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
 	       rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources;
@@ -217,7 +217,7 @@ static bool on_sample(struct collect *c, struct waiting *w)
 	const struct rec_sample *rec = &w->rec;
 	long p = owner_of(c, &rec->proc);
 
-	if (p < 0 || is_broken(c, rec)) {
+	if (p < 0 || intake_is_broken(c, rec)) {
 		broken(c);
 		return false;
 	}
@@ -253,7 +253,7 @@ static bool on_sample(struct collect *c, struct waiting *w)
  */
 static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 {
-	bool woken = n >= sizeof(*rec) && rec->waker.tid && !is_broken(c, &rec->waker);
+	bool woken = n >= sizeof(*rec) && rec->waker.tid && !intake_is_broken(c, &rec->waker);
 	struct waiting w = {.rec = rec->sample,
 			    .state = wait_state_of(rec),
 			    .on = on_find(c, rec->sample.proc.tgid, rec),
@@ -279,7 +279,7 @@ static void on_account(struct collect *c, const struct rec_account *rec)
 	struct process *p = process_known(c, &rec->sample.proc);
 	struct waiting w = {.rec = rec->sample, .flush = c->flushes, .account = true};
 
-	if (is_broken(c, &rec->sample)) {
+	if (intake_is_broken(c, &rec->sample)) {
 		broken(c);
 		return;
 	}

@@ -56,6 +56,9 @@ void intake_fini(struct collect *c);
  */
 void hand_on_meet(struct collect *c);
 
+/* intake.c: has the record a number that no record of the kernel programs has? */
+bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
+
 /*
  * Adds the waiting samples whose stack and process are known to the profile. The others go on
  * waiting; with @last (the final flush) they are added as they are, or only counted. If @r is an

@@ -32,6 +32,9 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	intern_init(&l->texts, 0);
 	l->value = profile_meta(p)->default_value;
 	l->waits = waits_value(p, "off_cpu");
+	l->gil_wait = waits_value(p, "gil_wait");
+	l->gil_blame = waits_value(p, "gil_blame");
+	live_gil_clear(l);
 	take_keys(l);
 	sums_init(&l->now, n_values);
 	sums_init(&l->last, n_values);
@@ -82,6 +85,9 @@ void live_free(struct live *l)
 	vec_fini(&l->parts);
 	sums_fini(&l->merged);
 	forget_known(l);
+	live_open_fini(&l->open);
+	gil_pairs_fini(&l->gil);
+	gil_pairs_fini(&l->gil_now);
 	vec_fini(&l->scratch);
 	vec_fini(&l->rows);
 	map_fini(&l->index);
@@ -244,9 +250,18 @@ static void fold(struct live *l, const struct sums *sums, bool last, bool since)
 	sums_foreach(s, sums) add_sum(&f, s);
 }
 
+int live_count(struct live *l, const struct profile_sample *s)
+{
+	return live_gil_count(l, s)
+		       ?: sums_add(&l->now, &(struct sums_key){s->stack, s->labels, -1}, s->values);
+}
+
 int live_add(struct live *l, const struct profile_sample *s)
 {
-	return sums_add(&l->now, &(struct sums_key){s->stack, s->labels, -1}, s->values);
+	struct profile_sample rest = *s;
+
+	live_open_settle(l, &rest);
+	return live_count(l, &rest);
 }
 
 /* Adds the sums of the last interval to .since, as far as there is room. */
@@ -336,6 +351,7 @@ int live_tick(struct live *l, double seconds)
 	l->seconds[LIVE_SINCE] += seconds;
 	l->all[LIVE_RECENT] = (struct live_count){};
 	r = select_again(l);
+	r = r ? r : live_gil_tick(l);
 	if (!r && l->window > 0)
 		r = move_window(l, seconds);
 	if (r)
@@ -363,6 +379,7 @@ void live_reset(struct live *l)
 	sums_clear(&l->since);
 	clear_parts(l);
 	clear_rows(l);
+	live_gil_clear(l);
 	memset(l->seconds, 0, sizeof(l->seconds));
 	l->not_kept = 0;
 }
@@ -405,6 +422,8 @@ int live_condensed(struct live *l, struct condense *c)
 	if (r)
 		return r;
 	forget_known(l);
+	live_open_condensed(&l->open);
+	live_gil_clear(l);
 	vec_fini(&l->rows);
 	map_fini(&l->index);
 	take_keys(l);

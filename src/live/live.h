@@ -12,15 +12,18 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "live/open.h"
 #include "profile/remake/condense.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
 #include "view/names/frame.h"
 #include "view/filter/select.h"
+#include "view/waits/gil.h"
 
 /* the most different pairs of stack and thread, which take 40 MiB */
-#define LIVE_MAX_SUMS (1u << 19)
-#define LIVE_MAX_ROWS (1u << 18) /* the most rows of the tables, which take 70 MiB */
+#define LIVE_MAX_SUMS	 (1u << 19)
+#define LIVE_GIL_THREADS 6	    /* the most threads that are told apart in live.gil */
+#define LIVE_MAX_ROWS	 (1u << 18) /* the most rows of the tables, which take 70 MiB */
 
 /*
  * Spans of time. LIVE_RECENT: the last interval or, if .window is set, the latest intervals that
@@ -128,6 +131,10 @@ struct live {
 	unsigned value; /* index of the value that is shown */
 	int waits;	/* index of the value that is waiting time; -1: waiting isn't sampled */
 	bool wall;	/* shows .value and waiting time in sum */
+	int gil_wait, gil_blame; /* indices of these values; -1: there are none */
+	struct live_open open;	 /* waits that aren't over */
+	/* who waited for whom for the GIL: .gil in the last interval, .gil_now since then */
+	struct gil_pairs gil, gil_now;
 	uint32_t key_pid, key_tid, key_gil, key_state;
 	VEC(struct live_who) who; /* by id of a label set: the process and thread that have it */
 	uint32_t first_pid;	  /* pid of the first sample */
@@ -188,6 +195,16 @@ static inline const struct sums *live_recent(const struct live *l)
 
 /* Adds a sample of the profile. 0 or -ENOMEM + message. */
 _must_use_ int live_add(struct live *l, const struct profile_sample *s);
+/* Adds what a sample counts, whatever was counted of it before. (For open.c.) */
+_must_use_ int live_count(struct live *l, const struct profile_sample *s);
+
+/*
+ * gil.c: takes in a sample for .gil_now; ends an interval; forgets who waited for whom. 0 or
+ * -ENOMEM + message.
+ */
+_must_use_ int live_gil_count(struct live *l, const struct profile_sample *s);
+_must_use_ int live_gil_tick(struct live *l);
+void live_gil_clear(struct live *l);
 
 /*
  * Ends an interval of @seconds: what was added since the last tick becomes the last interval. 0 or

@@ -180,6 +180,19 @@ void table_location_name(struct table *v, enum live_table table, uint32_t locati
 		str_addf(ret, " (%s)", *file ? file : object);
 }
 
+static void add_time(struct str *ret, double ns)
+{
+	double s = ns / NSEC_PER_SEC;
+	unsigned long long whole = (unsigned long long)s;
+
+	if (s < 60)
+		str_addf(ret, "%.2fs", s);
+	else if (whole < 3600)
+		str_addf(ret, "%llu:%02llu", whole / 60, whole % 60);
+	else
+		str_addf(ret, "%llu:%02llu:%02llu", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
 static void who_name(const struct table *v, const struct live_row *row, struct str *ret)
 {
 	if (streq(profile_label_text(v->p, row->labels, "pid"), CONDENSE_ENDED)) {
@@ -204,6 +217,34 @@ void table_name(struct table *v, const struct live_row *row, struct str *ret)
 		table_location_name(v, v->live->table, row->location, ret);
 }
 
+/* a thread that waits since a shorter time isn't said to wait now */
+#define NOW_NS (100 * NSEC_PER_MSEC)
+
+void table_wait_now(struct table *v, const struct live_row *row, struct str *ret)
+{
+	const struct live_wait *w =
+		v->live->table == LIVE_THREADS ? live_wait_now(v->live, row) : NULL;
+	const uint32_t *loc;
+	const char *on;
+	bool idle;
+	size_t n;
+
+	if (!w || w->told[OPEN_WAITED] < (int64_t)NOW_NS)
+		return;
+	on = profile_label_text(v->p, w->labels, "on");
+	idle = *profile_label_text(v->p, w->labels, "idle");
+	str_addf(ret, "  %s", idle ? "idle" : profile_label_text(v->p, w->labels, "state"));
+	if (*on)
+		str_addf(ret, " (%s)", on);
+	str_add_c(ret, ' ');
+	add_time(ret, (double)w->told[OPEN_WAITED]);
+	loc = live_stack(v->live, w->stack, &n);
+	if (!n)
+		return;
+	str_add(ret, " in ");
+	table_location_name(v, LIVE_LINES, loc[0], ret);
+}
+
 struct live_only table_only(const struct table *v, const struct live_row *row)
 {
 	const struct live_who *who = live_who(v->live, row->labels);
@@ -212,19 +253,6 @@ struct live_only table_only(const struct table *v, const struct live_row *row)
 	if (table == LIVE_BY)
 		return (struct live_only){.text = who->text};
 	return (struct live_only){who->pid, table == LIVE_THREADS ? who->tid : 0};
-}
-
-static void add_time(struct str *ret, double ns)
-{
-	double s = ns / NSEC_PER_SEC;
-	unsigned long long whole = (unsigned long long)s;
-
-	if (s < 60)
-		str_addf(ret, "%.2fs", s);
-	else if (whole < 3600)
-		str_addf(ret, "%llu:%02llu", whole / 60, whole % 60);
-	else
-		str_addf(ret, "%llu:%02llu:%02llu", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 void table_number(const struct table *v, enum table_unit unit, double value, struct str *ret)

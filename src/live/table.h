@@ -84,9 +84,20 @@ void table_sort_step(struct table *v, int step);
 
 /* Appends the name of a row as it is shown: "qualname (file:line)", "MainThread (tid 12)". */
 void table_name(struct table *v, const struct live_row *row, struct str *ret);
+/*
+ * If the row is a thread that waits now: appends for what, since when and where, as in
+ * "  lock 12.30s in take (app.py:9)".
+ */
+void table_wait_now(struct table *v, const struct live_row *row, struct str *ret);
 /* Appends the name of a location's function, line or module, as the tables show it. */
 void table_location_name(struct table *v, enum live_table table, uint32_t location,
 			 struct str *ret);
+
+/*
+ * Appends lines that say who kept whom from the GIL in the last interval, each with its newline;
+ * none if threads waited too little. (In gil.c.)
+ */
+void table_gil_lines(struct table *v, struct str *ret);
 
 /* Returns what selects the samples of a row of threads, processes or label values. */
 struct live_only table_only(const struct table *v, const struct live_row *row);

@@ -59,14 +59,6 @@ struct session_use {
 	bool waits;
 };
 
-/*
- * The stack of the wait during which the kernel program first met the process; see waits/blocked.c.
- */
-struct session_met_wait {
-	uint64_t since_ns; /* when the wait began */
-	struct rec_sample sample;
-};
-
 /* Of threads that waited when the recording began, those whose wait is missing. */
 struct session_unread {
 	unsigned late; /* reading them would have taken too long */
@@ -103,7 +95,11 @@ struct session {
 	struct unwind_cache *cache; /* cache of unwind tables; NULL: none */
 	struct collect *collect;
 	pid_vec asked; /* processes about which the kernel program asked in this drain */
-	VEC(struct session_met_wait) met_waits;
+	/*
+	 * waits whose stacks user space has read, without their lengths; see waits/blocked.c and
+	 * waits/open.c
+	 */
+	VEC(struct rec_wait) met_waits;
 	struct session_unread unread;
 	struct spawn spawn;
 	/* Called for each sample with .added_ctx; NULL: not. May be set after session_set_up(). */
@@ -273,6 +269,22 @@ void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
 bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t n,
 			   struct rec_wait *ret);
+/*
+ * session_met_wait(): the wait of record @rec if user space has read its stack; else NULL.
+ * session_give_stack() gives that stack to *@ret. session_read_left() reads threads of processes
+ * @tgids that wait since @left_until_ns or longer, and whose stacks weren't chosen.
+ */
+const struct rec_wait *session_met_wait(const struct session *s, const struct rec_wait *rec);
+void session_give_stack(const struct rec_wait *met, struct rec_wait *ret);
+void session_read_left(struct session *s, const pid_vec *tgids, uint64_t left_until_ns);
+
+/*
+ * waits/open.c: calls @fn for each wait that isn't over, with the sample that it would be if it
+ * were over now. It isn't added to the profile. @left: no sample of it will come; its time will be
+ * in later samples of the thread. Call it between two drains. 0 or -ENOMEM + message.
+ */
+typedef int (*session_open_fn)(void *ctx, const struct profile_sample *sample, bool left);
+_must_use_ int session_open_waits(struct session *s, session_open_fn fn, void *ctx);
 
 /* figures/use.c */
 

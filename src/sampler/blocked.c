@@ -80,9 +80,10 @@ struct reading {
 
 /*
  * Must the stack of the thread's wait still be read? Sets *@since_ns to when the wait began; 0:
- * before sampling did.
+ * before sampling did. @left_until_ns: as sampler_blocked() has it.
  */
-static bool lacks_stack(const struct sampler *s, const struct rec_task *task, uint64_t *since_ns)
+static bool lacks_stack(const struct sampler *s, const struct rec_task *task,
+			uint64_t left_until_ns, uint64_t *since_ns)
 {
 	struct wait_entry e;
 
@@ -92,8 +93,11 @@ static bool lacks_stack(const struct sampler *s, const struct rec_task *task, ui
 	    !e.start_ns)
 		return task->start_ns < s->skel->bss->began_ns;
 	*since_ns = e.wait.since_ns;
-	return e.phase == WAIT_WAITS && e.times && e.start_ns == task->start_ns &&
-	       e.wait.sample.type == REC_WAIT && !e.wait.sample.stack &&
+	if (e.phase != WAIT_WAITS || e.start_ns != task->start_ns)
+		return false;
+	if (!e.times)
+		return e.wait.since_ns <= left_until_ns;
+	return e.wait.sample.type == REC_WAIT && !e.wait.sample.stack &&
 	       e.wait.sample.outcome == WALK_PENDING;
 }
 
@@ -104,7 +108,7 @@ static void take(void *ctx, const struct rec_task *task)
 	uint64_t since_ns;
 
 	if (sleeps(task) && proc_of(r->s, task->tgid, &proc) && proc.state == PROC_PYTHON &&
-	    is_image(&proc, task) && lacks_stack(r->s, task, &since_ns))
+	    is_image(&proc, task) && lacks_stack(r->s, task, r->to->left_until_ns, &since_ns))
 		r->to->blocked(r->to->ctx, &proc, task, since_ns);
 }
 
@@ -191,7 +195,7 @@ bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, u
 {
 	uint64_t now_ns;
 
-	return lacks_stack(s, task, &now_ns) && now_ns == since_ns;
+	return lacks_stack(s, task, UINT64_MAX, &now_ns) && now_ns == since_ns;
 }
 
 bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)

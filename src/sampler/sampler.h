@@ -143,8 +143,17 @@ int sampler_fd(const struct sampler *s);
 _must_use_ int sampler_drain(struct sampler *s);
 
 /*
+ * If waits are recorded: calls @fn for each wait that isn't over, or whose record isn't sent yet.
+ * @wait is the record that it would have if it were over now. @left: its stack wasn't chosen, so it
+ * will have no record; its time is in the weights of later records of the thread.
+ */
+typedef void (*sampler_open_fn)(void *ctx, const struct rec_wait *wait, bool left);
+void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx);
+
+/*
  * If waits are recorded: calls .blocked for each thread that waits and whose stack no kernel
- * program has taken. Only processes that are known to run Python count: those in @tgids, or all if
+ * program has taken. A stack that wasn't chosen is left out if the wait began after
+ * .left_until_ns. Only processes that are known to run Python count: those in @tgids, or all if
  * @tgids is NULL. @proc is what the kernel programs know of the process. @since_ns: when the wait
  * began; 0: before sampling did. Before that, .polled is called for each thread that waits: it
  * returns the descriptor if the thread is in a poll() of one, else -1. 0 or -errno + message.
@@ -154,6 +163,7 @@ struct sampler_blocked {
 	int (*polled)(void *ctx, const struct rec_task *task);
 	void (*blocked)(void *ctx, const struct proc_entry *proc, const struct rec_task *task,
 			uint64_t since_ns);
+	uint64_t left_until_ns;
 	void *ctx;
 };
 _must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids,
@@ -162,7 +172,10 @@ _must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids,
 /* Does this kernel let sampler_blocked() read threads? If not, it finds none. */
 bool sampler_reads_blocked(const struct sampler *s);
 
-/* Is @task still in the wait that began at @since_ns? Then it has slept since it was read. */
+/*
+ * Is @task still in the wait that began at @since_ns, and without a stack? Then it has slept since
+ * it was read.
+ */
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);
 
 /* Gets the interpreters of a process that has several. False: it hasn't several. */

@@ -121,8 +121,8 @@ static bool waits_for_gil(const struct wait_entry *e)
 	return e->away == AWAY_WAITS || e->away == AWAY_UNCOUNTED;
 }
 
-/* How long others have waited since the thread left its CPU with the GIL. */
-static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e)
+/* How long others have waited, up to @now_ns, since the thread left its CPU with the GIL. */
+static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e, uint64_t now_ns)
 {
 	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
 	uint64_t value, sum;
@@ -130,7 +130,7 @@ static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e)
 	if (e->away != AWAY_HOLDS ||
 	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.gils), &key, &value))
 		return 0;
-	sum = gil_value(value, s->ended_ns).sum_ns;
+	sum = gil_value(value, now_ns).sum_ns;
 	return sum - MIN(sum, e->others_ns);
 }
 
@@ -146,7 +146,8 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 	if (e->phase == WAIT_WAITS && waits_for_gil(e))
 		ns = e->over_ns - MIN(wait->since_ns, e->over_ns);
 	wait->gil_ns = ns + e->gil_owed_ns;
-	wait->sample.blame_ns = e->phase == WAIT_IS_OVER ? e->held_ns : blame_since(s, e);
+	wait->sample.blame_ns =
+		e->phase == WAIT_IS_OVER ? e->held_ns : blame_since(s, e, s->ended_ns);
 	if (wait->sample.gil == GIL_HELD)
 		wait->sample.blame_ns += e->blame_ns;
 }
@@ -286,6 +287,51 @@ void waits_read_open(struct sampler *s)
 	while (waits_next(s, &key, &n, &e))
 		if (!blocked_is_doubted(s, key, &e))
 			hand_on(s, &e);
+}
+
+/* An entry that has changed so lately may be read in the middle of a change. */
+#define SETTLED_NS NSEC_PER_MSEC
+
+/* When the entry was changed last, as far as its last wait tells. */
+static uint64_t changed_ns(const struct wait_entry *e)
+{
+	return e->phase == WAIT_WAITS ? e->wait.since_ns : e->over_ns;
+}
+
+/* Makes the record that a wait would have if it were over at @now_ns. */
+static void wait_until(const struct sampler *s, struct wait_entry *e, uint64_t now_ns)
+{
+	bool waits = e->phase == WAIT_WAITS;
+
+	e->wait.sample.time_ns = waits ? now_ns : e->over_ns;
+	e->wait.sample.weight = waits ? now_ns - e->wait.since_ns : e->away_ns;
+	e->wait.gil_ns = !waits ? e->gil_ns : waits_for_gil(e) ? now_ns - e->wait.since_ns : 0;
+	e->wait.sample.blame_ns = waits ? blame_since(s, e, now_ns) : e->held_ns;
+	e->wait.sample.source = (uint8_t)waits_source(s);
+	if (e->times && e->wait.sample.type == REC_WAIT)
+		return;
+	/* the stack is an earlier wait's, or there is none */
+	e->wait.sample.stack = 0;
+	e->wait.sample.outcome = WALK_PENDING;
+}
+
+void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx)
+{
+	struct wait_entry e;
+	unsigned n = 0;
+	uint32_t key;
+
+	if (waits_source(s) < 0 || s->waits_read)
+		return;
+	while (waits_next(s, &key, &n, &e)) {
+		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+		if (!e.start_ns || e.phase == WAIT_RUNS || blocked_is_doubted(s, key, &e) ||
+		    changed_ns(&e) + SETTLED_NS > now_ns)
+			continue;
+		wait_until(s, &e, now_ns);
+		fn(ctx, &e.wait, e.times == 0);
+	}
 }
 
 void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx)

@@ -126,9 +126,8 @@ static const struct option_row rows[] = {
 	{.name = "wall",
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.wall),
-	 .help = "the whole time of threads, by what they do: -e cpu-clock -e wait. A wait is "
-		 "shown "
-		 "once it is over"},
+	 .help = "the whole time of threads, by what they do: -e cpu-clock -e wait; who keeps "
+		 "whom from the GIL; with --threads what each thread waits for now"},
 
 	RECORD_ROWS_NATIVE,
 

@@ -44,6 +44,8 @@ static void plain_row(struct top *t, const struct live_row *row, struct str *out
 			table_number(&t->shown, c->unit, c->value(&t->shown, row), &cell);
 		else
 			table_name(&t->shown, row, &cell);
+		if (row && !c->value)
+			table_wait_now(&t->shown, row, &cell);
 		str_addf(out, "%*s", c->value ? c->width : 0, c->value ? str_cstr(&cell) : "  ");
 		if (!c->value)
 			text_clip(out, str_cstr(&cell), INT_MAX, true);
@@ -99,6 +101,7 @@ int top_print_plain(struct top *t)
 	if (f.recent > 1.1 * t->live->interval_seconds)
 		str_addf(&out, "; shares are of the last %.0f s", f.recent);
 	str_add_c(&out, '\n');
+	table_gil_lines(&t->shown, &out);
 	plain_row(t, NULL, &out);
 	for (size_t i = 0; i < n_rows(t); i++)
 		plain_row(t, &t->live->rows.v[t->shown.rows.v[i]], &out);
@@ -166,6 +169,33 @@ static void json_who(struct str *out, const struct top *t, const struct live_row
 			json_field(out, keys[i], profile_label_text(p, row->labels, keys[i]));
 }
 
+/* Writes what the thread of the row waits for now, if it waits. */
+static void json_wait_now(struct str *out, struct top *t, const struct live_row *row)
+{
+	const struct live_wait *w = live_wait_now(t->live, row);
+	const struct profile *p = t->live->p;
+	_cleanup_str_ struct str name = {};
+	const uint32_t *loc;
+	const char *on;
+	size_t n;
+
+	if (!w)
+		return;
+	on = profile_label_text(p, w->labels, "on");
+	str_add(out, ",\"waits\":{\"state\":");
+	json_string(out, profile_label_text(p, w->labels, "state"));
+	if (*on)
+		json_field(out, "on", on);
+	str_addf(out, ",\"idle\":%s,\"nanoseconds\":%lld",
+		 *profile_label_text(p, w->labels, "idle") ? "true" : "false",
+		 (long long)w->told[OPEN_WAITED]);
+	loc = live_stack(t->live, w->stack, &n);
+	if (n)
+		table_location_name(&t->shown, LIVE_LINES, loc[0], &name);
+	json_field(out, "name", str_cstr(&name));
+	str_add_c(out, '}');
+}
+
 /* Writes how long the row's threads were in which state in the interval. */
 static void json_states(struct str *out, const struct live *l, const struct live_row *row)
 {
@@ -201,6 +231,8 @@ static void json_row(struct str *out, struct top *t, const struct live_row *row)
 	str_add(out, ",\"total\":");
 	json_count(out, &t->shown, &total, LIVE_RECENT);
 	json_states(out, t->live, row);
+	if (t->live->table == LIVE_THREADS)
+		json_wait_now(out, t, row);
 	str_add(out, ",\"since_start\":{\"self\":");
 	json_count(out, &t->shown, &row->self[LIVE_SINCE], LIVE_SINCE);
 	str_add(out, ",\"total\":");
@@ -238,6 +270,11 @@ int top_print_json(struct top *t)
 	_cleanup_str_ struct str out = {};
 
 	json_head(&out, t);
+	if (t->live->gil.cells && t->live->gil.waits.n) {
+		str_add(&out, ",\"gil_waits\":[");
+		gil_pairs_json(&t->live->gil, &out);
+		str_add_c(&out, ']');
+	}
 	str_add(&out, ",\"rows\":[");
 	for (size_t i = 0; i < n_rows(t); i++) {
 		if (i)

@@ -145,15 +145,31 @@ int top_bound(struct top *t)
 	return r;
 }
 
+static int add_open(void *ctx, const struct profile_sample *sample, bool left)
+{
+	return live_open_add(ctx, sample, left);
+}
+
+/* Counts waits that aren't over as far as they have come. */
+static int add_open_waits(struct top *t)
+{
+	int r;
+
+	live_open_begin(t->live);
+	r = session_open_waits(t->session, add_open, t->live);
+	return r ? r : live_open_end(t->live);
+}
+
 int top_tick_now(struct top *t, uint64_t now)
 {
 	double seconds = (double)(now - t->tick_ns) / NSEC_PER_SEC;
+	int r = add_open_waits(t);
 
 	t->tick_ns = now;
 	if (!t->session->condensed)
 		census_take(&t->census, t->session->profile);
 	alive_look(&t->alive, t->session->profile);
-	return live_tick(t->live, seconds) ?: top_bound(t);
+	return r ?: live_tick(t->live, seconds) ?: top_bound(t);
 }
 
 int top_tick(struct top *t, uint64_t now)

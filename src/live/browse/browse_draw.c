@@ -190,6 +190,7 @@ static void draw_row(struct browse *b, struct screen *s, const struct live_row *
 			continue;
 		}
 		table_name(b->shown, row, &cell);
+		table_wait_now(b->shown, row, &cell);
 		screen_put(s, STYLE_PLAIN, chosen ? " > " : "   ", 3);
 		if (TABLE_OF(b->shown->live->table) & TABLE_OF_CODE)
 			screen_put_frame(s, draw_style(b->shown->p, row->location), str_cstr(&cell),
@@ -224,7 +225,7 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 			   *v->filter  ? "  no row has that text; c shows all again"
 			   : !v->clock ? "  this event hasn't come yet"
 			   : live_shows_waits(v->live)
-				   ? "  nothing has run or ended a wait yet"
+				   ? "  nothing has run or waited yet"
 				   : "  nothing has run on a CPU yet; time that programs "
 				     "spend waiting isn't shown",
 			   -1);
@@ -295,6 +296,26 @@ static void draw_foot(struct browse *b, struct screen *s)
 	}
 }
 
+#define GIL_FROM_ROWS 20 /* a screen of so many rows has room for who waits for whom */
+
+/* Draws who waits for whom for the GIL, above the table. Returns the first line below it. */
+static int draw_gil(struct browse *b, struct screen *s)
+{
+	_cleanup_str_ struct str lines = {};
+	int y = HEAD_ROWS;
+
+	if (s->rows < GIL_FROM_ROWS)
+		return y;
+	table_gil_lines(b->shown, &lines);
+	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		screen_at(s, y);
+		screen_put(s, y == HEAD_ROWS ? STYLE_WARN : STYLE_PLAIN, line, -1);
+		y++;
+	}
+	return y;
+}
+
 int browse_draw(struct browse *b, struct screen *s)
 {
 	int bottom = s->rows - 1, r = 0;
@@ -305,7 +326,7 @@ int browse_draw(struct browse *b, struct screen *s)
 	draw_tables(b, s);
 	switch (b->page) {
 	case PAGE_TABLE:
-		draw_table(b, s, HEAD_ROWS, bottom);
+		draw_table(b, s, draw_gil(b, s), bottom);
 		break;
 	case PAGE_TREE:
 		tree_draw(b, s, HEAD_ROWS, bottom);

@@ -166,7 +166,14 @@ static bool may_read(const struct reading *r, const struct rec_task *task)
 static bool keep(struct reading *r, const struct rec_task *task, const struct rec_sample *sample,
 		 uint64_t since_ns)
 {
-	const struct session_met_wait met = {since_ns, *sample};
+	const struct rec_wait met = {.sample = *sample,
+				     .since_ns = since_ns,
+				     .arg = {task->arg[0], task->arg[1]},
+				     .call = task->call,
+				     .state = (uint16_t)task->state,
+				     .fd = task->fd,
+				     .flags = task->wait_flags,
+				     .on = task->on};
 
 	if (!sampler_still_waits(r->s->sampler, task, since_ns))
 		return false;
@@ -231,10 +238,11 @@ static int on_polled(void *ctx, const struct rec_task *task)
 	return fd;
 }
 
-static struct session_unread read_blocked(struct session *s, const pid_vec *tgids, uint64_t ns)
+static struct session_unread read_blocked(struct session *s, const pid_vec *tgids,
+					  uint64_t left_until_ns, uint64_t ns)
 {
 	struct reading r = {.s = s, .until_ns = clock_ns(CLOCK_MONOTONIC) + ns};
-	const struct sampler_blocked to = {on_polled, on_blocked, &r};
+	const struct sampler_blocked to = {on_polled, on_blocked, left_until_ns, &r};
 
 	if (sampler_blocked(s->sampler, tgids, &to)) {
 		log_info("threads that wait already can't be read: %s", err_msg());
@@ -249,7 +257,7 @@ void session_read_blocked(struct session *s)
 {
 	if (!session_events_wait(&s->events) || s->options->cmd)
 		return;
-	s->unread = read_blocked(s, NULL, READ_NS);
+	s->unread = read_blocked(s, NULL, 0, READ_NS);
 	s->unread.all |= !sampler_reads_blocked(s->sampler);
 }
 
@@ -258,11 +266,16 @@ void session_read_met(struct session *s)
 	struct session_unread unread = {};
 
 	if (s->asked.n)
-		unread = read_blocked(s, &s->asked, MET_NS);
+		unread = read_blocked(s, &s->asked, 0, MET_NS);
 	if (unread.late)
 		log_info("%u threads that waited already weren't read: reading took too long",
 			 unread.late);
 	s->asked.n = 0;
+}
+
+void session_read_left(struct session *s, const pid_vec *tgids, uint64_t left_until_ns)
+{
+	(void)read_blocked(s, tgids, left_until_ns, MET_NS);
 }
 
 void session_note_asked(struct session *s, const struct rec_proc *rec)
@@ -272,21 +285,31 @@ void session_note_asked(struct session *s, const struct rec_proc *rec)
 		(void)!vec_push(&s->asked, (pid_t)rec->proc.tgid);
 }
 
+const struct rec_wait *session_met_wait(const struct session *s, const struct rec_wait *rec)
+{
+	vec_foreach(met, &s->met_waits)
+		if (met->sample.tid == rec->sample.tid && met->since_ns == rec->since_ns)
+			return met;
+	return NULL;
+}
+
+void session_give_stack(const struct rec_wait *met, struct rec_wait *ret)
+{
+	ret->sample.outcome = met->sample.outcome;
+	ret->sample.native = met->sample.native;
+	ret->sample.gil = met->sample.gil;
+	ret->sample.stack = met->sample.stack;
+}
+
 bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t n,
 			   struct rec_wait *ret)
 {
-	for (size_t i = 0; !rec->sample.stack && i < s->met_waits.n; i++) {
-		const struct session_met_wait *met = &s->met_waits.v[i];
+	const struct rec_wait *met = rec->sample.stack ? NULL : session_met_wait(s, rec);
 
-		if (met->sample.tid != rec->sample.tid || met->since_ns != rec->since_ns)
-			continue;
-		memcpy(ret, rec, MIN(n, sizeof(*ret)));
-		ret->sample.outcome = met->sample.outcome;
-		ret->sample.native = met->sample.native;
-		ret->sample.gil = met->sample.gil;
-		ret->sample.stack = met->sample.stack;
-		s->met_waits.v[i] = s->met_waits.v[--s->met_waits.n];
-		return true;
-	}
-	return false;
+	if (!met)
+		return false;
+	memcpy(ret, rec, MIN(n, sizeof(*ret)));
+	session_give_stack(met, ret);
+	s->met_waits.v[met - s->met_waits.v] = s->met_waits.v[--s->met_waits.n];
+	return true;
 }

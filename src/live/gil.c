@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who kept whom from the GIL in the last interval: gathered sample by sample, and as lines of text. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "live/table.h"
+
+/* the most waits for the GIL, and samples of its holders, of an interval that are kept */
+#define MOST_KEPT 200000
+#define LINES	  3 /* how many holders are shown, and for each how many who waited */
+#define NAMED	  3
+/* waits that take less than this part of the interval aren't shown */
+#define LEAST_PART 0.01
+
+int live_gil_count(struct live *l, const struct profile_sample *s)
+{
+	struct gil_pairs *g = &l->gil_now;
+
+	if (g->wait < 0 || g->blame < 0 || g->waits.n + g->holds.n >= MOST_KEPT)
+		return 0;
+	return gil_pairs_add(g, s) ? err_set(-ENOMEM, "out of memory") : 0;
+}
+
+int live_gil_tick(struct live *l)
+{
+	if (gil_pairs_make(&l->gil_now, LIVE_GIL_THREADS, LIVE_GIL_THREADS))
+		return err_set(-ENOMEM, "out of memory");
+	gil_pairs_fini(&l->gil);
+	l->gil = l->gil_now;
+	(void)gil_pairs_init(&l->gil_now, l->p);
+	return 0;
+}
+
+void live_gil_clear(struct live *l)
+{
+	gil_pairs_fini(&l->gil);
+	gil_pairs_fini(&l->gil_now);
+	(void)gil_pairs_init(&l->gil, l->p);
+	(void)gil_pairs_init(&l->gil_now, l->p);
+}
+
+static bool is_thread(struct live *l, uint32_t labels, const struct gil_thread *t)
+{
+	const struct live_who *own = live_who(l, labels);
+	uint32_t pid = own->pid, tid = own->tid;
+	const struct live_who *who = live_who(l, t->labels);
+
+	return who->pid == pid && who->tid == tid;
+}
+
+/* Appends where the holder was in the last interval while others waited most: " in f (app.py:3)". */
+static void add_place(struct table *v, const struct gil_thread *t, struct str *ret)
+{
+	struct live *l = v->live;
+	const struct sums_entry *most = NULL;
+	const uint32_t *loc;
+	size_t n = 0;
+
+	sums_foreach(s, &l->last)
+	{
+		if (s->values[l->gil.blame] > (most ? most->values[l->gil.blame] : 0) &&
+		    is_thread(l, s->key.labels, t))
+			most = s;
+	}
+	loc = most ? live_stack(l, most->key.stack, &n) : NULL;
+	if (!n)
+		return;
+	str_add(ret, " in ");
+	table_location_name(v, LIVE_LINES, loc[0], ret);
+}
+
+/* What the threads of a row waited for a holder. */
+struct part {
+	size_t row;
+	int64_t ns;
+};
+
+static int longest_first(const void *va, const void *vb)
+{
+	const struct part *a = va, *b = vb;
+
+	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : a->row < b->row ? -1 : 1;
+}
+
+static void add_seconds(int64_t ns, struct str *ret)
+{
+	str_addf(ret, "%.2f s", (double)ns / NSEC_PER_SEC);
+}
+
+/* Appends who waited for the holder of a column: "main 0.32 s, worker-1 0.15 s, others 0.40 s". */
+static void add_waiters(const struct gil_pairs *g, size_t column, struct str *ret)
+{
+	struct part parts[LIVE_GIL_THREADS];
+	int64_t others = gil_pairs_cell(g, g->rows.n + 1, column);
+	const char *apart = "";
+
+	for (size_t i = 0; i < g->rows.n; i++)
+		parts[i] = (struct part){i + 1, gil_pairs_cell(g, i + 1, column)};
+	if (g->rows.n)
+		qsort(parts, g->rows.n, sizeof(*parts), longest_first);
+	for (size_t i = 0; i < g->rows.n; i++) {
+		if (i >= NAMED || parts[i].ns <= 0) {
+			others += parts[i].ns;
+			continue;
+		}
+		str_add(ret, apart);
+		gil_pairs_name(g, gil_pairs_waiter(g, parts[i].row), ret);
+		str_add_c(ret, ' ');
+		add_seconds(parts[i].ns, ret);
+		apart = ", ";
+	}
+	if (others <= 0)
+		return;
+	str_addf(ret, "%sothers ", apart);
+	add_seconds(others, ret);
+}
+
+static int64_t column_sum(const struct gil_pairs *g, size_t column)
+{
+	int64_t sum = 0;
+
+	for (size_t row = 1; row < g->rows.n + 2; row++)
+		sum += gil_pairs_cell(g, row, column);
+	return sum;
+}
+
+void table_gil_lines(struct table *v, struct str *ret)
+{
+	const struct gil_pairs *g = &v->live->gil;
+	double interval = v->live->interval_seconds * NSEC_PER_SEC;
+	int64_t waited = 0;
+
+	vec_foreach(t, &g->threads)
+		waited += t->waited;
+	if (!g->cells || (double)waited < LEAST_PART * interval)
+		return;
+	str_add(ret, "Threads waited ");
+	add_seconds(waited, ret);
+	str_addf(ret, " for the GIL in the last %.1f s\n", v->live->interval_seconds);
+	/* the columns are in order of what others waited for them */
+	for (size_t column = 1; column <= MIN(g->columns.n, (size_t)LINES); column++) {
+		const struct gil_thread *holder = gil_pairs_holder(g, column);
+		int64_t ns = column_sum(g, column);
+
+		if ((double)ns < LEAST_PART * interval)
+			break;
+		str_add(ret, "  ");
+		add_seconds(ns, ret);
+		str_add(ret, "  while ");
+		gil_pairs_name(g, holder, ret);
+		str_add(ret, " held it");
+		add_place(v, holder, ret);
+		str_add(ret, ": ");
+		add_waiters(g, column, ret);
+		str_add_c(ret, '\n');
+	}
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waits that aren't over, for whoever shows what happens now. The kernel program took the stacks of
+ * most of them when they began, and keeps them in the map `waits`. The others are read as `krait
+ * dump` reads blocked threads, once they have lasted long enough.
+ */
+#include "base/system/clock.h"
+#include "base/error.h"
+#include "record/session.h"
+
+/* A wait whose stack wasn't chosen is read once it is so long. Most are far shorter. */
+#define LEFT_NS	      (200 * NSEC_PER_MSEC)
+#define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
+
+struct open_wait {
+	struct rec_wait wait;
+	bool left;
+};
+
+struct opening {
+	struct session *s;
+	VEC(struct open_wait) waits;
+	pid_vec tgids; /* processes of which threads must be read */
+	uint64_t left_until_ns;
+	bool failed;
+};
+
+static bool lacks_stack(const struct rec_wait *wait)
+{
+	return !wait->sample.stack && wait->sample.outcome == WALK_PENDING;
+}
+
+static void take(void *ctx, const struct rec_wait *wait, bool left)
+{
+	struct opening *o = ctx;
+	pid_t tgid = (pid_t)wait->sample.proc.tgid;
+
+	o->failed |= vec_push(&o->waits, (struct open_wait){*wait, left}) != 0;
+	if (!left || wait->since_ns > o->left_until_ns || session_met_wait(o->s, wait) ||
+	    o->tgids.n == MOST_READ_NOW || (o->tgids.n && o->tgids.v[o->tgids.n - 1] == tgid))
+		return;
+	o->failed |= vec_push(&o->tgids, tgid) != 0;
+}
+
+/*
+ * Completes a wait of which the kernel program has no stack. If its stack wasn't chosen, all else
+ * that the record says is of an earlier wait. False: it hasn't been read.
+ */
+static bool complete(const struct session *s, struct open_wait *open)
+{
+	const struct rec_wait *met;
+
+	if (!lacks_stack(&open->wait))
+		return true;
+	met = session_met_wait(s, &open->wait);
+	if (!met)
+		return false;
+	session_give_stack(met, &open->wait);
+	if (!open->left)
+		return true;
+	memcpy(open->wait.arg, met->arg, sizeof(met->arg));
+	open->wait.call = met->call;
+	open->wait.state = met->state;
+	open->wait.fd = met->fd;
+	open->wait.flags = met->flags;
+	open->wait.on = met->on;
+	return true;
+}
+
+static int show(struct opening *o, session_open_fn fn, void *ctx)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < o->waits.n; i++) {
+		struct open_wait *open = &o->waits.v[i];
+		struct profile_sample sample;
+
+		if (!complete(o->s, open))
+			continue;
+		r = collect_peek_wait(o->s->collect, &open->wait, &sample);
+		if (r > 0)
+			r = fn(ctx, &sample, open->left);
+	}
+	return r;
+}
+
+int session_open_waits(struct session *s, session_open_fn fn, void *ctx)
+{
+	struct opening o = {.s = s, .left_until_ns = clock_ns(CLOCK_MONOTONIC) - LEFT_NS};
+	int r;
+
+	if (!session_events_wait(&s->events) || !s->sampler || !s->collect)
+		return 0;
+	sampler_open_waits(s->sampler, take, &o);
+	if (o.tgids.n)
+		session_read_left(s, &o.tgids, o.left_until_ns);
+	r = o.failed ? err_set(-ENOMEM, "out of memory") : show(&o, fn, ctx);
+	vec_fini(&o.waits);
+	vec_fini(&o.tgids);
+	return r;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests that krait top counts waits that aren't over, and each ns of them once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "live/table.h"
+
+#define S ((int64_t)NSEC_PER_SEC)
+
+enum value { SAMPLES, CPU, OFF, WAIT, BLAME, VALUES };
+
+static struct profile *p;
+static struct live *l;
+static uint32_t stacks[2];
+
+static int setup(void **state)
+{
+	static const char *const types[VALUES] = {"samples", "cpu", "off_cpu", "gil_wait",
+						  "gil_blame"};
+	struct profile_meta *m;
+
+	p = profile_new();
+	m = profile_meta(p);
+	for (m->n_values = 0; m->n_values < VALUES; m->n_values++)
+		m->values[m->n_values] = (struct profile_value_type){
+			types[m->n_values], m->n_values ? "nanoseconds" : "count"};
+	m->default_value = CPU;
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
+		struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
+		struct profile_function f = {.name = profile_string(p, i ? "g" : "f"),
+					     .file = profile_string(p, "app.py"),
+					     .start_line = 1};
+		struct profile_location loc = {.mapping = profile_mapping(p, &mapping),
+					       .function = profile_function(p, &f),
+					       .line = 7};
+		uint32_t id = profile_location(p, &loc);
+
+		stacks[i] = profile_stack(p, &id, 1);
+	}
+	l = live_new(p, NULL);
+	l->table = LIVE_THREADS;
+	l->wall = true;
+	return !l;
+}
+
+static int teardown(void **state)
+{
+	live_free(l);
+	profile_free(p);
+	return 0;
+}
+
+static uint32_t who(const char *tid, const char *state)
+{
+	struct profile_label v[] = {{profile_string(p, "pid"), profile_string(p, "7")},
+				    {profile_string(p, "tid"), profile_string(p, tid)},
+				    {profile_string(p, "thread"), profile_string(p, tid)},
+				    {profile_string(p, "state"), profile_string(p, state)}};
+
+	return profile_labels(p, v, ARRAY_SIZE(v));
+}
+
+/* A wait of @ns of thread @tid that began at @time_ns. */
+static struct profile_sample wait_of(const char *tid, const char *state, int64_t time_ns,
+				     int64_t ns)
+{
+	return (struct profile_sample){.stack = stacks[0],
+				       .labels = who(tid, state),
+				       .time_ns = time_ns,
+				       .values[OFF] = ns};
+}
+
+static void open_wait(struct profile_sample s, bool left)
+{
+	assert_int_equal(live_open_add(l, &s, left), 0);
+}
+
+static void tick(void)
+{
+	assert_int_equal(live_open_end(l), 0);
+	assert_int_equal(live_tick(l, 1), 0);
+	live_open_begin(l);
+}
+
+static void come(struct profile_sample s)
+{
+	s.values[SAMPLES] = 1;
+	assert_int_equal(live_add(l, &s), 0);
+}
+
+static const struct live_row *row_of(const char *tid)
+{
+	for (size_t i = 0; i < l->rows.n; i++)
+		if (streq(profile_label_text(p, l->rows.v[i].labels, "tid"), tid))
+			return &l->rows.v[i];
+	fail();
+	return NULL;
+}
+
+/* What the interval that has just ended has of a thread's waiting. */
+static int64_t waited(const char *tid, enum live_state state)
+{
+	return live_in_state(l, row_of(tid), state);
+}
+
+/* A wait of 2.5 s: 1 s in each of two intervals, and the rest when its sample has come. */
+static void test_parts(void **state)
+{
+	live_open_begin(l);
+	open_wait(wait_of("1", "lock", 0, S), false);
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
+	open_wait(wait_of("1", "lock", 0, 2 * S), false);
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
+	come(wait_of("1", "lock", 0, 5 * S / 2));
+	come(wait_of("1", "lock", 5 * S / 2, S / 4)); /* another wait, which wasn't seen open */
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_LOCK), S / 2 + S / 4);
+	assert_int_equal(l->all[LIVE_SINCE].value, 11 * S / 4);
+}
+
+/* Where the wait's sample says less than what was counted, nothing is taken back. */
+static void test_less(void **state)
+{
+	live_open_begin(l);
+	open_wait(wait_of("1", "net", 0, S), false);
+	tick();
+	come(wait_of("1", "net", 0, S - 1000));
+	tick();
+	assert_int_equal(l->all[LIVE_SINCE].value, S);
+}
+
+/*
+ * A wait whose stack wasn't chosen has no sample of its own: later samples of its thread have its
+ * time, which is taken away from these. Other threads' samples stay as they are.
+ */
+static void test_left(void **state)
+{
+	live_open_begin(l);
+	open_wait(wait_of("1", "lock", 0, 3 * S), true);
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_LOCK), 3 * S);
+	tick();
+	come(wait_of("2", "net", 4 * S, S));
+	come(wait_of("1", "net", 4 * S, S));
+	come(wait_of("1", "net", 5 * S, 4 * S)); /* it was 2 s long, and has 2 s of others */
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_NET), 2 * S);
+	assert_int_equal(waited("2", LIVE_STATE_NET), S);
+	come(wait_of("1", "net", 10 * S, S));
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_NET), S);
+}
+
+/* Time in which a thread was ready to run isn't a wait, though its sample has the same time. */
+static void test_ready(void **state)
+{
+	live_open_begin(l);
+	open_wait(wait_of("1", "lock", 0, S), false);
+	tick();
+	come(wait_of("1", "runnable", 0, S / 2));
+	come(wait_of("1", "lock", 0, 2 * S));
+	tick();
+	assert_int_equal(waited("1", LIVE_STATE_RUNNABLE), S / 2);
+	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
+}
+
+/* The table of threads says what a thread waits for now, until its sample comes. */
+static void test_now(void **state)
+{
+	_cleanup_str_ struct str name = {};
+	struct table v;
+
+	live_open_begin(l);
+	open_wait(wait_of("1", "lock", 0, 12 * S), false);
+	tick();
+	live_open_begin(l);
+	open_wait(wait_of("1", "lock", 0, 12 * S), false);
+	table_init(&v, l);
+	table_wait_now(&v, row_of("1"), &name);
+	assert_string_equal(str_cstr(&name), "  lock 12.00s in f (app.py:7)");
+	come(wait_of("1", "lock", 0, 12 * S));
+	str_clear(&name);
+	table_wait_now(&v, row_of("1"), &name);
+	assert_string_equal(str_cstr(&name), "");
+	assert_null(live_wait_now(l, row_of("1")));
+	table_fini(&v);
+}
+
+/* Thread 2 sleeps with the GIL, for which thread 1 waits: in each interval it is to blame. */
+static void test_gil(void **state)
+{
+	struct profile_sample waits, holder;
+	_cleanup_str_ struct str lines = {};
+	struct table v;
+
+	live_open_begin(l);
+	for (int64_t i = 1; i <= 3; i++) {
+		waits = wait_of("1", "gil", (i - 1) * S, S);
+		waits.values[WAIT] = S;
+		come(waits);
+		holder = wait_of("2", "sleep", 0, i * S);
+		holder.values[BLAME] = i * S;
+		open_wait(holder, false);
+		tick();
+		assert_int_equal(l->gil.rows.n, 1);
+		assert_int_equal(l->gil.columns.n, 1);
+		assert_int_equal(gil_pairs_cell(&l->gil, 1, 1), S);
+		assert_int_equal(gil_pairs_nobody(&l->gil, 1), 0);
+	}
+	table_init(&v, l);
+	table_gil_lines(&v, &lines);
+	assert_string_equal(str_cstr(&lines),
+			    "Threads waited 1.00 s for the GIL in the last 1.0 s\n"
+			    "  1.00 s  while 2 held it in f (app.py:7): 1 1.00 s\n");
+	tick(); /* nobody waits any more */
+	str_clear(&lines);
+	table_gil_lines(&v, &lines);
+	assert_string_equal(str_cstr(&lines), "");
+	table_fini(&v);
+}
+
+/* What was counted stays counted once the profile has other ids. */
+static void test_condensed(void **state)
+{
+	struct condense c;
+
+	live_open_begin(l);
+	open_wait(wait_of("1", "lock", 0, S), false);
+	tick();
+	assert_int_equal(live_condense(l, &c, 100), 0);
+	assert_int_equal(live_condensed(l, &c), 0);
+	assert_int_equal(condense_end(&c, 0), 0);
+	assert_null(live_wait_now(l, row_of("1")));
+	come(wait_of("1", "lock", 0, 2 * S));
+	tick();
+	assert_int_equal(l->all[LIVE_SINCE].value, 2 * S);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_less, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_now, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_condensed, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
