@@ -109,7 +109,7 @@ ASSETS  := $(sort $(wildcard src/picture/svg/*.js src/picture/svg/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
 UI      := $(addprefix ui/,base.js waits.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
 	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
-	     diff.js diff_lines.js diff_table.js change.js divider.js relatives.js rows.js tools.js keys.js main.js)
+	     diff.js diff_lines.js diff_table.js change.js divider.js gil.js relatives.js rows.js tools.js keys.js main.js)
 PAGE    := page.js page.css page.html
 ASSET_H := $(ASSETS:src/picture/svg/%=$(B)/gen/%.h) $(PAGE:%=$(B)/gen/%.h) $(B)/gen/page_hash.h
 UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)))

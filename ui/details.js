@@ -53,14 +53,26 @@ function row(name, value, count, n) {
 	return el('tr', {}, ...cells);
 }
 
+/**
+ * How often, how long at most, and how long the median wait was. Since a sample may be several
+ * waits, the first two are bounds.
+ * @param {import('./waits.js').Wait} w
+ */
+function waitCells({count, longest, median}) {
+	return Number.isNaN(count) ? ['\u2013', '\u2013', '\u2013'] :
+		['\u2265\u00a0' + quantity(count, 'count'),
+			'\u2264\u00a0' + quantity(longest, 'nanoseconds'),
+			'\u2248\u00a0' + quantity(median, 'nanoseconds')];
+}
+
 /** @param {import('./waits.js').Wait[]} waits */
 function waitTable(waits) {
-	const time = (/** @type {number} */ ns) => el('td', {}, quantity(ns, 'nanoseconds'));
 	return el('table', {class: 'waits'}, el('tr', {},
 		...['waits for', 'time', 'times', 'longest', 'median'].map((h) =>
 			el('th', {scope: 'col'}, h))),
-		...waits.map((w) => el('tr', {}, el('th', {scope: 'row'}, w.name), time(w.ns),
-		el('td', {}, quantity(w.count, 'count')), time(w.longest), time(w.median))));
+		...waits.map((w) => el('tr', {}, el('th', {scope: 'row'}, w.name),
+		...[quantity(w.ns, 'nanoseconds'), ...waitCells(w)]
+		.map((text) => el('td', {}, text)))));
 }
 
 /** @param {Fn} f @param {Numbers} n */

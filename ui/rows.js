@@ -8,6 +8,7 @@ import {family, fillOf} from './colour.js';
 import {GC, PYTHON} from './data.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
+import {gilSoon} from './gil.js';
 import {nameless} from './label.js';
 import {lineSums, showLines} from './lines.js';
 import {isThere, relativeRows} from './relatives.js';
@@ -15,7 +16,7 @@ import {groupLabels, groupWeights} from './samples.js';
 import {showTable} from './table.js';
 import {outermost, runsOf} from './tree.js';
 import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view.js';
-import {isOfWaits} from './waits.js';
+import {isOfWaits, waitValue} from './waits.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
@@ -130,9 +131,10 @@ function changedSince(before) {
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
 	// a range cuts waits, so that the values of samples change too
-	const changed = leaf && !isOfWaits(data.header, v) && g.sums && g.sums.value === v && g.sums.code === state.code ?
-		changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide :
-		allSums(g, owner);
+	const known = leaf && !isOfWaits(data.header, v) && g.sums && g.sums.value === v &&
+		g.sums.code === state.code;
+	const changed = known ? changedSince(g.sums.pass) : null,
+		bySide = changed ? g.sums.bySide : allSums(g, owner);
 	for (const s of changed || []) {
 		const w = data.samples.values[v][s] * (!pass || pass[s] ? 1 : -1),
 			{self, all} = bySide[sides ? sides.of[data.samples.labels[s]] : 0];
@@ -224,12 +226,17 @@ function frameRows(which) {
 export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true),
 	TABLES[which].note);
 
+/** Does the value have a part that is waiting, which tables of threads then show too? */
+const hasWaiting = () => page.data.header.values[state.value][0] === 'wall' &&
+	waitValue(page.data.header) >= 0;
+
 /** @param {string} by @param {string} title before each name */
 function labelRows(by, title) {
 	const {data, pass} = page, g = groupLabels(data, by),
 		sums = groupWeights(data, g, state.value, pass);
+	const waited = hasWaiting() ? groupWeights(data, g, waitValue(data.header), pass) : null;
 	return g.names.map((name, i) =>
-		({name: title + name, note: '', self: 0, total: sums[i],
+		({name: title + name, note: '', self: waited ? waited[i] : 0, total: sums[i],
 		chosen: state.filter.labels[by] === name,
 		choose: () => filterBy({labels: {...state.filter.labels, [by]: name}})}));
 }
@@ -269,6 +276,7 @@ export function table() {
 export function fillTable() {
 	const name = tableName(), kind = TABLES[name];
 	clearTimeout(tableTimer);
+	gilSoon();
 	if (page.early || kind.of && !page.data.samples)
 		return;
 	if (page.sides)
@@ -284,10 +292,12 @@ export function fillTable() {
 /** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */
 export function showRows(rows, more) {
 	const kind = TABLES[tableName()];
+	const waiting = kind.of && hasWaiting();
 	showTable({
-		title: kind.title, own: kind.own, ownNote: kind.own || !isOfPython() ? '' :
-			'with native', unit: unit(), all: page.total, shown: shown(),
-			sort: state.sort, selfless: Boolean(kind.of),
+		title: kind.title, own: waiting ? 'Waiting' : kind.own,
+		ownNote: kind.own || waiting || !isOfPython() ? '' : 'with native',
+		unit: unit(), all: page.total, shown: shown(),
+		sort: state.sort, selfless: Boolean(kind.of) && !waiting,
 		onSort: (by) => {
 			state.sort = by;
 			table();

@@ -336,7 +336,8 @@ export class Strip {
 		const {values, states, bins, end} = this, bin = Math.floor((x - NAMES) / 2);
 		if (states !== WAIT_STATES.length || bin >= bins)
 			return '';
-		const at = (lane * bins + bin) * states, there = [...values.subarray(at, at + states)];
+		const at = (lane * bins + bin) * states,
+			there = [...values.subarray(at, at + states)];
 		const all = there.reduce((a, b) => a + b, 0), step = end / bins;
 		return !all ? '' : [quantity(bin * step, 'nanoseconds') + ' \u2013 ' +
 			quantity((bin + 1) * step, 'nanoseconds'),

@@ -148,6 +148,16 @@ function timeSwitch(h) {
 		...others.map((/** @type {number} */ v) => of(v, '')));
 }
 
+const NO_IDLE = '[no idle]'; // as nameOf() has it
+
+/** Makes the button that leaves out waits of threads without work. */
+function withoutIdle() {
+	const {idle, ...rest} = state.filter.labels, without = idle === NO_IDLE;
+	return button('Without idle', 'Leaves out waits of threads that have no work: ' +
+		'a pool\u2019s worker, a server that waits for a client',
+		() => filterBy({labels: without ? rest : {...rest, idle: NO_IDLE}}), without);
+}
+
 export function tools() {
 	const {data} = page, parts = [], h = data.header;
 	byId('tools').inert = page.early || !data.samples;
@@ -190,6 +200,8 @@ export function tools() {
 		[['', 'any code'], ...familiesThere()
 		.map((name) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind,
 		(v) => filterBy({kind: v})));
+	if (data.labels.some((set) => set.idle))
+		parts.push(withoutIdle());
 	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ?
 		[['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'],
 		['self', 'own share']]);

@@ -4,6 +4,7 @@
 // and waiting together. No file has it.
 
 import {lastAnswer} from './base.js';
+import {isCounted} from './data.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Samples} Samples */
@@ -86,13 +87,15 @@ export function cutWaits(d, range) {
  * Which part of a wait lies in a range.
  * @param {number} time when it began @param {number} length @param {[number, number]} range
  */
-function partIn(time, length, [from, to]) {
+export function partIn(time, length, [from, to]) {
 	return Math.max(Math.min(time + length, to) - Math.max(time, from), 0) / length;
 }
 
 /** States in the order in which the timeline stacks them. 'idle' is any wait for work. */
-export const WAIT_STATES = ['running', 'runnable', 'gil', 'lock', 'net', 'disk', 'pipe', 'child', 'poll',
-	'loop', 'sleep', 'page-fault', 'other', 'idle'];
+export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', 'lock', 'net', 'disk', 'pipe',
+	'child', 'poll', 'loop', 'sleep', 'page-fault', 'other', 'idle'];
+// These aren't waits: a sample has the sum of several moments.
+const NOT_WAITS = ['runnable', 'stolen'];
 
 /**
  * The state of a label set, as an index in WAIT_STATES.
@@ -105,9 +108,11 @@ export function stateIndex(set) {
 
 /**
  * @typedef {object} Wait what samples waited for
- * @property {string} name the state, and on what the threads waited if it was one thing
- * @property {number} ns @property {number} count how many waits
- * @property {number} longest @property {number} median
+ * @property {string} name the state, and on what the threads waited
+ * @property {number} ns
+ * @property {number} count at least so many waits; NaN: they aren't waits. A sample may be several:
+ *   those within 10 ms, and those whose stacks weren't taken
+ * @property {number} longest at most @property {number} median about
  */
 
 const MOST_WAITS = 3;
@@ -125,14 +130,16 @@ const lastWaits = /** @type {typeof lastAnswer<Wait[]>} */ (lastAnswer)();
 export function waitsIn(d, leaf, from, to, pass) {
 	const length = lengthsOf(d);
 	return !length ? [] : lastWaits([leaf, from, to, pass], () => {
-		const kinds = kindsIn(d, length, leaf, from, to, pass);
-		return [...kinds].sort(([, a], [, b]) => b.ns - a.ns).slice(0, MOST_WAITS).map(waitOf);
+		const kinds = kindsIn(d, length, leaf, from, to, pass),
+			known = isCounted(d.header, waitValue(d.header));
+		return [...kinds].sort(([, a], [, b]) => b.ns - a.ns).slice(0, MOST_WAITS)
+			.map((kind) => waitOf(kind, known));
 	});
 }
 
 /**
- * @typedef {{ns: number, count: number, lengths: number[], on: string|null}} Kind .on: null if
- *   there are several
+ * @typedef {{ns: number, count: number, lengths: number[], on: Map<string, number>}} Kind .count:
+ *   how many waits the recording has counted; .on: how long the threads waited on what
  */
 
 /**
@@ -146,21 +153,32 @@ function kindsIn(d, length, leaf, from, to, pass) {
 	for (let s = 0; s < n; s++) {
 		if (leaf[s] < from || leaf[s] >= to || !length[s] || pass && !pass[s])
 			continue;
-		const set = d.labels[labels[s]],
+		const set = d.labels[labels[s]], on = set.on || '',
 			name = (set.state || 'other') + (set.idle === 'yes' ? ', for work' : '');
-		const kind = kinds.get(name) || {ns: 0, count: 0, lengths: [], on: set.on || ''};
+		const kind = kinds.get(name) || /** @type {Kind} */ (
+			{ns: 0, count: 0, lengths: [], on: new Map()});
 		kind.ns += length[s];
 		kind.count += values[0][s];
 		kind.lengths.push(length[s]);
-		kind.on = kind.on === (set.on || '') ? kind.on : null;
+		kind.on.set(on, (kind.on.get(on) || 0) + length[s]);
 		kinds.set(name, kind);
 	}
 	return kinds;
 }
 
-/** @param {[string, Kind]} kind @returns {Wait} */
-function waitOf([name, {ns, count, lengths, on}]) {
-	const sorted = Float64Array.from(lengths).sort();
-	return {name: on ? `${name} (${on})` : name, ns, count, longest: sorted[sorted.length - 1],
-		median: sorted[sorted.length >> 1]};
+/**
+ * " (10.0.0.5:5432)", or with "mostly" if that is more than half of the time.
+ * @param {Kind} kind
+ */
+function onWords({ns, on}) {
+	const [[name, most]] = [...on].sort(([, a], [, b]) => b - a);
+	return !name || most <= ns / 2 ? '' : ` (${most < ns ? 'mostly ' : ''}${name})`;
+}
+
+/** @param {[string, Kind]} kind @param {boolean} known samples say how many waits they are */
+function waitOf([name, kind], known) {
+	const sorted = Float64Array.from(kind.lengths).sort(), n = sorted.length;
+	return {name: name + onWords(kind), ns: kind.ns,
+		count: NOT_WAITS.includes(name) ? NaN : known ? kind.count : n,
+		longest: sorted[n - 1], median: sorted[n >> 1]};
 }

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who waited for whom for the GIL: a table above the others, while a value of the GIL is shown. It
+// divides what others waited for a holder between the threads that waited in the same 10 ms, or
+// while the holder itself waited, as src/view/waits/gil.c does.
+
+import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
+import {legend} from './boxes.js';
+import {change, keepPlace, restructure} from './change.js';
+import {PROGRAM, nameOf, passing} from './samples.js';
+import {WORDS, page, state} from './view.js';
+import {lengthsOf, partIn, timeValue} from './waits.js';
+
+/** @typedef {import('./data.js').Data} Data */
+
+const MOST_WAITERS = 6, MOST_HOLDERS = 4; // the most threads with a row or a column of their own
+const WINDOW = 1e7; // ns
+
+/**
+ * @typedef {{from: Float64Array, to: Float64Array, fromSums: Float64Array, toSums: Float64Array}}
+ *   Series begins and ends of waits, in ascending order, and sums of those before each
+ *
+ * @typedef {object} Pairs who waited for whom
+ * @property {Int32Array} thread of label sets
+ * @property {string[]} names of threads
+ * @property {number[]} rows threads that waited, the longest first
+ * @property {number[]} columns threads that others waited for, the longest first
+ * @property {Int32Array} rowOf of threads; rows.length: it shares the last row
+ * @property {Int32Array} columnOf
+ * @property {Int32Array} waits samples
+ * @property {Int32Array} holds samples
+ * @property {Float64Array} parts for each of .holds, which part of it each row has; if nobody was
+ *   seen to wait, they are 0
+ */
+
+/** @param {any} header */
+const gilValues = (header) => ['gil_wait', 'gil_blame'].map((type) => timeValue(header, type));
+
+/** @param {number[]} list of times @returns {[Float64Array, Float64Array]} sorted, and sums */
+function sortedTimes(list) {
+	const times = Float64Array.from(list).sort(), sums = new Float64Array(times.length + 1);
+	for (let i = 0; i < times.length; i++)
+		sums[i + 1] = sums[i] + times[i];
+	return [times, sums];
+}
+
+/** @param {Array<[number, number]>} waits @returns {Series} */
+function seriesOf(waits) {
+	const [from, fromSums] = sortedTimes(waits.map(([a]) => a)),
+		[to, toSums] = sortedTimes(waits.map(([, b]) => b));
+	return {from, to, fromSums, toSums};
+}
+
+/**
+ * Sums up how much of the time before @at comes after each of the times.
+ * @param {Float64Array} times @param {Float64Array} sums @param {number} at
+ */
+function afterEach(times, sums, at) {
+	let low = 0;
+	for (let high = times.length; low < high;) {
+		const mid = low + high >> 1;
+		if (times[mid] < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low * at - sums[low];
+}
+
+/**
+ * How long the waits were in a span of time, in sum.
+ * @param {Series|undefined} s @param {number} from @param {number} to
+ */
+function waitedIn(s, from, to) {
+	return !s ? 0 : afterEach(s.from, s.fromSums, to) - afterEach(s.from, s.fromSums, from) -
+		afterEach(s.to, s.toSums, to) + afterEach(s.to, s.toSums, from);
+}
+
+/**
+ * The threads with the largest sums, and for each thread which of these it is.
+ * @param {Float64Array} sums @param {number} most
+ */
+function largestOf(sums, most) {
+	const list = [...sums.keys()].filter((i) => sums[i] > 0)
+		.sort((a, b) => sums[b] - sums[a] || a - b).slice(0, most);
+	const of = new Int32Array(sums.length).fill(list.length);
+	list.forEach((thread, i) => {
+		of[thread] = i;
+	});
+	return {list, of};
+}
+
+/**
+ * Numbers the threads of label sets.
+ * @param {Data} d
+ */
+function threadsOf(d) {
+	const ids = new Map(), names = /** @type {string[]} */ ([]),
+		processes = /** @type {string[]} */ ([]);
+	const thread = Int32Array.from(d.labels, (set) => {
+		const key = (set.pid || '') + ' ' + (set.tid || set.thread || '');
+		if (!ids.has(key)) {
+			ids.set(key, names.length);
+			names.push(nameOf(set, 'thread'));
+			processes.push(set.pid || '');
+		}
+		return ids.get(key);
+	});
+	return {thread, names, processes};
+}
+
+/**
+ * @param {Data} d @param {Int32Array} thread of label sets @param {number} n threads
+ * @param {number} v
+ */
+function sumsByThread({samples: {labels, whole}}, thread, n, v) {
+	const sums = new Float64Array(n), has = [];
+	for (let s = 0; s < labels.length; s++) {
+		if (whole[v][s] > 0) {
+			sums[thread[labels[s]]] += whole[v][s];
+			has.push(s);
+		}
+	}
+	return {sums, has};
+}
+
+/** @param {Data} d @returns {Pairs} */
+function makePairs(d) {
+	const {thread, names, processes} = threadsOf(d), [wait, blame] = gilValues(d.header);
+	const {labels, time, whole} = d.samples, length = lengthsOf(d);
+	const waited = sumsByThread(d, thread, names.length, wait),
+		blamed = sumsByThread(d, thread, names.length, blame);
+	const rows = largestOf(waited.sums, MOST_WAITERS),
+		columns = largestOf(blamed.sums, MOST_HOLDERS), n = rows.list.length + 1;
+	/** @type {Map<string, Array<[number, number]>>} */
+	const lists = new Map();
+	const put = (/** @type {string} */ key, /** @type {[number, number]} */ span) => {
+		if (!lists.has(key))
+			lists.set(key, []);
+		lists.get(key).push(span);
+	};
+	for (const s of waited.has) {
+		const t = thread[labels[s]], span = /** @type {[number, number]} */ (
+			[time[s], time[s] + whole[wait][s]]);
+		put(processes[t] + ' row ' + rows.of[t], span);
+		put('thread ' + t, span);
+	}
+	const series = new Map([...lists].map(([key, list]) => [key, seriesOf(list)]));
+	const holds = Int32Array.from(blamed.has).sort((a, b) => time[a] - time[b]),
+		parts = new Float64Array(holds.length * n), all = new Float64Array(n);
+	let last = '';
+	holds.forEach((s, i) => {
+		const t = thread[labels[s]], row = rows.of[t], from = time[s] - time[s] % WINDOW,
+			to = from + Math.max(length ? length[s] : 0, WINDOW);
+		const key = `${processes[t]} ${from} ${to}`;
+		for (let r = 0; r < n && key !== last; r++)
+			all[r] = waitedIn(series.get(processes[t] + ' row ' + r), from, to);
+		last = key;
+		const own = waitedIn(series.get('thread ' + t), from, to),
+			sum = all.reduce((a, b) => a + b, -own);
+		for (let r = 0; r < n && sum >= 1; r++)
+			parts[i * n + r] = Math.max(all[r] - (r === row ? own : 0), 0) / sum;
+	});
+	return {thread, names, rows: rows.list, columns: columns.list, rowOf: rows.of,
+		columnOf: columns.of, waits: Int32Array.from(waited.has), holds, parts};
+}
+
+const lastPairs = /** @type {typeof lastAnswer<Pairs>} */ (lastAnswer)();
+
+/** Which samples the table counts: those of the range, and of the process, that are chosen. */
+function countedSamples() {
+	const {labels, range} = state.filter, of = Object.fromEntries(
+		Object.entries(labels).filter(([k]) => ['process', 'pid', PROGRAM].includes(k)));
+	return passing(page.data, {labels: of, kind: '', module: '', range}, WORDS, false);
+}
+
+/**
+ * Sums in ns by row: .cells: by column, the last one for threads without a column; .nobody: the
+ * rest. The last row is for threads that aren't known.
+ * @param {Data} d @param {Pairs} p @param {Uint8Array|null} pass
+ */
+function sumPairs(d, p, pass) {
+	const [wait, blame] = gilValues(d.header), {labels, time, whole} = d.samples;
+	const n = p.rows.length + 1, range = state.filter.range;
+	const rows = Array.from({length: n + 1}, () =>
+		({cells: new Float64Array(p.columns.length + 1), nobody: 0}));
+	for (const s of p.waits) {
+		const ns = whole[wait][s];
+		if (!pass || pass[s])
+			rows[p.rowOf[p.thread[labels[s]]]].nobody +=
+				ns * (range ? partIn(time[s], ns, range) : 1);
+	}
+	p.holds.forEach((s, i) => {
+		if (pass && !pass[s])
+			return;
+		const column = p.columnOf[p.thread[labels[s]]];
+		let left = 1;
+		for (let r = 0; r < n; r++) {
+			const part = p.parts[i * n + r];
+			left -= part;
+			rows[r].cells[column] += whole[blame][s] * part;
+			rows[r].nobody -= whole[blame][s] * part;
+		}
+		rows[n].cells[column] += left > 0.5 ? whole[blame][s] : 0;
+	});
+	return rows;
+}
+
+/**
+ * Shows where a thread waited, or what it did while others waited for it; again: shows all.
+ * @param {string} type of value @param {string} thread
+ */
+function showThread(type, thread) {
+	const {thread: was, ...rest} = state.filter.labels, v = timeValue(page.data.header, type);
+	const again = was === thread && state.value === v;
+	change(() => {
+		state.value = v;
+		state.filter.labels = again ? rest : {...rest, thread};
+	}, () => {
+		keepPlace(restructure);
+		legend();
+	});
+}
+
+const withoutTid = (/** @type {string} */ name) => name.replace(/ \(tid \d+\)$/, '');
+
+/**
+ * A thread's name; if others have that name, its number.
+ * @param {Pairs} p @param {number} thread
+ */
+function shortName(p, thread) {
+	const name = withoutTid(p.names[thread]);
+	return p.names.some((other, i) => i !== thread && withoutTid(other) === name) ?
+		p.names[thread].replace(/^.* \((tid \d+)\)$/, '$1') : name;
+}
+
+/** @param {string} type @param {Pairs} p @param {number} thread @param {string} title */
+const threadButton = (type, p, thread, title) => el('button', {type: 'button', class: 'name',
+	title: p.names[thread] + title, onclick: () => showThread(type, p.names[thread])},
+	shortName(p, thread));
+
+/** @param {number} ns @param {number} all */
+function gilCell(ns, all) {
+	return el('td', {title: ns >= 1 ? percent(ns, all) + ' of all' : false},
+		ns >= 1 ? quantity(ns, 'nanoseconds') : '\u2013');
+}
+
+/** @param {Pairs} p @param {ReturnType<sumPairs>} sums */
+function gilTable(p, sums) {
+	const others = sums.some(({cells}) => cells[p.columns.length] >= 1);
+	const head = (/** @type {Node|string} */ text) => el('th', {scope: 'col'}, text);
+	const all = sums.reduce((sum, {cells, nobody}) =>
+		sum + cells.reduce((a, b) => a + b, Math.max(nobody, 0)), 0);
+	const names = [...p.rows.map((t) => threadButton('gil_wait', p, t,
+		': where it waited for the GIL')), 'others', 'not known'];
+	const body = sums.flatMap(({cells, nobody}, r) =>
+		cells.some((ns) => ns >= 1) || nobody >= 1 ? [el('tr', {},
+			el('th', {scope: 'row'}, names[r]),
+			...[...cells].slice(0, p.columns.length + (others ? 1 : 0))
+				.map((ns) => gilCell(ns, all)),
+			gilCell(nobody, all))] : []);
+	return el('table', {}, el('caption', {}, 'Who waited for the GIL, while who held it'),
+		el('thead', {}, el('tr', {}, head('waited'),
+		...p.columns.map((t) => head(threadButton('gil_blame', p, t,
+			': what it did while others waited for it'))),
+		...(others ? [head('others')] : []), head('nobody seen'))),
+		el('tbody', {}, ...body));
+}
+
+/** Does the page show who waited for whom? */
+function isGilShown() {
+	const {data} = page, values = gilValues(data.header);
+	return !page.early && !page.sides && data.samples && data.header.timed &&
+		values.every((v) => v >= 0) && values.includes(state.value);
+}
+
+function fillGil() {
+	const {data} = page, p = lastPairs([data.samples], () => makePairs(data));
+	refill(byId('gil'), gilTable(p, sumPairs(data, p, countedSamples())));
+}
+
+let gilTimer = 0;
+/** Shows the table later than the picture: the first time it looks at each wait. */
+export function gilSoon() {
+	const there = isGilShown();
+	clearTimeout(gilTimer);
+	byId('gil').hidden = !there;
+	if (there)
+		gilTimer = setTimeout(fillGil, 30);
+}
