@@ -237,6 +237,8 @@ static int group(struct diff_facts *f)
 			r = err_wrap(r, "%s", f->name[side]);
 		f->source[side].p = f->diff.p[side];
 	}
+	if (!r)
+		diff_name_value(f);
 	return r;
 }
 

@@ -62,6 +62,9 @@ bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta
  */
 _must_use_ int diff_choose_values(struct diff_facts *f, const char *name);
 
+/* Sets .type and .unit, which belong to the profile of side A, after that was replaced. */
+void diff_name_value(struct diff_facts *f);
+
 _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_style *style,
 			       FILE *out);
 

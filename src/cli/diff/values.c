@@ -133,6 +133,14 @@ static int find_defaults(struct diff_facts *f)
 	return MIN(at, 0);
 }
 
+void diff_name_value(struct diff_facts *f)
+{
+	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
+
+	f->type = a->values[f->diff.value[DIFF_A]].type;
+	f->unit = a->values[f->diff.value[DIFF_A]].unit;
+}
+
 int diff_choose_values(struct diff_facts *f, const char *name)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
@@ -142,8 +150,7 @@ int diff_choose_values(struct diff_facts *f, const char *name)
 
 	if (r)
 		return r;
-	f->type = a->values[f->diff.value[DIFF_A]].type;
-	f->unit = a->values[f->diff.value[DIFF_A]].unit;
+	diff_name_value(f);
 	f->diff.waits = is_of_waits(&a->values[f->diff.value[DIFF_A]]);
 	unit = b->values[f->diff.value[DIFF_B]].unit;
 	if (!streq(f->unit, unit))
