@@ -77,10 +77,7 @@ struct wait_entry {
 	__u32 site;   /* index in .sites of the last wait */
 	__u16 phase;  /* enum wait_phase */
 	__u8 has_cpu; /* != 0: it was seen that the thread got the CPU on which it is */
-	/*
-	 * != 0: user space has made the entry before the recording, and .delay_begin_ns is of that
-	 * time; .start_ns is 0 until the thread leaves a CPU
-	 */
+	/* != 0: user space has made the entry, and .delay_begin_ns is of the recording's beginning */
 	__u8 made_before;
 	__s32 call; /* the last system call in which the thread waited; never restart_syscall() */
 	/*

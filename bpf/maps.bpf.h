@@ -141,6 +141,18 @@ struct {
 	__type(value, struct wait_entry);
 } waits SEC(".maps");
 
+/*
+ * How long threads had been ready to run when the recording began. User space writes it before that.
+ * The programs only read it, so its memory may be allocated entry by entry.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384); /* 1 if waits aren't recorded */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tid in the first PID namespace */
+	__type(value, __u64);
+} delays SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, ABI_MAX_LAYOUTS);

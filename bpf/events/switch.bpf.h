@@ -251,14 +251,9 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 
 	if (!is_to_be_met(task, &key, waits_now))
 		return 0;
+	if (!add_met(tid, &no_wait))
+		count(COUNT_NO_WAIT);
 	e = bpf_map_lookup_elem(&waits, &tid);
-	if (!e) {
-		if (!add_met(tid, &no_wait)) {
-			count(COUNT_NO_WAIT);
-			return 0;
-		}
-		e = bpf_map_lookup_elem(&waits, &tid);
-	}
 	if (!e)
 		return 0;
 	e->wait.sample.proc = key;
@@ -356,8 +351,6 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	__u32 tid = prev->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
-	if (e && !e->start_ns) /* user space has made the entry */
-		e = NULL;
 	if (e && e->phase == WAIT_IS_OVER)
 		finish_wait(e, run_delay(prev));
 	if (e && e->phase == WAIT_WAITS) {

@@ -100,18 +100,30 @@ walk_inline void settle_account(struct wait_entry *e, const struct task_struct *
 	e->delay_ns = run_delay(task);
 }
 
+#define NOT_NOTED (~0ull)
+
+/* The run_delay that user space has noted of thread @tid before the recording; or NOT_NOTED. */
+walk_global __u64 noted_delay(__u32 tid)
+{
+	const __u64 *delay = bpf_map_lookup_elem(&delays, &tid);
+
+	return delay ? *delay : NOT_NOTED;
+}
+
 /*
  * The run_delay that the thread had when the recording began. If it was ready to run then, the
  * kernel counts that time only when the thread gets a CPU, so what was before the recording isn't
  * known exactly: no more counts than has passed since.
  */
-walk_inline __u64 delay_before(const struct wait_entry *e, __u64 now)
+walk_inline __u64 delay_before(const struct wait_entry *e, __u32 tid, __u64 now)
 {
 	__u64 passed = now - began_ns, before = e->delay_begin_ns;
 
 	if (e->start_ns >= began_ns)
 		return 0;
-	if (!e->made_before || before > e->delay_ns)
+	if (!e->made_before)
+		before = noted_delay(tid);
+	if (before > e->delay_ns)
 		return e->delay_ns;
 	return e->delay_ns - before > passed ? e->delay_ns - passed : before;
 }
@@ -123,7 +135,7 @@ walk_inline void begin_account(struct wait_entry *e, const struct task_struct *t
 	settle_account(e, task, now);
 	e->waited_ns = 0;
 	e->begin_ns = e->clock_ns - e->cpu_ns - e->delay_ns - e->stolen_ns;
-	e->delay_begin_ns = delay_before(e, now);
+	e->delay_begin_ns = delay_before(e, task->pid, now);
 }
 
 /*

@@ -88,9 +88,7 @@ static bool lacks_stack(const struct sampler *s, const struct rec_task *task,
 	struct wait_entry e;
 
 	*since_ns = 0;
-	/* An entry of sampler_begin_accounts() has no .start_ns until the thread leaves a CPU. */
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e) ||
-	    !e.start_ns)
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e))
 		return task->start_ns < s->skel->bss->began_ns;
 	*since_ns = e.wait.since_ns;
 	if (e.phase != WAIT_WAITS || e.start_ns != task->start_ns)
@@ -207,9 +205,8 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 		     const struct rec_sample *sample)
 {
-	uint64_t began_ns = s->skel->bss->began_ns, flags = BPF_NOEXIST;
+	uint64_t began_ns = s->skel->bss->began_ns;
 	struct counted c = {};
-	struct wait_entry old;
 	int r;
 	struct wait_entry e = {.start_ns = task->start_ns,
 			       .delay_ns = task->run_delay,
@@ -236,10 +233,7 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				   .on = task->on};
 	e.wait.sample.type = REC_WAIT;
 	e.wait.sample.source = (uint8_t)waits_source(s);
-	/* sampler_begin_accounts() may have made an entry, which the thread hasn't used yet */
-	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &old))
-		flags = old.start_ns ? BPF_NOEXIST : BPF_EXIST;
-	r = waits_put(s, task->host_tid, &e, flags);
+	r = waits_put(s, task->host_tid, &e);
 	if (r)
 		return r;
 	return map_put(&s->added, task->host_tid, 1);

@@ -78,10 +78,10 @@ void waits_prepare(struct sampler *s);
 _must_use_ int waits_watch_wakers(struct sampler *s);
 
 /*
- * Makes an entry of the map `waits`; @flags: as of bpf_map_update_elem(). The thread is counted as
- * one that has an entry, because else the program at task switches doesn't look. 0 or -errno.
+ * Makes an entry of the map `waits`, if the thread has none. The thread is counted as one that has
+ * an entry, because else the program at task switches doesn't look. 0 or -errno.
  */
-int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e, uint64_t flags);
+int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e);
 
 /*
  * Reads the next entry of the map `waits`. *@n: how many keys were read so far, 0 at first. False:

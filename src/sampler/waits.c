@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -55,6 +54,7 @@ void waits_prepare(struct sampler *s)
 		return;
 	}
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);
+	bpf_map__set_max_entries(s->skel->maps.delays, 1);
 	bpf_map__set_max_entries(s->skel->maps.gils, 1);
 }
 
@@ -152,28 +152,25 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 		wait->sample.blame_ns += e->blame_ns;
 }
 
-int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e, uint64_t flags)
+int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e)
 {
 	uint32_t *met = &s->skel->bss->threads_met[host_tid % THREADS_MET];
-	uint32_t added = flags != BPF_EXIST;
 
-	__atomic_fetch_add(met, added, __ATOMIC_SEQ_CST);
-	if (!bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &host_tid, e, flags))
+	__atomic_fetch_add(met, 1, __ATOMIC_SEQ_CST);
+	if (!bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &host_tid, e, BPF_NOEXIST))
 		return 0;
-	__atomic_fetch_sub(met, added, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(met, 1, __ATOMIC_SEQ_CST);
 	return -errno;
 }
 
 static void begin_account(struct sampler *s, pid_t tgid, pid_t tid)
 {
 	struct rec_sample of = {.proc.tgid = (uint32_t)tgid, .tid = (uint32_t)tid};
-	struct wait_entry e = {.call = SYS_restart_syscall, .made_before = true};
 	struct counted c;
 
-	if (!counted_read(&of, &c))
-		return;
-	e.delay_begin_ns = c.delay_ns;
-	(void)!waits_put(s, of.tid, &e, BPF_ANY);
+	if (counted_read(&of, &c))
+		(void)!bpf_map_update_elem(bpf_map__fd(s->skel->maps.delays), &of.tid, &c.delay_ns,
+					   BPF_ANY);
 }
 
 void sampler_begin_accounts(struct sampler *s, pid_t tgid)
@@ -230,7 +227,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	struct counted last;
 	uint64_t ns;
 
-	if (!e->start_ns) /* it hasn't left a CPU since the recording began */
+	if (!e->start_ns) /* the program was about to begin the thread's account */
 		return;
 	last = since_it_left(s, e);
 	/* It was preempted, and is ready since. */

@@ -54,6 +54,7 @@ static inline int setup(void **state)
 	capture_begin();
 	shim_map(waits);
 	shim_map(gils);
+	shim_map(delays);
 	make(&idle, 1, NULL);
 	idle.task.flags = PF_KTHREAD;
 	shim.regs = regs;

@@ -648,6 +648,30 @@ static void test_preempted(void **state)
 }
 
 /*
+ * User space has noted how long the thread was ready before the recording. What came since counts
+ * from the beginning on, though the thread leaves a CPU only later. A note of an earlier thread with
+ * its number doesn't count.
+ */
+static void test_noted_delay(void **state)
+{
+	uint64_t noted = 40 * MS;
+	__u32 tid = TGID;
+
+	(void)state;
+	began_ns = shim.now_ns - 100 * MS;
+	process.task.sched_info.run_delay = 45 * MS;
+	bpf_map_update_elem(&delays, &tid, &noted, BPF_ANY);
+	leave(0);
+	leave(TASK_DEAD);
+	assert_int_equal(account_sent()->sample.ready_ns, 5 * MS);
+	noted = 46 * MS;
+	bpf_map_update_elem(&delays, &tid, &noted, BPF_ANY);
+	leave(0);
+	leave(TASK_DEAD);
+	assert_int_equal(account_sent()->sample.ready_ns, 0);
+}
+
+/*
  * The account of a thread whose wait user space has read begins with that wait, which began with
  * the recording. What was ready, ran or was stolen since is no wait.
  */
@@ -755,6 +779,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_scheduler_clock, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_preempted, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_noted_delay, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_read_wait_counts, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_missed, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_sample_says, setup_queue, teardown),
