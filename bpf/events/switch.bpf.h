@@ -78,33 +78,53 @@ walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __
 }
 
 /*
- * Describes the wait that the current thread, whose entry is @e, begins, and chooses whether its
+ * Notes what the current thread, whose entry is @e, begins to wait for, and chooses whether its
  * stack is taken. Returns whether it is.
  */
 walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct call call = {.number = -1};
-	struct rec_wait *wait;
 
 	read_call(saved_regs(task), &call);
 	name_call(e, &call);
 	e->futex = futex_of(task, &call, state);
 	find_site(e, &call);
-	if (!is_chosen(e)) {
-		e->times = 0;
-		count(COUNT_WAITS_LEFT);
-		return 0;
+	if (is_chosen(e)) {
+		e->wait.waker.tid = 0;
+		return 1;
 	}
-	wait = &e->wait;
+	e->times = 0;
+	count(COUNT_WAITS_LEFT);
+	return 0;
+}
+
+/*
+ * Keeps in @e the stack that was taken of the current thread, and what it begins to wait for. Until
+ * then the entry has the last stack, to which time goes that has no weight yet.
+ */
+walk_apart int keep_stack(struct wait_entry *e, __u32 state)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	const struct rec_sample *taken = sample_room(SLOT_SWITCH);
+	struct call call = {.number = -1};
+	struct rec_wait *wait = &e->wait;
+
+	if (!taken)
+		return 0;
+	wait->sample = *taken;
+	read_call(saved_regs(task), &call);
+	name_call(e, &call);
 	wait->call = call.number;
 	wait->arg[0] = call.arg[0];
 	wait->arg[1] = call.arg[1];
 	wait->state = (__u16)state;
 	wait->flags = flags_of(task) | (has_own_numbers(task) ? WAIT_NUMBERS : 0);
-	wait->waker.tid = 0;
+	if (taken->type == REC_SAMPLE_END)
+		wait->flags |= WAIT_EXITS;
+	wait->sample.type = REC_WAIT;
 	tell_on(task, wait);
-	return 1;
+	return 0;
 }
 
 /* Sends the wait that is over. False: the ring has no room. */
@@ -181,6 +201,21 @@ walk_inline void send_account(struct wait_entry *e)
 }
 
 /*
+ * Has the entry a record that time can be added to? If no stack of the thread could be taken, the
+ * record has none. Then the process must be known to be recorded, which taking a stack finds out.
+ */
+walk_inline bool has_record(struct wait_entry *e)
+{
+	if (e->wait.sample.type == REC_WAIT)
+		return true;
+	if (!is_recorded(&e->wait.sample.proc))
+		return false;
+	e->wait.sample.type = REC_WAIT;
+	e->wait.sample.source = wait_source;
+	return true;
+}
+
+/*
  * Adds the time of thread @tid that no weight has yet (.owed_ns) to the last stack that was taken.
  * Also called before waits in do_exit(), because their stacks may not be had.
  */
@@ -189,14 +224,14 @@ walk_global int send_owed(__u32 tid)
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 owed = 0;
 
-	if (!e || e->wait.sample.type != REC_WAIT)
+	if (!e)
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		owed += e->sites[i].owed_ns;
 	e->wait.waker.tid = 0;
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
-	if ((!owed && !e->gil_owed_ns && !e->wait.sample.blame_ns) ||
+	if ((!owed && !e->gil_owed_ns && !e->wait.sample.blame_ns) || !has_record(e) ||
 	    !send_wait(e, owed, e->delay_ns))
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
@@ -221,7 +256,7 @@ walk_global int end_thread(__u32 tid)
 }
 
 /* An entry as it is for a thread that hasn't waited yet. */
-static const struct wait_entry no_wait = {.call = CALL_RESTART};
+static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*
  * Is the current thread recorded, whose process image is @key? Whether an unknown process is wanted
@@ -262,9 +297,9 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 }
 
 /*
- * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The entry of a
- * process that isn't recorded is deleted, and 1 returned. Else the wait's time goes to the thread's
- * next stack.
+ * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The wait's time
+ * goes to the thread's next stack, or to its last one. The entry of a process that isn't recorded is
+ * deleted, and 1 returned. If the process was recorded until now, what is left is sent.
  */
 walk_global int lose_stack(__u32 tid)
 {
@@ -273,26 +308,28 @@ walk_global int lose_stack(__u32 tid)
 	if (!e)
 		return 1;
 	e->times = 0;
-	if (e->wait.sample.proc.tgid && !is_unwanted(&e->wait.sample.proc))
+	if (!is_unwanted(&e->wait.sample.proc))
 		return 0;
-	delete_met(tid);
+	if (e->wait.sample.type == REC_WAIT)
+		end_thread(tid);
+	else
+		delete_met(tid);
 	return 1;
 }
 
-/* Takes the stack of a wait that has begun. False: it couldn't be taken. */
-walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
+/* Takes the stack of a wait that has begun, in state @state. False: it couldn't be taken. */
+walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 now)
 {
 	struct moment m = {
 		.task = (void *)bpf_get_current_task(),
 		.ctx = ctx,
 		.source = wait_source,
-		.kept = &e->wait.sample,
+		.kept = sample_room(SLOT_SWITCH),
 	};
-	bool taken = capture(&m, SLOT_SWITCH);
+	bool taken = m.kept && capture(&m, SLOT_SWITCH);
 
-	if (e->wait.sample.type == REC_SAMPLE_END)
-		e->wait.flags |= WAIT_EXITS;
-	e->wait.sample.type = taken ? REC_WAIT : 0;
+	if (taken)
+		keep_stack(e, state);
 	e->cost_ns = bpf_ktime_get_ns() - now;
 	__sync_fetch_and_add(&wait_spent_ns, e->cost_ns > STACK_NS ? e->cost_ns : STACK_NS);
 	return taken;
@@ -384,7 +421,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	e->switches = 0;
 	e->phase = WAIT_WAITS;
 	adjust_period(now);
-	if (!begin_wait(e, state) || take_wait(ctx, e, now) || !lose_stack(tid))
+	if (!begin_wait(e, state) || take_wait(ctx, e, state, now) || !lose_stack(tid))
 		leaves_with_gil(e, true, now);
 }
 

@@ -221,6 +221,28 @@ static void hand_on_account(struct sampler *s, const struct wait_entry *e, uint6
 	s->config.record(s->config.ctx, &a, sizeof(a));
 }
 
+/* Is it known that process image @key is recorded? */
+static bool is_recorded(const struct sampler *s, const struct proc_key *key)
+{
+	struct proc_entry p;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &key->tgid, &p) &&
+	       (p.state == PROC_PYTHON || p.state == PROC_NATIVE) &&
+	       p.key.start_ns == key->start_ns && p.key.exec_id == key->exec_id;
+}
+
+/* A thread of which no stack could be taken has a record without one, if it is recorded. */
+static bool has_record(const struct sampler *s, struct rec_sample *rec)
+{
+	if (rec->type == REC_WAIT)
+		return true;
+	rec->stack = 0;
+	if (!is_recorded(s, &rec->proc))
+		return false;
+	rec->type = REC_WAIT;
+	return true;
+}
+
 static void hand_on(struct sampler *s, struct wait_entry *e)
 {
 	struct rec_sample *rec = &e->wait.sample;
@@ -248,9 +270,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	rec->ready_ns = e->delay_ns + last.delay_ns - e->delay_begin_ns;
 	rec->stolen_ns = e->stolen_ns;
 	rec->source = (uint8_t)waits_source(s);
-	if (rec->type != REC_WAIT)
-		rec->stack = 0;
-	else if (rec->weight || e->wait.gil_ns || rec->blame_ns)
+	if (has_record(s, rec) && (rec->weight || e->wait.gil_ns || rec->blame_ns))
 		s->config.record(s->config.ctx, &e->wait, sizeof(e->wait));
 	rec->time_ns = s->ended_ns;
 	hand_on_account(s, e, ns, &last);

@@ -62,6 +62,79 @@ static void test_in_execve(void **state)
 	assert_int_equal(sent_ns(), 12 * MS);
 }
 
+/* The last record of a wait that was sent. An account comes after it if the thread has ended. */
+static const struct rec_wait *last_wait(void)
+{
+	const struct rec_wait *last = NULL;
+
+	for (size_t i = 0; i < shim.n_sent; i++)
+		if (((const struct rec_wait *)(const void *)shim.sent[i].bytes)->sample.type ==
+		    REC_WAIT)
+			last = (const void *)shim.sent[i].bytes;
+	assert_non_null(last);
+	return last;
+}
+
+/* The last stack of a thread can't be taken: that wait's time goes to the stack before. */
+static void test_last_stack(void **state)
+{
+	(void)state;
+	wait_for(10 * MS);
+	process.task.self_exec_id = 1;
+	process.mm.start_code = 0;
+	enter(NUMBER_OTHER, 4);
+	wait_for(5 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 15 * MS);
+	assert_int_equal(last_wait()->sample.weight, 5 * MS);
+	assert_int_equal(last_wait()->call, NUMBER_READ);
+	assert_int_equal(last_wait()->arg[0], 3);
+}
+
+/* No stack of the thread can be taken, because another program has the state for that. */
+static void test_never_a_stack(void **state)
+{
+	__u32 slot = SLOT_SWITCH;
+	struct walk *w = bpf_map_lookup_elem(&walk_states, &slot);
+
+	(void)state;
+	w->users = 1;
+	wait_for(5 * MS);
+	wait_for(6 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 11 * MS);
+	assert_int_equal(last_wait()->sample.tid, TGID);
+	assert_int_equal(last_wait()->sample.proc.tgid, TGID);
+	assert_int_equal(last_wait()->call, -1);
+	set_proc(PROC_PENDING);
+	wait_for(5 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 11 * MS);
+	w->users = 0;
+}
+
+/*
+ * A process isn't recorded any more. What its thread has waited until then, and no record has told,
+ * is sent when that shows.
+ */
+static void test_unwanted_later(void **state)
+{
+	(void)state;
+	wait_for(10 * MS);
+	shim.full = true;
+	leave(SLEEPS);
+	shim.full = false;
+	shim.now_ns += 5 * MS;
+	switch_tasks(&idle, &process);
+	set_proc(PROC_IGNORED);
+	leave(SLEEPS);
+	assert_null(entry());
+	assert_int_equal(sent_ns(), 15 * MS);
+	leave(SLEEPS);
+	assert_null(entry());
+	assert_int_equal(sent_ns(), 15 * MS);
+}
+
 /*
  * A process that isn't recorded has no entry. Another image of it, or another process with its
  * number, has one.
@@ -787,6 +860,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_execve, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_last_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_never_a_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unwanted_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stranger, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
