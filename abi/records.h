@@ -423,7 +423,8 @@ struct exe_entry {
 	X(NO_WAIT, "waits of threads for which the kernel's table had no room")                    \
 	X(WAITS, "waits")                                                                          \
 	X(WAITS_LEFT, "waits of which no stack was taken, to save CPU time")                       \
-	X(WAIT_UNSEEN, "waits whose end wasn't seen")
+	X(WAIT_UNSEEN, "waits whose end wasn't seen")                                              \
+	X(NO_GIL, "waits for a GIL without a known holder: the kernel's table had no room")
 
 enum bpf_counter {
 #define X(name, words) COUNT_##name,

@@ -5,17 +5,23 @@
 
 #include "records.h"
 
-/* One GIL of one process. */
+/* The key of a GIL. A process has at most GIL_SLOTS of them, so that no process can fill the map. */
 struct gil_key {
-	__u64 wait; /* address of the first word that waiters sleep on */
-	__u32 tgid;
-	__u32 reserved;
+	__u32 tgid; /* in the first PID namespace */
+	__u32 slot; /* below GIL_SLOTS; a process's slots are filled in order */
+};
+#define GIL_SLOTS 8
+
+struct gil_count {
+	__u64 wait; /* which GIL it is: the address of the first word that waiters sleep on */
+	__u64 word; /* gil_value() takes it apart */
 };
 
 /*
- * A value of the map holds both numbers in one word, so that one addition changes both: waiters *
- * (GIL_ONE - now) + sum. Times are in units. When a wait begins, GIL_ONE - now is added. When the
- * wait ends, GIL_ONE - now is subtracted, with the time of its end.
+ * A word holds both numbers, so that one addition changes both: waiters * (GIL_ONE - now) + sum.
+ * Times are in units. When a wait begins, GIL_ONE - now is added. When the wait ends, GIL_ONE - now
+ * is subtracted, with the time of its end. The sum must stay below GIL_ONE - now. So new waits are
+ * counted in another slot once it is half of that, which takes 4 years of waiting.
  */
 #define GIL_ONE	  (1ull << 48)
 #define GIL_SHIFT 10 /* a unit is 1.024 us */
@@ -25,17 +31,23 @@ struct gil_key {
  */
 #define GIL_FIRST (1ull << 20)
 
+/* More waiters than the map `waits` has threads: an end was counted without its beginning. */
+#define GIL_WAITERS_MOST 32767
+
 struct gil_now {
 	__u64 waiters, sum_ns;
+	__u32 full; /* != 0: new waits are to be counted in another slot */
 };
 
-/* Takes apart a value that was read before @now_ns (CLOCK_MONOTONIC). */
-static inline __attribute__((always_inline)) struct gil_now gil_value(__u64 value, __u64 now_ns)
+/* Takes apart a word that was read before @now_ns (CLOCK_MONOTONIC). */
+static inline __attribute__((always_inline)) struct gil_now gil_value(__u64 word, __u64 now_ns)
 {
 	__u64 each = GIL_ONE - (now_ns >> GIL_SHIFT);
-	__u64 n = value / each;
+	__u64 n = word / each, sum = word - n * each;
 
-	return (struct gil_now){.waiters = n, .sum_ns = (value - n * each) << GIL_SHIFT};
+	if (n > GIL_WAITERS_MOST)
+		return (struct gil_now){.sum_ns = GIL_FIRST << GIL_SHIFT};
+	return (struct gil_now){.waiters = n, .sum_ns = sum << GIL_SHIFT, .full = sum > each / 2};
 }
 
 #endif

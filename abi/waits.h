@@ -89,6 +89,8 @@ struct wait_entry {
 	__u32 gil_bytes;   /* size of what waiters sleep on */
 	__u16 away;	   /* enum gil_away, since the thread left the CPU */
 	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
+	__u32 host_tgid;   /* tgid in the first PID namespace, if .gil is known */
+	__u32 gil_slot;	   /* slot of the GIL in the map `gils`, as found last (waiters.h) */
 	__u64 futex;	   /* address that the thread waits for in a futex call; 0: none */
 	__u64 gone_ns;	   /* when the thread left the CPU, if .away isn't 0 */
 	__u64 others_ns;   /* sum of all waits for the GIL when its holder left the CPU */

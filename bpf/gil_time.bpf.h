@@ -24,50 +24,115 @@ const volatile __u8 blame_source = ABI_MAX_SOURCES;
 /* The GILs that threads have waited for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024); /* 1 if waits aren't recorded */
+	__uint(max_entries, 4096); /* 1 if waits aren't recorded */
 	__type(key, struct gil_key);
-	__type(value, __u64); /* gil_value() */
+	__type(value, struct gil_count);
 } gils SEC(".maps");
 
-walk_inline __u64 *gil_of_entry(const struct wait_entry *e)
+walk_inline struct gil_count *gil_at(__u32 tgid, __u32 slot)
 {
-	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
+	struct gil_key key = {.tgid = tgid, .slot = slot};
 
 	return bpf_map_lookup_elem(&gils, &key);
 }
 
-/* Returns how long threads have waited so far for the GIL that @e has, in sum. */
-walk_inline __u64 gil_sum(const struct wait_entry *e)
+walk_inline struct gil_now gil_now_of(const struct gil_count *c)
 {
-	const volatile __u64 *value = gil_of_entry(e);
+	return gil_value(*(const volatile __u64 *)&c->word, walk_clock());
+}
 
-	return value ? gil_value(*value, walk_clock()).sum_ns : GIL_FIRST << GIL_SHIFT;
+/*
+ * Returns the slot of process @tgid in which waits for the GIL at @wait are counted; GIL_SLOTS:
+ * there is none. If it @makes one, that is a new one, else that of a GIL for which nobody waits. (If
+ * two threads take one at the same time, waits may be missing in the counts of their own process.)
+ */
+walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
+{
+	struct gil_count *c, fresh = {.wait = wait, .word = GIL_FIRST};
+	__u32 unused = GIL_SLOTS;
+
+	for (__u32 i = 0; i < GIL_SLOTS; i++) {
+		struct gil_key key = {.tgid = tgid, .slot = i};
+		struct gil_now now;
+
+		c = bpf_map_lookup_elem(&gils, &key);
+		if (!c && (!makes || bpf_map_update_elem(&gils, &key, &fresh, BPF_NOEXIST)))
+			break;
+		if (!c)
+			return i;
+		now = gil_now_of(c);
+		if (c->wait == wait && !now.full)
+			return i;
+		if (!now.waiters)
+			unused = i;
+	}
+	c = makes ? gil_at(tgid, unused) : NULL;
+	if (!c)
+		return GIL_SLOTS;
+	c->wait = wait;
+	c->word = GIL_FIRST;
+	return unused;
+}
+
+/* The counts of the GIL of @e, in the slot that was found last; NULL: that is another GIL's now. */
+walk_inline struct gil_count *gil_of_entry(const struct wait_entry *e)
+{
+	struct gil_count *c = gil_at(e->host_tgid, e->gil_slot);
+
+	return c && c->wait == e->gil ? c : NULL;
+}
+
+/* As gil_of_entry(). If the GIL isn't there, finds its slot. @makes: as for gil_slot(). */
+walk_inline struct gil_count *gil_to_count(struct wait_entry *e, bool makes)
+{
+	struct gil_count *c = gil_of_entry(e);
+
+	if (c)
+		return c;
+	e->gil_slot = gil_slot(e->host_tgid, e->gil, makes);
+	return gil_of_entry(e);
+}
+
+/* Returns how long threads have waited so far for the GIL that @e has, in sum. */
+walk_inline __u64 gil_sum(struct wait_entry *e)
+{
+	const struct gil_count *c = gil_to_count(e, false);
+
+	return c ? gil_now_of(c).sum_ns : GIL_FIRST << GIL_SHIFT;
 }
 
 /*
  * Counts that the thread of @e begins to wait for its GIL. False: there is no room to count that.
  */
-walk_inline bool gil_wait_begins(const struct wait_entry *e)
+walk_inline bool gil_wait_begins(struct wait_entry *e)
 {
-	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
-	__u64 first = GIL_FIRST, *value = bpf_map_lookup_elem(&gils, &key);
+	struct gil_count *c = gil_to_count(e, true);
 
-	if (!value) {
-		bpf_map_update_elem(&gils, &key, &first, BPF_NOEXIST);
-		value = bpf_map_lookup_elem(&gils, &key);
-	}
-	if (!value)
-		return false;
-	__sync_fetch_and_add(value, GIL_ONE - (walk_clock() >> GIL_SHIFT));
-	return true;
+	if (c)
+		__sync_fetch_and_add(&c->word, GIL_ONE - (walk_clock() >> GIL_SHIFT));
+	else
+		count(COUNT_NO_GIL);
+	return c;
 }
 
 walk_inline void gil_wait_ends(const struct wait_entry *e)
 {
-	__u64 *value = gil_of_entry(e);
+	struct gil_count *c = gil_of_entry(e);
 
-	if (value)
-		__sync_fetch_and_add(value, (walk_clock() >> GIL_SHIFT) - GIL_ONE);
+	if (c)
+		__sync_fetch_and_add(&c->word, (walk_clock() >> GIL_SHIFT) - GIL_ONE);
+}
+
+/* Forgets the GILs of process @tgid, for which nobody waits any more. */
+walk_global int forget_gils(__u32 tgid)
+{
+	for (__u32 i = 0; i < GIL_SLOTS; i++) {
+		struct gil_key key = {.tgid = tgid, .slot = i};
+
+		if (bpf_map_delete_elem(&gils, &key))
+			return 0;
+	}
+	return 0;
 }
 
 /* Does the thread of @e, the current one, wait in a futex call for its GIL? */
@@ -115,6 +180,7 @@ walk_global int note_gil(__u32 slot)
 {
 	struct wait_entry *e = current_wait();
 	const struct walk *w = walk_state(slot);
+	const struct gil_count *c;
 	struct gil_place g = {};
 
 	if (!e || !w)
@@ -123,8 +189,12 @@ walk_global int note_gil(__u32 slot)
 	if (!find_walked_gil(w, &g))
 		return 0;
 	e->gil = g.wait;
+	e->host_tgid = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), tgid);
 	e->gil_bytes = w->where.gil_wait_bytes;
 	e->gil_locks = w->where.gil != PY_GIL_CURRENT;
+	c = gil_of_entry(e);
+	if (c && gil_now_of(c).full)
+		e->gil_slot = GIL_SLOTS;
 	e->gil_holder = e->gil_locks ? g.holder : w->where.tstate_current;
 	e->tstate = w->tstate;
 	return 0;
@@ -137,20 +207,20 @@ walk_global int note_gil(__u32 slot)
  */
 walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
 	const struct walk *w = walk_state(slot);
-	const volatile __u64 *value;
+	const struct gil_count *c;
 	struct gil_place g = {};
-	struct gil_key key = {};
 	struct wait_entry *e;
 	__u64 ns = 0;
+	__u32 tgid;
 
 	if (!w || !find_walked_gil(w, &g))
 		return 0;
-	key.wait = g.wait;
-	key.tgid = w->proc.tgid;
-	value = bpf_map_lookup_elem(&gils, &key);
-	if (value)
-		ns = weight * gil_value(*value, walk_clock()).waiters;
+	tgid = BPF_CORE_READ(task, tgid);
+	c = gil_at(tgid, gil_slot(tgid, g.wait, false));
+	if (c)
+		ns = weight * gil_now_of(c).waiters;
 	e = current_wait();
 	if (e) {
 		ns += e->blame_ns;
@@ -216,17 +286,14 @@ walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 	return 0;
 }
 
-/*
- * If the thread that ends is the last one of its process, deletes the entry of its GIL, for which
- * nobody waits any more.
- */
-walk_inline void forget_gil(const struct wait_entry *e)
+/* The current thread, of process @tgid, ends. If it is the last one, the process's GILs go. */
+walk_global int forget_last(__u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
 
-	if (e->gil && BPF_CORE_READ(task, signal, live.counter) <= 0)
-		bpf_map_delete_elem(&gils, &key);
+	if (BPF_CORE_READ(task, signal, live.counter) <= 0)
+		forget_gils(tgid);
+	return 0;
 }
 
 /* Returns @all * @part / @whole, or @all if @whole is 0. @part isn't above @whole. */

@@ -250,7 +250,6 @@ walk_global int end_thread(__u32 tid)
 		return 0;
 	send_owed(tid);
 	send_account(e);
-	forget_gil(e);
 	delete_met(tid);
 	return 0;
 }
@@ -407,8 +406,10 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	if (state & TASK_DEAD || (e && e->start_ns != prev->start_time)) {
 		if (e)
 			end_thread(tid);
-		if (state & TASK_DEAD)
+		if (state & TASK_DEAD) {
+			forget_last(prev->tgid);
 			return;
+		}
 		e = NULL;
 	}
 	if (!e)

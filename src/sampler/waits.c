@@ -124,13 +124,15 @@ static bool waits_for_gil(const struct wait_entry *e)
 /* How long others have waited, up to @now_ns, since the thread left its CPU with the GIL. */
 static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e, uint64_t now_ns)
 {
-	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
-	uint64_t value, sum;
+	struct gil_key key = {.tgid = e->host_tgid, .slot = e->gil_slot};
+	struct gil_count count;
+	uint64_t sum;
 
 	if (e->away != AWAY_HOLDS ||
-	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.gils), &key, &value))
+	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.gils), &key, &count) ||
+	    count.wait != e->gil)
 		return 0;
-	sum = gil_value(value, now_ns).sum_ns;
+	sum = gil_value(count.word, now_ns).sum_ns;
 	return sum - MIN(sum, e->others_ns);
 }
 

@@ -368,7 +368,8 @@ static void know_gil(void)
 	e->gil_holder = A_HOLDER;
 	e->gil_locks = 1;
 	e->tstate = A_STATE;
-	other.wait.sample.proc = e->wait.sample.proc;
+	e->host_tgid = other.host_tgid = TGID;
+	other.gil_slot = GIL_SLOTS;
 	gil_words.holder = gil_words.locked = 0;
 	shim_give(A_HOLDER, &gil_words, sizeof(gil_words));
 	wait_period_ns = PERIOD_MOST;
@@ -378,7 +379,7 @@ static void know_gil(void)
 
 static struct gil_now gil_now(void)
 {
-	return gil_value(*gil_of_entry(entry()), shim.now_ns);
+	return gil_value(gil_of_entry(entry())->word, shim.now_ns);
 }
 
 /*
@@ -490,7 +491,7 @@ static void test_gil_held(void **state)
 	assert_in_range(entry()->blame_ns, 10 * MS - 2 * UNIT, 10 * MS + 2 * UNIT);
 }
 
-/* When the last thread of the process ends, the GIL's entry goes. */
+/* When the last thread of the process ends, the GILs' entries go, also if that thread has no GIL. */
 static void test_gil_forgotten(void **state)
 {
 	struct signal_struct alive = {.live = {1}};
@@ -498,13 +499,93 @@ static void test_gil_forgotten(void **state)
 	(void)state;
 	know_gil();
 	gil_wait_begins(&other);
+	other.gil = A_GIL + 4096;
+	gil_wait_begins(&other);
 	process.task.signal = &alive;
 	leave(TASK_DEAD);
-	assert_int_equal(shim_find(&gils)->n, 1);
-	know_gil();
+	assert_int_equal(shim_find(&gils)->n, 2);
 	alive.live.counter = 0;
+	assert_null(entry());
 	leave(TASK_DEAD);
 	assert_int_equal(shim_find(&gils)->n, 0);
+}
+
+/* A second thread waits for the GIL at @gil for a millisecond. */
+static void other_waits(uint64_t gil)
+{
+	other.gil = gil;
+	other.host_tgid = TGID;
+	gil_wait_begins(&other);
+	shim.now_ns += MS;
+	gil_wait_ends(&other);
+}
+
+/*
+ * A process whose GIL has ever new addresses keeps to a few entries. Those for which somebody waits
+ * stay, and if there are no others, waits are counted as ones without room.
+ */
+static void test_gil_changes(void **state)
+{
+	uint64_t before = counted(COUNT_NO_GIL);
+
+	(void)state;
+	know_gil();
+	enter_futex(A_GIL + 8, WAIT_CALL);
+	leave(SLEEPS);
+	for (uint64_t i = 1; i < 40; i++) {
+		other_waits(A_GIL + 4096 * i);
+		assert_true(shim_find(&gils)->n <= GIL_SLOTS);
+		assert_int_equal(gil_of_entry(&other)->wait, other.gil);
+		assert_int_equal(gil_now().waiters, 1);
+	}
+	assert_int_equal(counted(COUNT_NO_GIL), before);
+	for (uint64_t i = 1; i < GIL_SLOTS; i++) {
+		other.gil = A_GIL + 4096 * i;
+		assert_true(gil_wait_begins(&other));
+	}
+	other.gil = A_GIL + 4096 * GIL_SLOTS;
+	assert_false(gil_wait_begins(&other));
+	gil_wait_ends(&other); /* of a wait that wasn't counted */
+	assert_int_equal(counted(COUNT_NO_GIL), before + 1);
+	shim.now_ns += 39 * MS;
+	switch_tasks(&idle, &process);
+	assert_int_equal(gil_now().waiters, 0);
+	assert_in_range(gil_now().sum_ns - GIL_FIRST * UNIT, 78 * MS - 2 * UNIT,
+			78 * MS + 2 * UNIT);
+}
+
+/*
+ * Before the sum of all waits gets too large for its word, new waits are counted in another one. Who
+ * waits already is counted to the end in the old one.
+ */
+static void test_gil_full(void **state)
+{
+	struct gil_count *old;
+
+	(void)state;
+	know_gil();
+	enter_futex(A_GIL + 8, WAIT_CALL);
+	leave(SLEEPS);
+	old = gil_of_entry(entry());
+	old->word += (GIL_ONE - (shim.now_ns >> GIL_SHIFT)) / 2;
+	assert_true(gil_now().full);
+	assert_int_equal(gil_now().waiters, 1);
+	assert_int_equal(gil_slot(TGID, A_GIL, false), GIL_SLOTS);
+	other_waits(A_GIL);
+	assert_ptr_not_equal(gil_of_entry(&other), old);
+	switch_tasks(&idle, &process);
+	assert_int_equal(gil_value(old->word, shim.now_ns).waiters, 0);
+	assert_int_equal(gil_at(TGID, gil_slot(TGID, A_GIL, false))->wait, A_GIL);
+}
+
+/* An end without a beginning would make the number of waiters negative: then nobody waits. */
+static void test_gil_below_zero(void **state)
+{
+	struct gil_now now = gil_value(GIL_FIRST - GIL_ONE + 1000, 1000 * UNIT);
+
+	(void)state;
+	assert_int_equal(now.waiters, 0);
+	assert_int_equal(now.sum_ns, GIL_FIRST * UNIT);
 }
 
 /* What descriptor 3 of the thread is. */
@@ -881,7 +962,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gil_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_forgotten, setup, teardown),
-
+		cmocka_unit_test_setup_teardown(test_gil_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_below_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_on_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_on_unix, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_on_file, setup, teardown),
