@@ -142,7 +142,7 @@ struct rec_wait {
 /* bytes of a record without .waker */
 #define WAIT_BYTES   __builtin_offsetof(struct rec_wait, waker)
 #define WAIT_DISK    1	/* flag: the kernel says it is a wait for a disk (task_struct.in_iowait) */
-#define WAIT_EXITS   2	/* flag: the thread is in do_exit() */
+#define WAIT_EXITS   2	/* flag: the thread is in do_exit(), or gets another number by execve() */
 #define WAIT_OPEN    4	/* flag: the wait isn't over */
 #define WAIT_CGROUP  8	/* flag: cgroup v2 has frozen the thread, or it is stopped */
 #define WAIT_FOR_GIL 16 /* flag: the wait is for the GIL, as the futex's address shows */

@@ -47,8 +47,11 @@ struct wait_entry {
 	 * thread's last wait, even if the stack of that wait wasn't taken.
 	 */
 	struct rec_wait wait;
-	/* when the thread began; a later thread with the same number began at another time */
-	__u64 start_ns;
+	/*
+	 * when the thread began, and the address of its struct task_struct; 0: not known. Another
+	 * thread with the same number differs in one of them.
+	 */
+	__u64 start_ns, task;
 	__u64 over_ns; /* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
 	/*
 	 * The thread's account at the last time it left a CPU, whether it waited or not: when that
@@ -74,8 +77,13 @@ struct wait_entry {
 	 * WAIT_ONE times the number of waits for which this one stands; 0: its stack wasn't taken
 	 */
 	__u32 times;
-	__u32 site;   /* index in .sites of the last wait */
-	__u16 phase;  /* enum wait_phase */
+	__u32 site; /* index in .sites of the last wait */
+	__u8 phase; /* enum wait_phase */
+	/*
+	 * != 0: the thread was met within execve(), and may have had another number before. Then
+	 * .delay_begin_ns is of the time when it was met.
+	 */
+	__u8 in_exec;
 	__u8 has_cpu; /* != 0: it was seen that the thread got the CPU on which it is */
 	/* != 0: user space has made the entry, and .delay_begin_ns is of the recording's beginning */
 	__u8 made_before;

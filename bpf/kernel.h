@@ -235,7 +235,7 @@ struct task_struct {
 	struct cred *real_cred;
 	struct signal_struct *signal;
 	struct files_struct *files;
-	unsigned in_iowait : 1;
+	unsigned in_execve : 1, in_iowait : 1;
 } CORE;
 struct signal_struct {
 	struct {

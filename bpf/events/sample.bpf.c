@@ -7,8 +7,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "events/exec.bpf.h"
 #include "events/perf.bpf.h"
-#include "events/switch.bpf.h"
 #include "events/unmap.bpf.h"
 #include "events/wake.bpf.h"
 

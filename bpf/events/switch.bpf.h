@@ -254,6 +254,24 @@ walk_global int end_thread(__u32 tid)
 	return 0;
 }
 
+/*
+ * Ends the entry of an earlier thread that had the number @tid, and whose end wasn't seen. If it had
+ * come back from a wait, how long it was ready to run then isn't known.
+ */
+walk_global int end_earlier(__u32 tid)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+
+	if (!e)
+		return 0;
+	if (e->phase == WAIT_IS_OVER)
+		finish_wait(e, e->delay_ns);
+	if (e->away == AWAY_WAITS)
+		gil_wait_ends(e);
+	end_thread(tid);
+	return 0;
+}
+
 /* An entry as it is for a thread that hasn't waited yet. */
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
@@ -344,7 +362,7 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 stolen, clock;
 
-	if (!e)
+	if (!e || !is_entry_of(e, next))
 		return;
 	stolen = stolen_of(next);
 	e->aside_ns = stolen;
@@ -377,8 +395,29 @@ walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32
 	e = bpf_map_lookup_elem(&waits, &tid);
 	if (!e)
 		return NULL;
-	begin_account(e, prev, now);
+	begin_account(e, prev, stolen_of(prev), now);
+	if (bpf_core_field_exists(prev->in_execve) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(prev, in_execve)) {
+		e->in_exec = 1;
+		e->delay_begin_ns = e->delay_ns;
+	}
 	return e;
+}
+
+/*
+ * Thread @prev, whose entry is @e, leaves the CPU. If it got the CPU after a wait, that wait's length
+ * is known now.
+ */
+walk_inline void ends_run(struct wait_entry *e, const struct task_struct *prev, __u64 now)
+{
+	if (e->phase == WAIT_IS_OVER)
+		finish_wait(e, run_delay(prev));
+	if (e->phase == WAIT_WAITS) {
+		e->phase = WAIT_RUNS;
+		if (!e->switches)
+			count(COUNT_WAIT_UNSEEN);
+	}
+	keep_account(e, prev, stolen_of(prev), now);
 }
 
 /* Thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
@@ -387,35 +426,26 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	__u32 tid = prev->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
-	if (e && e->phase == WAIT_IS_OVER)
-		finish_wait(e, run_delay(prev));
-	if (e && e->phase == WAIT_WAITS) {
-		e->phase = WAIT_RUNS;
-		if (!e->switches)
-			count(COUNT_WAIT_UNSEEN);
-	}
-	if (e && e->start_ns == prev->start_time)
-		keep_account(e, prev, now);
-	if (!state) {
-		if (e && e->gil)
-			leaves_with_gil(e, false, now);
-		if (!e)
-			meet_thread(prev, state, now);
-		return;
-	}
-	if (state & TASK_DEAD || (e && e->start_ns != prev->start_time)) {
-		if (e)
-			end_thread(tid);
-		if (state & TASK_DEAD) {
-			forget_last(prev->tgid);
-			return;
-		}
+	if (e && !is_entry_of(e, prev)) {
+		end_earlier(tid);
 		e = NULL;
+	}
+	if (e)
+		ends_run(e, prev, now);
+	if (state & TASK_DEAD) {
+		end_thread(tid);
+		forget_last(prev->tgid);
+		return;
 	}
 	if (!e)
 		e = meet_thread(prev, state, now);
 	if (!e)
 		return;
+	if (!state) {
+		if (e->gil)
+			leaves_with_gil(e, false, now);
+		return;
+	}
 	if (prev->flags & PF_EXITING)
 		send_owed(tid);
 	e->wait.since_ns = now;

@@ -86,11 +86,13 @@ walk_inline __u64 clock_of(const struct task_struct *task, __u64 stolen, __u64 n
 	return task->se.exec_start + stolen;
 }
 
-/* The thread of @e leaves its CPU: brings its account up to date. */
-walk_inline void settle_account(struct wait_entry *e, const struct task_struct *task, __u64 now)
+/*
+ * Brings the account of @e up to date: its thread leaves the CPU, of which @stolen was stolen so far
+ * (stolen_of()).
+ */
+walk_inline void settle_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
+				__u64 now)
 {
-	__u64 stolen = stolen_of(task);
-
 	if (e->has_cpu && stolen > e->aside_ns)
 		e->stolen_ns += stolen - e->aside_ns;
 	e->has_cpu = 0;
@@ -128,11 +130,19 @@ walk_inline __u64 delay_before(const struct wait_entry *e, __u32 tid, __u64 now)
 	return e->delay_ns - before > passed ? e->delay_ns - passed : before;
 }
 
-/* Begins the account of a thread that leaves its CPU. */
-walk_inline void begin_account(struct wait_entry *e, const struct task_struct *task, __u64 now)
+/* Is @e the entry of thread @task, and not of another one with the same number? */
+walk_inline bool is_entry_of(const struct wait_entry *e, const struct task_struct *task)
+{
+	return e->start_ns == task->start_time && (!e->task || e->task == (__u64)task);
+}
+
+/* Begins the account of a thread that leaves its CPU. @stolen: as for settle_account(). */
+walk_inline void begin_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
+			       __u64 now)
 {
 	e->start_ns = task->start_time;
-	settle_account(e, task, now);
+	e->task = (__u64)task;
+	settle_account(e, task, stolen, now);
 	e->waited_ns = 0;
 	e->begin_ns = e->clock_ns - e->cpu_ns - e->delay_ns - e->stolen_ns;
 	e->delay_begin_ns = delay_before(e, task->pid, now);
@@ -142,23 +152,25 @@ walk_inline void begin_account(struct wait_entry *e, const struct task_struct *t
  * The thread leaves the CPU that it got after the wait that user space has read. That wait began
  * with the recording (.left_ns), and so does the account.
  */
-walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct *task, __u64 now)
+walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
+				 __u64 now)
 {
 	__u64 passed = now - e->left_ns, before = e->cpu_ns + e->delay_begin_ns;
 
-	settle_account(e, task, now);
+	settle_account(e, task, stolen, now);
 	e->begin_ns = e->clock_ns - passed - before;
 }
 
 /* Thread @task leaves its CPU, and @e is its entry: begins its account, or brings it up to date. */
-walk_inline void keep_account(struct wait_entry *e, const struct task_struct *task, __u64 now)
+walk_inline void keep_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
+			      __u64 now)
 {
 	if (e->clock_ns)
-		settle_account(e, task, now);
+		settle_account(e, task, stolen, now);
 	else if (e->waited_ns && e->left_ns)
-		begin_with_wait(e, task, now);
+		begin_with_wait(e, task, stolen, now);
 	else
-		begin_account(e, task, now);
+		begin_account(e, task, stolen, now);
 }
 
 /* What the thread has waited by its account, since that was begun. */

@@ -29,7 +29,7 @@ struct sampler {
 	uint64_t taken, turn_ends_ns;
 	uint64_t came[ABI_MAX_SOURCES]; /* samples of each source that a drain took from a ring */
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
-	/* links of the programs that watch unmapping, and wake-ups if waits are recorded */
+	/* links of the programs that watch unmapping and, if waits are recorded, wake-ups and execve() */
 	VEC(struct bpf_link *) links;
 	struct bpf_link *whole; /* link of the program of waits; NULL: waits aren't recorded */
 	bool waits_read;	/* the waits that the recording's end cut short were read */
@@ -74,8 +74,9 @@ int waits_source(const struct sampler *s);
 
 /* Before the programs are loaded: leaves out those that the recording's events don't need. */
 void waits_prepare(struct sampler *s);
-/* Attaches the program that finds out who ends waits. 0 or -errno + message. */
-_must_use_ int waits_watch_wakers(struct sampler *s);
+
+/* Attaches what recording waits needs beside its source's program. 0 or -errno + message. */
+_must_use_ int waits_attach(struct sampler *s);
 
 /*
  * Makes an entry of the map `waits`, if the thread has none. The thread is counted as one that has

@@ -157,7 +157,7 @@ static int open_whole(struct sampler *s, const struct event_source *source)
 	s->whole = bpf_program__attach(program);
 	if (!s->whole)
 		return err_sys(-errno, "can't attach to %s", source->events[0].name);
-	return waits_watch_wakers(s);
+	return waits_attach(s);
 }
 
 static int open_source(struct sampler *s, unsigned source)

@@ -132,7 +132,7 @@ static void describe_sources(struct sampler *s)
 
 /*
  * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Perf events need the
- * first, the programs of waits the second, fexit programs all.
+ * first, the programs of waits the second, fexit programs all. That of execve() walks nothing.
  */
 static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {
@@ -141,7 +141,7 @@ static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 
 	bpf_object__for_each_program(program, s->skel->obj)
 	{
-		if (!bpf_program__autoload(program) ||
+		if (!bpf_program__autoload(program) || program == s->skel->progs.on_exec ||
 		    bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
 			continue;
 		n = MAX(n,

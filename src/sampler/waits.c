@@ -4,6 +4,7 @@
  * there), and reads the waits that the recording's end cuts short.
  */
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ void waits_prepare(struct sampler *s)
 	/* To verify a program that walks stacks takes most of krait's start. */
 	bpf_program__set_autoload(s->skel->progs.on_switch, source >= 0);
 	bpf_program__set_autoload(s->skel->progs.on_waking, source >= 0);
+	bpf_program__set_autoload(s->skel->progs.on_exec, source >= 0);
 	bpf_program__set_autoload(s->skel->progs.on_sample, source < 0 || s->config.n_sources > 1);
 	if (source >= 0) {
 		s->skel->rodata->wait_source = (uint8_t)source;
@@ -58,16 +60,23 @@ void waits_prepare(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.gils, 1);
 }
 
-int waits_watch_wakers(struct sampler *s)
+static int attach(struct sampler *s, const struct bpf_program *program, const char *what)
 {
-	struct bpf_link *link = bpf_program__attach(s->skel->progs.on_waking);
+	struct bpf_link *link = bpf_program__attach(program);
 
 	if (!link)
-		return err_sys(-errno, "can't attach to sched_waking");
+		return err_sys(-errno, "can't attach to %s", what);
 	if (!vec_push(&s->links, link))
 		return 0;
 	bpf_link__destroy(link);
-	return err_sys(-ENOMEM, "wake-ups");
+	return err_sys(-ENOMEM, "%s", what);
+}
+
+int waits_attach(struct sampler *s)
+{
+	int r = attach(s, s->skel->progs.on_waking, "sched_waking");
+
+	return r ? r : attach(s, s->skel->progs.on_exec, "sched_process_exec");
 }
 
 bool counted_read(const struct rec_sample *of, struct counted *ret)

@@ -303,6 +303,56 @@ time.sleep(60)
     check(2 * 1e9 * 0.97 <= got, "ready for %d\n%s" % (got, done.stderr))
 
 
+# A thread shares its CPU with another process. It calls execve(), and goes on like that. Then it tells [its process, how long it was
+# ready in its life, how long the first thread was before, if that is another, what of both was before the first statement].
+EXECS = KIT + """
+def hashes(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        hashlib.pbkdf2_hmac("sha256", b"x", b"y", 3000)
+def first_thread():
+    with open("/proc/self/task/%d/schedstat" % os.getpid()) as f:
+        return int(f.read().split()[1])
+def first_image(child, waits):
+    hashes(0.7)
+    numbers = child, first_thread() if waits else 0, began
+    os.execv(sys.executable, [sys.executable] + sys.argv + list(map(str, numbers)))
+if len(sys.argv) > 2:
+    hashes(0.7)
+    print(json.dumps([os.getpid(), ready()] + list(map(int, sys.argv[3:]))), flush=True)
+    os.kill(int(sys.argv[2]), signal.SIGKILL)
+    os._exit(0)
+began = ready()
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+child = os.fork()
+if not child:
+    hashes(20)
+    os._exit(1)
+time.sleep(0.1)
+if IN_THREAD:
+    thread = threading.Thread(target=first_image, args=(child, True))
+    thread.start()
+    thread.join()
+first_image(child, False)
+"""
+
+
+@kit.case
+def execs():
+    """What a thread did before execve() counts once, whether the first thread calls that or another one."""
+    for in_thread in False, True:
+        with folder() as d:
+            told, profile, summary, said = record(d, EXECS.replace("IN_THREAD", str(in_thread)), "--wall")
+        pid, ready, before, early = told
+        at = [name for name, _ in profile.sample_types].index("off_cpu")
+        got = sum(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.labels["state"] == "runnable")
+        check(ready > 3e8, ready)
+        # Nobody can tell how long the first thread is ready to run before it ends.
+        check(0.999 * (ready + before - early) - 4 * SLACK_NS <= got <= 1.05 * (ready + before) + 2 * ONE_NS + in_thread * 2e8,
+              "in a thread: %s; ready for %d and %d, recorded %d\n%s" % (in_thread, ready, before, got, said))
+        agree(summary, said)
+
+
 def quota_group():
     """Makes a control group that may use 2 % of a CPU. Returns its directory; None: no right."""
     # krait shows the longest path of v1's trees, so the name is longer than others

@@ -9,6 +9,11 @@
 #include "collect/process/process.h"
 
 #define FLUSHES_AFTER_END 3
+/*
+ * The same for a process that was replaced by an exec, if waits are recorded. The side band tells of
+ * the exec in the middle of execve(), and the threads' accounts come at its end.
+ */
+#define FLUSHES_AFTER_EXEC 16
 /* records of a process may still come for this long after it was forgotten */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
@@ -72,8 +77,8 @@ static void reuse_forgotten(struct collect *c)
 }
 
 /*
- * FLUSHES_AFTER_END flushes after a process ended, all its records that were in the ring buffers
- * have been read.
+ * So many flushes after a process ended, all its records that were in the ring buffers have been
+ * read.
  */
 void process_forget_ended(struct collect *c)
 {
@@ -81,8 +86,9 @@ void process_forget_ended(struct collect *c)
 
 	for (size_t i = 0; i < c->processes->live.n; i++) {
 		struct process *p = process_live(c, i);
+		bool execed = c->config.waits && p->replaced;
 
-		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
+		if (p->ended && p->ended++ > (execed ? FLUSHES_AFTER_EXEC : FLUSHES_AFTER_END)) {
 			p->headless = !p->replaced && process_has_threads(p);
 			if (!p->headless && !p->unnamed) {
 				forget(c, c->processes->live.v[i]);

@@ -7,6 +7,8 @@
  */
 #include "kernel_switch.h"
 
+#include "events/exec.bpf.h"
+
 static struct rq rq;
 static struct cfs_rq queue = {&rq};
 
@@ -338,6 +340,37 @@ static void test_added_too_late(void **state)
 	leave(TASK_DEAD);
 	assert_int_equal(sent_ns(), 3 * MS);
 	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen);
+}
+
+/*
+ * The end of a thread wasn't seen, and a later one has its number. What was known of the earlier one
+ * is told, and nothing of it counts for the later one.
+ */
+static void test_number_again(void **state)
+{
+	uint64_t unseen = counted(COUNT_WAIT_UNSEEN);
+	const struct rec_account *a;
+
+	(void)state;
+	began_ns = 0;
+	process.task.sched_info.run_delay = 70 * MS;
+	wait_for(10 * MS);
+	process.task.start_time += SECOND;
+	process.task.sched_info.run_delay = MS;
+	leave(0);
+	assert_int_equal(sent_ns(), 10 * MS);
+	a = (const void *)shim.sent[shim.n_sent - 1].bytes;
+	assert_int_equal(a->sample.type, REC_ACCOUNT);
+	assert_int_equal(a->sample.ready_ns, 70 * MS);
+	leave(SLEEPS);
+	process.task.start_time += SECOND;
+	shim.now_ns += 5 * MS;
+	switch_tasks(&idle, &process);
+	assert_int_equal(entry()->phase, WAIT_WAITS);
+	leave(SLEEPS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 10 * MS);
+	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen + 1); /* the last one */
 }
 
 #define A_GIL	  0x7f0000002000ull
@@ -855,6 +888,189 @@ static void test_read_wait_counts(void **state)
 	assert_int_equal(account_sent()->sample.stolen_ns, MS);
 }
 
+static const struct rec_sample *sample_taken(void)
+{
+	struct moment m = {.task = &process.task, .ctx = NULL, .weight = 1};
+	const struct rec_sample *rec;
+
+	shim.n_sent = 0;
+	assert_true(capture(&m, SLOT_PERF));
+	rec = (const void *)shim.sent[shim.n_sent - 1].bytes;
+	assert_int_equal(rec->type, REC_SAMPLE);
+	return rec;
+}
+
+/* The thread calls execve(). Its number was @before. */
+static void exec(__u32 before)
+{
+	__u64 ctx[] = {(uintptr_t)&process.task, before, 0};
+
+	process.task.self_exec_id++;
+	on_exec(ctx);
+}
+
+/* The account that was sent of image @exec_id of the process. */
+static const struct rec_account *account_of(__u32 exec_id)
+{
+	const struct rec_account *found = NULL;
+
+	for (size_t i = 0; i < shim.n_sent; i++) {
+		const struct rec_account *a = (const void *)shim.sent[i].bytes;
+
+		if (a->sample.type == REC_ACCOUNT && a->sample.proc.exec_id == exec_id) {
+			assert_null(found);
+			found = a;
+		}
+	}
+	assert_non_null(found);
+	return found;
+}
+
+/*
+ * The thread of a new image counts anew: what it was ready, waited, and what was stolen from it before
+ * execve() is told of the image before.
+ */
+static void test_exec(void **state)
+{
+	(void)state;
+	began_ns = 0;
+	leave(0);
+	pass(5 * MS, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 5 * MS;
+	run_for(MS);
+	leave(SLEEPS);
+	pass(10 * MS, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 4 * MS;
+	run_for(MS);
+	exec(TGID);
+	assert_int_equal(account_of(0)->sample.ready_ns, 9 * MS);
+	assert_int_equal(account_of(0)->switches_ns, 6 * MS);
+	assert_int_equal(account_of(0)->kernel_ns, 6 * MS);
+	assert_int_equal(last_wait()->sample.proc.exec_id, 0);
+	assert_int_equal(sent_ns(), 6 * MS);
+	set_proc(PROC_NATIVE);
+	SHIM_SET(accounts, (bool){true});
+	assert_int_equal(sample_taken()->ready_ns, 0);
+	run_for(MS);
+	pass(2 * MS, 2 * MS);
+	leave(0);
+	pass(3 * MS, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += 3 * MS;
+	leave(TASK_DEAD);
+	assert_int_equal(account_of(1)->sample.ready_ns, 3 * MS);
+	assert_int_equal(account_of(1)->sample.stolen_ns, 2 * MS);
+	assert_int_equal(account_of(1)->switches_ns, 0);
+	assert_int_equal(account_of(1)->kernel_ns, 0);
+}
+
+/* Adds up the accounts that were sent. */
+static struct rec_account all_accounts(void)
+{
+	struct rec_account all = {};
+
+	for (size_t i = 0; i < shim.n_sent; i++) {
+		const struct rec_account *a = (const void *)shim.sent[i].bytes;
+
+		if (a->sample.type != REC_ACCOUNT)
+			continue;
+		all.sample.ready_ns += a->sample.ready_ns;
+		all.switches_ns += a->switches_ns;
+		all.kernel_ns += a->kernel_ns;
+	}
+	return all;
+}
+
+/* The thread waits for @ns, of which it is ready for @ready. */
+static void wait_and_be_ready(uint64_t ns, uint64_t ready)
+{
+	leave(SLEEPS);
+	pass(ns, 0);
+	get_cpu(0);
+	process.task.sched_info.run_delay += ready;
+}
+
+/*
+ * A thread that isn't the first gets that one's number by execve(). Its entry doesn't stay behind,
+ * whether it left its CPU since or not, and all that it did counts once.
+ */
+static void test_exec_elsewhere(void **state)
+{
+	(void)state;
+	began_ns = 0;
+	for (unsigned left = 0; left < 2; left++) {
+		process.task.pid = TGID + 1;
+		run_for(MS);
+		wait_and_be_ready(4 * MS, MS);
+		run_for(MS);
+		wait_and_be_ready(10 * MS, 3 * MS);
+		process.task.pid = TGID;
+		process.task.in_execve = 1;
+		run_for(MS);
+		if (left)
+			wait_and_be_ready(7 * MS, 2 * MS);
+		run_for(MS);
+		exec(TGID + 1);
+		process.task.in_execve = 0;
+		assert_int_equal(shim_find(&waits)->n, 1);
+		assert_int_equal(entry()->wait.sample.proc.exec_id, 1);
+		leave(TASK_DEAD);
+		assert_int_equal(shim_find(&waits)->n, 0);
+		assert_int_equal(sent_ns(), (left ? 15 : 10) * MS);
+		assert_int_equal(all_accounts().switches_ns, sent_ns());
+		assert_int_equal(all_accounts().kernel_ns, sent_ns());
+		assert_int_equal(all_accounts().sample.ready_ns, (left ? 6 : 4) * MS);
+		process.task.self_exec_id = 0;
+		process.task.sched_info.run_delay = 0;
+		shim.n_sent = 0;
+	}
+}
+
+/* A thread that is met within execve(), and has had the same number all the time, tells all. */
+static void test_met_in_exec(void **state)
+{
+	(void)state;
+	began_ns = 0;
+	process.task.sched_info.run_delay = 5 * MS;
+	process.task.in_execve = 1;
+	wait_and_be_ready(7 * MS, 2 * MS);
+	exec(TGID);
+	process.task.in_execve = 0;
+	assert_int_equal(account_of(0)->sample.ready_ns, 7 * MS);
+}
+
+/* The first thread's end is seen only after another one has its number. */
+static void test_first_ends_late(void **state)
+{
+	struct made first = process;
+
+	(void)state;
+	began_ns = 0;
+	wait_and_be_ready(8 * MS, 0); /* this is the first thread's entry */
+	first.task = process.task;
+	process.task.se.sum_exec_runtime = MS;
+	entry()->task = (uintptr_t)&first.task;
+	process.task.in_execve = 1;
+	wait_and_be_ready(7 * MS, 2 * MS);
+	assert_int_equal(sent_ns(), 8 * MS);
+	assert_int_equal(entry()->task, (uintptr_t)&process.task);
+	assert_int_equal(entry()->delay_begin_ns, 0);
+}
+
+/* What isn't recorded has no entry after execve() either. The GILs of the image before go. */
+static void test_exec_alone(void **state)
+{
+	(void)state;
+	other_waits(A_GIL);
+	assert_int_equal(shim_find(&gils)->n, 1);
+	exec(TGID);
+	assert_int_equal(shim_find(&gils)->n, 0);
+	assert_null(entry());
+	assert_int_equal(shim.n_sent, 0);
+}
+
 /* A switch that isn't seen shows in the two sums. */
 static void test_switch_missed(void **state)
 {
@@ -871,18 +1087,6 @@ static void test_switch_missed(void **state)
 	leave(TASK_DEAD);
 	assert_int_equal(account_sent()->switches_ns, 0);
 	assert_int_equal(account_sent()->kernel_ns, 8 * MS);
-}
-
-static const struct rec_sample *sample_taken(void)
-{
-	struct moment m = {.task = &process.task, .ctx = NULL, .weight = 1};
-	const struct rec_sample *rec;
-
-	shim.n_sent = 0;
-	assert_true(capture(&m, SLOT_PERF));
-	rec = (const void *)shim.sent[shim.n_sent - 1].bytes;
-	assert_int_equal(rec->type, REC_SAMPLE);
-	return rec;
 }
 
 /*
@@ -935,6 +1139,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_preempted, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_noted_delay, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_read_wait_counts, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_exec, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_exec_elsewhere, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_exec_alone, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_met_in_exec, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_first_ends_late, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_missed, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_sample_says, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_preempted_stranger, setup_queue, teardown),
@@ -956,6 +1165,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_began_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_before_it_ran, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_added_too_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_number_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_value, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_unseen, setup, teardown),

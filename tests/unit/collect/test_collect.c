@@ -384,6 +384,31 @@ static void test_ready_too_long(void **state)
 	assert_int_equal(apart_of(f).runnable, 2100);
 }
 
+/*
+ * The account of a thread that calls execve() comes some time after that was reported. Once the
+ * image before has been forgotten, nothing of it counts again.
+ */
+static void test_account_after_exec(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_ready(f, 2500, 700);
+	flushed(f, false);
+	collect_exec(f->collect, key.tgid, 2600);
+	for (int i = 0; i < 8; i++)
+		flushed(f, false);
+	send_account(f, key.tgid, 1000, 0);
+	flushed(f, false);
+	assert_int_equal(apart_of(f).runnable, 1000);
+	for (int i = 0; i < 40; i++)
+		flushed(f, false);
+	send_account(f, key.tgid, 1500, 0);
+	flushed(f, true);
+	assert_int_equal(apart_of(f).runnable, 1000);
+	assert_int_equal(f->collect->n_waiting, 0);
+}
+
 /* A thread without a sample has an account: its time is in the profile, without a stack. */
 static void test_account_alone(void **state)
 {
@@ -1553,6 +1578,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ready, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_ready_too_long, setup_waits, teardown),
+		cmocka_unit_test_setup_teardown(test_account_after_exec, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_account_alone, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_sets_of_waits, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * With execve() a process begins a new image, which user space takes for a new process with new
+ * threads. So what the thread has waited, and how long it was ready to run, is told of the old image
+ * up to that moment, and of the new one from then on. Its GILs are gone.
+ *
+ * All other threads of the process have ended by then. If the thread isn't the first one, it gets
+ * that one's number in the middle of execve(), and its own number may become another thread's.
+ */
+#ifndef BPF_EVENTS_EXEC_H
+#define BPF_EVENTS_EXEC_H
+
+#include "events/switch.bpf.h"
+
+/*
+ * How much of its CPU had been stolen when the current thread got it. @e: its entry; NULL: it has
+ * none. If that isn't known, the clocks of the run queue are read, though another CPU may change
+ * them at that moment.
+ */
+walk_inline __u64 stolen_before(const struct task_struct *task, const struct wait_entry *e)
+{
+	return e && e->has_cpu ? e->aside_ns : stolen_of(task);
+}
+
+/*
+ * The current thread was met within execve(), and had the same number before. So what it was ready
+ * to run before that hasn't been told.
+ */
+walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
+{
+	if (e->in_exec)
+		e->delay_begin_ns = delay_before(e, tid, now);
+}
+
+/* Ends entry @e of the current thread, with number @tid, up to now. */
+walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, __u32 tid, __u64 now)
+{
+	if (e->phase == WAIT_IS_OVER)
+		finish_wait(e, run_delay(task));
+	keep_account(e, task, stolen_before(task, e), now);
+	end_thread(tid);
+}
+
+/*
+ * Ends entry @e, which the current thread has under its earlier number @tid. With the new number the
+ * thread has left its CPU since, where entry @later begins.
+ */
+walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later, __u32 tid)
+{
+	if (e->phase == WAIT_IS_OVER)
+		finish_wait(e, later->delay_begin_ns);
+	if (e->clock_ns) {
+		e->cpu_ns = 0;
+		e->delay_ns = later->delay_begin_ns;
+		e->clock_ns = later->begin_ns + later->delay_begin_ns;
+	}
+	end_thread(tid);
+}
+
+/* Begins the entry of the current thread, with number @tid, in the new image of its process. */
+walk_inline void begin_image(const struct task_struct *task, __u32 tid, __u64 stolen, __u64 now)
+{
+	struct wait_entry *e;
+
+	if (!add_thread(tid, task->group_leader->start_time, (__u32)task->self_exec_id, true))
+		return;
+	e = bpf_map_lookup_elem(&waits, &tid);
+	if (!e)
+		return;
+	begin_account(e, task, stolen, now);
+	e->delay_begin_ns = e->delay_ns;
+	e->aside_ns = stolen;
+	e->has_cpu = 1;
+}
+
+/* fs/exec.c, exec_binprm(): (task, the number that the thread had before, bprm). */
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *ctx)
+{
+	const struct task_struct *task = (void *)ctx[0];
+	__u32 before = (__u32)ctx[1], tid = task->pid;
+	struct wait_entry *e, *earlier = NULL;
+	__u64 now, stolen;
+
+	if (!armed)
+		return 0;
+	now = bpf_ktime_get_ns();
+	forget_gils(task->tgid);
+	e = bpf_map_lookup_elem(&waits, &tid);
+	if (e && !is_entry_of(e, task)) {
+		end_earlier(tid);
+		e = NULL;
+	}
+	if (before != tid)
+		earlier = bpf_map_lookup_elem(&waits, &before);
+	if (earlier && earlier->task != (__u64)task)
+		earlier = NULL;
+	if (earlier) /* the end of the thread with that number may have been reported already */
+		earlier->wait.flags |= WAIT_EXITS;
+	stolen = stolen_before(task, e ?: earlier);
+	if (e && earlier)
+		end_until(earlier, e, before);
+	else if (earlier)
+		end_now(earlier, task, before, now);
+	else if (e)
+		tell_before(e, tid, now);
+	if (e)
+		end_now(e, task, tid, now);
+	if (e || earlier)
+		begin_image(task, tid, stolen, now);
+	return 0;
+}
+
+#endif
