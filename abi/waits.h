@@ -93,7 +93,12 @@ struct wait_entry {
 	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
 	 */
 	__u64 gil, gil_holder;
-	__u64 tstate;	   /* PyThreadState of the thread then */
+	__u64 tstate; /* PyThreadState of the thread then */
+	/*
+	 * Address and value of its thread_id then. Another value means that the state was freed and
+	 * is another thread's now.
+	 */
+	__u64 owner_at, owner;
 	__u32 gil_bytes;   /* size of what waiters sleep on */
 	__u16 away;	   /* enum gil_away, since the thread left the CPU */
 	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */

@@ -144,7 +144,8 @@ walk_inline bool is_gil_futex(const struct wait_entry *e)
 /*
  * Does the thread of @e, the current one, hold its GIL? Up to 3.11 it does if its state is the
  * current one. From 3.12 on the GIL names its holder. While another thread takes the GIL, between
- * two stores, it still names the holder before (docs/decisions/0007).
+ * two stores, it still names the holder before (docs/decisions/0007). A native thread may free its
+ * state and make another one. If the freed one is another thread's now, its thread_id says so.
  */
 walk_inline bool is_gil_holder(const struct wait_entry *e)
 {
@@ -152,10 +153,13 @@ walk_inline bool is_gil_holder(const struct wait_entry *e)
 		__u64 holder;
 		__s32 locked, reserved;
 	} gil = {};
+	__u64 owner = 0;
 
 	if (!e->gil || !e->gil_holder || !e->tstate || read_user(&gil, 12, e->gil_holder))
 		return false;
-	return gil.holder == e->tstate && (!e->gil_locks || gil.locked == 1);
+	if (gil.holder != e->tstate || (e->gil_locks && gil.locked != 1))
+		return false;
+	return !read_user(&owner, sizeof(owner), e->owner_at) && owner == e->owner;
 }
 
 /* Returns the current thread's entry in map `waits`; NULL: it has none. */
@@ -180,13 +184,14 @@ walk_global int note_gil(__u32 slot)
 {
 	struct wait_entry *e = current_wait();
 	const struct walk *w = walk_state(slot);
+	const struct py_layout *l = layout_of(w);
 	const struct gil_count *c;
 	struct gil_place g = {};
 
 	if (!e || !w)
 		return 0;
 	e->gil = 0;
-	if (!find_walked_gil(w, &g))
+	if (!l || !find_walked_gil(w, &g))
 		return 0;
 	e->gil = g.wait;
 	e->host_tgid = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), tgid);
@@ -197,6 +202,8 @@ walk_global int note_gil(__u32 slot)
 		e->gil_slot = GIL_SLOTS;
 	e->gil_holder = e->gil_locks ? g.holder : w->where.tstate_current;
 	e->tstate = w->tstate;
+	e->owner_at = w->tstate + l->tstate_thread_id;
+	e->owner = read_u64(e->owner_at);
 	return 0;
 }
 

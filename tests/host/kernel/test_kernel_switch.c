@@ -376,6 +376,7 @@ static void test_number_again(void **state)
 #define A_GIL	  0x7f0000002000ull
 #define A_HOLDER  0x7f0000003000ull
 #define A_STATE	  0x7f0000004000ull
+#define AN_OWNER  (A_STATE + 152)
 #define UNIT	  (1 << GIL_SHIFT)
 #define WAIT_CALL 128 /* FUTEX_WAIT | FUTEX_PRIVATE_FLAG */
 
@@ -383,6 +384,8 @@ static struct {
 	uint64_t holder;
 	int32_t locked, reserved;
 } gil_words;
+
+static uint64_t owner; /* thread_id of the thread's state */
 
 /* Another thread of the process, which waits for the same GIL. */
 static struct wait_entry other;
@@ -401,6 +404,9 @@ static void know_gil(void)
 	e->gil_holder = A_HOLDER;
 	e->gil_locks = 1;
 	e->tstate = A_STATE;
+	e->owner_at = AN_OWNER;
+	e->owner = owner = 0x7fff0000;
+	shim_give(AN_OWNER, &owner, sizeof(owner));
 	e->host_tgid = other.host_tgid = TGID;
 	other.gil_slot = GIL_SLOTS;
 	gil_words.holder = gil_words.locked = 0;
@@ -522,6 +528,29 @@ static void test_gil_held(void **state)
 	shim.now_ns += 6 * MS;
 	switch_tasks(&idle, &process);
 	assert_in_range(entry()->blame_ns, 10 * MS - 2 * UNIT, 10 * MS + 2 * UNIT);
+}
+
+/*
+ * The thread has freed its state, and the memory is another thread's state now. That thread holds the
+ * GIL.
+ */
+static void test_gil_state_again(void **state)
+{
+	(void)state;
+	know_gil();
+	gil_words.holder = A_STATE;
+	gil_words.locked = 1;
+	gil_wait_begins(&other);
+	owner++;
+	leave(0);
+	shim.now_ns += 7 * MS;
+	switch_tasks(&idle, &process);
+	assert_int_equal(entry()->blame_ns, 0);
+	enter(NUMBER_READ, 3);
+	leave(SLEEPS);
+	shim.now_ns += 7 * MS;
+	switch_tasks(&idle, &process);
+	assert_int_equal(entry()->held_ns, 0);
 }
 
 /* When the last thread of the process ends, the GILs' entries go, also if that thread has no GIL. */
@@ -1171,6 +1200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gil_unseen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_state_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_full, setup, teardown),
