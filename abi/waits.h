@@ -67,6 +67,8 @@ struct wait_entry {
 	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since then */
 	/* how much its CPU had been stolen of in all when the thread got it; see .has_cpu */
 	__u64 aside_ns;
+	/* sched_info.run_delay once the thread had that CPU; 0: not known, or 0 */
+	__u64 came_delay_ns;
 	__u64 cost_ns; /* how long taking the stack took, which made the wait longer */
 	/*
 	 * if the wait began before recording did, so that user space has read it: how often the

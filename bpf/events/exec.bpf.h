@@ -70,6 +70,7 @@ walk_inline void begin_image(const struct task_struct *task, __u32 tid, __u64 st
 	begin_account(e, task, stolen, now);
 	e->delay_begin_ns = e->delay_ns;
 	e->aside_ns = stolen;
+	e->came_delay_ns = e->delay_ns;
 	e->has_cpu = 1;
 }
 

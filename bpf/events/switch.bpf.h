@@ -366,6 +366,7 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 		return;
 	stolen = stolen_of(next);
 	e->aside_ns = stolen;
+	e->came_delay_ns = delay_on_cpu(next);
 	e->has_cpu = 1;
 	if (e->away)
 		comes_with_gil(e, now);

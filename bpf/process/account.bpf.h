@@ -60,6 +60,24 @@ walk_inline __u64 run_delay(const struct task_struct *task)
 }
 
 /*
+ * run_delay() of @task, which gets a CPU now, once it has that. Just after the switch the kernel adds
+ * the time since .last_queued, by the clock of the run queue (kernel/sched/stats.h,
+ * sched_info_arrive()). Returns 0 if that isn't known.
+ */
+walk_inline __u64 delay_on_cpu(const struct task_struct *task)
+{
+	const struct cfs_rq *q;
+	__u64 since;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) ||
+	    !bpf_core_field_exists(task->sched_info.last_queued))
+		return 0;
+	q = task->se.cfs_rq;
+	since = task->sched_info.last_queued;
+	return q ? task->sched_info.run_delay + (since ? q->rq->clock - since : 0) : 0;
+}
+
+/*
  * How much of the CPU of @task, which it leaves or gets now, was stolen so far: by the machine's
  * host or, if the kernel counts that, by interrupts. Only differences mean anything.
  */

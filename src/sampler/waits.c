@@ -93,23 +93,28 @@ bool counted_read(const struct rec_sample *of, struct counted *ret)
 	return true;
 }
 
-/*
- * How much of these times has come between the moment when the thread left its CPU the last time
- * (.left_ns) and the recording's end. /proc is read some time after the end. A thread that was off
- * its CPU at the end may have run, or been ready to run, since then, so that much time is
- * subtracted. After a thread has ended, its number may belong to another.
- */
+struct counted waits_since_left(const struct wait_entry *e, const struct counted *now,
+				uint64_t after_ns)
+{
+	struct counted c = {now->cpu_ns - MIN(now->cpu_ns, e->cpu_ns),
+			    now->delay_ns - MIN(now->delay_ns, e->delay_ns)};
+
+	if (!e->has_cpu)
+		return (struct counted){c.cpu_ns - MIN(c.cpu_ns, after_ns),
+					c.delay_ns - MIN(c.delay_ns, after_ns)};
+	if (e->came_delay_ns)
+		c.delay_ns = e->came_delay_ns - MIN(e->came_delay_ns, e->delay_ns);
+	return c;
+}
+
+/* As waits_since_left(). After a thread has ended, its number may belong to another. */
 static struct counted since_it_left(const struct sampler *s, const struct wait_entry *e)
 {
-	uint64_t after = e->has_cpu ? 0 : clock_ns(CLOCK_MONOTONIC) - s->ended_ns;
 	struct counted c;
 
 	if (!counted_read(&e->wait.sample, &c) || c.cpu_ns < e->cpu_ns || c.delay_ns < e->delay_ns)
 		return (struct counted){};
-	c.cpu_ns -= e->cpu_ns;
-	c.delay_ns -= e->delay_ns;
-	return (struct counted){c.cpu_ns - MIN(c.cpu_ns, after),
-				c.delay_ns - MIN(c.delay_ns, after)};
+	return waits_since_left(e, &c, clock_ns(CLOCK_MONOTONIC) - s->ended_ns);
 }
 
 /*

@@ -917,6 +917,30 @@ static void test_read_wait_counts(void **state)
 	assert_int_equal(account_sent()->sample.stolen_ns, MS);
 }
 
+/*
+ * While the thread gets a CPU, it is known how long it was ready: the kernel adds the last part of
+ * that just after the switch.
+ */
+static void test_delay_on_cpu(void **state)
+{
+	(void)state;
+	leave(0);
+	process.task.sched_info.run_delay = 4 * MS;
+	process.task.sched_info.last_queued = rq.clock;
+	pass(3 * MS, 0);
+	get_cpu(0);
+	assert_int_equal(entry()->came_delay_ns, 7 * MS);
+	process.task.sched_info.run_delay = 7 * MS;
+	process.task.sched_info.last_queued = 0;
+	leave(SLEEPS);
+	get_cpu(0);
+	assert_int_equal(entry()->came_delay_ns, 7 * MS);
+	process.task.se.cfs_rq = NULL;
+	leave(SLEEPS);
+	get_cpu(0);
+	assert_int_equal(entry()->came_delay_ns, 0);
+}
+
 static const struct rec_sample *sample_taken(void)
 {
 	struct moment m = {.task = &process.task, .ctx = NULL, .weight = 1};
@@ -1168,6 +1192,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_preempted, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_noted_delay, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_read_wait_counts, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_delay_on_cpu, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_elsewhere, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_alone, setup_queue, teardown),

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a thread did between its last switch and the recording's end, as /proc says it later. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sampler/internal.h"
+
+#define MS 1000000ull
+
+static void expect(const struct wait_entry *e, struct counted now, uint64_t after_ms,
+		   uint64_t cpu_ms, uint64_t delay_ms)
+{
+	struct counted c = waits_since_left(e, &now, after_ms * MS);
+
+	assert_int_equal(c.cpu_ns, cpu_ms * MS);
+	assert_int_equal(c.delay_ns, delay_ms * MS);
+}
+
+/*
+ * The thread had a CPU at the end. It was ready for 3 ms before it got that. Later it was preempted
+ * for 40 ms, which isn't of the recording's time.
+ */
+static void test_on_cpu(void **state)
+{
+	struct wait_entry e = {.cpu_ns = 100 * MS, .delay_ns = 20 * MS, .has_cpu = 1};
+
+	e.came_delay_ns = 23 * MS;
+	expect(&e, (struct counted){101 * MS, 63 * MS}, 50, 1, 3);
+	e.came_delay_ns = 20 * MS;
+	expect(&e, (struct counted){101 * MS, 60 * MS}, 50, 1, 0);
+	e.came_delay_ns = 0; /* a kernel that doesn't say */
+	expect(&e, (struct counted){101 * MS, 23 * MS}, 50, 1, 3);
+}
+
+/* The thread had no CPU at the end. What it may have done since then is subtracted. */
+static void test_off_cpu(void **state)
+{
+	const struct wait_entry e = {.cpu_ns = 100 * MS, .delay_ns = 20 * MS};
+
+	expect(&e, (struct counted){130 * MS, 70 * MS}, 40, 0, 10);
+	expect(&e, (struct counted){100 * MS, 20 * MS}, 40, 0, 0);
+	expect(&e, (struct counted){1 * MS, 2 * MS}, 40, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_on_cpu),
+					   cmocka_unit_test(test_off_cpu)};
+
+	return cmocka_run_group_tests_name("waits-end", tests, NULL, NULL);
+}
