@@ -159,7 +159,7 @@ def by_thread(profile, *names):
     sums = collections.defaultdict(collections.Counter)
     for sample in profile.samples:
         if not names or {l.name for l in profile.stack(sample)} & set(names):
-            sums[int(sample.labels["tid"])][sample.labels["state"]] += sample.values[at]
+            sums[int(sample.labels["tid"])][sample.labels.get("state")] += sample.values[at]
     return sums
 
 
@@ -262,7 +262,7 @@ def too_small():
         text = krait("report", "--value", "wall", d + "/o.pb.gz").stdout
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     ready = sum(ns for _, ns in told)
-    runnable = [s for s in profile.samples if s.labels["state"] == "runnable" and int(s.labels["tid"]) in [t[0] for t in told]]
+    runnable = [s for s in profile.samples if s.labels.get("state") == "runnable" and int(s.labels["tid"]) in [t[0] for t in told]]
     got = sum(s.values[at] for s in runnable)
     check(0.999 * ready - 4 * SLACK_NS <= got <= 1.05 * ready + 4 * ONE_NS, "ready %d, recorded %d" % (ready, got))
     here = sum(s.values[at] for s in runnable if "hashes" in [l.name for l in profile.stack(s)])
@@ -345,7 +345,7 @@ def execs():
             told, profile, summary, said = record(d, EXECS.replace("IN_THREAD", str(in_thread)), "--wall")
         pid, ready, before, early = told
         at = [name for name, _ in profile.sample_types].index("off_cpu")
-        got = sum(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.labels["state"] == "runnable")
+        got = sum(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.labels.get("state") == "runnable")
         check(ready > 3e8, ready)
         # Nobody can tell how long the first thread is ready to run before it ends.
         check(0.999 * (ready + before - early) - 4 * SLACK_NS <= got <= 1.05 * (ready + before) + 2 * ONE_NS + in_thread * 2e8,
