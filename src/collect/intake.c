@@ -211,6 +211,16 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec)
 	       rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources;
 }
 
+/*
+ * How long threads of a process have been ready so far is forgotten with the process. What a later
+ * record says of that would count again.
+ */
+static void forget_told(const struct process *p, struct rec_sample *rec)
+{
+	if (p->forgotten)
+		rec->ready_ns = rec->stolen_ns = 0;
+}
+
 /* Takes a sample: @w without .process and .flush, which it sets. False: it was dropped. */
 static bool on_sample(struct collect *c, struct waiting *w)
 {
@@ -223,6 +233,7 @@ static bool on_sample(struct collect *c, struct waiting *w)
 	}
 	w->process = (uint32_t)p;
 	w->flush = c->flushes;
+	forget_told(process_at(c, p), &w->rec);
 	if (vec_push(&c->intake->waiting, *w)) {
 		c->no_memory = true;
 		broken(c);
@@ -286,6 +297,7 @@ static void on_account(struct collect *c, const struct rec_account *rec)
 	if (!p)
 		return;
 	crowd_turn(c, p);
+	forget_told(p, &w.rec);
 	w.rec.type = REC_SAMPLE_END;
 	w.process = process_index(c, p);
 	w.shown_ns = rec->sample.time_ns;

@@ -22,14 +22,12 @@ static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
 struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	uint64_t most = rec->time_ns - MIN(rec->time_ns, c->config.start_ns);
-	struct process *p = process_at(c, process);
 	struct thread_apart ret = {};
 	struct thread *t;
 
-	/* of a process that was forgotten, it isn't known any more what has been told */
-	if ((!rec->ready_ns && !rec->stolen_ns) || p->forgotten)
+	if (!rec->ready_ns && !rec->stolen_ns)
 		return ret;
-	t = thread_of_sample(c, p, rec);
+	t = thread_of_sample(c, process_at(c, process), rec);
 	if (!t)
 		return ret;
 	ret.ready_ns = beyond(&t->ready_ns, rec->ready_ns, most);
