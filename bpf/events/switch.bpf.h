@@ -38,36 +38,6 @@ walk_inline void name_call(struct wait_entry *e, struct call *call)
 		e->call = call->number;
 }
 
-/* what is below this in a system call's first argument may be a descriptor (fs.nr_open) */
-#define DESCRIPTORS (1 << 20)
-
-/*
- * Finds the entry of the wait's site. The low 8 bits of a futex's address don't count. If both
- * entries that the site may have belong to other sites, the site shares one of them.
- */
-walk_inline void find_site(struct wait_entry *e, const struct call *call)
-{
-	__u64 h = (__u32)call->number;
-	__u32 site, at;
-
-	if (is_gil_futex(e)) {
-		e->site = SITE_GIL;
-		return;
-	}
-	if (call->number == CALL_FUTEX)
-		h ^= call->arg[0] >> 8 << 10;
-	else if (call->number >= 0 && call->arg[0] < DESCRIPTORS)
-		h ^= call->arg[0] << 10;
-	h *= 0x9e3779b97f4a7c15ull;
-	site = (__u32)(h >> 32) | 1;
-	at = (__u32)bounded(h >> 60, WAIT_SITES) ?: 1;
-	if (e->sites[at].site && e->sites[at].site != site)
-		at = (__u32)bounded(at ^ 1, WAIT_SITES) ?: WAIT_SITES - 1;
-	if (!e->sites[at].site)
-		e->sites[at].site = site;
-	e->site = at;
-}
-
 /* The address of the futex that @task, in @state, waits for in this call; 0: it waits for none. */
 walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __u32 state)
 {
