@@ -35,8 +35,7 @@ walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 /* Ends entry @e of the current thread, with number @tid, up to now. */
 walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, __u32 tid, __u64 now)
 {
-	if (e->phase == WAIT_IS_OVER)
-		finish_wait(e, run_delay(task));
+	ends_run(e, task, now);
 	keep_account(e, task, stolen_before(task, e), now);
 	end_thread(tid);
 }

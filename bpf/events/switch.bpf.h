@@ -376,19 +376,36 @@ walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32
 }
 
 /*
- * Thread @prev, whose entry is @e, leaves the CPU. If it got the CPU after a wait, that wait's length
- * is known now.
+ * Some kernels don't report the switches from certain tasks. So it wasn't seen that thread @task,
+ * whose entry is @e, got its CPU. How long it was away follows from how long it ran since.
  */
-walk_inline void ends_run(struct wait_entry *e, const struct task_struct *prev, __u64 now)
+walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {
-	if (e->phase == WAIT_IS_OVER)
-		finish_wait(e, run_delay(prev));
-	if (e->phase == WAIT_WAITS) {
+	__u64 ran = task->se.sum_exec_runtime - e->cpu_ns;
+	__u64 away = clock_of(task, stolen_of(task), now) - e->clock_ns - ran;
+
+	if (e->away)
+		comes_with_gil(e, now - ran);
+	if (e->phase != WAIT_WAITS)
+		return;
+	e->away_ns = (__s64)away > 0 ? away : 0;
+	e->over_ns = now - ran;
+	e->phase = WAIT_IS_OVER;
+	count(COUNT_WAIT_UNSEEN);
+}
+
+/*
+ * Thread @task, whose entry is @e, leaves the CPU, or its image ends. If it got the CPU after a wait,
+ * that wait's length is known now.
+ */
+walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, __u64 now)
+{
+	if (e->phase == WAIT_WAITS && e->switches) /* user space has added the wait too late */
 		e->phase = WAIT_RUNS;
-		if (!e->switches)
-			count(COUNT_WAIT_UNSEEN);
-	}
-	keep_account(e, prev, stolen_of(prev), now);
+	if (!e->has_cpu && e->clock_ns)
+		came_unseen(e, task, now);
+	if (e->phase == WAIT_IS_OVER)
+		finish_wait(e, run_delay(task));
 }
 
 /* Thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
@@ -401,8 +418,10 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		end_earlier(tid);
 		e = NULL;
 	}
-	if (e)
+	if (e) {
 		ends_run(e, prev, now);
+		keep_account(e, prev, stolen_of(prev), now);
+	}
 	if (state & TASK_DEAD) {
 		end_thread(tid);
 		forget_last(prev->tgid);

@@ -107,7 +107,6 @@ static void add_lost(const struct session *s, struct closing *c)
 	add_counter(c, COUNT_NO_ROOM);
 	add_counter(c, COUNT_BUSY);
 	add_counter(c, COUNT_NO_WAIT);
-	add_counter(c, COUNT_WAIT_UNSEEN);
 	add_counter(c, COUNT_NO_GIL);
 	if (c->m->kernel.skipped)
 		closing_note(c, closing_is_amiss(c->m->kernel.skipped, st->samples),

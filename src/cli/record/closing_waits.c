@@ -154,11 +154,18 @@ void closing_add_waits(const struct session *s, struct closing *c)
 {
 	uint64_t all = c->m->kernel.counters[COUNT_WAITS];
 	uint64_t left = MIN(all, c->m->kernel.counters[COUNT_WAITS_LEFT]);
+	uint64_t unseen = c->m->kernel.counters[COUNT_WAIT_UNSEEN];
 
 	if (!session_events_wait(&s->events))
 		return;
 	add_sum(c);
 	add_unread(s, c);
+	if (unseen)
+		closing_note(c, false,
+			     "the kernel didn't report the end of %llu wait%s; how long %s follows "
+			     "from the threads' CPU time",
+			     (ull)unseen, unseen == 1 ? "" : "s",
+			     unseen == 1 ? "it was" : "they were");
 	if (left)
 		closing_note(
 			c, true,

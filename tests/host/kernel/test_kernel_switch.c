@@ -467,15 +467,17 @@ static void test_gil_wait(void **state)
 	assert_int_equal(last->gil_ns, 8 * MS);
 }
 
-/* A wait whose end wasn't seen ends when the thread leaves its CPU again. */
+/* A wait whose end wasn't seen ends when the thread leaves its CPU again, and is told whole. */
 static void test_gil_unseen(void **state)
 {
 	(void)state;
 	know_gil();
 	enter_futex(A_GIL + 8, WAIT_CALL);
 	leave(SLEEPS);
+	shim.now_ns += 4 * MS;
 	leave(SLEEPS);
 	assert_int_equal(gil_now().waiters, 1);
+	assert_int_equal(entry()->gil_owed_ns, 4 * MS);
 	enter(NUMBER_READ, 3);
 	leave(SLEEPS);
 	assert_int_equal(gil_now().waiters, 0);
@@ -1124,6 +1126,42 @@ static void test_exec_alone(void **state)
 	assert_int_equal(shim.n_sent, 0);
 }
 
+/* The thread gets the CPU, which isn't seen. */
+static void get_cpu_unseen(void)
+{
+	process.task.se.exec_start = rq.clock_task;
+}
+
+/*
+ * It isn't seen that the thread comes back. How long it waited follows from its CPU time, and nothing
+ * is lost, whether it leaves the CPU or calls execve() then.
+ */
+static void test_unseen(void **state)
+{
+	uint64_t unseen = counted(COUNT_WAIT_UNSEEN);
+
+	(void)state;
+	began_ns = 0;
+	run_for(MS);
+	leave(SLEEPS);
+	pass(10 * MS, 0);
+	get_cpu_unseen();
+	process.task.sched_info.run_delay += 2 * MS;
+	run_for(3 * MS);
+	leave(SLEEPS);
+	assert_int_equal(last_wait()->sample.weight, 8 * MS);
+	assert_int_equal(last_wait()->sample.time_ns, shim.now_ns - 3 * MS);
+	pass(6 * MS, 0);
+	get_cpu_unseen();
+	run_for(MS);
+	exec(TGID);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 14 * MS);
+	assert_int_equal(all_accounts().switches_ns, 14 * MS);
+	assert_int_equal(all_accounts().kernel_ns, 14 * MS);
+	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen + 2);
+}
+
 /* A switch that isn't seen shows in the two sums. */
 static void test_switch_missed(void **state)
 {
@@ -1198,6 +1236,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exec_alone, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_met_in_exec, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_first_ends_late, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_unseen, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_missed, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_sample_says, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_preempted_stranger, setup_queue, teardown),
