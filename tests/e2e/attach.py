@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`krait attach` and `krait run` take the options of Python 3.15's sampler. Python itself reads the
 files that they write."""
+import ast
 import json
 import os
 import pstats
+import re
 import sys
 
 import kit
@@ -18,6 +20,22 @@ for i in range(40):
     hot(99999)
 open("argv", "w").write(repr(sys.argv))
 sys.exit(7)
+"""
+# Writes down how long it works and how long it waits, by the wall clock.
+NAPS = """
+import time
+took = {"works": 0, "waits": 0}
+def works(until):
+    while time.monotonic() < until:
+        pass
+def waits(until):
+    time.sleep(max(0, until - time.monotonic()))
+for i in range(20):
+    for function, seconds in (works, 0.01), (waits, 0.03):
+        begin = time.monotonic()
+        function(begin + seconds)
+        took[function.__name__] += time.monotonic() - begin
+open("took", "w").write(repr(took))
 """
 
 
@@ -53,21 +71,46 @@ def attach_formats():
     with kit.python(kit.BUSY) as running, kit.folder() as folder:
         for word, name in (("--gecko", "gecko_%d.json"), ("--flamegraph", "flamegraph_%d.html"),
                            ("--collapsed", "collapsed_%d.txt"), ("--jsonl", "jsonl_%d.jsonl")):
-            done = krait("attach", "-d", "1", word, running.pid, cwd=folder)
+            done = krait("attach", "-d", "0.5", word, running.pid, cwd=folder)
             path = os.path.join(folder, name % running.pid)
             check(not done.returncode and os.path.exists(path), "%s: %s" % (word, done.stderr))
             text = krait("report", path, "-o", "-", "--format", "folded").stdout if word == "--flamegraph" \
                 else open(path, encoding="utf-8").read()  # a page has the recording packed
             check("busy" in text, "%s has no busy()" % name)
         check(any(text.startswith("busy") for text in gecko(folder + "/gecko_%d.json" % running.pid)), "gecko")
-        done = krait("attach", "-d", "1", "--mode=gil", "--collapsed", "-o", "g.txt", running.pid, cwd=folder)
+        done = krait("attach", "-d", "0.5", "--mode=gil", "--collapsed", "-o", "g.txt", running.pid, cwd=folder)
         check(not done.returncode and os.path.getsize(folder + "/g.txt"), done.stderr)
+
+
+def nanoseconds(path):
+    """Returns the wall time of each function of NAPS, as the recording has it."""
+    text = krait("report", path, "-o", "-", "--format", "folded", "--value", "wall").stdout if path.endswith("html") \
+        else open(path, encoding="utf-8").read()
+    stacks = [line.rsplit(" ", 1) for line in text.splitlines()]
+    return {name: sum(int(n) for frames, n in stacks if re.search(r"\b%s( |;|$)" % name, frames)) for name in ("works", "waits")}
+
+
+@case
+def mode_wall():
+    """The times of both functions are those that the script measured, on a page and in folded
+    stacks."""
+    with kit.folder() as folder:
+        with open(folder + "/naps.py", "w") as f:
+            f.write(NAPS)
+        for word, name in ("--collapsed", "o.folded"), ("--flamegraph", "o.html"):
+            done = krait("run", "--mode", "wall", word, "-o", name, "naps.py", cwd=folder)
+            check(not done.returncode, done.stderr)
+            with open(folder + "/took") as f:
+                took = ast.literal_eval(f.read())
+            seen = nanoseconds(folder + "/" + name)
+            for function, seconds in took.items():
+                check(abs(seen[function] / 1e9 - seconds) < 0.05 * seconds + 0.02, "%s: %s, by the script's clock %s" % (word, seen, took))
 
 
 @case
 def refusals():
     """Options without a meaning in krait are refused with a reason."""
-    for words, args in (("threads that run", ["--mode", "wall"]), ("cpu or gil", ["--mode", "x"]),
+    for words, args in (("cpu, gil or wall", ["--mode", "x"]),
                         ("not of tasks", ["--async-aware"]), ("only one output format", ["--gecko", "--pstats"]),
                         ("writes nothing", ["--live", "--gecko"]), ("krait diff", ["--diff-flamegraph", "b"])):
         kit.refused(2, words, "attach", *args, os.getpid())

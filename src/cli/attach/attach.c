@@ -14,7 +14,7 @@
 #include "cli/exit.h"
 #include "cli/options/values.h"
 
-enum mode { MODE_CPU, MODE_GIL };
+enum mode { MODE_CPU, MODE_GIL, MODE_WALL };
 
 /*
  * What one of --pstats, --collapsed ... selects: krait's name of the format, and how the output's
@@ -71,19 +71,19 @@ static int set_rate(void *field, const char *text)
 	return value_frequency(field, digits);
 }
 
+static const char *const modes[] = {[MODE_CPU] = "cpu", [MODE_GIL] = "gil", [MODE_WALL] = "wall"};
+
 static int set_mode(void *field, const char *text)
 {
 	enum mode *mode = field;
 
-	if (streq(text, "cpu") || streq(text, "gil")) {
-		*mode = streq(text, "gil") ? MODE_GIL : MODE_CPU;
-		return 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (streq(text, modes[i])) {
+			*mode = i;
+			return 0;
+		}
 	}
-	if (streq(text, "wall"))
-		return err_set(-EINVAL, "krait samples threads that run: cpu, or gil for those "
-					"that hold the GIL; `krait record --wall` records what "
-					"threads wait for");
-	return err_set(-EINVAL, "'%s' is not a mode; write cpu or gil", text);
+	return err_set(-EINVAL, "'%s' is not a mode; write cpu, gil or wall", text);
 }
 
 #define FIELD(f) offsetof(struct attach_options, f)
@@ -99,8 +99,9 @@ static int set_mode(void *field, const char *text)
 	{.name = "duration", .letter = 'd', .arg = "SECONDS", .set = value_string,                 \
 	 .field = FIELD(duration), .initial = "until the end, or Ctrl-C", .help = "how long"},     \
 	{.name = "mode", .arg = "MODE", .set = set_mode, .field = FIELD(mode), .initial = "cpu",   \
-	 .complete = "cpu gil",                                                                    \
-	 .help = "cpu: threads that run; gil: only those that run with the GIL"},                  \
+	 .complete = "cpu gil wall",                                                               \
+	 .help = "cpu: threads that run; gil: only those that run with the GIL; wall: also what "  \
+		 "threads wait for, and how long"},                                                \
 	{.name = "native", .set = value_flag, .field = FIELD(native),                              \
 	 .help = "all native frames, by name"},                                                    \
 	{.name = "subprocesses", .set = value_flag, .field = FIELD(subprocesses),                  \
@@ -185,6 +186,8 @@ static void add_output(struct words *w, const struct attach_options *o, const ch
 	} else if (o->output) {
 		add_option(w, "--output", o->output);
 	}
+	if (o->mode == MODE_WALL)
+		add_option(w, "--value", "wall");
 	/* Only folded stacks need the option. A page shows lines anyway. */
 	if (f == &collapsed)
 		add(w, "--lines");
@@ -202,6 +205,8 @@ static void add_options(struct words *w, const struct attach_options *o, const c
 		add_option(w, "--duration", o->duration);
 	if (o->mode == MODE_GIL)
 		add_option(w, "--label", "gil=held");
+	if (o->mode == MODE_WALL)
+		add(w, "--wall");
 	if (o->native)
 		add_option(w, "--native", "full");
 	if (!o->subprocesses)
