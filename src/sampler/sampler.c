@@ -172,6 +172,18 @@ static void set_slots(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.stagings, s->n_cpus * n);
 }
 
+static int refused(int r)
+{
+	if (r == -EMFILE)
+		return err_set(r, "too few files may be open for krait's programs; raise the limit "
+				  "with `ulimit -n 65536`");
+	/* libbpf's error where it finds no type information */
+	if (r == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_set(-ENOSYS, "krait's programs need the kernel's type information "
+					"(BTF), and /sys/kernel/btf/vmlinux can't be read");
+	return err_sys(r, "the kernel refused krait's programs");
+}
+
 static int load(struct sampler *s)
 {
 	int r;
@@ -199,12 +211,7 @@ static int load(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
 	s->skel->rodata->pidns_inum = sampler_pidns();
 	r = sample_bpf__load(s->skel);
-	if (r == -EMFILE)
-		return err_set(r, "too few files may be open for krait's programs; raise the limit "
-				  "with `ulimit -n 65536`");
-	if (r)
-		return err_sys(r, "the kernel refused krait's programs");
-	return 0;
+	return r ? refused(r) : 0;
 }
 
 int sampler_open(struct sampler **ret, const struct sampler_config *config)

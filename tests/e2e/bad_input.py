@@ -504,18 +504,18 @@ def few_descriptors():
 
 @kit.case
 def proc_of_others():
-    """Without /proc, with another PID namespace's /proc, or without /sys, the error says which of
-    these it is, and not "no samples"."""
+    """Without /proc, with another PID namespace's /proc, without /sys, or without the kernel's type
+    information, the error says which of these it is, and not "no samples"."""
     kit.need("unshare")
     with folder() as d:
-        for way, code, words in ((["-m"], 3, "umount -l /proc; "), (["-p", "-f"], 3, ""),
-                                 (["-m"], 1, "umount -l /sys; ")):
+        for way, code, words, name in (
+                (["-m"], 3, "umount -l /proc; ", "/proc"), (["-p", "-f"], 3, "", "/proc"), (["-m"], 1, "umount -l /sys; ", "/sys"),
+                (["-m"], 3, "mount -t tmpfs none /sys/kernel/btf; ", "type information (BTF)")):
             line = words + "exec '%s' record -o %s/x.folded -- touch %s/ran" % (kit.KRAIT, d, d)
             done = subprocess.run(["unshare"] + way + ["sh", "-c", line], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
                                   encoding="utf-8", check=False)
             check(done.returncode == code, "%s: exit code %d: %s" % (line, done.returncode, done.stderr))
-            name = "/sys" if "/sys" in words else "/proc"
             check(name in done.stderr.splitlines()[0], done.stderr)
             check(os.listdir(d) == [], "left, or run: %s" % os.listdir(d))
 

@@ -24,6 +24,9 @@ bool doctor_file(const struct doctor *d, const char *path, char *buf, size_t n);
  */
 bool check_sandbox(struct doctor *d, bool capable);
 
+/* Does the kernel have type information? */
+bool doctor_has_btf(const struct doctor *d);
+
 void check_kernel(struct doctor *d);
 void check_btf(struct doctor *d);
 void check_lockdown(struct doctor *d);

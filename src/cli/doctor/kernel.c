@@ -33,12 +33,18 @@ void check_kernel(struct doctor *d)
 	}
 }
 
-void check_btf(struct doctor *d)
+bool doctor_has_btf(const struct doctor *d)
 {
 	char byte[2];
+
+	return doctor_file(d, BTF_PATH, byte, sizeof(byte));
+}
+
+void check_btf(struct doctor *d)
+{
 	struct finding *f;
 
-	if (doctor_file(d, BTF_PATH, byte, sizeof(byte))) {
+	if (doctor_has_btf(d)) {
 		finding_add(d, "types (BTF)", FINDING_OK, BTF_PATH);
 		return;
 	}

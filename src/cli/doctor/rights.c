@@ -2,6 +2,7 @@
 /* Checks for krait doctor: rights, limits on sampling, and containers. */
 #include "cli/doctor/checks.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -144,6 +145,8 @@ void check_programs(struct doctor *d)
 		finding_add(d, "programs", FINDING_OK, "the kernel accepts and attaches them");
 		return;
 	}
+	if (r == -ENOSYS && !doctor_has_btf(d))
+		return; /* check_btf() says it */
 	f = finding_add(d, "programs", FINDING_FAIL, "%s", error_words());
 	finding_remedy(f, "krait record -vv -d 1 2> krait.log, and report that file");
 }
