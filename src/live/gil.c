@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who kept whom from the GIL in the last interval: gathered sample by sample, and as lines of text. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "live/table.h"
+#include "live/text.h"
 
 /* the most waits for the GIL, and samples of its holders, of an interval that are kept */
 #define MOST_KEPT 200000
@@ -125,6 +127,27 @@ static int64_t column_sum(const struct gil_pairs *g, size_t column)
 	return sum;
 }
 
+/* Appends the line of a holder: how long others waited for it, where it was, who they were. */
+static void add_holder(struct table *v, size_t column, int64_t ns, struct str *ret)
+{
+	const struct gil_pairs *g = &v->live->gil;
+	const struct gil_thread *holder = gil_pairs_holder(g, column);
+	_cleanup_str_ struct str line = {};
+
+	str_add(&line, "  ");
+	add_seconds(ns, &line);
+	str_add(&line, "  while ");
+	gil_pairs_name(g, holder, &line);
+	str_add(&line, " held it");
+	add_place(v, holder, &line);
+	str_add(&line, ": ");
+	add_waiters(g, column, &line);
+	ret->failed |= line.failed;
+	/* a newline in a name would begin another line */
+	text_clip(ret, str_cstr(&line), INT_MAX, true);
+	str_add_c(ret, '\n');
+}
+
 void table_gil_lines(struct table *v, struct str *ret)
 {
 	const struct gil_pairs *g = &v->live->gil;
@@ -140,19 +163,10 @@ void table_gil_lines(struct table *v, struct str *ret)
 	str_addf(ret, " for the GIL in the last %.1f s\n", v->live->interval_seconds);
 	/* the columns are in order of what others waited for them */
 	for (size_t column = 1; column <= MIN(g->columns.n, (size_t)LINES); column++) {
-		const struct gil_thread *holder = gil_pairs_holder(g, column);
 		int64_t ns = column_sum(g, column);
 
 		if ((double)ns < LEAST_PART * interval)
 			break;
-		str_add(ret, "  ");
-		add_seconds(ns, ret);
-		str_add(ret, "  while ");
-		gil_pairs_name(g, holder, ret);
-		str_add(ret, " held it");
-		add_place(v, holder, ret);
-		str_add(ret, ": ");
-		add_waiters(g, column, ret);
-		str_add_c(ret, '\n');
+		add_holder(v, column, ns, ret);
 	}
 }

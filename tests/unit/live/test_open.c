@@ -17,6 +17,21 @@ static struct profile *p;
 static struct live *l;
 static uint32_t stacks[2];
 
+/* A stack of one function, @name. */
+static uint32_t stack_in(const char *name)
+{
+	struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
+	struct profile_function f = {.name = profile_string(p, name),
+				     .file = profile_string(p, "app.py"),
+				     .start_line = 1};
+	struct profile_location loc = {.mapping = profile_mapping(p, &mapping),
+				       .function = profile_function(p, &f),
+				       .line = 7};
+	uint32_t id = profile_location(p, &loc);
+
+	return profile_stack(p, &id, 1);
+}
+
 static int setup(void **state)
 {
 	static const char *const types[VALUES] = {"samples", "cpu", "off_cpu", "gil_wait",
@@ -29,18 +44,8 @@ static int setup(void **state)
 		m->values[m->n_values] = (struct profile_value_type){
 			types[m->n_values], m->n_values ? "nanoseconds" : "count"};
 	m->default_value = CPU;
-	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
-		struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
-		struct profile_function f = {.name = profile_string(p, i ? "g" : "f"),
-					     .file = profile_string(p, "app.py"),
-					     .start_line = 1};
-		struct profile_location loc = {.mapping = profile_mapping(p, &mapping),
-					       .function = profile_function(p, &f),
-					       .line = 7};
-		uint32_t id = profile_location(p, &loc);
-
-		stacks[i] = profile_stack(p, &id, 1);
-	}
+	stacks[0] = stack_in("f");
+	stacks[1] = stack_in("g");
 	l = live_new(p, NULL);
 	l->table = LIVE_THREADS;
 	l->wall = true;
@@ -225,6 +230,33 @@ static void test_gil(void **state)
 	table_fini(&v);
 }
 
+/*
+ * Names of threads and functions are their program's. In the lines about the GIL a terminal obeys
+ * nothing that they have, and a newline doesn't end a line.
+ */
+static void test_gil_names(void **state)
+{
+	struct profile_sample waits, holder;
+	_cleanup_str_ struct str lines = {};
+	struct table v;
+
+	stacks[0] = stack_in("f\xe2\x80\xae");
+	live_open_begin(l);
+	waits = wait_of("\x1b]0;x\x07\n\n", "gil", 0, S);
+	waits.values[WAIT] = S;
+	come(waits);
+	holder = wait_of("2\x1b[2J\n", "sleep", 0, S);
+	holder.values[BLAME] = S;
+	open_wait(holder, false);
+	tick();
+	table_init(&v, l);
+	table_gil_lines(&v, &lines);
+	assert_string_equal(str_cstr(&lines),
+			    "Threads waited 1.00 s for the GIL in the last 1.0 s\n"
+			    "  1.00 s  while 2?[2J? held it in f? (app.py:7): ?]0;x??? 1.00 s\n");
+	table_fini(&v);
+}
+
 /* What was counted stays counted once the profile has other ids. */
 static void test_condensed(void **state)
 {
@@ -251,6 +283,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_now, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup, teardown),
 	};
 
