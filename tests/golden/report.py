@@ -794,6 +794,10 @@ def gil_waits(work):
     matrix = [line.split() for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[1:4]]
     check("gil-matrix", matrix == [["h", "s", "others", "nobody"], ["w", "4.00", "s", "2.00", "s", "-", "2.00", "s"],
                                    ["v", "2.00", "s", "2.00", "s", "-", "-"]], text)
+    # Only a name that several threads have is a number in a narrow heading. "(work)" is of Python's own name of a thread.
+    names = data.replace(b'"h"', b'"Thread-1 (work)"').replace(b'"s"', b'"Thread-2 (work)"').replace(b'"v"', b'"Thread-2 (work)"')
+    named = krait("report", "-", "--by", "gil", stdin=names).stdout.decode().split("waited for the GIL while it was held by")[-1]
+    check("gil-matrix-names", re.split("  +", named.splitlines()[1].strip())[:2] == ["…-1 (work)", "tid 115"], named)
     md = krait("report", "-", "--by", "gil", "--format", "md", stdin=data).stdout.decode()
     check("gil-matrix-md", "| w | 4.00 s | 2.00 s | - | 2.00 s |" in md, md)
     pairs = json.loads(krait("report", "-", "--json", stdin=data).stdout)["gil_waits"]

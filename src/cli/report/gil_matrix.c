@@ -53,15 +53,13 @@ static void add_head(const struct gil_pairs *g, bool md, struct str *out)
 		cells_add(out, "", NAME_COLUMNS + 2, false, true);
 	for (size_t column = 1; column <= g->columns.n; column++) {
 		const struct gil_thread *t = gil_pairs_holder(g, column);
-		const char *tid = profile_label_text(g->p, t->labels, "tid");
 		_cleanup_str_ struct str name = {};
+		bool numbered = gil_pairs_name(g, t, &name);
 
-		gil_pairs_name(g, t, &name);
 		/* of a name and a number, a narrow column has the number */
-		if (!md && cells_width(str_cstr(&name), name.n) >= CELL_COLUMNS && *tid &&
-		    str_ends(str_cstr(&name), ")")) {
+		if (!md && numbered && cells_width(str_cstr(&name), name.n) >= CELL_COLUMNS) {
 			str_clear(&name);
-			str_addf(&name, "tid %s", tid);
+			str_addf(&name, "tid %s", profile_label_text(g->p, t->labels, "tid"));
 		}
 		add_cell(out, str_cstr(&name), md);
 	}

@@ -393,17 +393,19 @@ static bool has_namesake(const struct gil_pairs *g, const struct gil_thread *t)
 	return false;
 }
 
-void gil_pairs_name(const struct gil_pairs *g, const struct gil_thread *t, struct str *b)
+bool gil_pairs_name(const struct gil_pairs *g, const struct gil_thread *t, struct str *b)
 {
 	const char *name = profile_label_text(g->p, t->labels, "thread");
 	const char *tid = profile_label_text(g->p, t->labels, "tid");
+	bool numbered = *name && *tid && has_namesake(g, t);
 
-	if (*name && (!*tid || !has_namesake(g, t)))
-		str_add(b, name);
-	else if (*name)
+	if (numbered)
 		str_addf(b, "%s (tid %s)", name, tid);
+	else if (*name)
+		str_add(b, name);
 	else if (*tid)
 		str_addf(b, "tid %s", tid);
 	else
 		profile_add_no_label(b, "thread");
+	return numbered;
 }

@@ -86,8 +86,8 @@ void gil_pairs_json(const struct gil_pairs *g, struct str *out);
 
 /*
  * Appends the name of a thread: "worker-2", or "worker-2 (tid 12)" if other threads of the table
- * have that name too.
+ * have that name too. Returns whether the number was put behind the name.
  */
-void gil_pairs_name(const struct gil_pairs *g, const struct gil_thread *t, struct str *b);
+bool gil_pairs_name(const struct gil_pairs *g, const struct gil_thread *t, struct str *b);
 
 #endif
