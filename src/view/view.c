@@ -32,10 +32,10 @@ struct viewer {
 	uint32_t *stacks;
 	/* location in .from -> location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
-	bool reframed;	       /* some stack of .to has other frames than in .from */
-	size_t budget;	       /* how many bytes .to may take */
-	int off_cpu, gil_wait; /* indices of these values; -1: .from has none */
-	uint64_t timed;	       /* number of samples that have a time */
+	bool reframed;			   /* some stack of .to has other frames than in .from */
+	size_t budget;			   /* how many bytes .to may take */
+	uint64_t timed;			   /* number of samples that have a time */
+	int off_cpu, gil_wait, lock_blame; /* indices of these values; -1: .from has none */
 	struct view_totals totals;
 };
 
@@ -217,6 +217,23 @@ static int64_t shown_of(const struct viewer *v, int64_t ns, int64_t time_ns, int
 }
 
 /*
+ * Does the same as cut() for a thread that ended another one's wait for a lock. The sample's time is
+ * when the wait ended.
+ */
+static bool cut_ended(const struct viewer *v, struct profile_sample *s)
+{
+	int64_t *ns = &s->values[v->lock_blame], end = s->time_ns;
+	int64_t begin = MAX(end - *ns, 0);
+
+	if (end <= 0)
+		return in_time(v, end);
+	*ns = shown_of(v, *ns, begin, end - begin);
+	if (v->o->until_ns)
+		s->time_ns = (int64_t)MIN((uint64_t)end, v->o->until_ns);
+	return *ns > 0;
+}
+
+/*
  * Cuts a sample that may be a wait at the ends of the time that is shown. A wait counts evenly from
  * its time on for as long as it was. A wait for the GIL is longer by the time until the thread got
  * a CPU. False: nothing of the sample is shown.
@@ -228,6 +245,8 @@ static bool cut(const struct viewer *v, struct profile_sample *s)
 	int64_t gil = waits_length(v->from, s, v->gil_wait);
 	bool shown = false;
 
+	if (!off && !gil && v->lock_blame >= 0 && s->values[v->lock_blame] > 0)
+		return cut_ended(v, s);
 	if (!off && !gil)
 		return in_time(v, s->time_ns);
 	for (int i = 0; i < (int)m->n_values; i++) {
@@ -356,6 +375,7 @@ int view_apply(struct profile **p, const struct view_options *o, struct view_tot
 			   .reframed = view_reframes(o),
 			   .off_cpu = waits_value(*p, "off_cpu"),
 			   .gil_wait = waits_value(*p, "gil_wait"),
+			   .lock_blame = waits_value(*p, "lock_blame"),
 			   .budget = o->invert ? INVERTED_BUDGET(profile_bytes(*p)) : SIZE_MAX};
 	int r = make(&v);
 

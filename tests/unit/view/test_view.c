@@ -313,6 +313,25 @@ static int sum_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
+/* Asserts what is left of a wait of @ns that a thread ended at 500: how long it was, and its end. */
+static void assert_cut_ended(int64_t ns, const struct view_options *o, int64_t count, int64_t left,
+			     int64_t end)
+{
+	struct profile *p = made_of_waits();
+	struct profile_sample s = {.time_ns = 500, .values = {[3] = ns}};
+	int64_t sums[5] = {};
+
+	profile_meta(p)->values[3].type = "lock_blame";
+	s.stack = profile_stack(p, NULL, 0);
+	assert_int_equal(profile_add(p, &s), 0);
+	assert_int_equal(view_apply(&p, o, NULL), 0);
+	assert_int_equal(profile_n_samples(p), count);
+	assert_int_equal(profile_each(p, sum_values, sums), 0);
+	assert_int_equal(sums[3], left);
+	assert_int_equal(sums[4], end);
+	profile_free(p);
+}
+
 /* Asserts what is left of one wait: its values and its time. */
 static void assert_cut(const char *state, int64_t off, int64_t gil, int64_t blame,
 		       const struct view_options *o, const int64_t want[static 5])
@@ -352,6 +371,19 @@ static void test_cut_waits(void **state)
 	assert_cut("stolen", 400, 0, 0, VIEW(.until_ns = 200), LEFT(1, 400, 0, 0, 100));
 	assert_cut("net", INT64_MAX - 100, 0, INT64_MAX, VIEW(.since_ns = 101),
 		   LEFT(1, INT64_MAX - 101, 0, INT64_MAX));
+}
+
+/* So it is for the thread that ended a wait, whose sample has the time of the wait's end. */
+static void test_cut_ended(void **state)
+{
+	assert_cut_ended(400, VIEW(.since_ns = 200), 1, 300, 300);
+	assert_cut_ended(400, VIEW(.until_ns = 200), 1, 100, 200);
+	assert_cut_ended(400, VIEW(.since_ns = 200, .until_ns = 300), 1, 100, 100);
+	assert_cut_ended(400, VIEW(.since_ns = 50, .until_ns = 900), 1, 400, 450);
+	assert_cut_ended(400, VIEW(.since_ns = 500), 0, 0, 0);
+	assert_cut_ended(400, VIEW(.until_ns = 100), 0, 0, 0);
+	/* it stands for others too that were longer than since the beginning */
+	assert_cut_ended(5000, VIEW(.until_ns = 100), 1, 1000, 100);
 }
 
 /*
@@ -441,12 +473,19 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_frames),		cmocka_unit_test(test_archives),
-		cmocka_unit_test(test_installed_twice), cmocka_unit_test(test_native),
-		cmocka_unit_test(test_times),		cmocka_unit_test(test_cut_waits),
-		cmocka_unit_test(test_inlined),		cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_deeply_nested),	cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_archives),
+		cmocka_unit_test(test_installed_twice),
+		cmocka_unit_test(test_native),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_cut_waits),
+		cmocka_unit_test(test_cut_ended),
+		cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_deeply_nested),
+		cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
