@@ -185,6 +185,9 @@ def words(work):
         got = compared(a, b, "off_cpu", *args)
         verdict("idle " + args[0], "idle" not in got and got["all"] == ({"before": 11e9, "after": 12e9} if args == ["--idle"] else
                                                                        {"before": 3e9, "after": 2e9}), str(got))
+    # a side of one file asks by its own labels, the other one doesn't
+    got = json.loads(krait(a, "--json", "--value", "off_cpu", "--a", "idle=yes", "--b", "state=net").stdout)
+    verdict("idle --a", (got.get("idle"), got["all"]) == ({"before": 0, "after": 0.3}, {"before": 0.3, "after": 0.8}), str(got))
     rows = {f["name"]: f["own"] for f in compared(a, b, "wall", "--idle")["functions"]}
     verdict("wall", [(rows["app." + n]["before"] / SECOND, rows["app." + n]["after"] / SECOND) for n in ("fetch", "store", "work", "get")] ==
             [(4, 6), (4, 4), (2, 2), (3, 2)] and rows["app.fetch"]["changed"] and not rows["app.work"]["changed"], str(rows))

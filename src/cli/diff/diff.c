@@ -26,11 +26,21 @@ static int take_text(const struct diff_options *o, const char *path, const char 
 	return read_source_file(path, tag, text);
 }
 
+/* What lets samples of a side through: the filters, and with one file the side's labels. */
+static struct view_options view_of(const struct diff_options *o, enum diff_side side)
+{
+	struct view_options view = o->view;
+
+	if (o->side[side].n)
+		view.labels = o->side[side];
+	return view;
+}
+
 /* Reads one side: its file, and what the filters (and with one file, its labels) let through. */
 static int read_side(const struct diff_options *o, const struct operands *operands,
 		     enum diff_side side, struct diff_facts *f)
 {
-	struct view_options view = o->view;
+	struct view_options view = view_of(o, side);
 	struct view_totals totals = {};
 	const char *path = operands->words[MIN((unsigned)side, operands->n - 1)];
 	const char *tag = EMBEDDED_SOURCE, *unknown;
@@ -49,10 +59,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	if (r)
 		return r;
 	f->source[side].since_ns = source_ran(f->diff.p[side], path);
-	if (o->side[side].n) {
-		view.labels = o->side[side];
+	if (o->side[side].n)
 		f->name[side] = o->side[side].v[0];
-	}
 	unknown = view_mine(&view, f->diff.p[side]);
 	if (side == DIFF_B && unknown && !origin_is_there(f->diff.p[DIFF_A], unknown))
 		view_say_unknown(unknown);
@@ -203,26 +211,33 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
+/* Leaves waits of threads without work out of a side that doesn't ask for them. */
+static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
+			     struct diff_facts *f)
+{
+	const struct view_options own = view_of(o, side), without = {.no_idle = true};
+	struct idle_sum sum = {f->diff.p[side], f->diff.value[side], 0};
+	int r;
+
+	if (view_asks_for_idle(&own))
+		return 0;
+	r = profile_each(f->diff.p[side], add_idle, &sum);
+	f->idle[side] = sum.ns;
+	return r || !sum.ns ? r : view_apply(&f->diff.p[side], &without, NULL);
+}
+
 /*
  * Leaves out waits of threads without work, as the report of waits does. They would change all
  * shares. A page has them.
  */
 static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
 {
-	const struct view_options without = {.no_idle = true};
 	int r = 0;
 
-	if (!streq(f->type, "off_cpu") || diff_is_page(o) || o->idle ||
-	    view_asks_for_idle(&o->view))
+	if (!streq(f->type, "off_cpu") || diff_is_page(o) || o->idle)
 		return 0;
-	for (int side = 0; side < DIFF_SIDES && !r; side++) {
-		struct idle_sum sum = {f->diff.p[side], f->diff.value[side], 0};
-
-		r = profile_each(f->diff.p[side], add_idle, &sum);
-		f->idle[side] = sum.ns;
-		if (!r && sum.ns)
-			r = view_apply(&f->diff.p[side], &without, NULL);
-	}
+	for (int side = 0; side < DIFF_SIDES && !r; side++)
+		r = leave_idle_out_of(o, side, f);
 	return r;
 }
 
