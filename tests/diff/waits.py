@@ -207,6 +207,14 @@ def words(work):
     batch(b, 14, 14)
     text = krait(a, b, "--value", "off_cpu").stdout
     verdict("words-all", "all of it together is 40 % more: what is waited for was slower" in text and "machine" not in text, text)
+    # of nothing there is no percentage
+    for path, value in ((a, {CPU: SECOND}), (b, {OFF: SECOND})):
+        made = Made("ended: 0")
+        made.add("fetch", value, 0, state="net")
+        made.save(path, SECOND)
+    for value, first, second, want in (("off_cpu", a, b, "it together is more: what"), ("cpu", b, a, "together take more CPU time: the machine")):
+        text = krait(first, second, "--value", value).stdout
+        verdict("words-new-" + value, want in text and "inf" not in text, text)
 
 
 def comparable(work):

@@ -218,6 +218,16 @@ static void add_quiet(const struct diff_facts *f, const char *what, struct str *
 		 below_changed(f) ? "; some native code below them changed" : "");
 }
 
+/* Appends "12 % more". Of nothing there is no percentage. */
+static void add_whole(const struct diff_cost *all, struct str *b)
+{
+	double change = diff_change(all);
+
+	if (all->value[DIFF_A] > 0)
+		str_addf(b, "%.0f %% ", fabs(100 * change / all->value[DIFF_A]));
+	str_add(b, change > 0 ? "more" : "less");
+}
+
 /*
  * Says that nothing changed by more than noise. What all functions together take is told apart from
  * that, because the machine's speed changes it too.
@@ -228,18 +238,18 @@ static void add_noise(const struct diff_facts *f, struct str *b)
 	double mean = (all.value[DIFF_A] + all.value[DIFF_B]) / 2, change = diff_change(&all);
 
 	add_quiet(f, "what", b);
-	if (fabs(change) > WHOLE * mean && f->diff.waits)
-		str_addf(b, ", but all of it together is %.0f %% %s%s",
-			 fabs(100 * change / all.value[DIFF_A]), change > 0 ? "more" : "less",
-			 only_waits(f) ? ": what is waited for was slower or faster, or was "
-					 "waited for more or less often"
-				       : "");
-	else if (fabs(change) > WHOLE * mean)
-		str_addf(b,
-			 ", but all functions together take %.0f %% %s %s: the machine was "
-			 "%s, or something changed them all",
-			 fabs(100 * change / all.value[DIFF_A]), change > 0 ? "more" : "less",
-			 type_words(f), change > 0 ? "slower" : "faster");
+	if (fabs(change) > WHOLE * mean && f->diff.waits) {
+		str_add(b, ", but all of it together is ");
+		add_whole(&all, b);
+		if (only_waits(f))
+			str_add(b, ": what is waited for was slower or faster, or was waited for "
+				   "more or less often");
+	} else if (fabs(change) > WHOLE * mean) {
+		str_add(b, ", but all functions together take ");
+		add_whole(&all, b);
+		str_addf(b, " %s: the machine was %s, or something changed them all", type_words(f),
+			 change > 0 ? "slower" : "faster");
+	}
 	str_add_c(b, '.');
 }
 
