@@ -236,7 +236,8 @@ static void set_wait_values(const struct collect *c, const struct waiting *w, in
 static int hand_on_waker(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last)
 {
-	const struct wait_labels wait = {.waiter = w->waiter};
+	bool known = thread_has_number(c, w->waiter, w->waiter_tid);
+	const struct wait_labels wait = {.waiter = known ? w->waiter : WAITER_UNNAMED};
 	struct profile_sample s = {.time_ns = time_of(c, w)};
 	uint8_t native = w->rec.native;
 	int r;
@@ -437,8 +438,10 @@ int hand_on_all(struct collect *c, bool last, int r)
 
 		if (done < 0)
 			r = done;
-		if (done > 0 && w.woken)
+		if (done > 0 && w.woken) {
 			c->intake->waiting.v[i + 1].waiter = w.waiter ?: NO_WAITER;
+			c->intake->waiting.v[i + 1].waiter_tid = w.rec.tid;
+		}
 		if (done <= 0)
 			c->intake->waiting.v[kept++] = w;
 		else

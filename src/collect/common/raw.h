@@ -30,9 +30,11 @@ struct waiting {
 	 */
 	bool woken, waker;
 	/*
-	 * of a waker: 1 + index of the thread whose wait it ended; 0: the wait wasn't handed on yet
+	 * of a waker: 1 + index of the thread whose wait it ended; 0: the wait wasn't handed on
+	 * yet. .waiter_tid: that thread's number; the thread may be forgotten meanwhile, and its
+	 * index another one's
 	 */
-	uint32_t waiter;
+	uint32_t waiter, waiter_tid;
 };
 #define NO_WAITER UINT32_MAX /* waiting.waiter: the wait isn't shown, or is none for a lock */
 

@@ -232,6 +232,11 @@ uint32_t thread_number(struct collect *c, uint32_t process, const struct rec_sam
 	return t ? (uint32_t)(t - c->threads->all.v) + 1 : 0;
 }
 
+bool thread_has_number(const struct collect *c, uint32_t number, uint32_t tid)
+{
+	return number && number <= c->threads->all.n && c->threads->all.v[number - 1].tid == tid;
+}
+
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	(void)thread_of_sample(c, process_at(c, process), rec);

@@ -32,7 +32,8 @@ struct wait_labels {
 	 */
 	uint32_t waiter;
 };
-#define WAITER_UNNAMED UINT32_MAX /* .waiter: one thread of too many to name each */
+/* .waiter: one thread of too many to name each, or one that was forgotten */
+#define WAITER_UNNAMED UINT32_MAX
 
 /*
  * What the labels of a wait for @state with the profile's stack @stack say. @on: as in wait_labels.
@@ -71,6 +72,9 @@ void thread_check_account(struct collect *c, const struct rec_account *rec);
 
 /* The number of the thread of a sample in the table of threads, from 1; 0: no memory. */
 uint32_t thread_number(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
+/* Is @tid still the thread that thread_number() gave number @number? */
+bool thread_has_number(const struct collect *c, uint32_t number, uint32_t tid);
 
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);

@@ -13,6 +13,7 @@
 
 #include "base/text/str.h"
 #include "collect/internal.h"
+#include "collect/thread/internal.h"
 
 #define WAITER 71
 #define WAKER  72
@@ -281,6 +282,29 @@ static void test_late_stacks(void **state)
 	assert_int_equal(f->collect->n_waiting, 0);
 }
 
+/* The waker's stack is late. Meanwhile the waiter has ended, and another thread has its entry. */
+static void test_forgotten_waiter(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_wait wait = wait_in(WAITS);
+	struct rec_sample other = sample(WAITER + 100, WAITS, 7);
+	struct sums s;
+
+	send_stack(f, WAITS, "waits");
+	send_wait(f, &wait);
+	flushed(f, false);
+	collect_exit(f->collect, key.tgid, WAITER, 2600);
+	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
+	collect_record(f->collect, &other, sizeof(other));
+	flushed(f, false);
+	assert_int_equal(f->collect->threads->free.n, 0);
+	send_stack(f, RELEASES, "releases");
+	s = flushed(f, true);
+	assert_int_equal(s.of[LOCK_BLAME], 1000);
+	assert_string_equal(text(&s, "waiter_tid"), "");
+	assert_string_equal(text(&s, "tid"), "72");
+}
+
 /* A record may end before the waker, or have none, or an impossible one. */
 static void test_no_waker(void **state)
 {
@@ -351,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late_stacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forgotten_waiter, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_waker, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_waiters, setup, teardown),
