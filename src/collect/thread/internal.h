@@ -112,5 +112,7 @@ static inline void thread_new_name(struct collect *c, struct thread *t)
  * thread whose .name_id is @name_id.
  */
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id);
+/* The .name_id in such a key; 0: the key is another one, or names no waiter. */
+uint32_t thread_waker_name(uint64_t key);
 
 #endif

@@ -133,9 +133,16 @@ static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 }
 _Static_assert(ON_VALUES + 1 < 1 << 16, "");
 
+#define WAKER_KEY (1ull << 63) /* key_of() hasn't this bit */
+
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id)
 {
-	return name_id | (uint64_t)gil << 48 | 1ull << 63;
+	return name_id | (uint64_t)gil << 48 | WAKER_KEY;
+}
+
+uint32_t thread_waker_name(uint64_t key)
+{
+	return key & WAKER_KEY ? (uint32_t)key : 0;
 }
 
 /* As key_of(), for a thread that ended another one's wait. */

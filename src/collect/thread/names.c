@@ -20,21 +20,29 @@ static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint
 		set->id = 0;
 }
 
-/* Puts a thread's new name into the label sets of threads that ended its waits. */
-static void rename_waiter(struct collect *c, uint32_t name_id, uint32_t value)
+/*
+ * Puts the new names of threads into the label sets of those that ended their waits. @renamed:
+ * thread.name_id -> string of the profile. It goes over all sets once, however many threads there
+ * are in @renamed.
+ */
+static void rename_waiters(struct collect *c, const struct map *renamed)
 {
-	uint32_t key = profile_string(c->profile, "waiter");
+	uint32_t key = renamed->n ? profile_string(c->profile, "waiter") : 0;
 
+	if (!key)
+		return;
 	vec_foreach(t, &c->threads->all)
-		for (uint8_t gil = 0; gil < GIL_STATE_MAX; gil++) {
-			uint64_t *found = map_get(&t->waits, thread_waker_key(gil, name_id));
+		map_foreach(slot, &t->waits) {
+			const uint64_t *value = map_get(renamed, thread_waker_name(slot->key));
 
-			if (found)
-				relabel(c->profile, label_set_in(found), key, value);
+			if (value)
+				relabel(c->profile, label_set_in(&slot->value), key,
+					(uint32_t)*value);
 		}
 }
 
-static void rename_thread(struct collect *c, struct thread *t, const char *name)
+static void rename_thread(struct collect *c, struct thread *t, const char *name,
+			  struct map *renamed)
 {
 	struct profile *p = c->profile;
 	uint32_t key, value;
@@ -44,11 +52,9 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 		return;
 	key = profile_string(p, "thread");
 	value = profile_string(p, name);
-	if (profile_failed(p))
+	if (profile_failed(p) || (t->waited && map_put(renamed, t->name_id, value)))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	if (t->waited)
-		rename_waiter(c, t->name_id, value);
 	thread_new_name(c, t);
 	for (size_t i = 0; i < GIL_STATE_MAX; i++)
 		relabel(p, &t->sets[i], key, value);
@@ -68,21 +74,33 @@ static int read_names(struct collect *c, const struct process *p, const struct p
 	return layout ? py_thread_names(p->key.tgid, layout, where, NULL, 0, ret) : -ENOTSUP;
 }
 
-static void rename_threads(struct collect *c, const struct process *p,
-			   const struct py_thread_names *names, size_t n)
+/* Fills *ret with the names by number of the thread. Of several names, a thread has the first. */
+static void by_tid(const struct py_thread_names *names, size_t n, struct map *ret)
 {
-	map_foreach(slot, &p->threads) {
-		struct thread *t = &c->threads->all.v[slot->value - 1];
-		const char *name = NULL;
-
-		for (size_t i = 0; i < n && !name && !t->ended_ns; i++)
-			name = py_thread_name_of(&names[i], t->tid);
-		if (name)
-			rename_thread(c, t, name);
-	}
+	for (size_t i = 0; i < n; i++)
+		vec_foreach(t, &names[i].list)
+			if (!map_get(ret, (uint64_t)t->tid))
+				(void)!map_put(ret, (uint64_t)t->tid, (uintptr_t)t->name);
 }
 
-static void name_threads(struct collect *c, struct process *p)
+static void rename_threads(struct collect *c, const struct process *p,
+			   const struct py_thread_names *names, size_t n, struct map *renamed)
+{
+	struct map found;
+
+	map_init(&found);
+	by_tid(names, n, &found);
+	map_foreach(slot, &p->threads) {
+		struct thread *t = &c->threads->all.v[slot->value - 1];
+		const uint64_t *name = t->ended_ns ? NULL : map_get(&found, t->tid);
+
+		if (name)
+			rename_thread(c, t, (const char *)(uintptr_t)*name, renamed);
+	}
+	map_fini(&found);
+}
+
+static void name_threads(struct collect *c, struct process *p, struct map *renamed)
 {
 	const struct proc_several one = {.n = 1, .where[0] = p->where};
 	const struct proc_several *all = p->several ? p->several : &one;
@@ -94,7 +112,7 @@ static void name_threads(struct collect *c, struct process *p)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
 	/* If it is the same process now, it was the same while its memory was read. */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
-		rename_threads(c, p, names, all->n);
+		rename_threads(c, p, names, all->n, renamed);
 	for (size_t i = 0; i < all->n; i++)
 		py_thread_names_fini(&names[i]);
 }
@@ -128,7 +146,9 @@ static bool is_wanted(const struct process *p, enum names_of which, uint64_t now
 void thread_names(struct collect *c, enum names_of which)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct map renamed;
 
+	map_init(&renamed);
 	vec_foreach(i, &c->processes->live) {
 		struct process *p = process_at(c, *i);
 		uint64_t began_ns;
@@ -142,7 +162,9 @@ void thread_names(struct collect *c, enum names_of which)
 		p->names_apart_ns *= 2;
 		crowd_turn(c, p);
 		began_ns = upkeep_begin();
-		name_threads(c, p);
+		name_threads(c, p, &renamed);
 		upkeep_end(c, p, began_ns);
 	}
+	rename_waiters(c, &renamed);
+	map_fini(&renamed);
 }

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names that threads get in Python: what becomes of samples that have an older one. The names are
+ * given here, in place of those that src/python reads of a process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collect/internal.h"
+#include "python/heap/threads.h"
+
+#define WAITER 1000
+#define WAKER  500000
+
+static struct profile *profile;
+static struct collect *collect;
+static struct proc_key key = {.start_ns = 1000, .exec_id = 1};
+
+static unsigned n_named;   /* threads WAITER... have a name */
+static const char *prefix; /* their names, before their numbers */
+
+int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
+		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
+{
+	for (unsigned i = 0; i < n_named; i++) {
+		struct py_thread_name name = {.tid = (pid_t)(WAITER + i)};
+
+		assert_true(asprintf(&name.name, "%s-%u", prefix, i) > 0);
+		assert_int_equal(vec_push(&ret->list, name), 0);
+	}
+	return 0;
+}
+
+void py_thread_names_fini(struct py_thread_names *names)
+{
+	vec_foreach(t, &names->list)
+		free(t->name);
+	vec_fini(&names->list);
+}
+
+static struct py_layout layout = {.version = 0x30c};
+
+static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
+{
+	*index = 0;
+	return 0;
+}
+
+static const struct py_layout *get_layout(void *ctx, uint16_t index)
+{
+	return index ? NULL : &layout;
+}
+
+static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
+		    const struct py_where *where, const struct image_place *place, uint32_t space)
+{
+	return 0;
+}
+
+static const struct collect_ops ops = {
+	.add_layout = add_layout, .layout = get_layout, .set_proc = set_proc};
+
+/* The values of the profile: samples, off_cpu, then those of waits. */
+enum { LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
+
+static void setup(void)
+{
+	struct collect_config config = {.ops = &ops,
+					.kallsyms = -1,
+					.start_ns = 500,
+					.n_sources = 1,
+					.cpu_source = -1,
+					.waits = true};
+	struct rec_proc rec = {.type = REC_PROC, .state = PROC_PYTHON, .comm = "prog"};
+
+	key.tgid = (uint32_t)getpid();
+	rec.proc = key;
+	n_named = 0;
+	profile = config.profile = profile_new();
+	profile_meta(profile)->n_values = VALUES;
+	collect = collect_new(&config);
+	collect_record(collect, &rec, sizeof(rec));
+}
+
+static void teardown(void)
+{
+	collect_free(collect);
+	profile_free(profile);
+}
+
+static struct rec_sample sample(uint32_t tid, uint64_t weight)
+{
+	return (struct rec_sample){.type = REC_SAMPLE,
+				   .outcome = WALK_OK,
+				   .tid = tid,
+				   .time_ns = 2500,
+				   .proc = key,
+				   .weight = weight};
+}
+
+/* Thread @waker ends a wait of thread @waiter for a lock. */
+static void send_wait(uint32_t waiter, uint32_t waker)
+{
+	struct rec_wait wait = {.sample = sample(waiter, 1000),
+				.since_ns = 1500,
+				.call = SYS_futex,
+				.state = 1,
+				.waker = sample(waker, 0)};
+
+	wait.sample.type = REC_WAIT;
+	collect_record(collect, &wait, sizeof(wait));
+}
+
+/* Threads WAITER... are met, and have a name in the kernel. */
+static void meet(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct rec_sample ran = sample(WAITER + i, 7);
+
+		collect_record(collect, &ran, sizeof(ran));
+	}
+	assert_int_equal(collect_flush(collect, true), 0);
+	for (unsigned i = 0; i < n; i++)
+		collect_comm(collect, key.tgid, WAITER + i, "prog");
+}
+
+/* Hands on what came, and reads names. */
+static void flush(void)
+{
+	process_newest(collect, key.tgid)->walked = true;
+	assert_int_equal(collect_flush(collect, true), 0);
+}
+
+/* Samples with blame by what they say: how many have as their waiter's name @name, how many another. */
+struct counted {
+	const char *name;
+	unsigned named, others;
+};
+
+static int count(void *arg, const struct profile_sample *s)
+{
+	struct counted *c = arg;
+	const char *name = profile_label_text(profile, s->labels, "waiter");
+
+	if (!s->values[LOCK_BLAME])
+		return 0;
+	*(!strncmp(name, c->name, strlen(c->name)) ? &c->named : &c->others) += 1;
+	return 0;
+}
+
+static struct counted counted(const char *name)
+{
+	struct counted c = {.name = name};
+
+	assert_int_equal(profile_each(profile, count, &c), 0);
+	return c;
+}
+
+/* The CPU time in ns that it takes to rename @n threads whose waits others ended. */
+static uint64_t cost_of(unsigned n)
+{
+	uint64_t began_ns;
+
+	setup();
+	meet(n);
+	for (unsigned i = 0; i < n; i++)
+		send_wait(WAITER + i, WAKER + i / 500);
+	flush();
+	assert_int_equal(counted("w").named, 0);
+	n_named = n;
+	prefix = "w";
+	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	flush();
+	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	assert_int_equal(counted("w").named, n);
+	teardown();
+	return began_ns;
+}
+
+/* The work grows with the number of threads, and not with its square. */
+static void test_many_renamed(void **state)
+{
+	uint64_t few = cost_of(500), many = cost_of(4000);
+
+	print_message("500 threads: %.1f ms, 4,000: %.1f ms\n", (double)few / 1e6,
+		      (double)many / 1e6);
+	assert_in_range(many, 0, 24 * few);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_renamed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
