@@ -58,7 +58,10 @@ struct thread {
 	uint8_t last_gil;
 	bool named;  /* .name is the thread's name in Python; else the kernel's */
 	bool waited; /* label sets of threads that ended its waits have its name */
-	/* number of .name: no other thread has it, nor has this one with another name */
+	/*
+	 * Number of .name: no other thread has it. A new name in Python keeps it, because that name
+	 * replaces the old one in all sets; a new name in the kernel doesn't.
+	 */
 	uint32_t name_id;
 	char name[64];
 };
@@ -100,7 +103,7 @@ void thread_forget_sets(struct collect *c, struct thread *t);
 /* Counts a sample that came when the thread had run for @runtime_ns. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
 
-/* The thread's name has changed. */
+/* The thread has another name, and its sets stay as they are. */
 static inline void thread_new_name(struct collect *c, struct thread *t)
 {
 	t->name_id = ++c->threads->last_name_id;

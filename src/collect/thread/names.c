@@ -41,6 +41,10 @@ static void rename_waiters(struct collect *c, const struct map *renamed)
 		}
 }
 
+/*
+ * Sets the thread's name in Python. The sets that have it get the new one and stay what .name_id
+ * stands for.
+ */
 static void rename_thread(struct collect *c, struct thread *t, const char *name,
 			  struct map *renamed)
 {
@@ -55,7 +59,6 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name,
 	if (profile_failed(p) || (t->waited && map_put(renamed, t->name_id, value)))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	thread_new_name(c, t);
 	for (size_t i = 0; i < GIL_STATE_MAX; i++)
 		relabel(p, &t->sets[i], key, value);
 	map_foreach(slot, &t->waits)

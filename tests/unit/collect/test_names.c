@@ -72,7 +72,7 @@ static const struct collect_ops ops = {
 /* The values of the profile: samples, off_cpu, then those of waits. */
 enum { LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
 
-static void setup(void)
+static int setup(void **state)
 {
 	struct collect_config config = {.ops = &ops,
 					.kallsyms = -1,
@@ -89,12 +89,14 @@ static void setup(void)
 	profile_meta(profile)->n_values = VALUES;
 	collect = collect_new(&config);
 	collect_record(collect, &rec, sizeof(rec));
+	return 0;
 }
 
-static void teardown(void)
+static int teardown(void **state)
 {
 	collect_free(collect);
 	profile_free(profile);
+	return 0;
 }
 
 static struct rec_sample sample(uint32_t tid, uint64_t weight)
@@ -165,12 +167,28 @@ static struct counted counted(const char *name)
 	return c;
 }
 
+/* The last name is in all samples: those of before the first one too. */
+static void test_renamed_twice(void **state)
+{
+	static const char *const names[] = {"a", "b", "c"};
+
+	meet(1);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		n_named = 1;
+		prefix = names[i];
+		send_wait(WAITER, WAKER);
+		flush();
+		assert_int_equal(counted(names[i]).named, i + 1);
+		assert_int_equal(counted(names[i]).others, 0);
+	}
+}
+
 /* The CPU time in ns that it takes to rename @n threads whose waits others ended. */
 static uint64_t cost_of(unsigned n)
 {
 	uint64_t began_ns;
 
-	setup();
+	setup(NULL);
 	meet(n);
 	for (unsigned i = 0; i < n; i++)
 		send_wait(WAITER + i, WAKER + i / 500);
@@ -182,7 +200,7 @@ static uint64_t cost_of(unsigned n)
 	flush();
 	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	assert_int_equal(counted("w").named, n);
-	teardown();
+	teardown(NULL);
 	return began_ns;
 }
 
@@ -199,6 +217,7 @@ static void test_many_renamed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_renamed_twice, setup, teardown),
 		cmocka_unit_test(test_many_renamed),
 	};
 
