@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the end-to-end tests: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
 import base64
+import collections
 import contextlib
 import fcntl
 import gzip
@@ -36,6 +37,25 @@ def main():
     while True:
         busy(100000)
 main()
+"""
+# What a thread of a target knows of itself: account() returns (the time, its CPU time, how long it
+# was ready to run without a CPU) of one moment. It keeps the GIL, so that it makes no wait of its
+# own, except the first one of a thread, which opens a file. CPU time is by the thread's clock:
+# schedstat has that of a running thread as of the last tick, up to 4 ms ago at 250 Hz.
+ACCOUNT = """
+import ctypes, threading, time
+_libc, _thread = ctypes.PyDLL(None), threading.local()
+def ready():
+    if not hasattr(_thread, "file"):
+        _thread.file, _thread.text = open("/proc/thread-self/schedstat", "rb", 0), ctypes.create_string_buffer(96)
+    size = _libc.pread(_thread.file.fileno(), _thread.text, 96, ctypes.c_long(0))
+    return int(_thread.text.raw[:size].split()[1])
+def account():
+    while True:
+        delay = ready()
+        now = time.monotonic_ns(), time.thread_time_ns(), delay
+        if ready() == delay: # else it had no CPU meanwhile
+            return now
 """
 CASES = []
 # Package sets for with_packages().
@@ -270,6 +290,21 @@ def sees(out, name="busy", least=0.9, file=None, pids=None):
 
 
 WHOLE = 0.99  # the part of an honest program's stacks that must be whole
+
+
+def by_thread(profile, *names):
+    """Returns {tid: {state: ns}} of off_cpu; with names, of stacks with one of these functions."""
+    at = [name for name, _ in profile.sample_types].index("off_cpu")
+    sums = collections.defaultdict(collections.Counter)
+    for sample in profile.samples:
+        if not names or {l.name for l in profile.stack(sample)} & set(names):
+            sums[int(sample.labels["tid"])][sample.labels.get("state")] += sample.values[at]
+    return sums
+
+
+def waited(states):
+    """Returns how long a thread of by_thread() neither ran nor was ready to, as account() does."""
+    return sum(ns for state, ns in states.items() if state != "runnable")
 
 
 def whole(out, pid):

@@ -10,19 +10,12 @@ import re
 import sys
 
 import kit
-from kit import check, folder, krait, python
+from kit import by_thread, check, folder, krait, python, waited
 
 # Threads tell [tid, ns that passed, CPU time, ns ready to run, ns ready before the first statement].
-# CPU time by its clock, because schedstat has that of a running thread only as of the last tick.
-KIT = """
-import hashlib, json, os, queue, random, select, signal, socket, subprocess, sys, threading, time
-told = []
-def ready():
-    with open("/proc/self/task/%d/schedstat" % threading.get_native_id()) as f:
-        return int(f.read().split()[1])
-def account():
-    delay = ready()
-    return time.monotonic_ns(), time.thread_time_ns(), delay
+KIT = kit.ACCOUNT + """
+import hashlib, json, os, queue, random, resource, select, signal, socket, subprocess, sys
+told, apart = [], []
 def final():
     return account()
 def inner(work, arg):
@@ -151,20 +144,6 @@ def record(d, source, *options):
     check(done.returncode == 0, done.stderr)
     with open(summary) as f:
         return json.loads(done.stdout), kit.pprof.read(out), json.load(f), done.stderr
-
-
-def by_thread(profile, *names):
-    """Returns {tid: {state: ns}} of off_cpu; with names, of stacks with one of these functions."""
-    at = [name for name, _ in profile.sample_types].index("off_cpu")
-    sums = collections.defaultdict(collections.Counter)
-    for sample in profile.samples:
-        if not names or {l.name for l in profile.stack(sample)} & set(names):
-            sums[int(sample.labels["tid"])][sample.labels.get("state")] += sample.values[at]
-    return sums
-
-
-def waited(states):
-    return sum(ns for state, ns in states.items() if state != "runnable")
 
 
 def agree(summary, said):
