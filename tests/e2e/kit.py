@@ -194,6 +194,21 @@ def recorder(out, *args, **kw):
     return running
 
 
+def samples(process):
+    """Waits until `krait record -v`, whose stderr is a pipe, says that it samples."""
+    lines = iter(process.stderr.readline, b"")
+    check(any(b"sampling began" in line for line in lines), "krait ended before it sampled")
+
+
+def asleep(pid, threads):
+    """Tells whether a process has this many threads, and all of them wait."""
+    states = []
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/stat" % (pid, tid)) as f:
+            states.append(f.read().rsplit(")", 1)[1].split()[0])
+    return states == ["S"] * threads
+
+
 def attached(pid):
     """Tells whether this process holds perf events."""
     try:

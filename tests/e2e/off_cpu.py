@@ -217,7 +217,7 @@ def still_waiting():
           done.stderr)
 
 
-# All threads wait when it says so; one of them tells when its wait was over.
+# All its threads wait soon after it says so; one of them tells when its wait was over.
 BEFORE = """
 import os, threading, time
 lock = threading.Lock()
@@ -233,8 +233,7 @@ def ends():
     time.sleep(60)
 for f in (locked, reads, ends):
     threading.Thread(target=f, daemon=True).start()
-time.sleep(0.3)
-print("waiting", flush=True)
+print("begun", flush=True)
 def main():
     time.sleep(60)
 main()
@@ -249,13 +248,13 @@ def began_before():
     with folder() as d, kit.Background(kit.PYTHON, "-c", BEFORE, **pipes) as program:
         process, out = program.process, os.path.join(d, "o.pb.gz")
         process.stdout.readline()
+        kit.wait_for(lambda: kit.asleep(process.pid, 4), 30)
         with kit.Background(kit.KRAIT, "record", "-v", "-e", "wait", "-d", "2", "-o", out, "-p", process.pid) as recorder:
-            said = iter(recorder.process.stderr.readline, b"")
-            check(any(b"sampling began" in line for line in said), "krait didn't begin")
+            kit.samples(recorder.process)
             time.sleep(1)
             process.stdin.write(b"x")
             process.stdin.flush()
-            said = b"".join(said).decode()
+            said = recorder.process.stderr.read().decode()
             check(recorder.process.wait(30) == 0, said)
         ended, profile = int(process.stdout.readline()), kit.pprof.read(out)
     sums = by_function(profile, ("locked", "reads", "main", "ends"))
@@ -276,8 +275,7 @@ held = threading.Lock()
 held.acquire()
 def locked(): held.acquire()
 threading.Thread(target=locked, daemon=True).start()
-time.sleep(0.2)
-print("waits", flush=True)
+print("begun", flush=True)
 sys.stdin.read(1)
 subprocess.run([sys.argv[1], "-c", "import time; time.sleep(0.5)"])
 time.sleep(60)
@@ -296,12 +294,12 @@ def met_beside():
             f.write(b"another file")
         with kit.Background(kit.PYTHON, "-c", STARTS, unknown, **pipes) as program:
             program.process.stdout.readline()
-            with kit.Background(kit.KRAIT, "record", "-v", "-e", "wait", "-d", "2", "-o", out, "-p", program.process.pid) as recorder:
-                said = iter(recorder.process.stderr.readline, b"")
-                check(any(b"sampling began" in line for line in said), "krait didn't begin")
+            kit.wait_for(lambda: kit.asleep(program.pid, 2), 30)
+            with kit.Background(kit.KRAIT, "record", "-v", "-e", "wait", "-d", "2", "-o", out, "-p", program.pid) as recorder:
+                kit.samples(recorder.process)
                 program.process.stdin.write(b"x")
                 program.process.stdin.flush()
-                said = b"".join(said).decode()
+                said = recorder.process.stderr.read().decode()
                 check(recorder.process.wait(30) == 0, said)
         profile = kit.pprof.read(out)
     sums = by_function(profile, ("locked",))
@@ -542,8 +540,11 @@ def sleeps():
     told["sleeps"] = None
     time.sleep(60)
 children = []
-for work in (ipv4, ipv6, timeout, unix, abstract, accepts, fifo, locked, child, pipe, sleeps):
+works = (ipv4, ipv6, timeout, unix, abstract, accepts, fifo, locked, child, pipe, sleeps)
+for work in works:
     threading.Thread(target=work, daemon=True).start()
+while len(told) < len(works): # what a thread tells is the last thing that it does before its wait
+    time.sleep(0.01)
 time.sleep(0.9)
 children[0].kill()
 os.write(opened["fifo"], b"x")
@@ -588,13 +589,17 @@ def on_before():
     """So it does for waits that began before the recording."""
     with folder() as d:
         with open(d + "/waits.py", "w") as f:
-            f.write(ON.replace("time.sleep(0.9)", "print(flush=True); time.sleep(3)"))
-        with subprocess.Popen([kit.PYTHON, d + "/waits.py", d + "/file"], stdout=subprocess.PIPE, encoding="utf-8") as target:
-            target.stdout.readline()
-            time.sleep(0.5)  # all threads have begun to wait
-            done = krait("record", "-e", "wait", "-p", target.pid, "-o", d + "/o.pb.gz")
-            told = json.loads(target.stdout.read())
-        check(done.returncode == 0, done.stderr)
+            f.write(ON.replace("time.sleep(0.9)", "print(flush=True); os.read(0, 1)"))
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with kit.Background(kit.PYTHON, d + "/waits.py", d + "/file", **pipes) as target:
+            target.process.stdout.readline()
+            kit.wait_for(lambda: kit.asleep(target.pid, 12), 30)
+            with kit.Background(kit.KRAIT, "record", "-v", "-e", "wait", "-p", target.pid, "-o", d + "/o.pb.gz") as recorder:
+                kit.samples(recorder.process)
+                time.sleep(0.9)
+                told = json.loads(target.process.communicate(b"x")[0])
+                said = recorder.process.stderr.read().decode()
+                check(recorder.process.wait(30) == 0, said)
         check_on(told, kit.pprof.read(d + "/o.pb.gz"))
 
 
