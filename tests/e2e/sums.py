@@ -20,13 +20,14 @@ def final():
     return account()
 def inner(work, arg):
     work(arg)
-def life(work, arg):
+def life(work, arg, born):
     first = account()
     inner(work, arg)
     last = final()
     told.append([threading.get_native_id()] + [b - a for a, b in zip(first, last)] + [first[2]])
+    apart.append((first[0] - born - first[1] - first[2], last[0]))
 def begin(work, arg=None):
-    thread = threading.Thread(target=life, args=(work, arg))
+    thread = threading.Thread(target=life, args=(work, arg, time.monotonic_ns()))
     thread.start()
     return thread
 """
@@ -174,7 +175,8 @@ def lives():
     agree(summary, said)
 
 
-# Two pairs of threads hand a byte to and fro on all CPUs, as fast as they can.
+# Two pairs of threads hand a byte to and fro on all CPUs, as fast as they can. It tells also how long
+# they may have waited before and after what they tell, and how often, as the kernel counts it.
 SHORT = KIT + """
 ends, until = [os.pipe() for _ in range(4)], time.monotonic() + 2
 def echoes(i):
@@ -188,7 +190,9 @@ def asks(i):
 time.sleep(0.1)
 for thread in [begin(f, i) for i in (0, 2) for f in (echoes, asks)]:
     thread.join()
-print(json.dumps(told))
+over = time.monotonic_ns()
+rest = sum(before + over - last for before, last in apart)
+print(json.dumps([told, rest, resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw]))
 """
 
 
@@ -196,13 +200,15 @@ print(json.dumps(told))
 def short_waits():
     """Waits of some microseconds each add up to what the kernel's accounts leave, to 0.1 %."""
     with folder() as d:
-        told, profile, summary, said = record(d, SHORT, "--wall")
-    sums = by_thread(profile, "inner", "final")
+        (told, outside, waits), profile, summary, said = record(d, SHORT, "--wall")
+    # Stacks are taken by chance, so time of waits before and after account() may be at inner().
+    sums = by_thread(profile)
     rest = sum(passed - cpu - ready for _, passed, cpu, ready, _ in told)
     got = sum(waited(sums[tid]) for tid, *_ in told)
-    waits = int(re.search(r"(\d+) waits", said)[1])
-    check(waits > 20000, said)
-    check(abs(got - rest) <= SHARE * rest + SLACK_NS * len(told), "waited %d, recorded %d, %d waits: %s" % (rest, got, waits, summary["wait_check"]))
+    check(waits > 20000, "only %d waits" % waits)
+    slack = SHARE * rest + SLACK_NS * len(told)
+    check(rest - slack <= got <= rest + outside + slack,
+          "waited %d and up to %d more, recorded %d, %d waits: %s" % (rest, outside, got, waits, summary["wait_check"]))
     agree(summary, said)
 
 
