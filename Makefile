@@ -181,14 +181,9 @@ $(B)/gen/%.h: $(B)/gen/% Makefile
 $(B)/gen/page.html $(B)/gen/page.css: $(B)/gen/page.%: ui/page.%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-# Makes one function of the modules, without imports, comments and indentation, and without blanks
-# around operators in lines that have no string and no regular expression.
-$(B)/gen/page.js: $(UI) Makefile
+$(B)/gen/page.js: $(UI) ui/pack.awk Makefile
 	@mkdir -p $(@D)
-	$(Q)( printf "(() => {\n'use strict';\n"; \
-		sed -e '/^import [^;]*$$/,/;$$/d' -e '/^import /d' -e 's/^export //' -e 's/^\t*//' -e '/^\/\//d' -e '/^$$/d' \
-			-e 's/\/\*\* @type {[^*]*} \*\/ //g' -e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' -e "s/ \/\/ [^'\"\`]*$$//" \
-			-e "/['\"\`\/]/!s/ *\([,=?:;{}()<>|&]\) */\1/g" $(UI); printf '})();\n' ) > $@
+	$(Q)LC_ALL=C awk -f ui/pack.awk $(UI) > $@
 # The page's policy names what may run by its hash (CSP 3, 2.3.1: sha256 in base64).
 hash = $$(env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64)
 $(B)/gen/page_hash.h: $(B)/gen/page.js $(B)/gen/page.css

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The page: the TypeScript compiler checks the types of its modules, and a headless Chromium runs
-# every feature by mouse and keys and draws pictures of it. KEEP=DIR leaves pages and screenshots
-# there. page.sh --update: the page is meant to look as it does now (page_pictures.py).
+# The page: the TypeScript compiler checks the types of its modules and what ui/pack.awk makes of
+# them, and a headless Chromium runs every feature by mouse and keys and draws pictures of it.
+# KEEP=DIR leaves pages and screenshots there. page.sh --update: the page is meant to look as it
+# does now (page_pictures.py).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=build/asan/tests/unit/picture/test_render_html
@@ -14,8 +15,11 @@ KRAIT_PICTURES=$pages "$program" >/dev/null 2>&1 ||
 	{ echo "FAIL page: $program, which makes the pages"; exit 1; }
 if command -v tsc >/dev/null; then
 	tsc -p ui/jsconfig.json && echo "PASS page-types" || echo "FAIL page-types: see the log"
+	NODE_PATH=$(dirname "$(readlink -f "$(command -v tsc)")")/../.. node tests/golden/page_pack.js ui/*.js ||
+		echo "FAIL page-pack: see the log"
 else
 	echo "SKIP page-types: no tsc (node-typescript)"
+	echo "SKIP page-pack: no tsc (node-typescript)"
 fi
 # The modules become one script, in which names must differ.
 twice=$(cat ui/*.js | grep -oE '^(export )?(async )?(function|const|let|class) [A-Za-z_]+' |

@@ -37,15 +37,15 @@ SHOTS = {  # name: (size, dark, fragment of the address); names with diff are of
     "diff-narrow-dark": (NARROW, True, "view=callers&table=threads&t=2000000000-6000000000"),
 }
 # A seeded fault: a text of the page's script or style, and what replaces it. (The text lacks the
-# blanks that the Makefile takes out.)
+# blanks that ui/pack.awk takes out.)
 FAULTS = {
-    "colour": ("return fills[f.member % fills.length]", "return fills[(f.member + (f.name === 'a')) % fills.length]"),
+    "colour": ("return fills[f.member%fills.length]", "return fills[(f.member + (f.name === 'a')) % fills.length]"),
     "4-pixels-off": ("g.fillRect(x,y,w>3", "g.fillRect(x + (i === 4 ? 4 : 0), y, w > 3"),
     "row": ("if(y>this.height||y<-ROW)", "if (y > this.height || y < -ROW || tree.depth[i] === 3)"),
-    "text": ("g.fillText(text,x + 4,y)", "g.fillText(text.slice(1), x + 4, y)"),
+    "text": ("g.fillText(text,x+4,y)", "g.fillText(text.slice(1), x + 4, y)"),
     "lane": ("g.fillStyle=fills[k];", "g.fillStyle = fills[k === 1 ? 0 : k];"),
     "panel": ("#side{display:flex;", "#side{display:flex;margin-left:4px;"),
-    "diff-bars": ("(w - 1)* lengths[0]", "(w - 1) * lengths[1]"),
+    "diff-bars": ("(w-1)*lengths[0]", "(w - 1) * lengths[1]"),
 }
 
 # JavaScript that counts the pixels of each picture that have no similar pixel around the same place

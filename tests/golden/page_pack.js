@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// page_pack.js MODULES...: ui/pack.awk must not change what the page's script does. The TypeScript
+// compiler's parser reads the modules, and the script that the awk program makes of them. Their
+// trees must be alike, and so must those of page_pack_hostile.js, which is hard to read.
+'use strict';
+const {spawnSync} = require('child_process');
+const {readFileSync} = require('fs');
+const ts = require('typescript');
+const Kind = ts.SyntaxKind;
+
+const REFUSED = {
+	'a regular expression after a block': "if (a) {\n}\n/'/.test(b);",
+	"a regular expression that doesn't end": 'const a = /b;',
+	"a string that doesn't end": "const a = 'b\\\nc';",
+};
+
+const parse = (text) =>
+	ts.createSourceFile('a.js', text, ts.ScriptTarget.ES2022, true, ts.ScriptKind.JS);
+const pack = (files, input) => spawnSync('awk', ['-f', 'ui/pack.awk', ...files],
+	{encoding: 'utf8', input, maxBuffer: 1 << 28, env: {...process.env, LC_ALL: 'C'}});
+
+// Whether a token may be left out: semicolons, because a tree shows where statements end; export;
+// and the parentheses of (x) => ....
+function isFree(node) {
+	const {kind, parent} = node;
+
+	if (kind === Kind.SemicolonToken)
+		return parent.kind !== Kind.ForStatement;
+	if (kind === Kind.OpenParenToken || kind === Kind.CloseParenToken)
+		return parent.kind === Kind.ArrowFunction && parent.parameters.length === 1 &&
+			parent.parameters[0].getText() === parent.parameters[0].name.text;
+	if (kind === Kind.SyntaxList && node.getChildren().length)
+		return node.getChildren().every((c) => c.kind === Kind.ExportKeyword);
+	return kind === Kind.ExportKeyword || kind === Kind.SemicolonClassElement ||
+		kind >= Kind.FirstJSDocNode && kind <= Kind.LastJSDocNode;
+}
+
+// A tree as text: its nodes' kinds, and what its tokens say.
+function tree(node) {
+	const children = node.getChildren().filter((c) => !isFree(c));
+
+	if (node.kind === Kind.ConstKeyword || node.kind === Kind.LetKeyword)
+		return 'let';
+	return node.kind +
+		(children.length ? '(' + children.map(tree).join(' ') + ')' : ':' + node.getText());
+}
+
+// The trees of a module's statements.
+const treesOf = (statements) => statements.filter((s) => s.kind !== Kind.ImportDeclaration)
+	.map((s) => ({text: s.getText(), tree: tree(s)}));
+
+function compare(name, files) {
+	const before = files.flatMap((f) => treesOf(parse(readFileSync(f, 'utf8')).statements));
+	const made = pack(files), script = parse(made.stdout);
+	const after = script.parseDiagnostics.length || made.status ? [] :
+		treesOf(script.statements[0].expression.expression.expression.body.statements).slice(1);
+	const at = before.findIndex((b, i) => b.tree !== after[i]?.tree);
+
+	if (made.status)
+		console.log(`FAIL ${name}: ${made.stderr}`);
+	else if (script.parseDiagnostics.length)
+		console.log(`FAIL ${name}: what is made of it can't be parsed: ` +
+			made.stdout.substr(script.parseDiagnostics[0].start - 40, 80));
+	else if (/<!--|<\/script/.test(made.stdout))
+		console.log(`FAIL ${name}: it has what HTML takes for a comment, or for the script's end`);
+	else if (at < 0 && before.length === after.length && before.length)
+		console.log(`PASS ${name}: ${before.length} statements are the same`);
+	else
+		console.log(`FAIL ${name}: a statement becomes another: ${after[at]?.text}`);
+}
+
+compare('page-pack', process.argv.slice(2));
+compare('page-pack hostile', [__dirname + '/page_pack_hostile.js']);
+for (const [name, text] of Object.entries(REFUSED))
+	console.log(`${pack([], text).status === 1 ? 'PASS' : 'FAIL'} page-pack refuses ${name}`);
