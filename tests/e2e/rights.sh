@@ -209,7 +209,7 @@ short_lived() {
 	as alice "$work/krait" record -q -F 999 -d 2 -o storm.folded
 	check storm-shows-own grep -q child_of_alice "$work/home/storm.folded"
 	check storm-hides-others sh -c '! grep -q child_of_bob "$1"' sh "$work/home/storm.folded"
-	kill $storm
+	kill $storm 2>/dev/null || : # on a busy machine it has ended by itself
 	wait
 }
 
