@@ -101,10 +101,10 @@ int proc_name(const struct proc *p, char **ret)
 static void prove_place(struct proc_facts *f, const char *path, const struct str *text,
 			struct str *ret)
 {
-	_cleanup_str_ struct str mount = {}, believed = {};
+	_cleanup_str_ struct str believed = {};
 
-	container_mount(str_cstr(text), text->n, &mount);
-	str_add_n(&believed, path, container_believed(str_cstr(&mount), path, &f->claim_uid));
+	str_add_n(&believed, path,
+		  container_believed(str_cstr(text), text->n, path, &f->claim_uid));
 	(void)container_from_cgroup(str_cstr(&believed), ret);
 }
 

@@ -13,42 +13,9 @@ import time
 
 import kit
 from kit import case, check, folder, krait
+from sandbox import ID, NOBODY, cgroup
 
-NOBODY = 65534
-ID = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4
-
-
-def hierarchy():
-    """Returns where cgroup v2 is mounted."""
-    with open("/proc/self/mounts") as f:
-        for line in f:
-            _, at, kind = line.split()[:3]
-            if kind == "cgroup2":
-                return at
-    raise kit.Skip("no cgroup2 is mounted")
-
-
-@contextlib.contextmanager
-def cgroup(*names):
-    """Makes a control group for each (name, owner), each within the one before. Yields the path of
-    the innermost."""
-    made, at = [], hierarchy()
-    try:
-        for name, owner in names:
-            at = os.path.join(at, name)
-            try:
-                os.mkdir(at)
-            except OSError as error:
-                raise kit.Skip("no cgroup can be made: %s" % error)
-            made.append(at)
-            os.chown(at, owner, owner)
-            os.chown(at + "/cgroup.procs", owner, owner)
-        yield at
-    finally:
-        for at in reversed(made):
-            with contextlib.suppress(OSError):
-                os.rmdir(at)
 
 
 @contextlib.contextmanager

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The container image: umoci unpacks it, runc runs it with the capabilities of
 packaging/krait-pod.yaml and the host's processes, and it records one of them."""
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import kit
+import sandbox
 from kit import ROOT, check, folder
 
 BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
@@ -28,13 +31,19 @@ def make_image(path):
     run(sys.executable, "-B", os.path.join(ROOT, "packaging", "oci.py"), path, "0", ARCH + "=" + BINARY, env=env)
 
 
+@functools.lru_cache(maxsize=None)
+def image():
+    made = tempfile.TemporaryDirectory(prefix="krait-oci.")
+    make_image(os.path.join(made.name, "image.tar"))
+    return made
+
+
 def unpack(d):
     """Returns the bundle that umoci makes of the image."""
     kit.need("umoci")
-    make_image(os.path.join(d, "image.tar"))
     layout, bundle = os.path.join(d, "layout"), os.path.join(d, "bundle")
     os.mkdir(layout)
-    run("tar", "-C", layout, "-xf", os.path.join(d, "image.tar"))
+    run("tar", "-C", layout, "-xf", os.path.join(image().name, "image.tar"))
     run("umoci", "unpack", "--image", layout + ":" + NAME, bundle)
     return bundle
 
@@ -81,9 +90,49 @@ def records():
     with folder() as d, kit.python() as target:
         bundle = unpack(d)
         check(sorted(os.listdir(os.path.join(bundle, "rootfs"))) == ["krait", "tmp"], "more than krait is in it")
-        let_in(bundle, ["record", "-p", str(target.pid), "-d", "1", "-f"], pod_capabilities())
+        let_in(bundle, ["record", "-p", str(target.pid), "-d", "0.5", "-f"], pod_capabilities())
         said = run("runc", "--root", os.path.join(d, "state"), "run", "-b", bundle, "krait-%d" % os.getpid())
         check(re.search(r"busy \(<string>:\d\)|busy", said), "no busy in: " + said[-300:])
+
+
+def as_kubernetes(bundle, cgroup):
+    """Gives the container a cgroup namespace, and the mount of its own cgroup."""
+    path = os.path.join(bundle, "config.json")
+    with open(path) as f:
+        config = json.load(f)
+    config["linux"]["namespaces"].append({"type": "cgroup"})
+    config["linux"]["cgroupsPath"] = cgroup
+    config["mounts"].append({"destination": "/sys/fs/cgroup", "type": "cgroup2", "source": "cgroup2", "options": ["ro"]})
+    with open(path, "w") as f:
+        json.dump(config, f)
+
+
+# A script for a "host" whose processes have a PID namespace of their own, so that its first process
+# may be examined: a program runs in the cgroup $1, and krait in a container beside it.
+HOST = """
+"$3" -c "$4" & echo $! >"$1/cgroup.procs"
+runc --root "$2/state" run -b "$2/bundle" "krait-$$-$5"
+code=$?
+kill -9 $!
+exit $code
+"""
+
+
+@kit.case
+def container_beside():
+    """`krait record --container` from a pod with its own cgroup namespace finds another container
+    of the host. A user's cgroup with a container's name doesn't count."""
+    kit.need("runc")
+    for owner in 0, sandbox.NOBODY:
+        cgroups = ("krait-oci.slice", 0), ("user.slice", owner), ("docker-%s.scope" % sandbox.ID, owner)
+        with folder() as d, sandbox.cgroup(*cgroups) as at:
+            bundle = unpack(d)
+            let_in(bundle, ["record", "--container", sandbox.ID[:12], "-d", "0.5", "-f"], pod_capabilities())
+            as_kubernetes(bundle, "/krait-pod-%d" % os.getpid())
+            done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", HOST, "sh", at, d, kit.PYTHON, kit.BUSY, str(owner)],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", check=False)
+            check(done.returncode == 0 and ("busy" in done.stdout) == (owner == 0), "%d %s %s" % (owner, done.stdout[-300:], done.stderr))
+            check(owner == 0 or "user %d" % owner in done.stderr, done.stderr)
 
 
 @kit.case

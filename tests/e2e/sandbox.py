@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Containers as Docker starts them, run by runc without Docker: capabilities, seccomp profile,
 namespaces. They hold krait as one static file, and this machine's /usr, which has a Python."""
+import contextlib
 import json
 import os
 import platform
@@ -14,6 +15,8 @@ KRAIT = os.path.join(ROOT, "build", "static", "stripped", "krait")
 # The capabilities that Docker gives: daemon/pkg/oci/caps/defaults.go.
 DOCKER = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID", "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT",
           "KILL", "AUDIT_WRITE")
+NOBODY = 65534
+ID = "0123456789abcdef" * 4  # of a container that is only named
 ARCHITECTURES = {"x86_64": ("amd64", ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"]), "aarch64": ("arm64", ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"])}
 
 
@@ -109,3 +112,35 @@ def run(*args, runtime=("runc",), **kw):
         done = subprocess.run([*runtime, "--root", d + "/state", "run", "--bundle", d, "krait-%d" % os.getpid()], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", timeout=120, check=False)
         return done.returncode, done.stdout, done.stderr
+
+
+def hierarchy():
+    """Returns where cgroup v2 is mounted."""
+    with open("/proc/self/mounts") as f:
+        for line in f:
+            _, at, kind = line.split()[:3]
+            if kind == "cgroup2":
+                return at
+    raise kit.Skip("no cgroup2 is mounted")
+
+
+@contextlib.contextmanager
+def cgroup(*names):
+    """Makes a control group for each (name, owner), each within the one before. Yields the path of
+    the innermost."""
+    made, at = [], hierarchy()
+    try:
+        for name, owner in names:
+            at = os.path.join(at, name)
+            try:
+                os.mkdir(at)
+            except OSError as error:
+                raise kit.Skip("no cgroup can be made: %s" % error)
+            made.append(at)
+            os.chown(at, owner, owner)
+            os.chown(at + "/cgroup.procs", owner, owner)
+        yield at
+    finally:
+        for at in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(at)

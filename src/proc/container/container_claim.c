@@ -7,6 +7,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -16,49 +19,152 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-static bool is_trusted(const char *dir, uid_t *owner)
-{
-	struct stat st;
+/* How the mounts of the first process are reached. In a pod with hostPID they are the host's. */
+#define FIRST_PROCESS "/proc/1"
+#define FIRST_ROOT    FIRST_PROCESS "/root"
 
-	*owner = (uid_t)-1;
-	if (stat(dir, &st) || !S_ISDIR(st.st_mode))
-		return false;
-	*owner = st.st_uid;
-	return (st.st_uid == 0 || st.st_uid == getuid()) && !(st.st_mode & S_IWOTH);
-}
-
-size_t container_believed(const char *mount, const char *path, uid_t *owner)
-{
-	_cleanup_str_ struct str dir = {};
-	size_t at = 0, n;
-
-	str_add(&dir, mount);
-	while (path[at]) {
-		at += path[at] == '/';
-		n = strcspn(path + at, "/");
-		/* A path with ".." leads out of krait's own cgroup namespace. */
-		if ((n == 2 && !memcmp(path + at, "..", 2)) || !is_trusted(str_cstr(&dir), owner))
-			return at;
-		str_add_c(&dir, '/');
-		str_add_n(&dir, path + at, n);
-		at += n;
-	}
-	return at;
-}
-
-void container_mount(const char *text, size_t n, struct str *ret)
+/*
+ * Appends the directory where that hierarchy is mounted whose path cgroup_path() takes from the
+ * same @text, in the mounts that are seen at @root.
+ */
+static void add_mount(const char *root, const char *text, size_t n, struct str *ret)
 {
 	_cleanup_str_ struct str controllers = {};
 	struct statfs fs;
 
-	str_add(ret, CGROUPS);
+	str_addf(ret, "%s" CGROUPS, root);
 	cgroup_controllers(text, n, &controllers);
 	if (controllers.n)
 		str_addf(ret, "/%s",
 			 str_cstr(&controllers) +
 				 (str_starts(str_cstr(&controllers), "name=") ? 5 : 0));
-	else if (statfs(CGROUPS, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+	else if (statfs(str_cstr(ret), &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
 		str_add(ret, "/unified");
+}
+
+static bool is_trusted(int dir, uid_t *owner)
+{
+	struct stat st;
+
+	*owner = (uid_t)-1;
+	if (dir < 0 || fstat(dir, &st))
+		return false;
+	*owner = st.st_uid;
+	return (st.st_uid == 0 || st.st_uid == getuid()) && !(st.st_mode & S_IWOTH);
+}
+
+static bool is_cgroup(int dir)
+{
+	struct statfs fs;
+
+	return dir >= 0 && !fstatfs(dir, &fs) &&
+	       (fs.f_type == CGROUP2_SUPER_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC);
+}
+
+/* Replaces the directory *@dir by the one with that name in it; -1: there is none. */
+static void step(int *dir, const char *name, size_t n)
+{
+	_cleanup_free_ char *one = strndup(name, n);
+	int to = one ? openat(*dir, one, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+	if (*dir >= 0)
+		close(*dir);
+	*dir = to;
+}
+
+static bool is_up(const char *name)
+{
+	return str_starts(name, "..") && (!name[2] || name[2] == '/');
+}
+
+/* container_believed() of the rest of the path, from path[at] on, which is in the directory *@dir. */
+static size_t believed_from(int *dir, const char *path, size_t at, uid_t *owner)
+{
+	size_t n;
+
+	*owner = (uid_t)-1;
+	while (path[at]) {
+		at += path[at] == '/';
+		n = strcspn(path + at, "/");
+		if (is_up(path + at) || !is_trusted(*dir, owner))
+			return at;
+		step(dir, path + at, n);
+		at += n;
+	}
+	return at;
+}
+
+/* Is the root of krait's cgroup namespace what is mounted at @mount? */
+static bool shows_own_root(const char *mount)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	_cleanup_str_ struct str at = {}, root = {};
+	bool ret = false;
+	size_t n = 0;
+
+	/* "1057 1056 0:29 / /sys/fs/cgroup ro ..."; of several mounts the last one is seen */
+	str_addf(&at, " %s ", mount);
+	str_addf(&root, " / %s ", mount);
+	while (f && getline(&line, &n, f) > 0)
+		if (strstr(line, str_cstr(&at)))
+			ret = strstr(line, str_cstr(&root));
+	return ret;
+}
+
+/*
+ * Opens the root of krait's own cgroup namespace, which is mounted at @mount, in the mount
+ * @all of the whole hierarchy. There ".." leads to the cgroup above. Needs CAP_DAC_READ_SEARCH.
+ */
+static int open_own_root(const char *mount, const char *all)
+{
+	_cleanup_free_ struct file_handle *h = calloc(1, sizeof(*h) + MAX_HANDLE_SZ);
+	_cleanup_close_ int whole = open(all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int id;
+
+	if (!h || !shows_own_root(mount))
+		return -1;
+	h->handle_bytes = MAX_HANDLE_SZ;
+	if (name_to_handle_at(AT_FDCWD, mount, h, &id, 0))
+		return -1;
+	return open_by_handle_at(whole, h, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/*
+ * As container_believed(), by the mounts of the first process. @mount: the hierarchy in krait's own
+ * mounts. A path that leads out of krait's cgroup namespace begins with "..", once for each
+ * directory up.
+ */
+static size_t believed_by_first(const char *mount, const char *all, const char *path, uid_t *owner)
+{
+	_cleanup_close_ int dir = -1;
+	size_t at = path[0] == '/';
+
+	if (is_up(path + at))
+		dir = open_own_root(mount, all);
+	else
+		dir = open(all, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (; is_up(path + at) && is_cgroup(dir); at += 2 + (path[at + 2] == '/'))
+		step(&dir, "..", 2);
+	return is_cgroup(dir) ? believed_from(&dir, path, at, owner) : at;
+}
+
+size_t container_believed(const char *text, size_t len, const char *path, uid_t *owner)
+{
+	_cleanup_str_ struct str mount = {}, all = {};
+	_cleanup_close_ int dir = -1, first = -1;
+	size_t n;
+
+	add_mount("", text, len, &mount);
+	dir = open(str_cstr(&mount), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	n = believed_from(&dir, path, 0, owner);
+	if (!path[n] || *owner != (uid_t)-1)
+		return n;
+	first = open(FIRST_PROCESS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (first < 0 || !container_mounts_believed(first))
+		return n;
+	add_mount(FIRST_ROOT, text, len, &all);
+	return believed_by_first(str_cstr(&mount), str_cstr(&all), path, owner);
 }
 
 bool container_mounts_believed(int procdir)

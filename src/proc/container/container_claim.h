@@ -11,19 +11,15 @@
 #include "base/text/str.h"
 
 /*
- * Returns how many bytes of the cgroup path @path can be believed. The hierarchy is mounted at
- * @mount. The believed part ends before the first name in a directory that belongs neither to root
- * nor to krait's own user, that others may write to, or that can't be examined. It also ends before
- * a name "..". Sets *@owner to the owner of the directory that was examined last; (uid_t)-1: not
- * known.
+ * Returns how many bytes of the cgroup path @path can be believed. cgroup_path() has taken it from
+ * the @len bytes of @text. The believed part ends before the first name in a directory that belongs
+ * neither to root nor to krait's own user, that others may write to, or that can't be examined.
+ * What isn't in krait's own mounts is looked for in those of the first process, because krait may
+ * be in a pod that sees the host's processes. There ".." at the path's beginning can be followed;
+ * elsewhere the believed part ends before "..". Sets *@owner to the owner of the directory that was
+ * examined last; (uid_t)-1: not known.
  */
-size_t container_believed(const char *mount, const char *path, uid_t *owner);
-
-/*
- * Appends the directory where that cgroup hierarchy is mounted whose path cgroup_path() takes from
- * the same @text.
- */
-void container_mount(const char *text, size_t n, struct str *ret);
+size_t container_believed(const char *text, size_t len, const char *path, uid_t *owner);
 
 /*
  * Can the mounts that process @procdir sees be believed, because only root or krait's own user can
