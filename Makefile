@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds krait. `make help` lists the targets; everything made goes to build/<variant>/.
+# Builds krait. `make help` lists the targets; everything made goes to build/<variant>/. What is the
+# same in several variants is made once, in build/release.
 #   VARIANT=release (default), asan, cov; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu;
 #   BPF=no is "nobpf": report, diff and merge alone, which need neither clang nor libbpf nor libelf
 # Which room may use which (base is below cli) shows in the includes, not here: sources are found by
@@ -35,6 +36,10 @@ BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpfto
 	     /usr/local/sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 B       := build/$(VARIANT)
+# Where objects are: these variants differ in what is linked. And where BPF objects and generated
+# headers are: they are the same for all variants of one processor.
+O       := $(if $(filter static nobpf,$(VARIANT)),build/release,$(B))
+G       := $(if $(CROSS),$(B),build/release)
 V       ?= 0
 Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),,@printf '  %-8s%s\n' '$(1)' '$(2)')
@@ -43,7 +48,7 @@ BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 
 WARN    := -Wall -Wextra -Werror -Wno-unused-parameter -Wstrict-prototypes -Wmissing-prototypes \
 	   -Wold-style-definition -Wvla -Wshadow -Wno-missing-field-initializers
-CPPFLAGS += -D_GNU_SOURCE -Iabi -Isrc -I$(B)/gen
+CPPFLAGS += -D_GNU_SOURCE -Iabi -Isrc -I$(G)/gen
 CFLAGS  ?= -O2 -g
 KCFLAGS := -std=gnu17 -pthread $(WARN) -fno-strict-aliasing $(CFLAGS)
 LDFLAGS ?=
@@ -81,10 +86,7 @@ endif
 
 # Files that are given away say nothing of the directory in which they were built.
 HERE_IS := -ffile-prefix-map=$(CURDIR)=.
-ifneq ($(findstring -static,$(LDFLAGS)),)
-CPPFLAGS += -DKRAIT_STATIC
-KCFLAGS  += $(HERE_IS)
-endif
+KCFLAGS += $(if $(filter-out asan cov,$(VARIANT)),$(HERE_IS))
 
 # Rooms (folders of sources), the lowest first. Those that read files are in all variants; those
 # that look at running programs aren't in BPF=no.
@@ -102,16 +104,19 @@ endif
 # --wrap has src/base/allocate.c called in place of these: an allocation that fails leaves a
 # message.
 LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk,-Wl,--wrap=$(f))
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+# A static krait has objects of its own only of the sources that ask whether it is static.
+ASKING  := $(if $(findstring -static,$(LDFLAGS)),$(shell grep -l KRAIT_STATIC src/*/*.c src/*/*/*.c))
+LIB_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out $(ASKING),$(LIB_SRC))) \
+	   $(patsubst %.c,$(O)/%.static.o,$(filter $(ASKING),$(LIB_SRC)))
 BPF_SRC := $(sort $(wildcard bpf/events/*.bpf.c))
-SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/events/%.bpf.c=$(B)/gen/%.skel.h))
+SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/events/%.bpf.c=$(G)/gen/%.skel.h))
 ASSETS  := $(sort $(wildcard src/picture/svg/*.js src/picture/svg/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
 UI      := $(addprefix ui/,base.js waits.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
 	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
 	     diff.js diff_lines.js diff_table.js change.js divider.js gil.js relatives.js rows.js tools.js keys.js main.js)
 PAGE    := page.js page.css page.html
-ASSET_H := $(ASSETS:src/picture/svg/%=$(B)/gen/%.h) $(PAGE:%=$(B)/gen/%.h) $(B)/gen/page_hash.h
+ASSET_H := $(ASSETS:src/picture/svg/%=$(G)/gen/%.h) $(PAGE:%=$(G)/gen/%.h) $(G)/gen/page_hash.h
 UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)))
 HOST    := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/test_*.c tests/host/*/test_*.c)))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -123,46 +128,54 @@ FUZZ    := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 ##@ Building
 all: $(B)/krait compile_commands.json ## build/<variant>/krait
 
-$(B)/krait: $(B)/src/cli/main.o $(B)/libkrait.a
+$(B)/krait: $(O)/src/cli/main.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/libkrait.a: $(LIB_OBJ)
+$(B)/libkrait.a: $(LIB_OBJ) $(B)/linking
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
 
 # Objects depend on the flags too: another compiler or flag rebuilds all of them, nothing else does.
-FLAGS_ID := $(CC) $(CPPFLAGS) $(KCFLAGS) $(LDFLAGS) $(LDLIBS)
-$(B)/flags: force
-	@mkdir -p $(B) && printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' | cmp -s - $@ || \
-		printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' > $@
+# Other flags of the linker only have everything linked again.
+$(O)/flags: said := $(CC) $(CPPFLAGS) $(KCFLAGS)
+$(B)/linking: said := $(LDFLAGS) $(LDLIBS)
+$(O)/flags $(B)/linking: force
+	@mkdir -p $(@D) && printf '%s\n' '$(subst ','\'',$(said))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(said))' > $@
 
 # The version changes with every commit, so that only what shows it is compiled again.
-VERSIONED := $(patsubst %.c,$(B)/%.o,$(shell grep -l KRAIT_VERSION src/*/*.c src/*/*/*.c))
+VERSIONED := $(foreach end,.o .static.o,$(patsubst %.c,$(O)/%$(end),$(shell grep -l KRAIT_VERSION src/*/*.c src/*/*/*.c)))
 $(VERSIONED): CPPFLAGS += -DKRAIT_VERSION='"$(VERSION)"'
-$(VERSIONED): $(B)/version
-$(B)/version: force
-	@mkdir -p $(B) && echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+$(VERSIONED): $(O)/version
+$(O)/version: force
+	@mkdir -p $(@D) && echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
 
-$(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
+define compile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
+endef
+$(O)/%.o: %.c $(O)/flags | $(SKEL) $(ASSET_H)
+	$(compile)
+$(O)/%.static.o: CPPFLAGS += -DKRAIT_STATIC
+$(O)/%.static.o: %.c $(O)/flags | $(SKEL) $(ASSET_H)
+	$(compile)
 
 # The walkers of bpf/, compiled for user space. The BPF machine loads unaligned words, so they may
 # do that here too.
-$(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
-$(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
+$(O)/src/dump/walker.o: CPPFLAGS += -Ibpf
+$(O)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
 
 # Compiles BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
-$(B)/%.bpf.o: %.bpf.c Makefile
+$(G)/%.bpf.o: %.bpf.c Makefile
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v2 -O2 -g $(HERE_IS) -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter \
 		-D__TARGET_ARCH_$(BPF_ARCH) -Iabi -Ibpf $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu)) \
 		-MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 
-$(B)/gen/%.skel.h: $(B)/bpf/events/%.bpf.o
+$(G)/gen/%.skel.h: $(G)/bpf/events/%.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp && mv $@.tmp $@
@@ -174,21 +187,21 @@ define asset
 	$(Q)( printf 'static const char asset_%s[] = {\n' '$(subst .,_,$(subst -,_,$*))'; \
 		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; printf '0};\n' ) > $@
 endef
-$(B)/gen/%.h: src/picture/svg/% Makefile
+$(G)/gen/%.h: src/picture/svg/% Makefile
 	$(asset)
-$(B)/gen/%.h: $(B)/gen/% Makefile
+$(G)/gen/%.h: $(G)/gen/% Makefile
 	$(asset)
-$(B)/gen/page.html $(B)/gen/page.css: $(B)/gen/page.%: ui/page.%
+$(G)/gen/page.html $(G)/gen/page.css: $(G)/gen/page.%: ui/page.%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-$(B)/gen/page.js: $(UI) ui/pack.awk Makefile
+$(G)/gen/page.js: $(UI) ui/pack.awk Makefile
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f ui/pack.awk $(UI) > $@
 # The page's policy names what may run by its hash (CSP 3, 2.3.1: sha256 in base64).
 hash = $$(env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64)
-$(B)/gen/page_hash.h: $(B)/gen/page.js $(B)/gen/page.css
+$(G)/gen/page_hash.h: $(G)/gen/page.js $(G)/gen/page.css
 	$(Q)printf '#define PAGE_JS_SHA256 "%s"\n#define PAGE_CSS_SHA256 "%s"\n' \
-		"$(call hash,$(B)/gen/page.js)" "$(call hash,$(B)/gen/page.css)" > $@
+		"$(call hash,$(G)/gen/page.js)" "$(call hash,$(G)/gen/page.css)" > $@
 
 compile_commands.json: Makefile $(LIB_SRC)
 	@{ echo '['; s=''; for f in src/cli/main.c $(LIB_SRC); do \
@@ -213,7 +226,7 @@ $(B)/tests/host/%: $(B)/tests/host/%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 # Linked without libkrait.a, so that nothing of the command line can get in.
-ENGINE_OBJ := $(patsubst %.c,$(B)/%.o,$(foreach r,$(ENGINE),$(wildcard src/$(r)/*.c)))
+ENGINE_OBJ := $(patsubst %.c,$(O)/%.o,$(foreach r,$(ENGINE),$(wildcard src/$(r)/*.c)))
 $(B)/tests/record/record: $(B)/tests/record/record.o $(ENGINE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -226,13 +239,13 @@ $(B)/tests/record/windows: $(addprefix $(B)/tests/record/,windows.o stream.o) $(
 # A krait with the kernel programs of tests/vm/preempt.bpf.c in place of its own. Its sources are
 # the same.
 PREEMPT_SRC := $(shell grep -l sample.skel.h src/sampler/*.c)
-$(B)/tests/vm/gen/sample.skel.h: $(B)/tests/vm/preempt.bpf.o
+$(B)/tests/vm/gen/sample.skel.h: $(G)/tests/vm/preempt.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name sample_bpf > $@.tmp && mv $@.tmp $@
-$(B)/tests/vm/%.o: %.c $(B)/tests/vm/gen/sample.skel.h $(B)/flags
+$(B)/tests/vm/%.o: %.c $(B)/tests/vm/gen/sample.skel.h $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) -I$(B)/tests/vm/gen $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
-$(B)/tests/vm/krait-preempt: $(B)/src/cli/main.o $(PREEMPT_SRC:%.c=$(B)/tests/vm/%.o) $(B)/libkrait.a
+$(B)/tests/vm/krait-preempt: $(O)/src/cli/main.o $(PREEMPT_SRC:%.c=$(B)/tests/vm/%.o) $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/unit/%.o: CPPFLAGS += -Itests/unit
@@ -299,11 +312,13 @@ version: ## the version of what is built here
 	@echo '$(VERSION)'
 
 ##@ Housekeeping
+objects: # lists the objects of the program, for tests/build/no-bpf.sh
+	@printf '%s\n' $(O)/src/cli/main.o $(LIB_OBJ)
 clean: ## remove build/
 	rm -rf build compile_commands.json
 help:
 	@awk -F':.*## ' '/^##@/ {print "\n" substr($$0,5)} /^[a-z][a-z-]*:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build timed clean help docs install uninstall stripped \
+-include $(shell find $(sort $(B) $(O) $(G)/bpf) -name '*.d' 2>/dev/null)
+.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build timed objects clean help docs install uninstall stripped \
 	dist version force
