@@ -60,11 +60,26 @@ static bool is_module(const char *module, size_t n, const char *file)
 	return true;
 }
 
-/* Is @file in a folder with the name of the package @package[0..@n)? */
+/* Does @file[0..@n) end with a folder for packages that were installed? */
+static bool is_of_packages(const char *file, size_t n)
+{
+	static const char folder[] = "site-packages"; /* Debian has dist-packages */
+	size_t length = strlen(folder);
+
+	return n >= length && (n == length || file[n - length - 1] == '/') &&
+	       (!memcmp(file + n - length, folder, length) ||
+		!memcmp(file + n - length, "dist-packages", length));
+}
+
+/*
+ * Is @file one of the installed package @package[0..@n)? A folder elsewhere that has the package's
+ * name may be a part of the program.
+ */
 static bool is_in_package(const char *package, size_t n, const char *file)
 {
 	for (const char *slash = strchr(file, '/'); slash; slash = strchr(slash + 1, '/'))
-		if (!strncmp(slash + 1, package, n) && slash[1 + n] == '/')
+		if (!strncmp(slash + 1, package, n) && slash[1 + n] == '/' &&
+		    is_of_packages(file, (size_t)(slash - file)))
 			return true;
 	return false;
 }

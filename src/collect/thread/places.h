@@ -41,7 +41,7 @@ extern const struct place_rule place_rules[];
 /*
  * Functions that other functions call in order to wait. They say nothing of what is waited for, so
  * they are skipped on the way from the innermost function outwards. PACKAGE.* stands for all
- * functions of a package. The last one is NULL.
+ * functions of a package in site-packages or dist-packages. The last one is NULL.
  */
 extern const char *const place_ways[];
 

@@ -28,9 +28,9 @@
 #define MAIN   " < app.main < app.<module>"
 
 /*
- * A stack, the innermost frame first: "MODULE.FUNCTION" is Python, "FILE.so FUNCTION" is native,
- * "[gc]" is the garbage collector. "MODULE.FUNCTION:9@5": line 9 of a function that begins on
- * line 5.
+ * A stack, the innermost frame first: "MODULE.FUNCTION" is Python, of an installed package or at
+ * MODULE's own absolute path; "FILE.so FUNCTION" is native, "[gc]" is the garbage collector.
+ * "MODULE.FUNCTION:9@5": line 9 of a function that begins on line 5.
  */
 struct known {
 	const char *stack;
@@ -63,6 +63,9 @@ static const struct known without_work[] = {
 	 LOCK},
 	{"socket.readinto < redis/_parsers/socket._read < redis/client.parse_response < "
 	 "redis/client.run < threading._bootstrap_inner < threading._bootstrap",
+	 POLL},
+	{"socket.readinto < /v/lib/python3.12/site-packages/redis/client.run < "
+	 "threading._bootstrap_inner < threading._bootstrap",
 	 POLL},
 	{"socket.readinto < redis/connection.read < redis/client.blmove < rq/queue.lmove < "
 	 "rq/worker/base.dequeue" MAIN,
@@ -136,6 +139,13 @@ static const struct known with_work[] = {
 	{"socket.readinto < redis/connection.read < redis/client.blpop < threading.run < "
 	 "threading._bootstrap_inner < threading._bootstrap",
 	 NET},
+	/* folders with the name of a package whose functions are all in the list */
+	{"queue.get < /srv/redis/consumer.run < threading._bootstrap_inner < "
+	 "threading._bootstrap",
+	 LOCK},
+	{"queue.get < /srv/my-site-packages/redis/consumer.run < threading._bootstrap_inner < "
+	 "threading._bootstrap",
+	 LOCK},
 	{"kombu/transport/virtual/base.drain_events < kombu/connection.drain_events < "
 	 "app.consumer" MAIN,
 	 SLEEP},
@@ -234,7 +244,8 @@ static uint32_t entry(struct profile *p, const char *text, size_t n)
 	lines = strchr(name, ':');
 	if (lines)
 		*lines++ = '\0';
-	snprintf(file, sizeof(file), "/usr/lib/python3/%s.py", module);
+	snprintf(file, sizeof(file), "%s%s.py",
+		 *module == '/' ? "" : "/usr/lib/python3/dist-packages/", module);
 	return location(p, file, name, "[python 3.12]", lines);
 }
 
