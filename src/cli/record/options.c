@@ -312,9 +312,8 @@ static int check_shown(const struct record_options *o)
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
-			"pid, tid, cgroup, container, gil, with -e wait state, idle and on, and "
-			"labels "
-			"that are added",
+			"pid, tid, cgroup, container, gil, with -e wait state, idle, on and "
+			"waiter, and labels that are added",
 			by);
 	if ((o->view.since_ns || o->view.until_ns) && o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");

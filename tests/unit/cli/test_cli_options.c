@@ -189,6 +189,23 @@ static void test_contradictions(void **state)
 	assert_refused("-f -o x.pb.gz", "--format folded");
 }
 
+/* What --by takes of waits is what the message for a wrong label lists. */
+static void test_by(void **state)
+{
+	static const char *const of_waits[] = {"state", "idle", "on", "waiter"};
+	char line[64], words[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_waits); i++) {
+		snprintf(line, sizeof(line), "--by %s -e wait", of_waits[i]);
+		assert_int_equal(parse(line), 0);
+		snprintf(line, sizeof(line), "--by %s", of_waits[i]);
+		assert_int_equal(parse(line), -EINVAL);
+		snprintf(words, sizeof(words), "%s%s", of_waits[i],
+			 i < 2 ? "," : i == 2 ? " and" : ", and");
+		assert_refused("--by nonsense -e wait", words);
+	}
+}
+
 static void test_output(void **state)
 {
 	assert_int_equal(parse("-o a.folded"), 0);
@@ -280,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_durations, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_contradictions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_by, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_output, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_native, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_annotate, setup, teardown),
