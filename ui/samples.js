@@ -4,7 +4,7 @@
 import {lastAnswer} from './base.js';
 import {GC} from './data.js';
 import {makeTree} from './tree.js';
-import {lengthsOf} from './waits.js';
+import {endedOf, lengthsOf} from './waits.js';
 
 // Groupings that aren't labels: they group samples by the name of the process, by the name of the
 // thread, or by both labels together. No recording has labels with these names. html_header.c has
@@ -209,10 +209,10 @@ export function passing(d, f, words, anyTime) {
 		(set) => keys.every((k) => nameOf(set, k) === f.labels[k]) ? 1 : 0);
 	const nodes = f.kind || f.module ? nodesWith(d, f, words) : null;
 	const from = range ? range[0] : -Infinity, to = range ? range[1] : Infinity,
-		length = lengthsOf(d);
+		length = lengthsOf(d), ended = range ? endedOf(d) : null;
 	for (let s = 0; s < n; s++)
-		out[s] = sets[labels[s]] && time[s] < to && (time[s] >= from ||
-			length && time[s] >= 0 && time[s] + length[s] > from) &&
+		out[s] = sets[labels[s]] && time[s] - (ended ? ended[s] : 0) < to &&
+			(time[s] >= from || length && time[s] >= 0 && time[s] + length[s] > from) &&
 			(!nodes || nodes[node[s]] === BOTH) ? 1 : 0;
 	return out;
 }

@@ -59,16 +59,40 @@ export function lengthsOf(d) {
 }
 
 /**
+ * How long others had waited for a lock when a sample's thread ended that: the wait ended at the
+ * sample's time. null: the recording doesn't say.
+ * @param {Data} d
+ */
+export function endedOf(d) {
+	const v = timeValue(d.header, 'lock_blame');
+	return v < 0 || d.header.diff ? null : d.samples.whole[v];
+}
+
+/**
+ * Over which time the samples of a value count. .length: in ns, 0 for a moment; .ended: it is over
+ * at the sample's time, and doesn't begin there. null: each is a moment.
+ * @param {Data} d @param {number} v value type
+ */
+function spansOf(d, v) {
+	const type = d.header.values[v][0], {whole} = d.samples;
+	if (type === 'lock_blame' || type === 'gil_wait')
+		return {length: whole[v], ended: type === 'lock_blame'};
+	return type === 'gil_blame' || isOfWaits(d.header, v) ?
+		{length: lengthsOf(d), ended: false} : null;
+}
+
+/**
  * Sets the values of waits for a range of time: each wait counts for as much of it as lies in the
  * range. null: each counts in full.
  * @param {Data} d @param {[number, number]|null} range
  */
 export function cutWaits(d, range) {
-	const length = d.samples && lengthsOf(d), {whole, values, time, n} = d.samples || {};
-	if (!length)
+	const {whole, values, time, n} = d.samples || {};
+	if (!d.samples || !lengthsOf(d))
 		return;
 	for (let v = 0; v < values.length; v++) {
-		if (!isOfWaits(d.header, v))
+		const spans = spansOf(d, v);
+		if (!spans)
 			continue;
 		if (!range || !d.header.timed) {
 			values[v] = whole[v];
@@ -76,9 +100,12 @@ export function cutWaits(d, range) {
 		}
 		const cut = values[v] === whole[v] ? new Float64Array(n) : values[v],
 			from = whole[v];
-		for (let s = 0; s < n; s++)
-			cut[s] = length[s] > 0 ? from[s] * partIn(time[s], length[s], range) :
-				from[s];
+		for (let s = 0; s < n; s++) {
+			const {length, ended} = spans,
+				long = ended ? Math.min(length[s], time[s]) : length[s];
+			cut[s] = long > 0 ? from[s] * partIn(ended ? time[s] - long : time[s],
+				long, range) : from[s];
+		}
 		values[v] = cut;
 	}
 }

@@ -21,6 +21,8 @@ no wait begins then.
     h       1 s, 5 s                     samples of 2 s, with one and two who wait: 2 and 4 s
     s       5 s                          sleeps for 3 s: 4 s
 
+At 6 s h ends a wait of 4 s for a lock.
+
 So at 1 s only w waits for h; from 4 s on both wait alike for h and s.
 """
 
@@ -40,7 +42,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
 SECOND = 10 ** 9
 WALL = (("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds"))
-GIL = WALL + (("gil_wait", "nanoseconds"), ("gil_blame", "nanoseconds"))
+GIL = WALL + (("gil_wait", "nanoseconds"), ("gil_blame", "nanoseconds"), ("lock_blame", "nanoseconds"))
 PAIRS = "[...document.querySelectorAll('#gil tr')].map((r) => [...r.children].map((c) => c.textContent.replace(/\\u00a0/g, ' ')).join('|'))"
 NUMBERS = "document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"
 SWITCH = "[...document.querySelectorAll('#tools [aria-label=Value] button')]"
@@ -79,8 +81,9 @@ def make():
 
 def make_gil():
     w = pprof.Writer(GIL, period=10 ** 8, duration=9 * SECOND)
-    for thread, begin, state, values in (("w", 0, "gil", (0, 0, 8, 8, 0)), ("v", 4, "gil", (0, 0, 4, 4, 0)), ("h", 1, "running", (1, 2, 0, 0, 2)),
-                                         ("h", 5, "running", (1, 2, 0, 0, 4)), ("s", 5, "sleep", (0, 0, 3, 0, 4))):
+    for thread, begin, state, values in (("w", 0, "gil", (0, 0, 8, 8, 0, 0)), ("v", 4, "gil", (0, 0, 4, 4, 0, 0)),
+                                         ("h", 1, "running", (1, 2, 0, 0, 2, 0)), ("h", 5, "running", (1, 2, 0, 0, 4, 0)),
+                                         ("s", 5, "sleep", (0, 0, 3, 0, 4, 0)), ("h", 6, "", (0, 0, 0, 0, 0, 4))):
         ids = [w.location("[python 3.12]", f, f"/srv/{f}.py", 1, 2, 0) for f in ("main", "in_" + thread)]
         w.sample(ids, {"process": "app", "pid": "1", "thread": thread, "tid": str(ord(thread)), "state": state, "time": begin * SECOND},
                  values=(values[0], *(v * SECOND for v in values[1:])))
@@ -119,6 +122,11 @@ def ranges(b):
         rows = b.js(TABLE)
         got = [r for r in rows if "main" in r]
         assert len(got) == 1 and table in got[0], (value, span, rows)
+    # waiting for the GIL, the sleeper's blame, and the end of a wait for a lock, which has the time of that end
+    for value, span, part in ((3, (6, 7), 2 / 12), (4, (7, 8), 4 / 3 / 10), (5, (0, 3), 1 / 4), (5, (5, 9), 1 / 4), (5, (7, 9), 0)):
+        open_page(b, "gil-waits.html", f"value={value}&t={span[0] * SECOND}-{span[1] * SECOND}")
+        said = b.js("document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')")
+        assert f"{100 * part:.1f} % of all is shown" in said, (value, span, said)
     open_page(b, "waits.html", "value=2&table=threads")
     equal([r.split("%")[1].split("(")[0].strip().split(" s")[0] for r in b.js(TABLE)], ["10.0", "8.50"], "threads by waiting")
     no_errors(b)

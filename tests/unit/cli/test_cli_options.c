@@ -201,7 +201,9 @@ static void test_by(void **state)
 		snprintf(line, sizeof(line), "--by %s", of_waits[i]);
 		assert_int_equal(parse(line), -EINVAL);
 		snprintf(words, sizeof(words), "%s%s", of_waits[i],
-			 i < 2 ? "," : i == 2 ? " and" : ", and");
+			 i < 2	  ? ","
+			 : i == 2 ? " and"
+				  : ", and");
 		assert_refused("--by nonsense -e wait", words);
 	}
 }
