@@ -126,7 +126,7 @@ def record(d, name):
 
 
 # Other states may follow: on a busy machine a thread also waits for a CPU.
-REST = r"(?:; \d+ % [^;]+)*; CPU"
+REST = r"(?:; \d+ % [^;]+)*; [\d.]+ % running"
 
 
 def share_of(said, pattern, between):
@@ -146,7 +146,7 @@ def sentences():
     for name, (told, said, _) in got.items():
         print("# %s: %s" % (name, said))
     told, said, _ = got["client"]
-    share_of(said, r"(\d+) % of the main thread's time waits for the network .*at \S*client\.py:\d+ \(fetch\)" + REST, told["main"])
+    share_of(said, r"The main thread waited (\d+) % of its time for the network .*at \S*client\.py:\d+ \(fetch\)" + REST, told["main"])
     told, said, _ = got["pool"]
     # workers also wait for work
     found = re.match(r"6 threads \(ThreadPoolExecutor-N_N\) waited ([\d.]+) s for a lock(?: \(.*\))?, \d+ % of their time"
@@ -155,12 +155,12 @@ def sentences():
     # 30 sections of 50 ms, one after the other: all but the holder wait for the lock
     waited = float(found[2] or found[1]) * 1e9
     check(abs(waited - (told["others"] - 1.5e9)) <= 0.1 * waited + 0.3e9, "%s: %s" % (said, told))
-    check("the main thread waits for a lock" in said, said)
+    check("the main thread waited for a lock" in said, said)
     told, said, _ = got["runner"]
-    share_of(said, r"(\d+) % of the main thread's time waits for a child process.* in subprocess\.run, called from "
+    share_of(said, r"The main thread waited (\d+) % of its time for a child process.* in subprocess\.run, called from "
              r"\S*runner\.py:\d+" + REST, told["main"])
     told, said, _ = got["cron"]
-    share_of(said, r"(\d+) % of the main thread's time is spent asleep at \S*cron\.py:\d+ \(main\)" + REST,
+    share_of(said, r"The main thread was asleep (\d+) % of its time at \S*cron\.py:\d+ \(main\)" + REST,
              told["main"])
     check(re.search(r"(^|\. )\d+ % of the CPU time is", got["busy"][1]), got["busy"][1])
 

@@ -183,7 +183,7 @@ def says_where():
                             ("o.pb.gz", "`krait report --value off_cpu %s/o.pb.gz` shows where" % d)):
             check(words in said("--wall", "-o", "%s/%s" % (d, name)), "not said of %s: %s" % (name, words))
         report = krait("report", d + "/o.pb.gz").stdout
-        check(" % of the main thread's time is spent asleep at " in report, report)
+        check(re.search(r"The main thread was asleep \d+ % of its time at ", report), report)
         report = krait("report", "--value", "off_cpu", "--state", "sleep", d + "/o.pb.gz").stdout
         check("of the time waiting is" in report, report)
         for options in ("-e", "wait"), ("--wall", "--value", "off_cpu"):

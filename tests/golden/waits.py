@@ -197,53 +197,53 @@ def loop():
 
 
 SENTENCES = [
-    (client, "81 % of the main thread's time waits for the network (10.0.0.5:5432) in psycopg.cursor.Cursor.execute, "
-     "called from /srv/app/app.py:31; CPU 6 %"),
-    (parts, "84 % of the main thread's time waits for the network (mostly 10.0.0.5:5432), 44 of these 84 % at "
-     "/srv/app/app.py:31 (load); CPU 16 %"),
-    (pool, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); CPU 5 %; "
-     "the main thread waits for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
-    (heartbeat, "98 % of the main thread's time waits for a lock in threading.Thread.join, called from /srv/app/app.py:40; CPU 2 %"),
-    (sleeping_main, "90 % of thread download's time waits for the network in psycopg.cursor.Cursor.execute, called from "
-     "/srv/app/app.py:31; CPU 10 %; the main thread is asleep at /srv/app/app.py:12 (tick)"),
+    (client, "The main thread waited 81 % of its time for the network (10.0.0.5:5432) in psycopg.cursor.Cursor.execute, "
+     "called from /srv/app/app.py:31; 6 % running"),
+    (parts, "The main thread waited 84 % of its time for the network (mostly 10.0.0.5:5432), 44 of these 84 % at "
+     "/srv/app/app.py:31 (load); 16 % running"),
+    (pool, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); 5 % running; "
+     "the main thread waited for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
+    (heartbeat, "The main thread waited 98 % of its time for a lock in threading.Thread.join, called from /srv/app/app.py:40; 2 % running"),
+    (sleeping_main, "Thread download waited 90 % of its time for the network in psycopg.cursor.Cursor.execute, called from "
+     "/srv/app/app.py:31; 10 % running; the main thread was asleep at /srv/app/app.py:12 (tick)"),
     (forks, "The main threads of 4 processes (app.py) waited 32 s for the disk, 80 % of their time, at /srv/app/app.py:55 "
-     "(worker); CPU 20 %"),
+     "(worker); 20 % running"),
     (busy, "100 % of the CPU time is"),
     (lambda: server(0), "2 threads (Thread-N (handle)) waited 20 s for the network, 100 % of their time, in "
-     "psycopg.cursor.Cursor.execute, called from /srv/app/app.py:31; CPU 0 %"),
+     "psycopg.cursor.Cursor.execute, called from /srv/app/app.py:31; 0 % running"),
     (lambda: server(6), "2 threads (Thread-N (handle)) waited 8.0 s for the network, 100 % of their time, in "
-     "psycopg.cursor.Cursor.execute, called from /srv/app/app.py:31; CPU 0 %; without idle time, 12 s"),
-    (lambda: server(10), "The main thread had nothing to do 99 % of the time; CPU 1 %"),
-    (runner, "90 % of the main thread's time waits for a child process in subprocess.run, called from /srv/app/app.py:40; "
-     "CPU 10 %"),
-    (loop, "The event loop of the main thread had nothing to run 94 % of the time; CPU 6 %"),
+     "psycopg.cursor.Cursor.execute, called from /srv/app/app.py:31; 0 % running; idle time of 12 s isn't counted"),
+    (lambda: server(10), "The main thread had nothing to do 99 % of the time; 1 % running"),
+    (runner, "The main thread waited 90 % of its time for a child process in subprocess.run, called from /srv/app/app.py:40; "
+     "10 % running"),
+    (loop, "The event loop of the main thread had nothing to run 94 % of the time; 6 % running"),
     (lambda: Made().add(SLEEP, 9.7, "sleep").add(MAIN, 0.3),
-     "97 % of the main thread's time is spent asleep at /srv/app/app.py:12 (tick); CPU 3 %"),
+     "The main thread was asleep 97 % of its time at /srv/app/app.py:12 (tick); 3 % running"),
     (lambda: Made().add(SLEEP, 9, "other: mmap").add(MAIN, 1),
-     "90 % of the main thread's time waits in mmap() at /srv/app/app.py:12 (tick); CPU 10 %"),
+     "The main thread waited 90 % of its time in mmap() at /srv/app/app.py:12 (tick); 10 % running"),
     (lambda: Made(WAIT).add(EXECUTE, 9, "net").add(SLEEP, 1, "sleep"),
      "The main thread waited 9.0 s for the network, 90 % of the waiting, in psycopg.cursor.Cursor.execute, called "
      "from /srv/app/app.py:31; 10 % asleep"),
     # 20 of 25 s of the worker, whose time the main thread's 59.9 s without work don't hide
-    (lambda: idle_main(net=20, running=5), "80 % of thread worker's time waits for the network in psycopg.cursor.Cursor.execute, "
-     "called from /srv/app/app.py:31; CPU 20 %"),
+    (lambda: idle_main(net=20, running=5), "Thread worker waited 80 % of its time for the network in psycopg.cursor.Cursor.execute, "
+     "called from /srv/app/app.py:31; 20 % running"),
     (lambda: idle_main(running=25), "100 % of the CPU time is"),
     # 0.05 of 59.98 s
-    (lambda: idle_main(sleep=59, running=0.5), "The main thread had nothing to do 100 % of the time; CPU 0.1 %"),
+    (lambda: idle_main(sleep=59, running=0.5), "The main thread had nothing to do 100 % of the time; 0.1 % running"),
     (database, "2 threads (worker-N) waited 100 s for the network, 100 % of their time, in psycopg.cursor.Cursor.execute, "
-     "called from /srv/app/app.py:31; CPU 0 %"),
-    (stateless, "100 % of thread X's time waits in the kernel at /srv/app/app.py:55 (worker); CPU 0 %"),
+     "called from /srv/app/app.py:31; 0 % running"),
+    (stateless, "Thread X waited 100 % of its time in the kernel at /srv/app/app.py:55 (worker); 0 % running"),
     (lambda: stateless().add(THREAD + WORK, 30, "lock", tid=10, thread="X"),
-     "75 % of thread X's time waits for a lock at /srv/app/app.py:55 (worker); 25 % in the kernel; CPU 0 %"),
+     "Thread X waited 75 % of its time for a lock at /srv/app/app.py:55 (worker); 25 % waiting in the kernel; 0 % running"),
     (flushed, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker), 80 % of it ended by "
-     "worker-2 in app.flush (/srv/app/app.py:88); CPU 5 %; the main thread waits for a lock in threading.Thread.join, "
+     "worker-2 in app.flush (/srv/app/app.py:88); 5 % running; the main thread waited for a lock in threading.Thread.join, "
      "called from /srv/app/app.py:40"),
     # less than half of it
-    (lambda: flushed(0.45), "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); CPU 5 %; "
-     "the main thread waits for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
-    (two_processes, "90 % of the main thread of app.py's time waits for a lock at /srv/app/app.py:31 (save), 90 % of it ended by "
-     "MainThread (pid 20) in app.load (/srv/app/app.py:66); CPU 10 %"),
-    (lasting, "90 % of thread loader's time waits for the disk at /srv/app/app.py:55 (worker); CPU 10 %"),
+    (lambda: flushed(0.45), "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); 5 % running; "
+     "the main thread waited for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
+    (two_processes, "The main thread of app.py waited 90 % of its time for a lock at /srv/app/app.py:31 (save), 90 % of it ended by "
+     "MainThread (pid 20) in app.load (/srv/app/app.py:66); 10 % running"),
+    (lasting, "Thread loader waited 90 % of its time for the disk at /srv/app/app.py:55 (worker); 10 % running"),
 ]
 
 
@@ -266,7 +266,7 @@ def everywhere(work):
     text = " ".join(krait("report", path).stdout.split())
     check("text", text.startswith(words + "."), text[:300])
     md = krait("report", path, "--format", "md").stdout
-    check("markdown", md.startswith("**81 %"), md[:300])
+    check("markdown", md.startswith("**The main thread waited 81 %"), md[:300])
     for value in "off_cpu", "cpu":
         check("value-" + value, first(path, "--value", value) == words, first(path, "--value", value))
     page = os.path.join(work, "x.html")
@@ -274,7 +274,7 @@ def everywhere(work):
     check("page", first(page) == words, first(page))
     check("threads", first(path, "--thread", "MainThread") == words, "a filter of threads")
     for option in ("--state", "net"), ("--focus", "load"), ("--label", "on=*"):
-        check("part" + option[0], "main thread's time" not in first(path, *option), first(path, *option))
+        check("part" + option[0], "main thread" not in first(path, *option), first(path, *option))
     cpu = Made((("samples", "count"), ("cpu", "nanoseconds"))).add(MAIN, 1).save(os.path.join(work, "cpu.pb.gz"))
     check("cpu-alone", "main thread" not in first(cpu), first(cpu))
 
@@ -285,12 +285,12 @@ def part_of_the_time(work):
     for second in range(10):
         m.add(EXECUTE, 0.9, "net", time=second * SECOND).add(MAIN, 0.1, time=second * SECOND + 9 * SECOND // 10)
     path = m.save(os.path.join(work, "x.pb.gz"))
-    check("whole-time", first(path).startswith("90 % of the main thread's time"), first(path))
+    check("whole-time", first(path).startswith("The main thread waited 90 % of its time"), first(path))
     for options, waited, ran in ((["--since", "4.45s"], 0.45 + 5 * 0.9, 0.6), (["--until", "4.5s"], 4 * 0.9 + 0.5, 0.4),
                                  (["--since", "2.25s", "--until", "2.75s"], 0.5, 0)):
         got = [json.loads(krait("report", "--json", "--value", value, path, *options).stdout)["shown"] for value in ("off_cpu", "cpu")]
         check("part %s" % options, got == [round(waited * SECOND), round(ran * SECOND)], got)
-        words = "%.0f %% of the main thread's time" % (100 * waited / (waited + ran))
+        words = "The main thread waited %.0f %% of its time" % (100 * waited / (waited + ran))
         check("part-words %s" % options, first(path, *options).startswith(words), first(path, *options))
 
 
@@ -315,7 +315,7 @@ def busy_worker(work):
     """A main thread without work hides the hot spot only if waits are asked for."""
     path = idle_main(running=25).save(os.path.join(work, "x.pb.gz"))
     check("hot-spot", APP + ":55" in first(path), first(path))
-    check("hot-spot-waits", first(path, "--value", "off_cpu") == "The main thread had nothing to do 100 % of the time; CPU 0.1 %",
+    check("hot-spot-waits", first(path, "--value", "off_cpu") == "The main thread had nothing to do 100 % of the time; 0.1 % running",
           first(path, "--value", "off_cpu"))
 
 

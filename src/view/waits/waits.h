@@ -13,9 +13,9 @@
 #include "view/costs/costs.h"
 
 /*
- * Appends a sentence about the time of the main thread, or of the threads that it waits for: "81 %
- * of the main thread's time waits for the network (10.0.0.5:5432) in Cursor.execute, called from
- * app.py:31; CPU 6 %". Unless @always, only if these threads wait at least as long as they run. The
+ * Appends a sentence about the time of the main thread, or of the threads that it waits for: "The
+ * main thread waited 81 % of its time for the network (10.0.0.5:5432) in Cursor.execute, called from
+ * app.py:31; 6 % running". Unless @always, only if these threads wait at least as long as they run. The
  * samples of these threads must be complete. @c was made from @sums, and isn't sorted yet
  * (costs_sort()). Returns 1 if a sentence was appended, 0 if there is none, or -ENOMEM.
  */

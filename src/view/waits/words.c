@@ -182,11 +182,15 @@ static void add_share(const struct speaker *s, const struct waits_word *word, in
 	struct str *b = s->b;
 	int share = (int)(percent(ns, s->whole) + 0.5);
 
-	str_addf(b, "%d %% of ", share);
-	add_who(s, b);
-	str_add(b, "'s time ");
-	str_add(b, word->is ? "is spent " : "waits ");
-	add_phrase(word, b);
+	begin_with_who(s);
+	if (word->is) {
+		str_add(b, " was ");
+		add_phrase(word, b);
+		str_addf(b, " %d %% of its time", share);
+	} else {
+		str_addf(b, " waited %d %% of its time ", share);
+		add_phrase(word, b);
+	}
 	add_on(at, b);
 	if (!at->ns)
 		return;
@@ -243,6 +247,16 @@ static void add_loop(const struct speaker *s, int64_t ns)
 	str_add(s->b, one ? "the time" : "their time");
 }
 
+/* Appends how long the group ran. */
+static void add_ran(const struct speaker *s, int64_t whole)
+{
+	if (s->w->cpu < 0)
+		return;
+	str_add(s->b, "; ");
+	add_percent(s->b, percent(s->g->cpu, whole));
+	str_add(s->b, " running");
+}
+
 /* Appends the state in which the group waited second longest, and how long the group ran. */
 static void add_rest(const struct speaker *s, uint32_t top)
 {
@@ -251,16 +265,14 @@ static void add_rest(const struct speaker *s, uint32_t top)
 	struct waits_word word = word_of(profile_get_string(s->w->c->p, state));
 
 	if (ns && ns >= s->whole / WORTH) {
-		str_addf(s->b, "; %.0f %% ", percent(ns, s->whole));
+		str_addf(s->b, "; %.0f %% %s", percent(ns, s->whole), word.is ? "" : "waiting ");
 		add_phrase(&word, s->b);
 	}
-	if (s->w->cpu >= 0) {
-		str_add(s->b, "; CPU ");
-		add_percent(s->b, percent(s->g->cpu, s->whole));
-	}
+	add_ran(s, s->whole);
 	if (s->g->idle > s->whole / WORTH) {
-		str_add(s->b, "; without idle time, ");
+		str_add(s->b, "; idle time of ");
 		add_seconds(s->b, s->g->idle);
+		str_add(s->b, " isn't counted");
 	}
 }
 
@@ -272,10 +284,7 @@ static void add_idle(const struct speaker *s)
 	costs_sum(&all, s->g->idle);
 	begin_with_who(s);
 	str_addf(s->b, " had nothing to do %.0f %% of the time", percent(s->g->idle, all));
-	if (s->w->cpu < 0)
-		return;
-	str_add(s->b, "; CPU ");
-	add_percent(s->b, percent(s->g->cpu, all));
+	add_ran(s, all);
 }
 
 static int add_main(const struct speaker *s, uint32_t main)
@@ -292,7 +301,7 @@ static int add_main(const struct speaker *s, uint32_t main)
 		return r;
 	str_add(s->b, "; ");
 	add_who(&m, s->b);
-	str_add(s->b, word.is ? " is " : " waits ");
+	str_add(s->b, !word.is ? " waited " : m.g->threads > 1 ? " were " : " was ");
 	add_phrase(&word, s->b);
 	if (at.ns && waits_nearly(at.ns, ns)) {
 		str_add_c(s->b, ' ');
