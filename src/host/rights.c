@@ -83,19 +83,43 @@ size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *
 	return n;
 }
 
-void rights_for_container(const struct rights *r, struct str *ret)
+/* Appends what gives a container these capabilities: options of Docker, and the lines for a pod. */
+static void add_for_container(uint64_t lacking, struct str *ret)
 {
 	size_t n = 0;
 
 	str_add(ret, "docker run");
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
-		if (rights[i].kind == RIGHT_NEEDED && !rights_have(r, rights[i].cap))
+		if (lacking & BIT(rights[i].cap))
 			str_addf(ret, " --cap-add %s", rights[i].name + strlen("CAP_"));
 	str_add(ret, " ... (in a pod securityContext: {capabilities: {add: [");
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
-		if (rights[i].kind == RIGHT_NEEDED && !rights_have(r, rights[i].cap))
+		if (lacking & BIT(rights[i].cap))
 			str_addf(ret, "%s%s", n++ ? ", " : "", rights[i].name + strlen("CAP_"));
 	str_add(ret, "]}})");
+}
+
+void rights_for_container(const struct rights *r, struct str *ret)
+{
+	uint64_t lacking = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
+		if (rights[i].kind == RIGHT_NEEDED && !rights_have(r, rights[i].cap))
+			lacking |= BIT(rights[i].cap);
+	add_for_container(lacking, ret);
+}
+
+int rights_to_see(const struct rights *r, pid_t pid)
+{
+	_cleanup_str_ struct str remedy = {};
+
+	if (r->uid || rights_have(r, CAP_SYS_PTRACE))
+		return 0;
+	add_for_container(BIT(CAP_SYS_PTRACE), &remedy);
+	return err_set(-EPERM,
+		       "process %d is another user's or has more rights, and CAP_SYS_PTRACE is "
+		       "missing although this is root, as in a container; %s",
+		       pid, str_cstr(&remedy));
 }
 
 int rights_check(const struct rights *r)

@@ -62,6 +62,13 @@ void rights_for_container(const struct rights *r, struct str *ret);
 _must_use_ int rights_check(const struct rights *r);
 
 /*
+ * For a process that the kernel didn't let krait examine. If krait is root and lacks the capability
+ * for other users' processes, returns -EPERM + message with the command that helps; else 0, and the
+ * message stays.
+ */
+int rights_to_see(const struct rights *r, pid_t pid);
+
+/*
  * May krait show this process? @procdir is a descriptor of /proc/PID. The kernel itself answers
  * whether krait may read the process (PTRACE_MODE_READ: same user, not setuid, or CAP_SYS_PTRACE).
  * The answer holds until the process's next exec. False if the process is gone.

@@ -74,6 +74,8 @@ static int add_target(struct session *s, pid_t pid)
 			    pid);
 	if (!r)
 		r = examine_tree(s, pid, &tree);
+	if (r == -EPERM || r == -EACCES)
+		(void)rights_to_see(&s->rights, pid);
 	vec_fini(&tree);
 	return r;
 }

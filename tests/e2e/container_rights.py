@@ -109,6 +109,25 @@ def dockers_profile():
     works(**as_docker(said, profile, DOCKER + ("BPF",)))
 
 
+# A script that runs a program as another user, and krait with the arguments on it.
+OTHER = "setpriv --reuid 1000 --clear-groups /usr/bin/python3 -c '%s' & pid=$!; sleep 1; \"$@\" -p $pid; code=$?; kill -9 $pid; exit $code" % kit.BUSY
+
+
+@case
+def other_users():
+    """Another user's process needs CAP_SYS_PTRACE: krait names it, and works with the options of
+    docker run that it names."""
+    ready()
+    profile, least = from_go(), DOCKER + ("BPF", "PERFMON")
+    for command in ("record", "-f", "-d", "1"), ("dump",):
+        run = ("/bin/sh", "-c", OTHER, "sh", "/krait", *command)
+        code, _, err = sandbox.run(*run, profile=profile, capabilities=least)
+        check(code == 3 and "another user's" in err and "CAP_SYS_PTRACE is missing" in err, "%d %s" % (code, err))
+        check(in_a_pod(err) == ("SYS_PTRACE",), err)
+        code, out, err = sandbox.run(*run, **as_docker(err, profile, least))
+        check(code == 0 and "busy" in out, "%d %s" % (code, err))
+
+
 @case
 def readme_recipe():
     """The README's capabilities for Docker and for a pod are enough."""

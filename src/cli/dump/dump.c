@@ -57,6 +57,7 @@ static int add(struct run *x, pid_t pid)
 static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
+	struct rights rights;
 	bool any = false, other = false;
 	int r = proc_asked(pid, x->o->record.session.no_children, &tree);
 
@@ -73,6 +74,10 @@ static void add_tree(struct run *x, pid_t pid)
 	/* None of the tree is Python. The process was named, so its native stacks are shown. */
 	if (!r && !any && other)
 		r = dump_add_other(x->dump, pid);
+	if (r == -EPERM || r == -EACCES) {
+		rights_read(&rights);
+		(void)rights_to_see(&rights, pid);
+	}
 	if (r < 0)
 		failed(x, r);
 	vec_fini(&tree);
