@@ -117,21 +117,30 @@ struct wait_on {
  * A wait of a thread. If .flags has WAIT_OPEN, the wait isn't over. The stack of a wait is the one
  * with which the thread left the CPU. sample.time_ns is when the thread got a CPU again.
  * sample.weight is for how many nanoseconds the thread waited. The time in which the thread was
- * ready to run doesn't count. The time of other waits that this one stands for does count.
+ * ready to run doesn't count.
+ *
+ * Where there are too many waits, stacks are taken by chance. .times divided by WAIT_ONE is the
+ * inverse of that chance: for how many waits at the same site this one stands. .others_ns and
+ * .gil_others_ns are what waits without a stack took that weren't sent before.
  */
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
 	__u64 since_ns;		  /* when the thread left the CPU */
 	/*
 	 * how long the thread waited for the GIL until it got a CPU again. This includes the time
-	 * in which it was ready to run, and the waits that this one stands for.
+	 * in which it was ready to run.
 	 */
 	__u64 gil_ns;
+	__u64 others_ns, gil_others_ns;
+	__u32 times;
+	__u32 cost_ns; /* how long taking the stack took, which may have made the wait longer */
 	__u64 arg[2]; /* the first arguments of the system call */
 	__s32 call;   /* number of the system call in which the thread is; -1: none */
 	__u16 state;  /* state of the task, TASK_* of the kernel */
 	__u8 fd;      /* enum wait_fd: what .arg[0] is */
 	__u8 flags;   /* WAIT_* */
+	__u32 site;   /* number of the site, below WAIT_SITES: wait_entry.sites */
+	__u32 reserved;
 	struct wait_on on;
 	/*
 	 * The thread that ended a wait for a futex, with its stack at that moment. Its .tid is 0 if
@@ -141,6 +150,8 @@ struct rec_wait {
 };
 /* bytes of a record without .waker */
 #define WAIT_BYTES   __builtin_offsetof(struct rec_wait, waker)
+#define WAIT_ONE     1024
+#define WAIT_SITES   8	/* sites of a thread; a power of two */
 #define WAIT_DISK    1	/* flag: the kernel says it is a wait for a disk (task_struct.in_iowait) */
 #define WAIT_EXITS   2	/* flag: the thread is in do_exit(), or gets another number by execve() */
 #define WAIT_OPEN    4	/* flag: the wait isn't over */
@@ -438,7 +449,7 @@ _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
-_Static_assert(sizeof(struct rec_wait) == 272, "");
+_Static_assert(sizeof(struct rec_wait) == 304, "");
 _Static_assert(sizeof(struct rec_account) == 96, "");
 
 #endif

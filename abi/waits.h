@@ -23,14 +23,23 @@ enum wait_phase {
  */
 struct wait_site {
 	__u32 site; /* hash of the site; 0: the entry is free */
+	/*
+	 * .recent: number of the site's waits since it had last waited for WAIT_WINDOW_NS in all;
+	 * .before: number of those in the window before; and how long both took
+	 */
+	__u32 recent, before;
 	__u32 reserved;
-	__u64 average_ns; /* moving average of how long a wait took */
-	__u64 left_ns;	  /* sum of the waits whose stacks weren't taken */
-	__u64 guessed_ns; /* .left_ns as guessed from the waits whose stacks were taken */
-	__u64 owed_ns;	  /* waited time that isn't in the weight of any sent record yet */
+	__u64 recent_ns, before_ns;
+	__u64 owed_ns; /* waited time that no sent record has yet */
+	/*
+	 * Each wait moves .place on by its chance that its stack is taken. Where that passes .mark,
+	 * the stack is taken. At WAIT_STEP, .place begins again, and .mark is drawn anew.
+	 */
+	__u32 place, mark;
 };
-#define WAIT_SITES 8 /* a power of two */
-#define SITE_GIL   0 /* the site of waits for the GIL; nothing else shares it */
+#define WAIT_STEP      (1 << 24)
+#define WAIT_WINDOW_NS (1 << 28) /* a quarter of a second */
+#define SITE_GIL       0 /* the site of waits for the GIL; nothing else shares it */
 
 /* What a thread does with the GIL while it has no CPU. */
 enum gil_away {
@@ -69,18 +78,14 @@ struct wait_entry {
 	__u64 aside_ns;
 	/* sched_info.run_delay once the thread had that CPU; 0: not known, or 0 */
 	__u64 came_delay_ns;
-	__u64 cost_ns; /* how long taking the stack took, which made the wait longer */
 	/*
 	 * if the wait began before recording did, so that user space has read it: how often the
 	 * thread had left a CPU by then (nvcsw + nivcsw); else 0
 	 */
 	__u64 switches;
-	/*
-	 * WAIT_ONE times the number of waits for which this one stands; 0: its stack wasn't taken
-	 */
-	__u32 times;
-	__u32 site; /* index in .sites of the last wait */
-	__u8 phase; /* enum wait_phase */
+	__u32 times; /* rec_wait.times of the last wait; 0: its stack wasn't taken */
+	__u32 site;  /* index in .sites of the last wait */
+	__u8 phase;  /* enum wait_phase */
 	/*
 	 * != 0: the thread was met within execve(), and may have had another number before. Then
 	 * .delay_begin_ns is of the time when it was met.
@@ -115,7 +120,6 @@ struct wait_entry {
 	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
 	struct wait_site sites[WAIT_SITES];
 };
-#define WAIT_ONE    1024
 
 #define THREADS_MET 16384 /* number of counters of threads that have an entry; a power of two */
 

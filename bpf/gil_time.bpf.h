@@ -303,10 +303,4 @@ walk_global int forget_last(__u32 tgid)
 	return 0;
 }
 
-/* Returns @all * @part / @whole, or @all if @whole is 0. @part isn't above @whole. */
-walk_inline __u64 share_of(__u64 all, __u64 part, __u64 whole)
-{
-	return whole ? all * ((part << 10) / whole) >> 10 : all;
-}
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Of which waits stacks are taken, so that this costs no more than --wait-budget allows, and for
- * how much time each of them stands (docs/decisions/0023).
+ * Of which waits stacks are taken, so that this costs no more than --wait-budget allows
+ * (docs/decisions/0023).
  */
 #ifndef BPF_EVENTS_BUDGET_H
 #define BPF_EVENTS_BUDGET_H
@@ -27,8 +27,6 @@ __u64 wait_adjusted_ns, wait_spent_ns;
 #define PERIOD_MOST  1000000000
 #define FASTER	     16 /* the most that the period grows by at once */
 #define TIMES_MOST   (1024 * WAIT_ONE)
-#define SCALE_MOST   (4 * WAIT_ONE)
-#define OWED_SHIFT   6 /* each record makes up for 2^-6 of .owed_ns */
 /*
  * A stack counts as at least this much time, though taking it takes less: its record is also
  * handled, kept and written by user space. So at the default budget records of waits are at most
@@ -92,42 +90,75 @@ walk_inline void find_site(struct wait_entry *e, const struct call *call)
 	e->site = at;
 }
 
+walk_inline __u32 draw_mark(void)
+{
+	return bpf_get_prandom_u32() & (WAIT_STEP - 1);
+}
+
+/*
+ * Moves the site's .place on by the chance 1 / @times. Returns how often that passes a mark: 0, 1
+ * or, if the chance is high, 2. There is one mark, at a random place, in each step. So stacks are
+ * taken evenly over time, but never in step with the program.
+ */
+walk_inline __u32 marks_passed(struct wait_site *s, __u64 times)
+{
+	__u32 from = s->place, to = from + (__u32)((__u64)WAIT_STEP * WAIT_ONE / times), n;
+
+	n = from <= s->mark && s->mark < to;
+	if (to >= WAIT_STEP) {
+		to -= WAIT_STEP;
+		s->mark = draw_mark();
+		n += s->mark < to;
+	}
+	s->place = to;
+	return n;
+}
+
+/*
+ * How long a wait at the site took on average, of late; 0: there was none. Rare long waits are in
+ * it all the time, so the chance doesn't depend on how long ago the last one was.
+ */
+walk_inline __u64 average_of(const struct wait_site *s)
+{
+	__u64 n = (__u64)s->recent + s->before;
+
+	return n ? (s->recent_ns + s->before_ns) / n + 1 : 0;
+}
+
+/* A wait at the site took @ns. */
+walk_inline void count_length(struct wait_site *s, __u64 ns)
+{
+	s->recent++;
+	s->recent_ns += ns;
+	if (s->recent_ns < WAIT_WINDOW_NS)
+		return;
+	s->before = s->recent;
+	s->before_ns = s->recent_ns;
+	s->recent = 0;
+	s->recent_ns = 0;
+}
+
 /*
  * Is the stack of this wait taken? Sets e->times. Until a thread has a stack, each of its waits is
  * chosen.
  */
 walk_inline bool is_chosen(struct wait_entry *e)
 {
-	__u64 average = e->sites[bounded(e->site, WAIT_SITES)].average_ns, period = wait_period_ns;
-	__u64 times = WAIT_ONE;
+	struct wait_site *s = &e->sites[bounded(e->site, WAIT_SITES)];
+	__u64 period = wait_period_ns, average = average_of(s), times = WAIT_ONE;
 
 	if (e->wait.sample.type == REC_WAIT && average && average < period)
 		times = (period << 10) / average;
 	if (times > TIMES_MOST)
 		times = TIMES_MOST;
-	e->times = (__u32)times;
-	return times == WAIT_ONE || bpf_get_prandom_u32() < (1ull << 42) / times;
-}
-
-/*
- * A wait took @ns, and its stack was taken by chance. Returns how much time of waits whose stacks
- * weren't taken is added to it. This is guessed from @ns. Taking a stack makes a wait longer, so
- * the guess is scaled by what the waits without stacks really took at this site. The result is
- * never more than .owed_ns, so all weights together are exactly what the thread waited, however
- * long one rare wait was.
- */
-walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __u64 ns)
-{
-	__u64 own = ns - (e->cost_ns < ns / 2 ? e->cost_ns : ns / 2), scale = WAIT_ONE;
-	__u64 guess = own * (e->times - WAIT_ONE) / WAIT_ONE;
-
-	s->guessed_ns += guess;
-	if (s->guessed_ns)
-		scale = (s->left_ns << 10) / s->guessed_ns;
-	if (scale > SCALE_MOST)
-		scale = SCALE_MOST;
-	guess = (guess * scale >> 10) + (s->owed_ns >> OWED_SHIFT);
-	return guess < s->owed_ns ? guess : s->owed_ns;
+	if (times == WAIT_ONE) {
+		s->place = 0;
+		s->mark = draw_mark();
+		e->times = WAIT_ONE;
+	} else {
+		e->times = (__u32)times * marks_passed(s, times);
+	}
+	return e->times != 0;
 }
 
 #endif

@@ -9,8 +9,8 @@
  * Stacks are taken by chance, if there are too many waits to take all within the budget. The chance
  * depends only on what was known before the wait began: how long earlier waits at the same site
  * took. A site is a system call together with the descriptor or lock that it waits for. The time of
- * waits whose stacks weren't taken is added to stacks that were taken of the same thread and site,
- * although others may have waited (docs/decisions/0023).
+ * waits whose stacks weren't taken is sent with the site's next wait whose stack was. User space
+ * divides it between the stacks of the site (docs/decisions/0023).
  */
 #ifndef BPF_EVENTS_SWITCH_H
 #define BPF_EVENTS_SWITCH_H
@@ -64,7 +64,6 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 		e->wait.waker.tid = 0;
 		return 1;
 	}
-	e->times = 0;
 	count(COUNT_WAITS_LEFT);
 	return 0;
 }
@@ -93,6 +92,8 @@ walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 	if (taken->type == REC_SAMPLE_END)
 		wait->flags |= WAIT_EXITS;
 	wait->sample.type = REC_WAIT;
+	wait->site = e->site;
+	wait->times = e->times;
 	tell_on(task, wait);
 	return 0;
 }
@@ -124,31 +125,26 @@ walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
  */
 walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 {
-	__u64 ns, ready, others, gil;
 	struct wait_site *s;
+	__u64 ns, ready;
 
 	s = &e->sites[bounded(e->site, WAIT_SITES)];
 	ready = delay_ns - e->delay_ns;
 	ns = ready < e->away_ns ? e->away_ns - ready : 0;
 	e->phase = WAIT_RUNS;
 	e->waited_ns += ns;
-	s->average_ns = s->average_ns ? s->average_ns - (s->average_ns >> 3) + (ns >> 3) : ns;
+	count_length(s, ns);
 	count(COUNT_WAITS);
-	if (!e->times) {
-		s->left_ns += ns;
-		owe(e, s, ns);
-		return 0;
-	}
-	others = stands_for(e, s, ns);
-	gil = e->site == SITE_GIL ? share_of(e->gil_owed_ns, others, s->owed_ns) : 0;
-	e->wait.gil_ns = e->gil_ns + gil;
+	e->wait.gil_ns = e->gil_ns;
 	e->wait.sample.blame_ns = e->held_ns;
-	if (!send_wait(e, ns + others, delay_ns)) {
+	e->wait.others_ns = s->owed_ns;
+	e->wait.gil_others_ns = e->site == SITE_GIL ? e->gil_owed_ns : 0;
+	if (!e->times || !send_wait(e, ns, delay_ns)) {
 		owe(e, s, ns);
 		return 0;
 	}
-	s->owed_ns -= others;
-	e->gil_owed_ns -= gil;
+	s->owed_ns = 0;
+	e->gil_owed_ns -= e->wait.gil_others_ns;
 	return 0;
 }
 
@@ -186,8 +182,8 @@ walk_inline bool has_record(struct wait_entry *e)
 }
 
 /*
- * Adds the time of thread @tid that no weight has yet (.owed_ns) to the last stack that was taken.
- * Also called before waits in do_exit(), because their stacks may not be had.
+ * Sends the time of thread @tid that no record has yet (.owed_ns) with the last stack that was
+ * taken. Also called before waits in do_exit(), because their stacks may not be had.
  */
 walk_global int send_owed(__u32 tid)
 {
@@ -199,10 +195,13 @@ walk_global int send_owed(__u32 tid)
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		owed += e->sites[i].owed_ns;
 	e->wait.waker.tid = 0;
-	e->wait.gil_ns = e->gil_owed_ns;
+	e->wait.times = WAIT_ONE;
+	e->wait.gil_ns = 0;
+	e->wait.others_ns = owed;
+	e->wait.gil_others_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
 	if ((!owed && !e->gil_owed_ns && !e->wait.sample.blame_ns) || !has_record(e) ||
-	    !send_wait(e, owed, e->delay_ns))
+	    !send_wait(e, 0, e->delay_ns))
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		e->sites[i].owed_ns = 0;
@@ -314,11 +313,13 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 
 		.kept = sample_room(SLOT_SWITCH),
 	};
 	bool taken = m.kept && capture(&m, SLOT_SWITCH);
+	__u64 ns;
 
 	if (taken)
 		keep_stack(e, state);
-	e->cost_ns = bpf_ktime_get_ns() - now;
-	__sync_fetch_and_add(&wait_spent_ns, e->cost_ns > STACK_NS ? e->cost_ns : STACK_NS);
+	ns = bpf_ktime_get_ns() - now;
+	e->wait.cost_ns = (__u32)ns;
+	__sync_fetch_and_add(&wait_spent_ns, ns > STACK_NS ? ns : STACK_NS);
 	return taken;
 }
 

@@ -75,7 +75,7 @@ walk_inline void take_waker(__u64 *ctx, struct wait_entry *e)
 	if (!capture(&m, SLOT_SWITCH))
 		e->wait.waker.tid = 0;
 	ns = bpf_ktime_get_ns() - began_ns;
-	e->cost_ns += ns; /* the wait is longer by that */
+	e->wait.cost_ns += (__u32)ns; /* the wait is longer by that */
 	__sync_fetch_and_add(&wait_spent_ns, ns);
 }
 

@@ -186,35 +186,6 @@ static int64_t time_of(const struct collect *c, const struct waiting *w)
 	return since_start(c, w->shown_ns);
 }
 
-/* how many flushes the account of a thread waits for samples of the thread */
-#define ACCOUNT_FLUSHES 16
-
-/*
- * Hands on the account of a thread. Time that no sample of the thread has told goes to the stack of
- * the thread's last sample. Returns what hand_on() does.
- */
-static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
-{
-	struct profile_sample s = {.time_ns = time_of(c, w)};
-	uint8_t gil = w->rec.gil, native = w->rec.native;
-	int r;
-
-	if (!w->rec.ready_ns && !w->rec.stolen_ns)
-		return 1;
-	if (!p->samples && p->state != PROC_PYTHON && p->state != PROC_NATIVE)
-		return 1;
-	s.stack = thread_last_stack(c, w->process, &w->rec, &gil);
-	if (!s.stack && w->rec.stack)
-		s.stack = stack_of_sample(c, w, &native);
-	if (!s.stack && !last && c->flushes - w->flush < ACCOUNT_FLUSHES)
-		return 0;
-	if (!s.stack)
-		s.stack = stack_mark_only(c, WALK_OK, p);
-	w->rec.gil = gil;
-	r = add_both_apart(c, w->process, &w->rec, &s);
-	return r ? r : 1;
-}
-
 /*
  * Sets how long the thread waited for the GIL, and how long other threads waited while this one
  * held it.
@@ -283,6 +254,66 @@ static void add_wait(struct collect_stats *stats, const struct waiting *w,
 }
 
 /*
+ * Adds what waits without a stack took that no wait of the thread has got: to one stack of each
+ * site. @of: the account of the thread.
+ */
+static int add_left(struct collect *c, const struct waiting *of, const struct process *p)
+{
+	struct waiting w;
+	int r = 0;
+
+	while (!r && thread_share_left(c, of, &w)) {
+		struct profile_sample s = {.time_ns = time_of(c, &w)};
+		uint8_t native = w.rec.native;
+		struct wait_labels wait;
+
+		s.stack = stack_of(c, &w, p, true, &native);
+		wait = thread_wait(c, s.stack, w.state, w.on);
+		s.labels = thread_labels(c, of->process, &w.rec, &wait);
+		if (profile_failed(c->profile))
+			return err_set(-ENOMEM, "out of memory for the profile");
+		set_values(c, &w.rec, s.values);
+		set_wait_values(c, &w, s.values);
+		s.values[0] = 0; /* the wait to which this time goes has been counted */
+		c->stats.sources[w.rec.source].weight += w.rec.weight;
+		add_wait(&c->stats, &w, &wait);
+		r = add_to_profile(c, &s);
+	}
+	return r;
+}
+
+/* how many flushes the account of a thread waits for samples of the thread */
+#define ACCOUNT_FLUSHES 16
+
+/*
+ * Hands on the account of a thread. Time without a CPU that no sample of the thread has told goes to
+ * the stack of the thread's last sample. Returns what hand_on() does.
+ */
+static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
+{
+	struct profile_sample s = {.time_ns = time_of(c, w)};
+	uint8_t gil = w->rec.gil, native = w->rec.native;
+	int r = add_left(c, w, p);
+
+	if (r)
+		return r;
+	if (!w->rec.ready_ns && !w->rec.stolen_ns)
+		return 1;
+	if (!p->samples && p->state != PROC_PYTHON && p->state != PROC_NATIVE)
+		return 1;
+	s.stack = thread_last_stack(c, w->process, &w->rec, &gil);
+	if (!s.stack && w->rec.stack)
+		s.stack = stack_of_sample(c, w, &native);
+	if (!s.stack && !last && c->flushes - w->flush < ACCOUNT_FLUSHES)
+		return 0;
+	if (!s.stack)
+		s.stack = stack_mark_only(c, WALK_OK, p);
+	w->rec.gil = gil;
+	r = add_both_apart(c, w->process, &w->rec, &s);
+	return r ? r : 1;
+}
+
+/*
  * Hands sample @w on. 1: it was added, or counted as one that isn't shown. 0: it has to wait.
  * -errno + message.
  */
@@ -345,6 +376,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	s.labels = thread_labels(c, w->process, &w->rec, &wait);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
+	if (w->state)
+		thread_share(c, w);
 	s.time_ns = time_of(c, w);
 	set_values(c, &w->rec, s.values);
 	set_wait_values(c, w, s.values);
@@ -441,6 +474,7 @@ int hand_on_all(struct collect *c, bool last, int r)
 		if (done > 0 && w.woken) {
 			c->intake->waiting.v[i + 1].waiter = w.waiter ?: NO_WAITER;
 			c->intake->waiting.v[i + 1].waiter_tid = w.rec.tid;
+			c->intake->waiting.v[i + 1].rec.weight = w.rec.weight;
 		}
 		if (done <= 0)
 			c->intake->waiting.v[kept++] = w;

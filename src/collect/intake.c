@@ -270,13 +270,17 @@ static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 			    .on = on_find(c, rec->sample.proc.tgid, rec),
 			    .shown_ns = rec->since_ns,
 			    .gil_ns = rec->gil_ns,
+			    .others_ns = rec->others_ns,
+			    .gil_others_ns = rec->gil_others_ns,
+			    .times = rec->times,
+			    .cost_ns = rec->cost_ns,
+			    .site = rec->site % WAIT_SITES,
 			    .woken = woken};
 
 	w.rec.type = rec->flags & WAIT_EXITS ? REC_SAMPLE_END : REC_SAMPLE;
 	if (!on_sample(c, &w) || !woken)
 		return;
 	w = (struct waiting){.rec = rec->waker, .shown_ns = rec->waker.time_ns, .waker = true};
-	w.rec.weight = rec->sample.weight;
 	if (!on_sample(c, &w))
 		c->intake->waiting.v[c->intake->waiting.n - 1].woken = false;
 }

@@ -117,10 +117,7 @@ static struct counted since_it_left(const struct sampler *s, const struct wait_e
 	return waits_since_left(e, &c, clock_ns(CLOCK_MONOTONIC) - s->ended_ns);
 }
 
-/*
- * How much of the thread's waiting isn't in any sample's weight yet: the sum of .owed_ns (struct
- * wait_site).
- */
+/* How much of the thread's waiting no record has yet: the sum of .owed_ns (struct wait_site). */
 static uint64_t owed_of(const struct wait_entry *e)
 {
 	uint64_t owed = 0;
@@ -161,7 +158,8 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 
 	if (e->phase == WAIT_WAITS && waits_for_gil(e))
 		ns = e->over_ns - MIN(wait->since_ns, e->over_ns);
-	wait->gil_ns = ns + e->gil_owed_ns;
+	wait->gil_ns = e->times ? ns : 0;
+	wait->gil_others_ns = e->gil_owed_ns + ns - wait->gil_ns;
 	wait->sample.blame_ns =
 		e->phase == WAIT_IS_OVER ? e->held_ns : blame_since(s, e, s->ended_ns);
 	if (wait->sample.gil == GIL_HELD)
@@ -259,6 +257,29 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 	return true;
 }
 
+/*
+ * The thread's last record has its last wait, of @ns, if the stack of that was taken. Else the wait
+ * is one of those without a stack.
+ */
+static void add_last(struct wait_entry *e, uint64_t ns)
+{
+	bool taken = e->times && e->phase != WAIT_RUNS;
+
+	e->wait.sample.weight = taken ? ns : 0;
+	e->wait.others_ns = owed_of(e) + ns - e->wait.sample.weight;
+	if (!taken)
+		e->wait.times = WAIT_ONE;
+	if (!e->times && e->phase != WAIT_RUNS)
+		e->wait.site = e->site;
+}
+
+/* Does the record say of any time? */
+static bool has_time(const struct rec_wait *rec)
+{
+	return rec->sample.weight || rec->others_ns || rec->gil_ns || rec->gil_others_ns ||
+	       rec->sample.blame_ns;
+}
+
 static void hand_on(struct sampler *s, struct wait_entry *e)
 {
 	struct rec_sample *rec = &e->wait.sample;
@@ -276,17 +297,17 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 		e->wait.since_ns = s->ended_ns;
 	if (e->phase != WAIT_IS_OVER || !e->times)
 		e->wait.waker.tid = 0; /* it ended an earlier wait */
-	if (e->phase == WAIT_WAITS)
+	if (e->phase == WAIT_WAITS && e->times)
 		e->wait.flags |= WAIT_OPEN;
 	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
 	if (e->phase != WAIT_IS_OVER)
 		e->over_ns = s->ended_ns;
 	add_gil(s, e);
-	rec->weight = ns + owed_of(e);
+	add_last(e, ns);
 	rec->ready_ns = e->delay_ns + last.delay_ns - e->delay_begin_ns;
 	rec->stolen_ns = e->stolen_ns;
 	rec->source = (uint8_t)waits_source(s);
-	if (has_record(s, rec) && (rec->weight || e->wait.gil_ns || rec->blame_ns))
+	if (has_record(s, rec) && has_time(&e->wait))
 		s->config.record(s->config.ctx, &e->wait, sizeof(e->wait));
 	rec->time_ns = s->ended_ns;
 	hand_on_account(s, e, ns, &last);

@@ -47,9 +47,10 @@ def sample(number, outcome=0, kind=SAMPLE, walked=2, ready=0, stolen=0, thread=0
             struct.pack("<QQQQQ", 1000000, 3000000, 400000, ready, stolen))
 
 
-def wait(number, call=0, fd=1, state=1, flags=0, on=(0, 0, 0, b"")):
+def wait(number, call=0, fd=1, state=1, flags=0, on=(0, 0, 0, b""), times=1024, others=0, site=1):
     kind, listens, port, text = on
-    return (sample(number, kind=WAIT) + struct.pack("<QQQQiHBB", 2000000, 700000, 3, 0, call, state, fd, flags) +
+    return (sample(number, kind=WAIT) + struct.pack("<QQQQII", 2000000, 700000, others, others // 2, times, 9000) +
+            struct.pack("<QQiHBBII", 3, 0, call, state, fd, flags, site, 0) +
             struct.pack("<BBHi64s", kind, listens, port, 3, text))
 
 
@@ -141,6 +142,7 @@ SEEDS = {
                         woken(97, 99), stack(97, [(0x10, 1)]), woken(99, 99, thread=0), woken(99, 99)[:-1], woken(99, 99) + b"x", b""),
         "waits": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), *[wait(99, call) for call in (-1, 0, 1, 35, 202, 999, 1 << 30)],
                        wait(99, -1, state=2), wait(99, 1, 3, 2, 7), wait(98),
+                       *[wait(98 + i % 2, times=5000, others=4000000, site=i) for i in range(10)], account(0, 0),
                        *[wait(99, on=(kind, kind & 1, 80, b"/run/x" * 11)) for kind in range(6)], wait(99, 61, flags=32), b""),
         "accounts": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), sample(99, ready=700, stolen=9), sample(99, ready=600), b"",
                           account(1900, 10), account(1 << 63, 1 << 63, 98, 7), b"", sample(99, ready=1 << 63)),

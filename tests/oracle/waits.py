@@ -3,8 +3,8 @@
 """Is what krait says of waiting right? This script lets krait record the programs of targets/waits,
 which log their own waits.
 
-    waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--at-once N] [--krait FILE]
-             [--keep DIR]
+    waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--wall] [--at-once N]
+             [--krait FILE] [--keep DIR]
 """
 import argparse
 import concurrent.futures
@@ -22,6 +22,7 @@ from judge import check, pprof
 from judge import waits as judge
 
 FOLDER = "waits"
+WHOLE = ("throughout",)  # waits that are never over: all of the time must be at its place
 
 
 class Running(oracle.Running):
@@ -66,6 +67,7 @@ class Gate(object):
 
     def __init__(self, options):
         self.options, self.failed = options, False
+        self.events = ["--wall"] if options.wall else ["-e", "wait"]
         self.folder = options.keep or tempfile.mkdtemp(prefix="krait-waits.")
         os.makedirs(self.folder, exist_ok=True)
 
@@ -79,7 +81,7 @@ class Gate(object):
         running = Running(interpreter, one, path + ".json")
         try:
             running.wait_ready()
-            command = [self.options.krait, "record", "-q", "-e", "wait", "-p", str(running.pid),
+            command = [self.options.krait, "record", "-q", *self.events, "-p", str(running.pid),
                        "-d", "%.2f" % self.options.seconds, "-o", path + ".pb.gz"]
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   timeout=self.options.seconds + 120, check=False)
@@ -111,7 +113,9 @@ class Gate(object):
                 subprocess.SubprocessError) as error:
             self.say(False, what, str(error))
             return
-        good = not report.faults and not stacks.wrong() and report.captures
+        least = 1 if one.name in WHOLE else judge.RIGHT
+        good = (not report.faults and not stacks.wrong() and report.captures and
+                report.right >= least * report.captured)
         self.say(good, what, "%d captures, %.3f ms, off by %+.4f %%, %.4f %% right, %d impossible "
                  "stacks; %s" % (report.captures, report.captured / 1e6, 100 * report.off,
                                  100 * report.right / max(1, report.captured), stacks.wrong(),
@@ -129,6 +133,7 @@ def main():
     parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
     parser.add_argument("--program", default="*", help="globs, a comma between them")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--wall", action="store_true", help="CPU time is recorded too")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="programs that run at once")
     parser.add_argument("--krait", default=krait.BUILT)
     parser.add_argument("--keep", metavar="DIR", help="leave the profiles and logs there")

@@ -19,6 +19,10 @@ struct waiting {
 	bool met;	   /* its thread was met, and the sample counted, since the last flush */
 	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
 	uint64_t gil_ns;   /* how long the thread waited for the GIL */
+	/* of a wait, as in struct rec_wait; see thread_share() */
+	uint64_t others_ns, gil_others_ns;
+	uint32_t times, cost_ns;
+	uint8_t site; /* below WAIT_SITES */
 	/*
 	 * .rec isn't a sample, but the account of a thread (struct rec_account), which comes after
 	 * the thread's last sample

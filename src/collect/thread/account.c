@@ -2,7 +2,7 @@
 /*
  * How long threads had no CPU though they were ready to run, and how long their CPU was stolen.
  * Each record of a thread says how long both were so far. Time that no earlier record has told goes
- * to the record's stack.
+ * to the record's stack. Also what waits without a stack took (shares.h).
  */
 #include "collect/thread/internal.h"
 
@@ -55,6 +55,23 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
 		return 0;
 	*gil = t->last_gil;
 	return t->last_stack;
+}
+
+void thread_share(struct collect *c, struct waiting *w)
+{
+	struct thread *t = thread_of_sample(c, process_at(c, w->process), &w->rec);
+
+	if (t)
+		shares_take(&t->shares, w);
+	else
+		w->rec.weight += w->others_ns;
+}
+
+bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret)
+{
+	const struct thread *t = thread_of_sample(c, process_at(c, of->process), &of->rec);
+
+	return t && shares_left(t->shares, ret);
 }
 
 void thread_check_account(struct collect *c, const struct rec_account *rec)

@@ -6,6 +6,7 @@
 #include "base/system/clock.h"
 #include "collect/thread/on.h"
 #include "collect/thread/places.h"
+#include "collect/thread/shares.h"
 #include "collect/thread/thread.h"
 
 /*
@@ -37,6 +38,7 @@ struct thread {
 	 * what it ran to end waits of others (thread_waker_key())
 	 */
 	struct map waits;
+	struct wait_shares *shares; /* of its waits without a stack; NULL: it had none */
 	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
 	uint64_t last_ns;  /* CPU time of the thread at its last sample */
 	/*

@@ -27,8 +27,10 @@ void threads_fini(struct collect *c)
 
 	if (!t)
 		return;
-	vec_foreach(thread, &t->all)
+	vec_foreach(thread, &t->all) {
 		map_fini(&thread->waits);
+		shares_free(thread->shares);
+	}
 	vec_fini(&t->all);
 	vec_fini(&t->free);
 	vec_fini(&t->ends);
@@ -185,6 +187,7 @@ static void give_up(struct collect *c, struct thread *t)
 	add_rate(t, &c->threads->ended.cpu_ns, &c->threads->ended.came);
 	c->threads->ended.n++;
 	thread_forget_sets(c, t);
+	shares_free(TAKE_PTR(t->shares));
 	t->tid = 0;
 }
 

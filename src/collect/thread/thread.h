@@ -11,6 +11,7 @@
 #include "records.h"
 
 struct collect;
+struct waiting;
 
 /* Makes the state of this folder. False: out of memory. */
 _must_use_ bool threads_init(struct collect *c);
@@ -67,6 +68,17 @@ void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sam
  */
 uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 			   uint8_t *gil);
+/*
+ * account.c: adds to the times of *w, a wait that is handed on, its share of what waits without a
+ * stack took at its site.
+ */
+void thread_share(struct collect *c, struct waiting *w);
+/*
+ * Takes out what no wait of the thread of @of has got of that, as shares_left() does. False:
+ * nothing is left.
+ */
+bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
+
 /* Adds the two sums of the account to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 

@@ -12,7 +12,7 @@
 static struct rq rq;
 static struct cfs_rq queue = {&rq};
 
-/* The sum of the weights of the waits that were sent. */
+/* The sum of the waits that were sent, with those without a stack. */
 static uint64_t sent_ns(void)
 {
 	uint64_t sum = 0;
@@ -21,7 +21,7 @@ static uint64_t sent_ns(void)
 		const struct rec_wait *rec = (const void *)shim.sent[i].bytes;
 
 		if (rec->sample.type == REC_WAIT)
-			sum += rec->sample.weight;
+			sum += rec->sample.weight + rec->others_ns;
 	}
 	return sum;
 }
@@ -88,7 +88,7 @@ static void test_last_stack(void **state)
 	wait_for(5 * MS);
 	leave(TASK_DEAD);
 	assert_int_equal(sent_ns(), 15 * MS);
-	assert_int_equal(last_wait()->sample.weight, 5 * MS);
+	assert_int_equal(last_wait()->others_ns, 5 * MS);
 	assert_int_equal(last_wait()->call, NUMBER_READ);
 	assert_int_equal(last_wait()->arg[0], 3);
 }
@@ -236,6 +236,68 @@ static void test_stack_counts(void **state)
 	assert_int_equal(wait_spent_ns, STACK_NS);
 	wait_for(MS);
 	assert_int_equal(wait_spent_ns, 2 * STACK_NS);
+}
+
+/* What the records that were sent say in sum. */
+struct told {
+	unsigned stacks;
+	double stand_for; /* number of waits, as the chances say */
+	uint64_t ns;
+};
+
+static void take_sent(struct told *ret)
+{
+	ret->ns += sent_ns();
+	for (size_t i = 0; i < shim.n_sent; i++) {
+		const struct rec_wait *rec = (const void *)shim.sent[i].bytes;
+
+		if (rec->sample.type != REC_WAIT || !rec->sample.weight)
+			continue;
+		ret->stacks++;
+		ret->stand_for += (double)rec->times / WAIT_ONE;
+	}
+	shim.n_sent = 0;
+}
+
+/*
+ * Waits of 1 ms where the period is @period: the stacks that are taken are as many as the chance
+ * says, evenly, and stand for all.
+ */
+static void check_chance(uint64_t period)
+{
+	struct told told = {};
+
+	wait_adjusted_ns = shim.now_ns + (1ull << 60); /* so the period stays */
+	wait_period_ns = period;
+	for (int i = 0; i < 500; i++) {
+		wait_for(MS);
+		take_sent(&told);
+	}
+	leave(TASK_DEAD);
+	take_sent(&told);
+	assert_int_equal(told.ns, 500 * MS);
+	assert_in_range(told.stacks, 500 * MS / period - 1, 500 * MS / period + 2);
+	assert_in_range((uint64_t)told.stand_for, 500 - period / MS - 1, 500 + period / MS + 1);
+}
+
+static void test_chance(void **state)
+{
+	(void)state;
+	check_chance(MS);
+	check_chance(7 * MS);
+	check_chance(100 * MS);
+	check_chance(3 * MS / 2);
+}
+
+/* With a high chance, a wait may pass the marks of two steps. It stands for twice as many then. */
+static void test_two_marks(void **state)
+{
+	struct wait_site s = {.place = WAIT_STEP / 4 * 3, .mark = WAIT_STEP - 1};
+
+	(void)state;
+	assert_int_equal(marks_passed(&s, WAIT_ONE * 2), 2);
+	assert_int_equal(s.place, WAIT_STEP / 4);
+	assert_int_equal(marks_passed(&s, WAIT_ONE * 4), 0);
 }
 
 static __u32 site_of(__s32 number, __u64 arg)
@@ -412,8 +474,10 @@ static void know_gil(void)
 	gil_words.holder = gil_words.locked = 0;
 	shim_give(A_HOLDER, &gil_words, sizeof(gil_words));
 	wait_period_ns = PERIOD_MOST;
-	for (int i = 0; i < WAIT_SITES; i++)
-		e->sites[i].average_ns = 1;
+	for (int i = 0; i < WAIT_SITES; i++) {
+		e->sites[i].recent = 1;
+		e->sites[i].mark = WAIT_STEP - 1;
+	}
 }
 
 static struct gil_now gil_now(void)
@@ -464,7 +528,7 @@ static void test_gil_wait(void **state)
 	assert_int_equal(sent_ns(), (1 + 5 + 4) * MS);
 	last = (const void *)shim.sent[shim.n_sent - 2].bytes; /* then comes the account */
 	assert_int_equal(last->sample.type, REC_WAIT);
-	assert_int_equal(last->gil_ns, 8 * MS);
+	assert_int_equal(last->gil_ns + last->gil_others_ns, 8 * MS);
 }
 
 /* A wait whose end wasn't seen ends when the thread leaves its CPU again, and is told whole. */
@@ -1251,6 +1315,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chance, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_marks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_period_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sites, setup, teardown),

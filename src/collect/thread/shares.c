@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Divides what waits without a stack took; see shares.h. A wait whose stack was taken with chance p
+ * stands for 1/p - 1 others of its length: an unbiased estimate (Horvitz and Thompson). How long
+ * the others really took is known, so the estimates of a site's stacks are scaled to that. Each
+ * wait that comes gets what its stack lacks of its part so far, and never more than there is. So
+ * the sum of all is exact at any time.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "collect/thread/shares.h"
+#include "collect/thread/wait_state.h"
+
+/* the most stacks of a thread that are told apart here */
+#define STACKS_MOST 4096
+/* up to so many are searched one after the other: more than most threads have */
+#define STACKS_FEW 16
+
+/* What the waits with a stack stand for: others that took .ns in sum, in number .n. */
+struct estimate {
+	double ns, n;
+};
+
+/* A stack of a site. */
+struct stack_share {
+	uint64_t key; /* key_of() its waits */
+	struct estimate of;
+	uint64_t given_ns; /* what its waits got so far */
+};
+
+struct site_shares {
+	struct estimate of;   /* the sum over the site's stacks */
+	double cost_ns;	      /* by how much more these would have taken, with their stacks */
+	uint64_t others_ns;   /* what others took in all */
+	uint64_t left_ns;     /* what no stack has got of that */
+	uint64_t gil_left_ns; /* the same, of their waits for the GIL */
+	struct waiting last;  /* the wait that gets what is left */
+};
+
+struct wait_shares {
+	VEC(struct site_shares) sites; /* those that have waits without a stack; few */
+	VEC(struct stack_share) stacks;
+	struct map index; /* key -> index in .stacks, once there are more than STACKS_FEW */
+};
+
+void shares_free(struct wait_shares *s)
+{
+	if (!s)
+		return;
+	map_fini(&s->index);
+	vec_fini(&s->stacks);
+	vec_fini(&s->sites);
+	free(s);
+}
+
+static uint64_t key_of(const struct waiting *w, uint64_t stack)
+{
+	return stack * WAIT_SITES + w->site;
+}
+
+static struct stack_share *find_stack(const struct wait_shares *s, uint64_t key)
+{
+	const uint64_t *at = s->stacks.n > STACKS_FEW ? map_get(&s->index, key) : NULL;
+
+	for (size_t i = 0; s->stacks.n <= STACKS_FEW && i < s->stacks.n; i++)
+		if (s->stacks.v[i].key == key)
+			return &s->stacks.v[i];
+	return at ? &s->stacks.v[*at] : NULL;
+}
+
+/* Enters the stacks from number @from on into the index, if there are many. */
+static int index_stacks(struct wait_shares *s, size_t from)
+{
+	int r = 0;
+
+	if (s->stacks.n <= STACKS_FEW)
+		return 0;
+	for (size_t i = from == STACKS_FEW ? 0 : from; !r && i < s->stacks.n; i++)
+		r = map_put(&s->index, s->stacks.v[i].key, i);
+	return r;
+}
+
+/*
+ * The entry of the wait's stack; NULL: no memory. If there are too many stacks, further ones of a
+ * site share one entry.
+ */
+static struct stack_share *stack_of(struct wait_shares *s, const struct waiting *w)
+{
+	uint64_t key = key_of(w, w->rec.stack);
+	struct stack_share *found = find_stack(s, key);
+
+	if (!found && s->stacks.n >= STACKS_MOST) {
+		key = key_of(w, 0);
+		found = find_stack(s, key);
+	}
+	if (found)
+		return found;
+	if (vec_push(&s->stacks, (struct stack_share){.key = key}))
+		return NULL;
+	if (index_stacks(s, s->stacks.n - 1)) {
+		s->stacks.n--;
+		return NULL;
+	}
+	return &s->stacks.v[s->stacks.n - 1];
+}
+
+/* The entry of the wait's site; NULL: no memory. */
+static struct site_shares *site_of(struct wait_shares *s, const struct waiting *w)
+{
+	vec_foreach(site, &s->sites)
+		if (site->last.site == w->site)
+			return site;
+	if (vec_push(&s->sites, (struct site_shares){.last = *w}))
+		return NULL;
+	return &s->sites.v[s->sites.n - 1];
+}
+
+/*
+ * Waits whose stacks were taken may last longer because of that, which the others don't. By how
+ * much on average shows in their sum: it is more than the others took. It isn't more than taking a
+ * stack takes. Returns the estimate less that.
+ */
+static double without_cost(const struct site_shares *site, const struct estimate *of)
+{
+	double longer = fmin(site->of.ns - (double)site->others_ns, site->cost_ns);
+
+	if (longer <= 0 || !of->n)
+		return of->ns;
+	return fmax(of->ns - longer * of->n / site->of.n, of->ns / 2);
+}
+
+/* How much of the others' time the stack lacks. */
+static double lacks(const struct site_shares *site, const struct stack_share *stack)
+{
+	double all = without_cost(site, &site->of);
+
+	if (all <= 0)
+		return (double)site->left_ns;
+	return (double)site->others_ns * (without_cost(site, &stack->of) / all) -
+	       (double)stack->given_ns;
+}
+
+static void estimate(struct site_shares *site, struct stack_share *stack, const struct waiting *w)
+{
+	double n = w->times > WAIT_ONE ? (double)w->times / WAIT_ONE - 1 : 0;
+
+	site->of.ns += n * (double)w->rec.weight;
+	site->of.n += n;
+	site->cost_ns += n * w->cost_ns;
+	stack->of.ns += n * (double)w->rec.weight;
+	stack->of.n += n;
+}
+
+/* @ns as a whole number, at most @most */
+static uint64_t whole(double ns, uint64_t most)
+{
+	return ns >= (double)most ? most : ns > 0 ? (uint64_t)ns : 0;
+}
+
+/*
+ * Moves @ns of what is left at the site to the wait, and the same part of its waits for the GIL.
+ * Returns @ns.
+ */
+static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
+{
+	double part = site->left_ns ? (double)ns / (double)site->left_ns : 1;
+	uint64_t gil = whole(part * (double)site->gil_left_ns, site->gil_left_ns);
+
+	if (ns == site->left_ns)
+		gil = site->gil_left_ns;
+	site->left_ns -= ns;
+	site->gil_left_ns -= gil;
+	w->rec.weight += ns;
+	w->gil_ns += gil;
+	return ns;
+}
+
+static void share(struct site_shares *site, struct stack_share *stack, struct waiting *w)
+{
+	estimate(site, stack, w);
+	site->others_ns += w->others_ns;
+	site->left_ns += w->others_ns;
+	site->gil_left_ns += w->gil_others_ns;
+	stack->given_ns += give(site, w, whole(lacks(site, stack), site->left_ns));
+}
+
+/* Keeps the wait for what is left, unless the stack of the one that is kept lacks more. */
+static void keep(const struct wait_shares *s, struct site_shares *site,
+		 const struct stack_share *stack, const struct waiting *w)
+{
+	const struct stack_share *kept = find_stack(s, key_of(&site->last, site->last.rec.stack));
+
+	if (!site->left_ns || !kept || lacks(site, kept) <= lacks(site, stack))
+		site->last = *w;
+}
+
+void shares_take(struct wait_shares **s, struct waiting *w)
+{
+	struct waiting as_it_came = *w;
+	struct site_shares *site;
+	struct stack_share *stack;
+
+	if (!*s && w->times <= WAIT_ONE && !w->others_ns && !w->gil_others_ns)
+		return;
+	if (!*s)
+		*s = calloc(1, sizeof(**s));
+	site = *s ? site_of(*s, w) : NULL;
+	stack = site ? stack_of(*s, w) : NULL;
+	if (stack) {
+		share(site, stack, w);
+		keep(*s, site, stack, &as_it_came);
+	} else { /* no memory */
+		w->rec.weight += w->others_ns;
+		w->gil_ns += w->gil_others_ns;
+	}
+}
+
+bool shares_left(struct wait_shares *s, struct waiting *ret)
+{
+	for (size_t i = 0; s && i < s->sites.n; i++) {
+		struct site_shares *site = &s->sites.v[i];
+
+		if (!site->left_ns && !site->gil_left_ns)
+			continue;
+		*ret = site->last;
+		ret->state &= ~WAIT_STATE_OPEN;
+		ret->rec.weight = ret->rec.blame_ns = ret->gil_ns = 0;
+		give(site, ret, site->left_ns);
+		return true;
+	}
+	return false;
+}

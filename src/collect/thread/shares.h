@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Divides the time of waits whose stacks weren't taken between the stacks that were, of the same
+ * thread and site (docs/decisions/0023).
+ */
+#ifndef COLLECT_THREAD_SHARES_H
+#define COLLECT_THREAD_SHARES_H
+
+#include "collect/common/raw.h"
+
+/* What is known of a thread's waits without a stack. */
+struct wait_shares;
+
+/*
+ * A wait is handed on: adds to .rec.weight and .gil_ns its share of what others took. *s: NULL
+ * until the thread has had a wait without a stack.
+ */
+void shares_take(struct wait_shares **s, struct waiting *w);
+
+/*
+ * Takes out what no stack has got at one of the sites. Sets *ret to a wait at that site, with these
+ * times as its own. False: nothing is left. @s may be NULL.
+ */
+bool shares_left(struct wait_shares *s, struct waiting *ret);
+
+void shares_free(struct wait_shares *s);
+
+#endif

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Do waits beside CPU time change anything of it? cpu_waits_target.py is recorded with `-e cpu-clock`
+alone and with `-e wait` beside it, in turn, and measures its functions' CPU time itself.
+
+    cpu_waits.py [--pairs N] [--seconds N]
+
+With waits, no sample may be lost, and the samples of all pairs together must stand for as much CPU
+time as without, to half a percent. No function's share may be off by more than three standard
+errors in a recording; a pair in which one is is recorded again, because that happens by chance in
+one of some hundred recordings. Each fault that is put into right recordings must be found.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import shares
+from shares import TESTS, oracle, pprof
+
+LOST = 0.005  # by how much less CPU time the samples may stand for if waits are recorded
+HZ = 1999
+
+
+class Recording(object):
+    """.shares: {function: (share of the CPU time, share of the samples)}. .covered: for how much of
+    the CPU time the samples stand."""
+
+    def __init__(self, told, seen, samples, lost):
+        self.cpu, self.seen, self.samples, self.lost = told, seen, samples, lost
+
+    @property
+    def shares(self):
+        cpu, seen = sum(self.cpu.values()), sum(self.seen.values())
+        return {f: (self.cpu[f] / cpu, self.seen[f] / seen) for f in self.cpu}
+
+    @property
+    def covered(self):
+        return sum(self.seen.values()) / sum(self.cpu.values())
+
+
+def record(krait, waits, seconds, folder):
+    out, summary = os.path.join(folder, "o.pb.gz"), os.path.join(folder, "o.json")
+    done = subprocess.run(
+        [krait, "record", "-q", "-F", str(HZ), *(["-e", "cpu-clock", "-e", "wait"] if waits else []), "--native=none",
+         "--summary-json", summary, "-o", out, "--", sys.executable,
+         os.path.join(TESTS, "samples", "cpu_waits_target.py"), str(seconds)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=oracle.ROOT, timeout=120 + 3 * seconds, check=False)
+    if done.returncode:
+        raise RuntimeError("exit code %d: %s" % (done.returncode, done.stderr.decode()[-300:]))
+    told, profile = json.loads(done.stdout), pprof.read(out)
+    at = [name for name, _ in profile.sample_types].index("cpu")
+    seen, samples = dict.fromkeys(told, 0), 0
+    for sample in profile.samples:
+        function = {l.name for l in profile.stack(sample) if l.kind == "python"} & set(told)
+        if sample.values[at] and len(function) == 1:
+            seen[function.pop()] += sample.values[at]
+            samples += 1
+    with open(summary) as f:
+        figures = json.load(f)
+    return Recording(told, seen, samples, figures["lost_records"] + figures["missing"])
+
+
+def wrong_shares(recording):
+    return {f: e for f, e in shares.errors(recording.shares, recording.samples).items() if abs(e) > shares.ERRORS}
+
+
+def judge_all(pairs):
+    """Returns what is wrong with all pairs, (without waits, with waits), together."""
+    alone, beside = (sum(pair[i].covered for pair in pairs) / len(pairs) for i in range(2))
+    out = []
+    if beside < (1 - LOST) * alone:
+        out.append("samples stand for %.2f %% of the CPU time, without waits for %.2f %%" % (100 * beside, 100 * alone))
+    lost = [sum(pair[i].lost for pair in pairs) for i in range(2)]
+    if lost[1] > lost[0]:
+        out.append("%d samples were lost, without waits %d" % (lost[1], lost[0]))
+    return out
+
+
+def pair_of(krait, seconds, folder):
+    """Returns one pair, and what is wrong with it."""
+    pair, wrong = None, {}
+    for attempt in range(2):
+        pair = [record(krait, waits, seconds, folder) for waits in (False, True)]
+        found = [wrong_shares(recording) for recording in pair]
+        now = {(i, f): e for i in range(2) for f, e in found[i].items()}
+        wrong = {k: e for k, e in now.items() if not attempt or wrong.get(k, 0) * e > 0}
+        if not wrong:
+            break
+    return pair, ["%s() is off by %.1f standard errors %s" % (f, e, ("without waits", "with waits")[i])
+                  for (i, f), e in wrong.items()]
+
+
+def finds_faults(pair):
+    """Puts faults into the recording with waits of a right pair."""
+    def changed(seen):
+        return Recording(pair[1].cpu, dict(pair[1].seen, **seen), pair[1].samples, 0)
+
+    seen = pair[1].seen
+    few = {f: 0.99 * ns for f, ns in seen.items()}
+    moved = {"hands": seen["hands"] + 0.15 * seen["loops"], "loops": 0.85 * seen["loops"]}
+    good = True
+    for what, found in (("one sample of 100 is lost", judge_all([(pair[1], changed(few))])),
+                        ("samples of loops() counted for a wait", wrong_shares(changed(moved))),
+                        ("lost samples that are counted", judge_all([(pair[0], Recording(
+                            pair[1].cpu, seen, pair[1].samples, pair[0].lost + 1))]))):
+        good &= bool(found)
+        print("%s cpu-waits finds: %s" % ("PASS" if found else "FAIL", what))
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=3)
+    options = parser.parse_args()
+    if os.geteuid():
+        print("SKIP cpu-waits: needs root")
+        return 0
+    krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
+    good, pairs = True, []
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(options.pairs):
+            pair, wrong = pair_of(krait, options.seconds, folder)
+            pairs.append(pair)
+            good &= not wrong
+            print("%s cpu-waits pair %d: %d and %d samples for %.2f and %.2f %% of the CPU time%s" % (
+                "FAIL" if wrong else "PASS", i + 1, pair[0].samples, pair[1].samples, 100 * pair[0].covered,
+                100 * pair[1].covered, "".join("; " + text for text in wrong)), flush=True)
+    wrong = judge_all(pairs)
+    print("%s cpu-waits of %d pairs: for %.3f %% of the CPU time without waits, %.3f %% with%s" % (
+        "FAIL" if wrong else "PASS", len(pairs), *(100 * sum(p[i].covered for p in pairs) / len(pairs) for i in range(2)),
+        "".join("; " + text for text in wrong)))
+    return 0 if finds_faults(pairs[-1]) and good and not wrong else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
