@@ -134,12 +134,12 @@ struct rec_wait {
 	__u64 others_ns, gil_others_ns;
 	__u32 times;
 	__u32 cost_ns; /* how long taking the stack took, which may have made the wait longer */
-	__u64 arg[2]; /* the first arguments of the system call */
-	__s32 call;   /* number of the system call in which the thread is; -1: none */
-	__u16 state;  /* state of the task, TASK_* of the kernel */
-	__u8 fd;      /* enum wait_fd: what .arg[0] is */
-	__u8 flags;   /* WAIT_* */
-	__u32 site;   /* number of the site, below WAIT_SITES: wait_entry.sites */
+	__u64 arg[2];  /* the first arguments of the system call */
+	__s32 call;    /* number of the system call in which the thread is; -1: none */
+	__u16 state;   /* state of the task, TASK_* of the kernel */
+	__u8 fd;       /* enum wait_fd: what .arg[0] is */
+	__u8 flags;    /* WAIT_* */
+	__u32 site;    /* number of the site, below WAIT_SITES: wait_entry.sites */
 	__u32 reserved;
 	struct wait_on on;
 	/*
@@ -159,6 +159,11 @@ struct rec_wait {
 #define WAIT_FOR_GIL 16 /* flag: the wait is for the GIL, as the futex's address shows */
 /* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
 #define WAIT_NUMBERS 32
+/*
+ * flag: the stack of this wait wasn't chosen. The record has what is known of an earlier wait of the
+ * thread, but the times are this one's
+ */
+#define WAIT_LEFT 64
 
 /*
  * The account of a thread that has ended, or of one that lives when the recording ends. Its

@@ -19,6 +19,13 @@ const volatile __u32 wait_budget_ppm = 10000;
 __u64 wait_period_ns;
 /* wait_spent_ns: how long taking stacks took since wait_adjusted_ns */
 __u64 wait_adjusted_ns, wait_spent_ns;
+/*
+ * How much more than allowed was spent while all stacks were taken, less what was left over since.
+ * What the budget allows in BURST_S may be spent at once. So a short burst of waits, such as a
+ * program's start, is recorded whole.
+ */
+__u64 wait_burst_ns;
+#define BURST_S	     10
 
 #define ADJUST_NS    (1 << 24)	     /* least time between changes of wait_period_ns: 17 ms */
 #define ADJUST_MOST  (1 << 27)	     /* it is changed after this time whatever was spent: 134 ms */
@@ -35,6 +42,24 @@ __u64 wait_adjusted_ns, wait_spent_ns;
 #define STACK_NS 50000
 
 /*
+ * While all stacks were taken, @spent_ns were spent, and @allowed_ns allowed. May all stacks be taken
+ * further on?
+ */
+walk_inline bool is_burst(__u64 spent_ns, __u64 allowed_ns)
+{
+	__u64 burst = wait_burst_ns;
+
+	if (spent_ns > allowed_ns)
+		burst += spent_ns - allowed_ns;
+	else
+		burst -= burst < allowed_ns - spent_ns ? burst : allowed_ns - spent_ns;
+	if (burst > (__u64)wait_budget_ppm * (1000 * BURST_S))
+		return false;
+	wait_burst_ns = burst;
+	return true;
+}
+
+/*
  * Changes wait_period_ns so that taking stacks keeps to wait_budget_ppm. If several CPUs do that at
  * the same time, a part of wait_spent_ns may be lost.
  */
@@ -48,6 +73,8 @@ walk_inline void adjust_period(__u64 now)
 	wait_adjusted_ns = now;
 	wait_spent_ns = 0;
 	allowed = (ns >> 10) * wait_budget_ppm / 977 + 1; /* 2^10 x 977 is a million */
+	if ((!period || spent < allowed) && is_burst(spent, allowed) && !period)
+		return;
 	if (spent > FASTER * allowed)
 		spent = FASTER * allowed;
 	if (spent < allowed / 2)
@@ -159,6 +186,19 @@ walk_inline bool is_chosen(struct wait_entry *e)
 		e->times = (__u32)times * marks_passed(s, times);
 	}
 	return e->times != 0;
+}
+
+/* The wait that is over was long: it has a record of its own, and stands for itself alone. */
+walk_inline void stands_alone(struct wait_entry *e)
+{
+	e->wait.times = WAIT_ONE;
+	if (e->times || e->wait.sample.type != REC_WAIT)
+		return;
+	e->times = WAIT_ONE;
+	e->wait.cost_ns = 0;
+	e->wait.site = e->site;
+	e->wait.flags |= WAIT_LEFT;
+	e->wait.waker.tid = 0;
 }
 
 #endif

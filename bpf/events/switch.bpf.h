@@ -127,6 +127,7 @@ walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 {
 	struct wait_site *s;
 	__u64 ns, ready;
+	bool sent;
 
 	s = &e->sites[bounded(e->site, WAIT_SITES)];
 	ready = delay_ns - e->delay_ns;
@@ -139,7 +140,11 @@ walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 	e->wait.sample.blame_ns = e->held_ns;
 	e->wait.others_ns = s->owed_ns;
 	e->wait.gil_others_ns = e->site == SITE_GIL ? e->gil_owed_ns : 0;
-	if (!e->times || !send_wait(e, ns, delay_ns)) {
+	if (ns >= WAIT_LONG_NS)
+		stands_alone(e);
+	sent = e->times && send_wait(e, ns, delay_ns);
+	e->wait.flags &= (__u8)~WAIT_LEFT;
+	if (!sent) {
 		owe(e, s, ns);
 		return 0;
 	}

@@ -130,7 +130,7 @@ int live_open_end(struct live *l)
 		uint64_t *now = map_get(&o->by_thread, w.thread);
 
 		if (!is_kept(l, &w)) {
-			r = w.left ? owe(o, &w) : 0;
+			r = w.left && !w.over ? owe(o, &w) : 0;
 			continue;
 		}
 		if (now && *now == i)

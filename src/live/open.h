@@ -24,8 +24,9 @@ struct live_wait {
 	/* the sample's, for live_wait_now(); 0 after the profile was condensed */
 	uint32_t labels, stack;
 	uint32_t tick; /* the last tick before which it was open */
-	bool left;     /* no sample of it will come; later samples of the thread have its time */
-	bool over;     /* its sample has come */
+	/* if it is shorter than WAIT_LONG_NS, later samples of the thread have its time */
+	bool left;
+	bool over; /* its sample has come */
 };
 
 struct live_open {

@@ -245,6 +245,7 @@ int session_drain(struct session *s)
 	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
 	r = drain(s);
 	r = r < 0 ? r : collect_flush(s->collect, false);
+	session_look_at_left(s);
 	keep_waiting_stacks(s);
 	s->flushed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->answered = false;
@@ -358,6 +359,7 @@ int session_stop(struct session *s)
 {
 	struct first f = {};
 
+	session_end_left(s);
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
 	add_result(&f, sampler_enable(s->sampler, false));
 	session_throttle_end(s);

@@ -100,6 +100,11 @@ struct session {
 	 * waits/open.c
 	 */
 	VEC(struct rec_wait) met_waits;
+	struct {
+		uint64_t look_ns; /* when session_look_at_left() looks next, CLOCK_MONOTONIC */
+		uint64_t seen;	  /* sampler_waits_left() at the last look */
+		bool young;	  /* some of them weren't long enough then */
+	} left;
 	struct session_unread unread;
 	struct spawn spawn;
 	/* Called for each sample with .added_ctx; NULL: not. May be set after session_set_up(). */
@@ -261,9 +266,17 @@ _must_use_ int session_stop(struct session *s);
 void session_read_blocked(struct session *s);
 
 /*
+ * waits/open.c, after a drain: where it is time to, reads the stacks of long waits that the kernel
+ * program didn't choose. session_end_left(): right before sampling ends.
+ */
+void session_look_at_left(struct session *s);
+void session_end_left(struct session *s);
+
+/*
  * session_note_asked() notes that the kernel program has asked about a process. After the drain
  * session_read_met() reads those threads of such processes that wait since then.
- * session_complete_wait(): *@ret is the record of such a wait with its stack; false: there is none.
+ * session_complete_wait(): *@ret is the record of such a wait with its stack, or of one that wasn't
+ * chosen (WAIT_LEFT). False: the record is complete as it is.
  */
 void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
@@ -271,11 +284,12 @@ bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t
 			   struct rec_wait *ret);
 /*
  * session_met_wait(): the wait of record @rec if user space has read its stack; else NULL.
- * session_give_stack() gives that stack to *@ret. session_read_left() reads threads of processes
+ * session_give_stack() gives that stack to *@ret, and all else that is known of the wait if it
+ * wasn't chosen (@left). session_read_left() reads threads of processes
  * @tgids that wait since @left_until_ns or longer, and whose stacks weren't chosen.
  */
 const struct rec_wait *session_met_wait(const struct session *s, const struct rec_wait *rec);
-void session_give_stack(const struct rec_wait *met, struct rec_wait *ret);
+void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *ret);
 void session_read_left(struct session *s, const pid_vec *tgids, uint64_t left_until_ns);
 
 /*

@@ -356,6 +356,11 @@ static uint64_t skipped_runs(struct sampler *s)
 	return sum;
 }
 
+uint64_t sampler_waits_left(struct sampler *s)
+{
+	return read_sum(s, s->skel->maps.counters, COUNT_WAITS_LEFT);
+}
+
 void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 {
 	struct bpf_prog_info info = {};

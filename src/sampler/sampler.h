@@ -144,11 +144,14 @@ _must_use_ int sampler_drain(struct sampler *s);
 
 /*
  * If waits are recorded: calls @fn for each wait that isn't over, or whose record isn't sent yet.
- * @wait is the record that it would have if it were over now. @left: its stack wasn't chosen, so it
- * will have no record; its time is in the weights of later records of the thread.
+ * @wait is the record that it would have if it were over now. @left: its stack wasn't chosen. Then it
+ * will have no record of its own, unless it takes WAIT_LONG_NS.
  */
 typedef void (*sampler_open_fn)(void *ctx, const struct rec_wait *wait, bool left);
 void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx);
+
+/* Of how many waits no stack was chosen so far. */
+uint64_t sampler_waits_left(struct sampler *s);
 
 /*
  * If waits are recorded: calls .blocked for each thread that waits and whose stack no kernel

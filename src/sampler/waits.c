@@ -158,8 +158,8 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 
 	if (e->phase == WAIT_WAITS && waits_for_gil(e))
 		ns = e->over_ns - MIN(wait->since_ns, e->over_ns);
-	wait->gil_ns = e->times ? ns : 0;
-	wait->gil_others_ns = e->gil_owed_ns + ns - wait->gil_ns;
+	wait->gil_ns = ns;
+	wait->gil_others_ns = e->gil_owed_ns;
 	wait->sample.blame_ns =
 		e->phase == WAIT_IS_OVER ? e->held_ns : blame_since(s, e, s->ended_ns);
 	if (wait->sample.gil == GIL_HELD)
@@ -258,19 +258,25 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 }
 
 /*
- * The thread's last record has its last wait, of @ns, if the stack of that was taken. Else the wait
- * is one of those without a stack.
+ * The thread's last record has its last wait, of @ns. A wait that isn't over stands for itself alone:
+ * others that aren't over have records, too.
  */
 static void add_last(struct wait_entry *e, uint64_t ns)
 {
-	bool taken = e->times && e->phase != WAIT_RUNS;
+	struct rec_wait *wait = &e->wait;
 
-	e->wait.sample.weight = taken ? ns : 0;
-	e->wait.others_ns = owed_of(e) + ns - e->wait.sample.weight;
-	if (!taken)
-		e->wait.times = WAIT_ONE;
-	if (!e->times && e->phase != WAIT_RUNS)
-		e->wait.site = e->site;
+	wait->sample.weight = ns;
+	wait->others_ns = owed_of(e);
+	if (e->phase == WAIT_WAITS)
+		wait->flags |= WAIT_OPEN;
+	if (e->phase != WAIT_IS_OVER || ns >= WAIT_LONG_NS)
+		wait->times = WAIT_ONE;
+	if (e->times || e->phase == WAIT_RUNS)
+		return;
+	wait->flags |= WAIT_LEFT;
+	wait->times = WAIT_ONE;
+	wait->cost_ns = 0;
+	wait->site = e->site;
 }
 
 /* Does the record say of any time? */
@@ -297,8 +303,6 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 		e->wait.since_ns = s->ended_ns;
 	if (e->phase != WAIT_IS_OVER || !e->times)
 		e->wait.waker.tid = 0; /* it ended an earlier wait */
-	if (e->phase == WAIT_WAITS && e->times)
-		e->wait.flags |= WAIT_OPEN;
 	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
 	if (e->phase != WAIT_IS_OVER)
 		e->over_ns = s->ended_ns;

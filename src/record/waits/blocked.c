@@ -177,6 +177,13 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 
 	if (!sampler_still_waits(r->s->sampler, task, since_ns))
 		return false;
+	/* An earlier wait of the thread is over. */
+	vec_foreach(earlier, &r->s->met_waits) {
+		if (earlier->sample.tid != sample->tid)
+			continue;
+		*earlier = met;
+		return true;
+	}
 	if (r->s->met_waits.n < MET_WAITS)
 		return !vec_push(&r->s->met_waits, met);
 	r->s->met_waits.v[since_ns % MET_WAITS] = met; /* threads may have ended without a record */
@@ -293,23 +300,45 @@ const struct rec_wait *session_met_wait(const struct session *s, const struct re
 	return NULL;
 }
 
-void session_give_stack(const struct rec_wait *met, struct rec_wait *ret)
+void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *ret)
 {
 	ret->sample.outcome = met->sample.outcome;
 	ret->sample.native = met->sample.native;
 	ret->sample.gil = met->sample.gil;
 	ret->sample.stack = met->sample.stack;
+	if (!left)
+		return;
+	memcpy(ret->arg, met->arg, sizeof(ret->arg));
+	ret->call = met->call;
+	ret->state = met->state;
+	ret->fd = met->fd;
+	ret->flags = met->flags | (ret->flags & WAIT_OPEN);
+	ret->on = met->on;
+}
+
+/* Nobody has read the stack of this wait, so its time counts with that of others at its site. */
+static void count_with_others(struct rec_wait *wait)
+{
+	wait->others_ns += wait->sample.weight;
+	wait->gil_others_ns += wait->gil_ns;
+	wait->sample.weight = wait->gil_ns = 0;
+	wait->flags &= (uint8_t) ~(WAIT_LEFT | WAIT_OPEN);
 }
 
 bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t n,
 			   struct rec_wait *ret)
 {
-	const struct rec_wait *met = rec->sample.stack ? NULL : session_met_wait(s, rec);
+	bool left = rec->flags & WAIT_LEFT;
+	const struct rec_wait *met = rec->sample.stack && !left ? NULL : session_met_wait(s, rec);
 
-	if (!met)
+	if (!met && !left)
 		return false;
 	memcpy(ret, rec, MIN(n, sizeof(*ret)));
-	session_give_stack(met, ret);
+	if (!met) {
+		count_with_others(ret);
+		return true;
+	}
+	session_give_stack(met, left, ret);
 	s->met_waits.v[met - s->met_waits.v] = s->met_waits.v[--s->met_waits.n];
 	return true;
 }

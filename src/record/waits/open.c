@@ -2,15 +2,25 @@
 /*
  * Waits that aren't over, for whoever shows what happens now. The kernel program took the stacks of
  * most of them when they began, and keeps them in the map `waits`. The others are read as `krait
- * dump` reads blocked threads, once they have lasted long enough.
+ * dump` reads blocked threads, once they have lasted long enough. A recording does that too, so that
+ * a long wait never counts for another stack.
  */
 #include "base/system/clock.h"
 #include "base/error.h"
 #include "record/session.h"
+#include "waits.h"
 
 /* A wait whose stack wasn't chosen is read once it is so long. Most are far shorter. */
 #define LEFT_NS	      (200 * NSEC_PER_MSEC)
 #define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
+/*
+ * So often a recording looks for such waits. Each that takes WAIT_LONG_NS is met. Where there are many
+ * threads, looking takes at most this part of a CPU, in one thousandth.
+ */
+#define LOOK_NS	      (WAIT_LONG_NS / 2)
+#define LOOK_PER_MILL 4
+/* At the recording's end, waits are read that have lasted so long. */
+#define LEFT_END_NS (10 * NSEC_PER_MSEC)
 
 struct open_wait {
 	struct rec_wait wait;
@@ -22,6 +32,7 @@ struct opening {
 	VEC(struct open_wait) waits;
 	pid_vec tgids; /* processes of which threads must be read */
 	uint64_t left_until_ns;
+	bool young; /* there are waits without a stack that haven't lasted long enough */
 	bool failed;
 };
 
@@ -30,16 +41,25 @@ static bool lacks_stack(const struct rec_wait *wait)
 	return !wait->sample.stack && wait->sample.outcome == WALK_PENDING;
 }
 
-static void take(void *ctx, const struct rec_wait *wait, bool left)
+/* Notes the process of a wait that must be read. */
+static void note_left(void *ctx, const struct rec_wait *wait, bool left)
 {
 	struct opening *o = ctx;
 	pid_t tgid = (pid_t)wait->sample.proc.tgid;
 
-	o->failed |= vec_push(&o->waits, (struct open_wait){*wait, left}) != 0;
+	o->young |= left && wait->since_ns > o->left_until_ns;
 	if (!left || wait->since_ns > o->left_until_ns || session_met_wait(o->s, wait) ||
 	    o->tgids.n == MOST_READ_NOW || (o->tgids.n && o->tgids.v[o->tgids.n - 1] == tgid))
 		return;
 	o->failed |= vec_push(&o->tgids, tgid) != 0;
+}
+
+static void take(void *ctx, const struct rec_wait *wait, bool left)
+{
+	struct opening *o = ctx;
+
+	o->failed |= vec_push(&o->waits, (struct open_wait){*wait, left}) != 0;
+	note_left(o, wait, left);
 }
 
 /*
@@ -55,15 +75,7 @@ static bool complete(const struct session *s, struct open_wait *open)
 	met = session_met_wait(s, &open->wait);
 	if (!met)
 		return false;
-	session_give_stack(met, &open->wait);
-	if (!open->left)
-		return true;
-	memcpy(open->wait.arg, met->arg, sizeof(met->arg));
-	open->wait.call = met->call;
-	open->wait.state = met->state;
-	open->wait.fd = met->fd;
-	open->wait.flags = met->flags;
-	open->wait.on = met->on;
+	session_give_stack(met, open->left, &open->wait);
 	return true;
 }
 
@@ -98,4 +110,36 @@ int session_open_waits(struct session *s, session_open_fn fn, void *ctx)
 	vec_fini(&o.waits);
 	vec_fini(&o.tgids);
 	return r;
+}
+
+static struct opening read_left(struct session *s, uint64_t left_until_ns)
+{
+	struct opening o = {.s = s, .left_until_ns = left_until_ns};
+
+	sampler_open_waits(s->sampler, note_left, &o);
+	if (o.tgids.n)
+		session_read_left(s, &o.tgids, left_until_ns);
+	vec_fini(&o.tgids);
+	return o;
+}
+
+void session_look_at_left(struct session *s)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), n;
+
+	if (!session_events_wait(&s->events) || now < s->left.look_ns)
+		return;
+	s->left.look_ns = now + LOOK_NS;
+	n = sampler_waits_left(s->sampler);
+	if (n == s->left.seen && !s->left.young)
+		return;
+	s->left.seen = n;
+	s->left.young = read_left(s, now - LEFT_NS).young;
+	s->left.look_ns += (clock_ns(CLOCK_MONOTONIC) - now) * (1000 / LOOK_PER_MILL);
+}
+
+void session_end_left(struct session *s)
+{
+	if (session_events_wait(&s->events) && s->sampler && sampler_waits_left(s->sampler))
+		(void)read_left(s, clock_ns(CLOCK_MONOTONIC) - LEFT_END_NS);
 }

@@ -61,7 +61,7 @@ static inline int setup(void **state)
 	armed = true;
 	memset(threads_met, 0, sizeof(threads_met));
 	forget_strangers();
-	wait_period_ns = wait_spent_ns = 0;
+	wait_period_ns = wait_spent_ns = wait_burst_ns = 0;
 	wait_adjusted_ns = shim.now_ns;
 	enter(NUMBER_READ, 3);
 	set_proc(PROC_NATIVE);

@@ -216,6 +216,7 @@ static void test_period_changes(void **state)
 {
 	(void)state;
 	wait_adjusted_ns = 1000;
+	wait_burst_ns = wait_budget_ppm * 1000ull * BURST_S;
 	wait_spent_ns = ADJUST_LEAST - 1;
 	adjust_period(1000 + ADJUST_NS);
 	assert_int_equal(wait_period_ns, 0);
@@ -226,6 +227,34 @@ static void test_period_changes(void **state)
 	wait_spent_ns = 0;
 	adjust_period(1000 + ADJUST_NS + ADJUST_MOST);
 	assert_in_range(wait_period_ns, 4.6 * PERIOD_LEAST, 4.8 * PERIOD_LEAST);
+}
+
+/*
+ * A burst of stacks may cost what the budget allows in 10 s. What isn't spent after that is there for
+ * the next burst.
+ */
+static void test_burst(void **state)
+{
+	uint64_t now = 1000, allowed = MS * 134 / 100, spent = 0;
+
+	(void)state;
+	wait_adjusted_ns = now;
+	for (; !wait_period_ns && spent < 200 * MS; spent += 20 * allowed) {
+		wait_spent_ns = 20 * allowed;
+		adjust_period(now += ADJUST_MOST);
+	}
+	assert_in_range(spent, 100 * MS, 150 * MS);
+	for (int i = 0; wait_period_ns && i < 50; i++)
+		adjust_period(now += ADJUST_MOST);
+	assert_int_equal(wait_period_ns, 0);
+	wait_spent_ns = 60 * allowed;
+	adjust_period(now += ADJUST_MOST);
+	assert_int_not_equal(wait_period_ns, 0);
+	for (int i = 0; i < 100; i++)
+		adjust_period(now += ADJUST_MOST);
+	wait_spent_ns = 60 * allowed;
+	adjust_period(now += ADJUST_MOST);
+	assert_int_equal(wait_period_ns, 0);
 }
 
 /* A stack counts as STACK_NS of the budget, though it takes less. */
@@ -287,6 +316,49 @@ static void test_chance(void **state)
 	check_chance(7 * MS);
 	check_chance(100 * MS);
 	check_chance(3 * MS / 2);
+}
+
+/* A wait that user space can read has a record of its own, whether its stack was chosen or not. */
+static void test_long(void **state)
+{
+	(void)state;
+	wait_adjusted_ns = shim.now_ns + (1ull << 60);
+	wait_for(MS);
+	wait_period_ns = PERIOD_MOST;
+	do
+		wait_for(MS);
+	while (entry()->times);
+	shim.n_sent = 0;
+	entry()->sites[entry()->site].mark = WAIT_STEP; /* the next one isn't chosen */
+	leave(SLEEPS);
+	assert_int_equal(entry()->times, 0);
+	shim.now_ns += WAIT_LONG_NS;
+	switch_tasks(&idle, &process);
+	leave(SLEEPS);
+	assert_true(last_wait()->flags & WAIT_LEFT);
+	assert_int_equal(last_wait()->sample.weight, WAIT_LONG_NS);
+	assert_int_equal(last_wait()->since_ns + WAIT_LONG_NS, last_wait()->sample.time_ns);
+	assert_in_range(last_wait()->others_ns, MS, 1000 * MS);
+	assert_int_equal(last_wait()->times, WAIT_ONE);
+	assert_int_equal(entry()->wait.flags & WAIT_LEFT, 0);
+}
+
+/* A chosen wait that is long stands for none of those. */
+static void test_long_chosen(void **state)
+{
+	(void)state;
+	wait_adjusted_ns = shim.now_ns + (1ull << 60);
+	wait_for(MS);
+	wait_period_ns = PERIOD_MOST;
+	do
+		leave(SLEEPS);
+	while (!entry()->times);
+	assert_true(entry()->wait.times > WAIT_ONE);
+	shim.now_ns += WAIT_LONG_NS;
+	switch_tasks(&idle, &process);
+	leave(SLEEPS);
+	assert_int_equal(last_wait()->flags & WAIT_LEFT, 0);
+	assert_int_equal(last_wait()->times, WAIT_ONE);
 }
 
 /* With a high chance, a wait may pass the marks of two steps. It stands for twice as many then. */
@@ -1316,9 +1388,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unwanted_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chance, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_chosen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_marks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_period_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_burst, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sites, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_began_before, setup, teardown),

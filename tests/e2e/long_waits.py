@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Long waits among many short ones at the same site, where stacks are taken by chance: each long one
+is at its own line, also if it isn't over when the recording ends. The truth is how long the program
+saw itself wait."""
+import collections
+import json
+import sys
+
+import kit
+from kit import check, folder, krait
+
+# Threads wait for one lock again and again, and then once for long. The lines differ, the lock and
+# the call don't.
+PROGRAM = """
+import json, os, sys, threading, time
+lasts = float(sys.argv[1])
+told = {}
+def often(lock):
+    for _ in range(3000):
+        lock.acquire(timeout=0.0001)
+def once(lock):
+    lock.acquire(timeout=lasts)
+def work():
+    lock = threading.Lock()
+    lock.acquire()
+    often(lock)
+    began = time.monotonic_ns()
+    once(lock)
+    told[threading.get_native_id()] = time.monotonic_ns() - began
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(json.dumps(told))
+"""
+
+
+def sums_of(profile):
+    """Returns {(tid, function): ns}, of waits that threads of the program had in lines of it."""
+    at = [name for name, _ in profile.sample_types].index("off_cpu")
+    sums = collections.Counter()
+    for sample in profile.samples:
+        if sample.labels.get("state") in ("runnable", "stolen"):
+            continue
+        names = {l.name for l in profile.stack(sample) if l.kind == "python"}
+        for name in names & {"often", "once"}:
+            sums[int(sample.labels["tid"]), name] += sample.values[at]
+    return sums
+
+
+def by_chance(said):
+    check("chosen at random" in said, "stacks weren't taken by chance: " + said)
+
+
+@kit.case
+def over():
+    """The program ends before the recording does."""
+    with folder() as d:
+        with open(d + "/long.py", "w") as f:
+            f.write(PROGRAM)
+        done = krait("record", "-e", "wait", "--wait-budget", "0.1", "-o", d + "/o.pb.gz", "--",
+                     kit.PYTHON, d + "/long.py", "1.5")
+        check(done.returncode == 0, done.stderr)
+        by_chance(done.stderr)
+        sums = sums_of(kit.pprof.read(d + "/o.pb.gz"))
+    for tid, ns in json.loads(done.stdout).items():
+        check(abs(sums[int(tid), "once"] - ns) < 0.03 * ns, "once() of %s waited %d: %s" % (tid, ns, dict(sums)))
+        check(sums[int(tid), "often"] > 0.2e9, "often() of %s waited: %s" % (tid, dict(sums)))
+
+
+@kit.case
+def not_over():
+    """The recording ends while all threads are in their long wait."""
+    with folder() as d:
+        with open(d + "/long.py", "w") as f:
+            f.write(PROGRAM)
+        done = krait("record", "-e", "wait", "--wait-budget", "0.1", "-d", "3", "-o", d + "/o.pb.gz", "--",
+                     kit.PYTHON, d + "/long.py", "5")
+        check(done.returncode == 0, done.stderr)
+        by_chance(done.stderr)
+        sums = sums_of(kit.pprof.read(d + "/o.pb.gz"))
+    once = [ns for (_, name), ns in sums.items() if name == "once"]
+    often = [ns for (_, name), ns in sums.items() if name == "often"]
+    check(len(once) == 4, "threads in once(): %s" % dict(sums))
+    check(sum(often) < 0.4 * sum(once), "often() has what once() waited: %s" % dict(sums))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
