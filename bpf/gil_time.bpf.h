@@ -56,10 +56,12 @@ walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 		struct gil_now now;
 
 		c = bpf_map_lookup_elem(&gils, &key);
-		if (!c && (!makes || bpf_map_update_elem(&gils, &key, &fresh, BPF_NOEXIST)))
-			break;
-		if (!c)
+		if (!c && makes && !bpf_map_update_elem(&gils, &key, &fresh, BPF_NOEXIST))
 			return i;
+		if (!c) /* another CPU may have made it just now */
+			c = makes ? bpf_map_lookup_elem(&gils, &key) : NULL;
+		if (!c)
+			break;
 		now = gil_now_of(c);
 		if (c->wait == wait && !now.full)
 			return i;
@@ -107,12 +109,16 @@ walk_inline __u64 gil_sum(struct wait_entry *e)
 walk_inline bool gil_wait_begins(struct wait_entry *e)
 {
 	struct gil_count *c = gil_to_count(e, true);
+	__u64 more = GIL_ONE - (walk_clock() >> GIL_SHIFT);
 
 	if (c)
-		__sync_fetch_and_add(&c->word, GIL_ONE - (walk_clock() >> GIL_SHIFT));
-	else
-		count(COUNT_NO_GIL);
-	return c;
+		__sync_fetch_and_add(&c->word, more);
+	if (c && *(const volatile __u64 *)&c->wait == e->gil)
+		return true;
+	if (c) /* another CPU has given the slot to another GIL just now */
+		__sync_fetch_and_add(&c->word, -more);
+	count(COUNT_NO_GIL);
+	return false;
 }
 
 walk_inline void gil_wait_ends(const struct wait_entry *e)
@@ -224,11 +230,15 @@ walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 
 	if (!w || !find_walked_gil(w, &g))
 		return 0;
+	e = current_wait();
+	if (e && e->away == AWAY_WAITS) { /* it wasn't seen that the thread came back */
+		gil_wait_ends(e);
+		e->away = AWAY_UNCOUNTED;
+	}
 	tgid = BPF_CORE_READ(task, tgid);
 	c = gil_at(tgid, gil_slot(tgid, g.wait, false));
 	if (c)
 		ns = weight * gil_now_of(c).waiters;
-	e = current_wait();
 	if (e) {
 		ns += e->blame_ns;
 		e->blame_ns = 0;

@@ -97,6 +97,8 @@ int on_exec(__u64 *ctx)
 		earlier = NULL;
 	if (earlier) /* the end of the thread with that number may have been reported already */
 		earlier->wait.flags |= WAIT_EXITS;
+	if (earlier && !e) /* with its new number it may have changed its CPU, which wasn't seen */
+		earlier->aside_ns = stolen_of(task);
 	stolen = stolen_before(task, e ?: earlier);
 	if (e && earlier)
 		end_until(earlier, e, before);

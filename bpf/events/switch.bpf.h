@@ -18,6 +18,7 @@
 #include "capture.bpf.h"
 #include "events/budget.bpf.h"
 #include "events/on.bpf.h"
+#include "events/unseen.bpf.h"
 #include "process/known.bpf.h"
 #include "process/waiting.bpf.h"
 
@@ -341,6 +342,7 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 	if (!e || !is_entry_of(e, next))
 		return;
 	stolen = stolen_of(next);
+	e->task = (__u64)next;
 	e->aside_ns = stolen;
 	e->came_delay_ns = delay_on_cpu(next);
 	e->has_cpu = 1;
@@ -382,32 +384,13 @@ walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32
 }
 
 /*
- * Some kernels don't report the switches from certain tasks. So it wasn't seen that thread @task,
- * whose entry is @e, got its CPU. How long it was away follows from how long it ran since.
- */
-walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *task, __u64 now)
-{
-	__u64 ran = task->se.sum_exec_runtime - e->cpu_ns;
-	__u64 away = clock_of(task, stolen_of(task), now) - e->clock_ns - ran;
-
-	if (e->away)
-		comes_with_gil(e, now - ran);
-	if (e->phase != WAIT_WAITS)
-		return;
-	e->away_ns = (__s64)away > 0 ? away : 0;
-	e->over_ns = now - ran;
-	e->phase = WAIT_IS_OVER;
-	count(COUNT_WAIT_UNSEEN);
-}
-
-/*
  * Thread @task, whose entry is @e, leaves the CPU, or its image ends. If it got the CPU after a wait,
  * that wait's length is known now.
  */
 walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {
-	if (e->phase == WAIT_WAITS && e->switches) /* user space has added the wait too late */
-		e->phase = WAIT_RUNS;
+	if (e->phase == WAIT_WAITS && e->switches)
+		ends_read(e, task, now);
 	if (!e->has_cpu && e->clock_ns)
 		came_unseen(e, task, now);
 	if (e->phase == WAIT_IS_OVER)
@@ -421,7 +404,9 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (e && !is_entry_of(e, prev)) {
-		end_earlier(tid);
+		/* execve() may have given a dying thread's number to another one, which has the entry */
+		if (!(state & TASK_DEAD))
+			end_earlier(tid);
 		e = NULL;
 	}
 	if (e) {

@@ -202,10 +202,27 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 	       ret->n <= ABI_INTERPRETERS;
 }
 
+/*
+ * When the thread began to wait. The map's entries tell how the scheduler's clock differs from
+ * CLOCK_MONOTONIC. Without one, sampling has just begun.
+ */
+static uint64_t wait_since(const struct sampler *s, const struct rec_task *task)
+{
+	uint64_t began_ns = s->skel->bss->began_ns;
+	struct wait_entry e;
+	unsigned n = 0;
+	uint32_t tid;
+
+	while (task->off_ns && waits_next(s, &tid, &n, &e))
+		if (e.clock_ns && e.left_ns)
+			return MAX(began_ns, task->off_ns + (e.left_ns - e.clock_ns));
+	return began_ns;
+}
+
 int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 		     const struct rec_sample *sample)
 {
-	uint64_t began_ns = s->skel->bss->began_ns;
+	uint64_t since_ns = wait_since(s, task);
 	struct counted c = {};
 	int r;
 	struct wait_entry e = {.start_ns = task->start_ns,
@@ -215,16 +232,18 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 			       .switches = task->switches,
 			       .times = WAIT_ONE,
 			       .phase = WAIT_WAITS,
+			       .site = WAIT_SITES - 1, /* no other wait's */
+			       .sites[WAIT_SITES - 1].site = 1,
 			       .call = task->call,
 			       .futex = task->call == SYS_futex ? task->arg[0] : 0};
 
 	if (counted_read(sample, &c)) {
-		e.left_ns = began_ns;
+		e.left_ns = since_ns;
 		e.cpu_ns = c.cpu_ns;
 	}
 	e.begin_ns = -(e.cpu_ns + e.delay_ns);
 	e.wait = (struct rec_wait){.sample = *sample,
-				   .since_ns = began_ns,
+				   .since_ns = since_ns,
 				   .arg = {task->arg[0], task->arg[1]},
 				   .call = task->call,
 				   .state = (uint16_t)task->state,

@@ -185,8 +185,8 @@ bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, u
 bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret);
 
 /*
- * Adds the wait of @task, whose stack and GIL state are in @sample. It counts from the beginning of
- * sampling until the thread comes back, provided that the thread didn't run since @task was read.
+ * Adds the wait of @task, whose stack and GIL state are in @sample. It counts from its beginning, but
+ * not from before sampling began, until the thread comes back, provided that the thread didn't run since @task was read.
  * 0 or -errno: there is no room, or the thread has begun another wait.
  */
 _must_use_ int sampler_add_wait(struct sampler *s, const struct rec_task *task,

@@ -295,10 +295,10 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	if (!e->start_ns) /* the program was about to begin the thread's account */
 		return;
 	last = since_it_left(s, e);
-	/* It was preempted, and is ready since. */
+	/* It was preempted, and is ready since, unless it came back unseen. */
 	if (!e->has_cpu && e->phase == WAIT_RUNS)
-		last.delay_ns = s->ended_ns - MIN(e->left_ns, s->ended_ns);
-	ns = last_wait(s, e, last.delay_ns);
+		last.delay_ns = s->ended_ns - MIN(e->left_ns + last.cpu_ns, s->ended_ns);
+	ns = last_wait(s, e, last.delay_ns + (e->phase == WAIT_WAITS ? last.cpu_ns : 0));
 	if (e->phase == WAIT_RUNS)
 		e->wait.since_ns = s->ended_ns;
 	if (e->phase != WAIT_IS_OVER || !e->times)

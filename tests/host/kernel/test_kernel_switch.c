@@ -1298,6 +1298,24 @@ static void test_unseen(void **state)
 	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen + 2);
 }
 
+/* So it is for a wait that user space has read, if the thread ran once since then. */
+static void test_read_unseen(void **state)
+{
+	(void)state;
+	process.task.nvcsw = 5;
+	process.task.nivcsw = 2;
+	add_read_wait(7);
+	entry()->left_ns = shim.now_ns;
+	entry()->cpu_ns = process.task.se.sum_exec_runtime;
+	pass(10 * MS, 0);
+	get_cpu_unseen();
+	run_for(3 * MS);
+	process.task.nvcsw++;
+	leave(SLEEPS);
+	assert_int_equal(last_wait()->sample.weight, 10 * MS);
+	assert_int_equal(last_wait()->sample.time_ns, shim.now_ns - 3 * MS);
+}
+
 /* A switch that isn't seen shows in the two sums. */
 static void test_switch_missed(void **state)
 {
@@ -1373,6 +1391,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_met_in_exec, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_first_ends_late, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_unseen, setup_queue, teardown),
+		cmocka_unit_test_setup_teardown(test_read_unseen, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_missed, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_sample_says, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_preempted_stranger, setup_queue, teardown),
