@@ -120,7 +120,8 @@ struct wait_on {
  * ready to run doesn't count.
  *
  * Where there are too many waits, stacks are taken by chance. .times divided by WAIT_ONE is the
- * inverse of that chance: for how many waits at the same site this one stands. .others_ns and
+ * inverse of that chance: for how many waits at the same site this one stands. If .times is 0, the
+ * record is no wait, and only says what others took. .others_ns and
  * .gil_others_ns are what waits without a stack took that weren't sent before.
  */
 struct rec_wait {

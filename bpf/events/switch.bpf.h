@@ -188,31 +188,51 @@ walk_inline bool has_record(struct wait_entry *e)
 }
 
 /*
- * Sends the time of thread @tid that no record has yet (.owed_ns) with the last stack that was
- * taken. Also called before waits in do_exit(), because their stacks may not be had.
+ * Sends what no record has yet of the waits of thread @tid at site @i: how long they took (.owed_ns)
+ * and, with the GIL's site, the thread's times with the GIL. The record has the stack that was taken
+ * last.
+ */
+walk_global int send_site(__u32 tid, __u32 i)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	__u64 gil, blame = 0;
+	struct wait_site *s;
+
+	if (!e)
+		return 0;
+	s = &e->sites[bounded(i, WAIT_SITES)];
+	gil = i == SITE_GIL ? e->gil_owed_ns : 0;
+	if (i == SITE_GIL && e->wait.sample.gil == GIL_HELD)
+		blame = e->blame_ns;
+	if ((!s->owed_ns && !gil && !blame) || !has_record(e))
+		return 0;
+	e->wait.site = i;
+	e->wait.others_ns = s->owed_ns;
+	e->wait.gil_others_ns = gil;
+	e->wait.sample.blame_ns = blame;
+	if (!send_wait(e, 0, e->delay_ns))
+		return 0;
+	s->owed_ns = 0;
+	e->gil_owed_ns -= gil;
+	e->blame_ns -= blame;
+	return 0;
+}
+
+/*
+ * Sends the time of thread @tid that no record has yet. Also called before waits in do_exit(),
+ * because their stacks may not be had.
  */
 walk_global int send_owed(__u32 tid)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
-	__u64 owed = 0;
 
 	if (!e)
 		return 0;
-	for (__u32 i = 0; i < WAIT_SITES; i++)
-		owed += e->sites[i].owed_ns;
 	e->wait.waker.tid = 0;
-	e->wait.times = WAIT_ONE;
+	e->wait.times = 0;
 	e->wait.gil_ns = 0;
-	e->wait.others_ns = owed;
-	e->wait.gil_others_ns = e->gil_owed_ns;
-	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
-	if ((!owed && !e->gil_owed_ns && !e->wait.sample.blame_ns) || !has_record(e) ||
-	    !send_wait(e, 0, e->delay_ns))
-		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
-		e->sites[i].owed_ns = 0;
-	e->gil_owed_ns = 0;
-	e->blame_ns -= e->wait.sample.blame_ns;
+		send_site(tid, i);
 	return 0;
 }
 

@@ -365,6 +365,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	}
 	if (w->waker)
 		return hand_on_waker(c, w, p, last);
+	if (w->state && !w->times && !w->rec.weight && !w->rec.blame_ns && thread_owes(c, w))
+		return 1;
 	p->names_samples += !w->met;
 	w->met = false;
 	s.stack = stack_of(c, w, p, last, &native);

@@ -244,6 +244,7 @@ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 	e.begin_ns = -(e.cpu_ns + e.delay_ns);
 	e.wait = (struct rec_wait){.sample = *sample,
 				   .since_ns = since_ns,
+				   .times = WAIT_ONE,
 				   .arg = {task->arg[0], task->arg[1]},
 				   .call = task->call,
 				   .state = (uint16_t)task->state,

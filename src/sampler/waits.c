@@ -117,16 +117,6 @@ static struct counted since_it_left(const struct sampler *s, const struct wait_e
 	return waits_since_left(e, &c, clock_ns(CLOCK_MONOTONIC) - s->ended_ns);
 }
 
-/* How much of the thread's waiting no record has yet: the sum of .owed_ns (struct wait_site). */
-static uint64_t owed_of(const struct wait_entry *e)
-{
-	uint64_t owed = 0;
-
-	for (unsigned i = 0; i < WAIT_SITES; i++)
-		owed += e->sites[i].owed_ns;
-	return owed;
-}
-
 static bool waits_for_gil(const struct wait_entry *e)
 {
 	return e->away == AWAY_WAITS || e->away == AWAY_UNCOUNTED;
@@ -266,7 +256,6 @@ static void add_last(struct wait_entry *e, uint64_t ns)
 	struct rec_wait *wait = &e->wait;
 
 	wait->sample.weight = ns;
-	wait->others_ns = owed_of(e);
 	if (e->phase == WAIT_WAITS)
 		wait->flags |= WAIT_OPEN;
 	if (e->phase != WAIT_IS_OVER || ns >= WAIT_LONG_NS)
@@ -277,6 +266,21 @@ static void add_last(struct wait_entry *e, uint64_t ns)
 	wait->times = WAIT_ONE;
 	wait->cost_ns = 0;
 	wait->site = e->site;
+}
+
+/* Hands on what waits took that no record has yet: with the last record those at its site. */
+static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
+{
+	struct rec_wait owed = e->wait;
+
+	owed.sample.weight = owed.gil_ns = owed.gil_others_ns = owed.sample.blame_ns = 0;
+	owed.flags &= (uint8_t) ~(WAIT_OPEN | WAIT_LEFT);
+	owed.times = 0;
+	for (owed.site = 0; owed.site < WAIT_SITES; owed.site++) {
+		owed.others_ns = e->sites[owed.site].owed_ns;
+		if (owed.others_ns && owed.site != e->wait.site)
+			s->config.record(s->config.ctx, &owed, sizeof(owed));
+	}
 }
 
 /* Does the record say of any time? */
@@ -311,8 +315,12 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	rec->ready_ns = e->delay_ns + last.delay_ns - e->delay_begin_ns;
 	rec->stolen_ns = e->stolen_ns;
 	rec->source = (uint8_t)waits_source(s);
-	if (has_record(s, rec) && has_time(&e->wait))
-		s->config.record(s->config.ctx, &e->wait, sizeof(e->wait));
+	e->wait.others_ns = e->sites[e->wait.site % WAIT_SITES].owed_ns;
+	if (has_record(s, rec)) {
+		if (has_time(&e->wait))
+			s->config.record(s->config.ctx, &e->wait, sizeof(e->wait));
+		hand_on_owed(s, e);
+	}
 	rec->time_ns = s->ended_ns;
 	hand_on_account(s, e, ns, &last);
 }

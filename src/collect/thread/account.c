@@ -67,6 +67,13 @@ void thread_share(struct collect *c, struct waiting *w)
 		w->rec.weight += w->others_ns;
 }
 
+bool thread_owes(struct collect *c, const struct waiting *w)
+{
+	const struct thread *t = thread_of_sample(c, process_at(c, w->process), &w->rec);
+
+	return t && shares_owe(t->shares, w);
+}
+
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret)
 {
 	const struct thread *t = thread_of_sample(c, process_at(c, of->process), &of->rec);

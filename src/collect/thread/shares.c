@@ -178,6 +178,21 @@ static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 	return ns;
 }
 
+bool shares_owe(struct wait_shares *s, const struct waiting *w)
+{
+	for (size_t i = 0; s && i < s->sites.n; i++) {
+		struct site_shares *site = &s->sites.v[i];
+
+		if (site->last.site != w->site)
+			continue;
+		site->others_ns += w->others_ns;
+		site->left_ns += w->others_ns;
+		site->gil_left_ns += w->gil_others_ns;
+		return true;
+	}
+	return false;
+}
+
 static void share(struct site_shares *site, struct stack_share *stack, struct waiting *w)
 {
 	estimate(site, stack, w);

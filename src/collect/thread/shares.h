@@ -18,6 +18,12 @@ struct wait_shares;
 void shares_take(struct wait_shares **s, struct waiting *w);
 
 /*
+ * What others took at the site of @w, which is no wait itself, is kept for later waits there. False:
+ * the site isn't known.
+ */
+bool shares_owe(struct wait_shares *s, const struct waiting *w);
+
+/*
  * Takes out what no stack has got at one of the sites. Sets *ret to a wait at that site, with these
  * times as its own. False: nothing is left. @s may be NULL.
  */

@@ -74,6 +74,11 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
+ * Keeps what @w, which is no wait itself, says of others for later waits of the thread. False: there
+ * was no wait with a stack at that site.
+ */
+bool thread_owes(struct collect *c, const struct waiting *w);
+/*
  * Takes out what no wait of the thread of @of has got of that, as shares_left() does. False:
  * nothing is left.
  */

@@ -26,6 +26,20 @@ static uint64_t sent_ns(void)
 	return sum;
 }
 
+/* For how long the waits that were sent were waits for the GIL. */
+static uint64_t sent_gil_ns(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < shim.n_sent; i++) {
+		const struct rec_wait *rec = (const void *)shim.sent[i].bytes;
+
+		if (rec->sample.type == REC_WAIT)
+			sum += rec->gil_ns + rec->gil_others_ns;
+	}
+	return sum;
+}
+
 static void test_wait(void **state)
 {
 	(void)state;
@@ -91,6 +105,42 @@ static void test_last_stack(void **state)
 	assert_int_equal(last_wait()->others_ns, 5 * MS);
 	assert_int_equal(last_wait()->call, NUMBER_READ);
 	assert_int_equal(last_wait()->arg[0], 3);
+}
+
+/* What is owed at a thread's end is sent for each site, not as a wait. */
+static void test_owed(void **state)
+{
+	uint64_t ns[WAIT_SITES] = {};
+	unsigned first, second;
+
+	(void)state;
+	wait_for(MS);
+	shim.full = true;
+	leave(SLEEPS);
+	first = entry()->site;
+	shim.now_ns += 3 * MS;
+	switch_tasks(&idle, &process);
+	enter(NUMBER_OTHER, 5);
+	leave(SLEEPS);
+	second = entry()->site;
+	shim.now_ns += 5 * MS;
+	switch_tasks(&idle, &process);
+	leave(0);
+	shim.full = false;
+	shim.n_sent = 0;
+	leave(TASK_DEAD);
+	for (size_t i = 0; i < shim.n_sent; i++) {
+		const struct rec_wait *rec = (const void *)shim.sent[i].bytes;
+
+		if (rec->sample.type != REC_WAIT)
+			continue;
+		assert_int_equal(rec->times, 0);
+		assert_int_equal(rec->sample.weight, 0);
+		ns[rec->site] += rec->others_ns;
+	}
+	assert_int_not_equal(first, second);
+	assert_int_equal(ns[first], 4 * MS);
+	assert_int_equal(ns[second], 5 * MS);
 }
 
 /* No stack of the thread can be taken, because another program has the state for that. */
@@ -582,8 +632,6 @@ static void test_gil_value(void **state)
 /* A wait for the GIL counts from leaving the CPU to coming back, with the time without a CPU. */
 static void test_gil_wait(void **state)
 {
-	const struct rec_wait *last;
-
 	(void)state;
 	know_gil();
 	enter_futex(A_GIL + 8, WAIT_CALL);
@@ -598,9 +646,7 @@ static void test_gil_wait(void **state)
 	wait_for(4 * MS);
 	leave(TASK_DEAD);
 	assert_int_equal(sent_ns(), (1 + 5 + 4) * MS);
-	last = (const void *)shim.sent[shim.n_sent - 2].bytes; /* then comes the account */
-	assert_int_equal(last->sample.type, REC_WAIT);
-	assert_int_equal(last->gil_ns + last->gil_others_ns, 8 * MS);
+	assert_int_equal(sent_gil_ns(), 8 * MS);
 }
 
 /* A wait whose end wasn't seen ends when the thread leaves its CPU again, and is told whole. */
@@ -1399,6 +1445,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_execve, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_last_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_owed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_never_a_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwanted, setup, teardown),

@@ -243,7 +243,7 @@ class Judge(object):
     def sample(self, sample):
         ns, tid = sample.values[self.value], int(sample.labels.get("tid", 0))
         self.report.captured += ns
-        self.report.captures += sample.values[0]
+        self.report.captures += sample.values[0] or 1  # with --wall the first value is of CPU time
         thread = self.log.threads.get(tid)
         if not thread:
             self.report.example("thread", ns, sample.labels.get("state"), ())

@@ -240,13 +240,36 @@ static void test_nonsense(void **state)
 	shares_free(NULL);
 }
 
+/* What others took, without a wait that tells it, goes to the stacks that the site has. */
+static void test_owe(void **state)
+{
+	struct waiting one = {.rec = {.stack = 1, .weight = 10}, .times = 2 * WAIT_ONE, .site = 1};
+	struct waiting owed = {.rec.stack = 9, .site = 1, .others_ns = 7, .gil_others_ns = 5};
+	struct wait_shares *s = NULL;
+	struct waiting left;
+
+	(void)state;
+	assert_false(shares_owe(s, &owed));
+	shares_take(&s, &one);
+	assert_true(shares_owe(s, &owed));
+	assert_true(shares_left(s, &left));
+	assert_int_equal(left.rec.stack, 1);
+	assert_int_equal(left.rec.weight, 7);
+	assert_int_equal(left.gil_ns, 5);
+	assert_false(shares_left(s, &left));
+	owed.site = 2;
+	assert_false(shares_owe(s, &owed));
+	shares_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_turn),	    cmocka_unit_test(test_drawn),
-		cmocka_unit_test(test_rare),	    cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_cost),	    cmocka_unit_test(test_sites),
-		cmocka_unit_test(test_many_stacks), cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_owe),	 cmocka_unit_test(test_in_turn),
+		cmocka_unit_test(test_drawn),	 cmocka_unit_test(test_rare),
+		cmocka_unit_test(test_phases),	 cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_sites),	 cmocka_unit_test(test_many_stacks),
+		cmocka_unit_test(test_nonsense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
