@@ -258,7 +258,7 @@ function gilTable(p, sums) {
 			...[...cells].slice(0, p.columns.length + (others ? 1 : 0))
 				.map((ns) => gilCell(ns, all)),
 			gilCell(nobody, all))] : []);
-	return el('table', {}, el('caption', {}, 'Who waited for the GIL, while who held it'),
+	return el('table', {}, el('caption', {}, 'Who waited for the GIL (rows) while who held it (columns)'),
 		el('thead', {}, el('tr', {}, head('waited'),
 		...p.columns.map((t) => head(threadButton('gil_blame', p, t,
 			': what it did while others waited for it'))),

@@ -126,11 +126,11 @@ const setValue = (v) => change(() => {
 	legend();
 });
 
-const TIMES = [['cpu', 'Where the program ran'], ['wall', 'The whole life of each thread'],
-	['off_cpu', 'Where the program waited, whatever for'],
+const TIMES = [['cpu', 'Where threads ran'], ['wall', 'Where threads ran or waited'],
+	['off_cpu', 'Where threads waited, also for a CPU'],
 	['gil_wait', 'Where threads waited for the GIL'],
-	['gil_blame', 'What had the GIL while others waited for it'],
-	['lock_blame', 'What ended waits of others for locks']];
+	['gil_blame', 'What threads did with the GIL while others waited for it'],
+	['lock_blame', 'What ended other threads\u2019 waits for locks']];
 
 /**
  * Makes buttons for the values that are times, followed by buttons for the other values.
@@ -226,8 +226,8 @@ export function tools() {
 		button('Flip', state.flip ? 'The first call on top (i)' :
 		'The first call at the bottom (i)', turn), button('?', 'Keys', showHelp));
 	refill(byId('tools'), ...parts);
-	const native = button('Native functions', 'Shows a row for each of them too. Without ' +
-		'this, native code counts for the Python function that calls it', () => {
+	const native = button('Native functions', 'Shows a row for each native function too. ' +
+		'Otherwise its time counts for the Python function that calls it', () => {
 		state.code = state.code === 'all' ? 'python' : 'all';
 		tools();
 		table();
