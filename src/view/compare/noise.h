@@ -73,8 +73,8 @@ double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 
 /*
- * Adds the runs of one side, told apart by NOISE_RUN_LABEL; none without that label. 0 or -ENOMEM +
- * message.
+ * Adds the runs of one side, told apart by NOISE_RUN_LABEL; none without that label, or if its
+ * values aren't one for each whole run. 0 or -ENOMEM + message.
  */
 _must_use_ int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret);
 

@@ -42,6 +42,16 @@ static void add_deviations(const struct map *sums, struct noise_runs *ret)
 	ret->freedom += sums->n ? (double)(sums->n - 1) : 0;
 }
 
+/*
+ * A program may have a label `run` of its own, for parts that do different work. They would pass for
+ * a machine whose speed varies a lot, to which nearly any change could be due. So the label's values
+ * must be as many as the whole runs of which the profile consists.
+ */
+static bool are_runs(struct profile *p, const struct map *sums)
+{
+	return sums->n == comments_runs(&profile_meta(p)->comments);
+}
+
 int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret)
 {
 	struct reader r = {.p = p, .value = value};
@@ -49,7 +59,7 @@ int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret)
 
 	map_init(&r.sums);
 	error = profile_each(p, take_sample, &r);
-	if (!error)
+	if (!error && are_runs(p, &r.sums))
 		add_deviations(&r.sums, ret);
 	map_fini(&r.sums);
 	return error;

@@ -299,6 +299,7 @@ static void test_add_runs(void **state)
 	test_sample_at(p, frames, second, 200, -1);
 	test_sample_at(p, frames, NULL, 1000, -1);
 	test_sample_at(none, frames, NULL, 1000, -1);
+	assert_int_equal(comments_add(&profile_meta(p)->comments, "ended: 0, 2 runs"), 0);
 	assert_int_equal(noise_add_runs(p, 1, &runs), 0);
 	assert_int_equal(noise_add_runs(none, 1, &runs), 0);
 	assert_true(runs.freedom == 1);
@@ -306,6 +307,26 @@ static void test_add_runs(void **state)
 	assert_true(fabs(noise_speed_sd(&runs) - hypot(NOISE_SPEED, log(2))) < 1e-9);
 	profile_free(p);
 	profile_free(none);
+}
+
+/* One run of a program with a label `run` of its own, for parts that do different work. */
+static void test_no_runs(void **state)
+{
+	static const struct test_frame frames[] = {{"f", "/a.py", 1}, {}};
+	static const char *const first[] = {"run", "fast", NULL}, *const second[] = {"run", "slow",
+										     NULL};
+	struct profile *p = test_profile();
+	struct noise_runs runs = {};
+
+	test_sample_at(p, frames, first, 10, -1);
+	test_sample_at(p, frames, second, 1000, -1);
+	assert_int_equal(noise_add_runs(p, 1, &runs), 0);
+	assert_true(runs.freedom == 0);
+	assert_int_equal(comments_add(&profile_meta(p)->comments, "ended: 0"), 0);
+	assert_int_equal(noise_add_runs(p, 1, &runs), 0);
+	assert_true(runs.freedom == 0);
+	assert_true(fabs(noise_speed_sd(&runs) - NOISE_SPEED) < 1e-9);
+	profile_free(p);
 }
 
 static void test_nothing(void **state)
@@ -361,8 +382,8 @@ int main(void)
 		cmocka_unit_test(test_tasks),	 cmocka_unit_test(test_start),
 		cmocka_unit_test(test_speed),	 cmocka_unit_test(test_speed_of_large),
 		cmocka_unit_test(test_response), cmocka_unit_test(test_speed_of_runs),
-		cmocka_unit_test(test_add_runs), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_add_runs), cmocka_unit_test(test_no_runs),
+		cmocka_unit_test(test_nothing),	 cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
