@@ -268,7 +268,10 @@ struct walk_addrs {
  * or a negative number if memory couldn't be read: then @dst is zeroed or unchanged.
  */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr);
-/* returns nanoseconds; on the host it may stand still, so that no limit of time is reached */
+/*
+ * Returns nanoseconds. In host tests the clock may stand still, so that no limit of time is
+ * reached.
+ */
 walk_inline __u64 walk_clock(void);
 walk_inline struct walk *walk_state(__u32 slot);
 walk_inline struct walk_out *walk_out(__u32 slot);

@@ -170,7 +170,7 @@ static void follow_cpus(struct session *s)
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
 	if (!cpus_changed(&s->cpus))
 		return;
-	log_info("CPUs went online or offline: sampling follows");
+	log_info("CPUs went online or offline; those that are online now are sampled");
 	rights_for_events(true);
 	r = sideband_renew_cpus(s->sideband);
 	if (!r)

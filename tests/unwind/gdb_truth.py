@@ -132,7 +132,7 @@ class Files:
     """Answers which code has call frame information, from what readelf says."""
 
     def __init__(self, stops):
-        """@stops: a file with lines as in /proc/PID/maps."""
+        """@stops: a file that gdb wrote, with the lines of /proc/PID/maps among others."""
         self.maps, self.ranges = [], {}
         with open(stops, encoding="utf-8", errors="replace") as f:
             for line in f:

@@ -267,7 +267,7 @@ def eh_return(path, start, end, leave):
 
 def truth(path):
     """Returns what readelf says of a file: (rows as (address, rule), functions, number of functions
-    left out, {reason: losses})."""
+    left out, {reason: number of rows that can't be compared})."""
     machine = Machine(path)
     rules = Rules(machine, Expressions(path))
     rows, kept, left = [], [], 0

@@ -19,8 +19,8 @@ struct {
 } preempts SEC(".maps");
 
 /*
- * What a program finds when a run of it begins. It is kept for each CPU, because a program doesn't
- * begin on a CPU where it is running already.
+ * Counters as they are when a run of one of krait's BPF programs begins. One for each CPU is
+ * enough: the kernel doesn't begin a BPF program on a CPU on which it is running already.
  */
 struct before {
 	__u64 switches; /* how often the thread was preempted so far */

@@ -38,7 +38,7 @@ struct copy {
  * program, too.
  */
 static struct {
-	/* how to reach the real files; NULL: no far file exists yet */
+	/* functions that read the files for which far files stand; NULL: no far file exists yet */
 	const struct far_ops *_Atomic ops;
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the recording inside a picture or page that krait wrote. An opening tag that nothing else
- * in the file has precedes it. Text from a profile can't imitate the tag, because every '<' in such
- * text is escaped.
+ * Finds the recording inside a picture or page that krait wrote. The recording is in an element
+ * whose opening tag is nowhere else in the file. Text from a profile can't contain that tag,
+ * because every '<' of such text is escaped.
  */
 #include "format/common/embedded.h"
 

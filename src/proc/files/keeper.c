@@ -35,8 +35,8 @@ static struct {
 } all;
 
 /*
- * A job may wait until another thread's question is answered. The main thread waits no longer than
- * for a question of its own.
+ * Waits until no other thread uses the keeper. A job waits as long as an answer to another thread
+ * may take, the main thread only as long as an answer to itself.
  */
 static bool lock(struct keeper *k)
 {

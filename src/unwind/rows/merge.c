@@ -37,7 +37,7 @@ static int merge(struct merged *m, const unwind_range_vec *ranges)
 			break;
 		if (!r)
 			r = add(m, range->start, rule);
-		/* The range was unknown before, so no row begins within it. */
+		/* The other source had no rows for the range, so none begins within it. */
 		if (!r)
 			r = add(m, range->end, 0);
 		if (r)

@@ -62,7 +62,7 @@ def inside(start, end, window):
 
 
 class Thread(object):
-    """What a thread knows of itself."""
+    """What a thread of the test program wrote of itself: the truth."""
 
     def __init__(self, told, log):
         self.tid, self.log, self.library = told["tid"], log, told["library"].split("|")

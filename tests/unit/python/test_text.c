@@ -146,7 +146,7 @@ static void test_lines(void **state)
 	assert_line(1, "\n\n", 2, NULL);
 	assert_line(1, "a\0\n", 3, NULL);
 	assert_line(3, "abc", 3, NULL);
-	/* Not all bytes of the name came. */
+	/* The record says that the text has 3 bytes, but only 2 are there. */
 	assert_int_equal(text_add_line(&(struct wire_text){.len = 3, .kind = 1},
 				       (const uint8_t *)"ab", 2, &(struct str){}),
 			 -EINVAL);
