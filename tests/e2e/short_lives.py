@@ -14,7 +14,7 @@ import sys
 import kit
 from kit import check, folder
 
-SCRIPTS = 200 if kit.FULL else 80
+SCRIPTS = 200 if kit.FULL else 50
 HZ = 999
 LEAST = 0.95
 SCRIPT = """import time
