@@ -350,8 +350,13 @@ class Oracle:
             total = sum(r.samples for r in reports.values())
             if total >= wanted and all(p in reports for p in able):
                 break
-            each = max(500, (wanted - total) // max(1, len(able)))
+            left = len(able)
             for some in batches:
+                # The storms come first. They give more samples than their share, so that the others
+                # need fewer.
+                total = sum(r.samples for r in reports.values())
+                each = max(500, (wanted - total) // max(1, left))
+                left -= len(some)
                 try:
                     for program, report in self.batch(interpreter, some, each).items():
                         reports.setdefault(program, self.report()).add(report)
