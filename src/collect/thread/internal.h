@@ -48,6 +48,12 @@ struct thread {
 	uint64_t came, since;
 	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
 	/*
+	 * .earlier: index + 1 in threads.all of the thread of this process that had the number
+	 * before; 0: there was none. .met_ns: the time of the record by which krait met this one.
+	 */
+	uint32_t earlier;
+	uint64_t met_ns;
+	/*
 	 * the longest of these times that records of the thread have told so far (struct
 	 * rec_sample)
 	 */

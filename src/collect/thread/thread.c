@@ -93,6 +93,27 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
 	return !t->ended_ns || rec->time_ns < t->ended_ns || rec->type == REC_SAMPLE_END;
 }
 
+/*
+ * Returns the thread of @rec, which is @t or one that had its number before. Records wait for what
+ * their stacks need, so one of the earlier thread may come when the later one has been met: in
+ * execve() a thread takes the number of the first one. NULL: krait hasn't met the thread.
+ */
+static struct thread *its_thread(const struct collect *c, struct thread *t,
+				 const struct rec_sample *rec)
+{
+	while (t && t->earlier && rec->time_ns < t->met_ns) {
+		struct thread *earlier = &c->threads->all.v[t->earlier - 1];
+
+		if (earlier->tid != t->tid || earlier->process != t->process ||
+		    !earlier->ended_ns || earlier->ended_ns > t->met_ns)
+			break; /* it was given up, and another thread has its place */
+		if (!is_its(earlier, rec))
+			break;
+		t = earlier;
+	}
+	return t && is_its(t, rec) ? t : NULL;
+}
+
 /* When the thread of @rec, which krait meets now, ended; 0: it runs, as far as is known. */
 static uint64_t its_end(const struct collect *c, const struct process *p,
 			const struct rec_sample *rec)
@@ -104,10 +125,10 @@ static uint64_t its_end(const struct collect *c, const struct process *p,
 
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
-	struct thread *t = find_thread(c, p, rec->tid);
-	uint32_t i;
+	struct thread *newest = find_thread(c, p, rec->tid), *t = its_thread(c, newest, rec);
+	uint32_t i, earlier = newest ? (uint32_t)(newest - c->threads->all.v) + 1 : 0;
 
-	if (t && is_its(t, rec))
+	if (t)
 		return t;
 	if (!c->threads->free.n && (vec_push(&c->threads->all, (struct thread){}) ||
 				    vec_push(&c->threads->free, (uint32_t)c->threads->all.n - 1)))
@@ -118,8 +139,11 @@ struct thread *thread_of_sample(struct collect *c, struct process *p, const stru
 	c->threads->free.n--;
 	c->news = true;
 	t = &c->threads->all.v[i];
-	*t = (struct thread){
-		.tid = rec->tid, .process = process_index(c, p), .ended_ns = its_end(c, p, rec)};
+	*t = (struct thread){.tid = rec->tid,
+			     .process = process_index(c, p),
+			     .ended_ns = its_end(c, p, rec),
+			     .earlier = earlier,
+			     .met_ns = rec->time_ns};
 	read_name(c, p, t);
 	p->names_apart_ns = NAMES_APART_NS;
 	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS

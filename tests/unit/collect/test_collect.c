@@ -1384,6 +1384,36 @@ static void test_tid_again(void **state)
 	assert_int_equal(flushed(f, false).threads, 2);
 }
 
+static void send_ready_of(struct fixture *f, uint8_t type, uint64_t time_ns, uint64_t ready_ns)
+{
+	struct rec_sample rec = ready_record(7, time_ns, ready_ns);
+
+	rec.type = type;
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
+/*
+ * A thread has the number of an earlier one, of which records still come. What these say of time
+ * ready to run counts once, and so does what the later thread's say.
+ */
+static void test_tid_again_late(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_ready_of(f, REC_SAMPLE, 2500, 300);
+	flushed(f, false);
+	collect_exit(f->collect, key.tgid, 7, 2600);
+	send_ready_of(f, REC_SAMPLE, 2650, 10);
+	flushed(f, false);
+	send_ready_of(f, REC_SAMPLE, 2550, 400);
+	send_ready_of(f, REC_SAMPLE_END, 2640, 450);
+	send_ready_of(f, REC_SAMPLE, 2645, 15);
+	send_ready_of(f, REC_SAMPLE_END, 2700, 20);
+	assert_int_equal(flushed(f, false).threads, 2);
+	assert_int_equal(apart_of(f).runnable, 450 + 20);
+}
+
 /*
  * The only sample of a thread is taken in do_exit(), after the side band's record of its end. The
  * thread is known to have ended, and is forgotten.
@@ -1569,6 +1599,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_tid_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tid_again_late, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_count_of_codes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_before_look, setup, teardown),
