@@ -256,12 +256,12 @@ def has_symbols(interpreter):
 
 
 def rows(options):
-    """Fast: one of each version, one with tail calls, and the newest as the distribution's shared
-    library. Full: all."""
+    """Fast: one of each version that is unlike others, one with tail calls, and the newest as the
+    distribution's shared library. Full: all."""
     found = oracle.interpreters(True, options.only)
     if options.full or options.only:
         return found
-    chosen = oracle.interpreters(False, None)
+    chosen = oracle.unlike(oracle.interpreters(False, None))
     others = [r for r in found if r.name not in {c.name for c in chosen}]
     return (chosen + [r for r in others if r.kind == "tailcall"] +
             [r for r in others if r.kind == "shared"][-1:])
