@@ -16,8 +16,8 @@ main() {
 	local log=$KRAIT_TEST_CACHE/log/musl
 	exec 9>"$KRAIT_TEST_CACHE/musl.lock"
 	flock 9
-	stamped musl "$0" || attempt musl make_root 2>/dev/null
-	stamped musl "$0" || { echo "no root with musl: $(tail -n 1 "$log")"; exit 77; }
+	stamped musl "$SETUP_DIR/musl.sh" || attempt musl make_root 2>/dev/null
+	stamped musl "$SETUP_DIR/musl.sh" || { echo "no root with musl: $(tail -n 1 "$log")"; exit 77; }
 	echo "$MUSL_DIR/root"
 }
 
@@ -33,7 +33,7 @@ make_root() {
 	zlib
 	cpython
 	rm -rf "$MUSL_DIR/source" "$MUSL_DIR/apt"
-	stamp musl "$0"
+	stamp musl "$SETUP_DIR/musl.sh"
 }
 
 # alpine: unpacks the only file system of the image as $MUSL_DIR/root.
