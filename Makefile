@@ -191,9 +191,13 @@ $(G)/gen/%.h: src/picture/svg/% Makefile
 	$(asset)
 $(G)/gen/%.h: $(G)/gen/% Makefile
 	$(asset)
-$(G)/gen/page.html $(G)/gen/page.css: $(G)/gen/page.%: ui/page.%
+$(G)/gen/page.html: ui/page.html
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
+# Lines are joined where their ends mean nothing.
+$(G)/gen/page.css: ui/page.css
+	@mkdir -p $(@D)
+	$(Q)awk '{ printf "%s%s", $$0, /[{};,]$$/ ? "" : "\n" }' $< > $@
 $(G)/gen/page.js: $(UI) ui/pack.awk Makefile
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f ui/pack.awk $(UI) > $@

@@ -64,7 +64,7 @@ import {addWall, sumWall} from './waits.js';
  * @property {Float64Array[]} values by side
  */
 
-export const KINDS = ['Python', 'native', 'kernel', 'JIT code', 'garbage collector', 'marks'];
+// the kinds of frames; 3: code made at run time
 export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
 /**
