@@ -211,7 +211,9 @@ walk_global int note_account(__u32 slot)
 	const struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 delay;
 
-	if (!m || !e || e->start_ns != BPF_CORE_READ(task, start_time))
+	/* as is_entry_of(), of a task whose type the verifier doesn't know */
+	if (!m || !e || e->start_ns != BPF_CORE_READ(task, start_time) ||
+	    (e->task && e->task != (__u64)task))
 		return 0;
 	delay = e->delay_ns;
 	if ((e->phase != WAIT_IS_OVER || !e->times) &&
