@@ -50,15 +50,16 @@ struct process *process_known(const struct collect *c, const struct proc_key *ke
 	return known ? process_at(c, (uint32_t)*known - 1) : NULL;
 }
 
-long process_of(struct collect *c, const struct proc_key *key)
+/*
+ * Creates the process of @key, as process_of(). It isn't inlined there: setting a whole struct
+ * process to 0 took a fifth of the time that each sample takes.
+ */
+static __attribute__((noinline)) long process_new(struct collect *c, const struct proc_key *key)
 {
-	uint64_t *known = map_get(&c->processes->by_key, process_key_hash(key));
-	struct process p = {.key = *key, .state = PROC_PENDING}, *other;
+	struct process p = {.key = *key, .state = PROC_PENDING};
+	struct process *other = process_newest(c, key->tgid);
 	uint32_t i;
 
-	if (known)
-		return *known - 1;
-	other = process_newest(c, key->tgid);
 	if (other && !other->ended && !other->key.start_ns)
 		return name_expected(c, other, key);
 	if (other && is_newer(key, &other->key)) {
@@ -89,6 +90,13 @@ long process_of(struct collect *c, const struct proc_key *key)
 	c->processes->free.n--;
 	c->processes->all.v[i] = p;
 	return i;
+}
+
+long process_of(struct collect *c, const struct proc_key *key)
+{
+	const uint64_t *known = map_get(&c->processes->by_key, process_key_hash(key));
+
+	return known ? (long)*known - 1 : process_new(c, key);
 }
 
 void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
