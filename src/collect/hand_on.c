@@ -323,7 +323,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	struct collect_source *source;
 	struct profile_sample s;
 	uint8_t native = w->rec.native;
-	struct wait_labels wait;
+	struct wait_labels wait = {};
 	int r;
 
 	if (w->waker && !w->waiter)
@@ -374,7 +374,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		thread_meet(c, w->process, &w->rec);
 		return 0;
 	}
-	wait = thread_wait(c, s.stack, w->state, w->on);
+	if (w->state || w->on)
+		wait = thread_wait(c, s.stack, w->state, w->on);
 	s.labels = thread_labels(c, w->process, &w->rec, &wait);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
@@ -468,20 +469,23 @@ int hand_on_all(struct collect *c, bool last, int r)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->intake->waiting.n; i++) {
-		struct waiting w = c->intake->waiting.v[i];
-		int done = r ? 0 : hand_on(c, &w, last);
+		struct waiting *w = &c->intake->waiting.v[i];
+		int done = r ? 0 : hand_on(c, w, last);
 
 		if (done < 0)
 			r = done;
-		if (done > 0 && w.woken) {
-			c->intake->waiting.v[i + 1].waiter = w.waiter ?: NO_WAITER;
-			c->intake->waiting.v[i + 1].waiter_tid = w.rec.tid;
-			c->intake->waiting.v[i + 1].rec.weight = w.rec.weight;
+		if (done > 0) {
+			if (w->woken) {
+				w[1].waiter = w->waiter ?: NO_WAITER;
+				w[1].waiter_tid = w->rec.tid;
+				w[1].rec.weight = w->rec.weight;
+			}
+			process_at(c, w->process)->users--;
+			continue;
 		}
-		if (done <= 0)
-			c->intake->waiting.v[kept++] = w;
-		else
-			process_at(c, w.process)->users--;
+		if (kept < i)
+			c->intake->waiting.v[kept] = *w;
+		kept++;
 	}
 	c->intake->waiting.n = c->n_waiting = kept;
 	return r;

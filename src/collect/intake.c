@@ -258,6 +258,13 @@ static bool on_sample(struct collect *c, struct waiting *w)
 	return true;
 }
 
+static void on_plain_sample(struct collect *c, const struct rec_sample *rec)
+{
+	struct waiting w = {.rec = *rec, .shown_ns = rec->time_ns};
+
+	on_sample(c, &w);
+}
+
 /*
  * Takes a wait, and who ended it. A thread may still wait in do_exit(), after perf has reported the
  * thread's end. Such a wait is treated as a REC_SAMPLE_END.
@@ -336,7 +343,6 @@ void collect_record(struct collect *c, const void *data, size_t n)
 				       [REC_WAIT] = WAIT_BYTES,
 				       [REC_ACCOUNT] = sizeof(struct rec_account)};
 	uint8_t type = n ? *(const uint8_t *)data : 0;
-	struct waiting w = {};
 
 	if (type >= ARRAY_SIZE(least) || n < least[type]) {
 		broken(c);
@@ -345,9 +351,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	switch (type) {
 	case REC_SAMPLE:
 	case REC_SAMPLE_END:
-		w.rec = *(const struct rec_sample *)data;
-		w.shown_ns = w.rec.time_ns;
-		on_sample(c, &w);
+		on_plain_sample(c, data);
 		break;
 	case REC_WAIT:
 		on_wait(c, data, n);

@@ -29,6 +29,9 @@ static inline size_t recent_to_front(struct recent *r, uint64_t id, uint64_t *go
 	uint64_t *set = r->id[sent_set_of(id) % SENT_SETS];
 	size_t i = 0;
 
+	*gone = 0;
+	if (set[0] == id) /* mostly */
+		return 0;
 	while (i < RECENT_KEPT - 1 && set[i] != id)
 		i++;
 	*gone = set[i] != id ? set[i] : 0;

@@ -167,11 +167,13 @@ static uint64_t waker_key(struct collect *c, const struct thread *t, uint8_t gil
 static struct label_set *set_of(struct collect *c, struct thread *t, uint8_t gil,
 				struct wait_labels *wait)
 {
-	uint64_t key = wait->waiter ? waker_key(c, t, gil, wait) : key_of(gil, wait), *found;
-	size_t before = bytes_of(&t->waits);
+	uint64_t key, *found;
+	size_t before;
 
 	if (!wait->state && !wait->waiter)
 		return &t->sets[gil];
+	key = wait->waiter ? waker_key(c, t, gil, wait) : key_of(gil, wait);
+	before = bytes_of(&t->waits);
 	found = map_get(&t->waits, key);
 	if (!found && map_put(&t->waits, key, 0))
 		return NULL;
