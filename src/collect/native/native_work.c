@@ -243,6 +243,18 @@ static const char *describe(struct collect *c, char *text, size_t n)
 	return text;
 }
 
+/* A job that has had so much CPU time has got on. Beside busy programs that may take seconds. */
+#define PROGRESS_NS (NSEC_PER_SEC / 4)
+
+/*
+ * A number that grows whenever a job is done or has got on. Meanwhile this thread waits, so the
+ * process's CPU time is that of jobs.
+ */
+static unsigned progress(struct worker *w)
+{
+	return worker_count(w) + (unsigned)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) / PROGRESS_NS);
+}
+
 /*
  * Waits until all jobs are done, or until config.wait ends the wait. Once config.wait has ended a
  * wait, nothing is waited for any more.
@@ -254,7 +266,7 @@ static void await(struct collect *c)
 	while (!c->hurried && !worker_wait(c->natives->worker, ASK_MS)) {
 		if (!c->config.wait ||
 		    c->config.wait(c->config.ctx, describe(c, what, sizeof(what)),
-				   worker_count(c->natives->worker)))
+				   progress(c->natives->worker)))
 			continue;
 		c->hurried = true;
 		worker_cancel(c->natives->worker);
