@@ -147,8 +147,8 @@ struct collect_config {
 	/*
 	 * Called again and again while the collector waits for a thread that works on a file. @what
 	 * says what it waits for, as in "names of /usr/lib/libx.so". @done changes whenever a
-	 * result has come. False: the collector stops waiting, now and later, and goes on with what
-	 * it has. NULL: it waits until all is done.
+	 * result has come, or the thread has got on. False: the collector stops waiting, now and
+	 * later, and goes on with what it has. NULL: it waits until all is done.
 	 */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	/*
