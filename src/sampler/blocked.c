@@ -170,6 +170,22 @@ static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading 
 	return MIN(r, 0);
 }
 
+/*
+ * By how much the scheduler's clock is behind CLOCK_MONOTONIC, which entries of the map that the
+ * kernel program made tell; 0: there are none.
+ */
+static uint64_t clock_behind(const struct sampler *s)
+{
+	struct wait_entry e;
+	unsigned n = 0;
+	uint32_t tid;
+
+	while (waits_next(s, &tid, &n, &e))
+		if (e.clock_ns && e.left_ns)
+			return e.left_ns - e.clock_ns;
+	return 0;
+}
+
 int sampler_blocked(struct sampler *s, const pid_vec *tgids, const struct sampler_blocked *to)
 {
 	struct reading reading = {s, to};
@@ -178,6 +194,7 @@ int sampler_blocked(struct sampler *s, const pid_vec *tgids, const struct sample
 
 	if (!s->tasks)
 		return 0;
+	s->clock_behind_ns = tgids ? clock_behind(s) : 0;
 	r = tgids ? 0 : find_pythons(s, &all);
 	r = r ? r : read_blocked(s, tgids ? tgids : &all, &reading);
 	vec_fini(&all);
@@ -202,21 +219,14 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 	       ret->n <= ABI_INTERPRETERS;
 }
 
-/*
- * When the thread began to wait. The map's entries tell how the scheduler's clock differs from
- * CLOCK_MONOTONIC. Without one, sampling has just begun.
- */
+/* When the thread began to wait; if sampling has just begun, or that isn't known, when it began. */
 static uint64_t wait_since(const struct sampler *s, const struct rec_task *task)
 {
 	uint64_t began_ns = s->skel->bss->began_ns;
-	struct wait_entry e;
-	unsigned n = 0;
-	uint32_t tid;
 
-	while (task->off_ns && waits_next(s, &tid, &n, &e))
-		if (e.clock_ns && e.left_ns)
-			return MAX(began_ns, task->off_ns + (e.left_ns - e.clock_ns));
-	return began_ns;
+	if (!task->off_ns || !s->clock_behind_ns)
+		return began_ns;
+	return MAX(began_ns, task->off_ns + s->clock_behind_ns);
 }
 
 int sampler_add_wait(struct sampler *s, const struct rec_task *task,

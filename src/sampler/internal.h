@@ -39,6 +39,8 @@ struct sampler {
 	struct map doubted;
 	/* host tid of each thread whose wait the present call of sampler_blocked() has added */
 	struct map added;
+	/* clock_behind() for that call; 0: sampling has just begun, or it isn't known */
+	uint64_t clock_behind_ns;
 	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;

@@ -144,8 +144,8 @@ _must_use_ int sampler_drain(struct sampler *s);
 
 /*
  * If waits are recorded: calls @fn for each wait that isn't over, or whose record isn't sent yet.
- * @wait is the record that it would have if it were over now. @left: its stack wasn't chosen. Then it
- * will have no record of its own, unless it takes WAIT_LONG_NS.
+ * @wait is the record that it would have if it were over now. @left: its stack wasn't chosen. Then
+ * it will have no record of its own, unless it takes WAIT_LONG_NS.
  */
 typedef void (*sampler_open_fn)(void *ctx, const struct rec_wait *wait, bool left);
 void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx);
@@ -185,9 +185,9 @@ bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, u
 bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret);
 
 /*
- * Adds the wait of @task, whose stack and GIL state are in @sample. It counts from its beginning, but
- * not from before sampling began, until the thread comes back, provided that the thread didn't run since @task was read.
- * 0 or -errno: there is no room, or the thread has begun another wait.
+ * Adds the wait of @task, whose stack and GIL state are in @sample. It counts from its beginning,
+ * but not from before sampling began, until the thread comes back, provided that the thread didn't
+ * run since @task was read. 0 or -errno: there is no room, or the thread has begun another wait.
  */
 _must_use_ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				const struct rec_sample *sample);

@@ -256,9 +256,7 @@ static struct session_unread read_blocked(struct session *s, const pid_vec *tgid
 		r.unread.all = true;
 	}
 	walker_free(r.walker);
-	log_debug("%u threads that waited when the recording began were read, %u more woke up "
-		  "before that",
-		  r.read, r.late);
+	log_debug("%u waiting threads were read, %u more had woken up before", r.read, r.late);
 	return r.unread;
 }
 
