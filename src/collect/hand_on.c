@@ -229,6 +229,19 @@ static int hand_on_waker(struct collect *c, const struct waiting *w, const struc
 	return r ? r : 1;
 }
 
+/* Sets all of sample @w of process @process but its stack, which *s has. 0 or -ENOMEM + message. */
+static int fill_sample(struct collect *c, uint32_t process, const struct waiting *w,
+		       const struct wait_labels *wait, struct profile_sample *s)
+{
+	s->time_ns = time_of(c, w);
+	s->labels = thread_labels(c, process, &w->rec, wait);
+	if (profile_failed(c->profile))
+		return err_set(-ENOMEM, "out of memory for the profile");
+	set_values(c, &w->rec, s->values);
+	set_wait_values(c, w, s->values);
+	return 0;
+}
+
 static void add_wait(struct collect_stats *stats, const struct waiting *w,
 		     const struct wait_labels *wait)
 {
@@ -263,17 +276,15 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 	int r = 0;
 
 	while (!r && thread_share_left(c, of, &w)) {
-		struct profile_sample s = {.time_ns = time_of(c, &w)};
 		uint8_t native = w.rec.native;
+		struct profile_sample s;
 		struct wait_labels wait;
 
 		s.stack = stack_of(c, &w, p, true, &native);
 		wait = thread_wait(c, s.stack, w.state, w.on);
-		s.labels = thread_labels(c, of->process, &w.rec, &wait);
-		if (profile_failed(c->profile))
-			return err_set(-ENOMEM, "out of memory for the profile");
-		set_values(c, &w.rec, s.values);
-		set_wait_values(c, &w, s.values);
+		r = fill_sample(c, of->process, &w, &wait, &s);
+		if (r)
+			return r;
 		s.values[0] = 0; /* the wait to which this time goes has been counted */
 		c->stats.sources[w.rec.source].weight += w.rec.weight;
 		add_wait(&c->stats, &w, &wait);
@@ -286,8 +297,8 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 #define ACCOUNT_FLUSHES 16
 
 /*
- * Hands on the account of a thread. Time without a CPU that no sample of the thread has told goes to
- * the stack of the thread's last sample. Returns what hand_on() does.
+ * Hands on the account of a thread. Time without a CPU that no sample of the thread has told goes
+ * to the stack of the thread's last sample. Returns what hand_on() does.
  */
 static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
 {
@@ -376,15 +387,11 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	}
 	if (w->state || w->on)
 		wait = thread_wait(c, s.stack, w->state, w->on);
-	s.labels = thread_labels(c, w->process, &w->rec, &wait);
-	if (profile_failed(c->profile))
-		return err_set(-ENOMEM, "out of memory for the profile");
 	if (w->state)
 		thread_share(c, w);
-	s.time_ns = time_of(c, w);
-	set_values(c, &w->rec, s.values);
-	set_wait_values(c, w, s.values);
-	r = add_to_profile(c, &s);
+	r = fill_sample(c, w->process, w, &wait, &s);
+	if (!r)
+		r = add_to_profile(c, &s);
 	if (!r)
 		r = add_both_apart(c, w->process, &w->rec, &s);
 	if (r)

@@ -34,11 +34,11 @@ struct waiting {
 	 */
 	bool woken, waker;
 	/*
-	 * of a waker: 1 + index of the thread whose wait it ended; 0: the wait wasn't handed on
-	 * yet. .waiter_tid: that thread's number; the thread may be forgotten meanwhile, and its
-	 * index another one's
+	 * of a waker: 1 + index of the thread whose wait it ended; 0: the wait wasn't handed on yet
 	 */
-	uint32_t waiter, waiter_tid;
+	uint32_t waiter;
+	/* the number of that thread: once it is forgotten, another one may have its index */
+	uint32_t waiter_tid;
 };
 #define NO_WAITER UINT32_MAX /* waiting.waiter: the wait isn't shown, or is none for a lock */
 

@@ -107,12 +107,21 @@ static struct stack_share *stack_of(struct wait_shares *s, const struct waiting 
 	return &s->stacks.v[s->stacks.n - 1];
 }
 
-/* The entry of the wait's site; NULL: no memory. */
-static struct site_shares *site_of(struct wait_shares *s, const struct waiting *w)
+static struct site_shares *find_site(const struct wait_shares *s, const struct waiting *w)
 {
 	vec_foreach(site, &s->sites)
 		if (site->last.site == w->site)
 			return site;
+	return NULL;
+}
+
+/* The entry of the wait's site; NULL: no memory. */
+static struct site_shares *site_of(struct wait_shares *s, const struct waiting *w)
+{
+	struct site_shares *found = find_site(s, w);
+
+	if (found)
+		return found;
 	if (vec_push(&s->sites, (struct site_shares){.last = *w}))
 		return NULL;
 	return &s->sites.v[s->sites.n - 1];
@@ -132,7 +141,7 @@ static double without_cost(const struct site_shares *site, const struct estimate
 	return fmax(of->ns - longer * of->n / site->of.n, of->ns / 2);
 }
 
-/* How much of the others' time the stack lacks. */
+/* How much of its part of the others' time the stack hasn't got yet. */
 static double lacks(const struct site_shares *site, const struct stack_share *stack)
 {
 	double all = without_cost(site, &site->of);
@@ -178,27 +187,27 @@ static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 	return ns;
 }
 
+/* Adds what others took to what is left at the site. */
+static void add_others(struct site_shares *site, const struct waiting *w)
+{
+	site->others_ns += w->others_ns;
+	site->left_ns += w->others_ns;
+	site->gil_left_ns += w->gil_others_ns;
+}
+
 bool shares_owe(struct wait_shares *s, const struct waiting *w)
 {
-	for (size_t i = 0; s && i < s->sites.n; i++) {
-		struct site_shares *site = &s->sites.v[i];
+	struct site_shares *site = s ? find_site(s, w) : NULL;
 
-		if (site->last.site != w->site)
-			continue;
-		site->others_ns += w->others_ns;
-		site->left_ns += w->others_ns;
-		site->gil_left_ns += w->gil_others_ns;
-		return true;
-	}
-	return false;
+	if (site)
+		add_others(site, w);
+	return site;
 }
 
 static void share(struct site_shares *site, struct stack_share *stack, struct waiting *w)
 {
 	estimate(site, stack, w);
-	site->others_ns += w->others_ns;
-	site->left_ns += w->others_ns;
-	site->gil_left_ns += w->gil_others_ns;
+	add_others(site, w);
 	stack->given_ns += give(site, w, whole(lacks(site, stack), site->left_ns));
 }
 

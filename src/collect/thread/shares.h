@@ -18,8 +18,8 @@ struct wait_shares;
 void shares_take(struct wait_shares **s, struct waiting *w);
 
 /*
- * What others took at the site of @w, which is no wait itself, is kept for later waits there. False:
- * the site isn't known.
+ * What others took at the site of @w, which is no wait itself, is kept for later waits there.
+ * False: the site isn't known.
  */
 bool shares_owe(struct wait_shares *s, const struct waiting *w);
 

@@ -74,8 +74,8 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
- * Keeps what @w, which is no wait itself, says of others for later waits of the thread. False: there
- * was no wait with a stack at that site.
+ * Keeps what @w, which is no wait itself, says of others for later waits of the thread. False:
+ * there was no wait with a stack at that site.
  */
 bool thread_owes(struct collect *c, const struct waiting *w);
 /*
