@@ -41,22 +41,25 @@ __u64 wait_burst_ns;
  */
 #define STACK_NS 50000
 
-/*
- * While all stacks were taken, @spent_ns were spent, and @allowed_ns allowed. May all stacks be taken
- * further on?
- */
-walk_inline bool is_burst(__u64 spent_ns, __u64 allowed_ns)
+/* Counts that taking a stack took @ns. */
+walk_inline void spend(__u64 ns)
 {
-	__u64 burst = wait_burst_ns;
+	__sync_fetch_and_add(&wait_spent_ns, ns > STACK_NS ? ns : STACK_NS);
+}
 
-	if (spent_ns > allowed_ns)
-		burst += spent_ns - allowed_ns;
-	else
-		burst -= burst < allowed_ns - spent_ns ? burst : allowed_ns - spent_ns;
-	if (burst > (__u64)wait_budget_ppm * (1000 * BURST_S))
+/* May @ns more than allowed be spent, so that all stacks are taken further on? */
+walk_inline bool use_burst(__u64 ns)
+{
+	if (wait_burst_ns + ns > (__u64)wait_budget_ppm * (1000 * BURST_S))
 		return false;
-	wait_burst_ns = burst;
+	wait_burst_ns += ns;
 	return true;
+}
+
+/* Of what was allowed, @ns were left over. */
+walk_inline void restore_burst(__u64 ns)
+{
+	wait_burst_ns -= ns < wait_burst_ns ? ns : wait_burst_ns;
 }
 
 /*
@@ -73,7 +76,9 @@ walk_inline void adjust_period(__u64 now)
 	wait_adjusted_ns = now;
 	wait_spent_ns = 0;
 	allowed = (ns >> 10) * wait_budget_ppm / 977 + 1; /* 2^10 x 977 is a million */
-	if ((!period || spent < allowed) && is_burst(spent, allowed) && !period)
+	if (spent < allowed)
+		restore_burst(allowed - spent);
+	else if (!period && use_burst(spent - allowed))
 		return;
 	if (spent > FASTER * allowed)
 		spent = FASTER * allowed;
@@ -188,8 +193,8 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return e->times != 0;
 }
 
-/* The wait that is over was long: it has a record of its own, and stands for itself alone. */
-walk_inline void stands_alone(struct wait_entry *e)
+/* The wait that is over was long: gives it a record of its own, for itself alone. */
+walk_inline void stand_alone(struct wait_entry *e)
 {
 	e->wait.times = WAIT_ONE;
 	if (e->times || e->wait.sample.type != REC_WAIT)

@@ -142,7 +142,7 @@ walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 	e->wait.others_ns = s->owed_ns;
 	e->wait.gil_others_ns = e->site == SITE_GIL ? e->gil_owed_ns : 0;
 	if (ns >= WAIT_LONG_NS)
-		stands_alone(e);
+		stand_alone(e);
 	sent = e->times && send_wait(e, ns, delay_ns);
 	e->wait.flags &= (__u8)~WAIT_LEFT;
 	if (!sent) {
@@ -188,9 +188,9 @@ walk_inline bool has_record(struct wait_entry *e)
 }
 
 /*
- * Sends what no record has yet of the waits of thread @tid at site @i: how long they took (.owed_ns)
- * and, with the GIL's site, the thread's times with the GIL. The record has the stack that was taken
- * last.
+ * Sends what no record has yet of the waits of thread @tid at site @i: how long they took
+ * (.owed_ns) and, with the GIL's site, the thread's times with the GIL. The record has the stack
+ * that was taken last.
  */
 walk_global int send_site(__u32 tid, __u32 i)
 {
@@ -345,7 +345,7 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 
 		keep_stack(e, state);
 	ns = bpf_ktime_get_ns() - now;
 	e->wait.cost_ns = (__u32)ns;
-	__sync_fetch_and_add(&wait_spent_ns, ns > STACK_NS ? ns : STACK_NS);
+	spend(ns);
 	return taken;
 }
 
@@ -424,7 +424,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (e && !is_entry_of(e, prev)) {
-		/* execve() may have given a dying thread's number to another one, which has the entry */
+		/* in execve() another thread may have got the number, and so the entry */
 		if (!(state & TASK_DEAD))
 			end_earlier(tid);
 		e = NULL;

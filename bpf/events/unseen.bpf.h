@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits whose ends the kernel doesn't report. Some kernels hide the switches from certain tasks. Who
- * gets the CPU from such a task isn't seen to come back.
+ * Waits whose ends the kernel doesn't report. Some kernels hide the switches from certain tasks. A
+ * thread that gets the CPU from such a task isn't seen to come back.
  */
 #ifndef BPF_EVENTS_UNSEEN_H
 #define BPF_EVENTS_UNSEEN_H
@@ -10,9 +10,17 @@
 #include "process/account.bpf.h"
 #include "process/waiting.bpf.h"
 
+/* The wait of @e is over. Since then the thread has run for @ran_ns, until @now. */
+walk_inline void end_unseen(struct wait_entry *e, __u64 away_ns, __u64 ran_ns, __u64 now)
+{
+	e->away_ns = away_ns;
+	e->over_ns = now - ran_ns;
+	e->phase = WAIT_IS_OVER;
+}
+
 /*
- * It wasn't seen that thread @task, whose entry is @e, got its CPU. How long it was away follows from
- * how long it ran since.
+ * It wasn't seen that thread @task, whose entry is @e, got its CPU. How long it was away follows
+ * from how long it ran since.
  */
 walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {
@@ -23,27 +31,22 @@ walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *tas
 		comes_with_gil(e, now - ran);
 	if (e->phase != WAIT_WAITS)
 		return;
-	e->away_ns = (__s64)away > 0 ? away : 0;
-	e->over_ns = now - ran;
-	e->phase = WAIT_IS_OVER;
+	end_unseen(e, (__s64)away > 0 ? away : 0, ran, now);
 	count(COUNT_WAIT_UNSEEN);
 }
 
 /*
- * User space has read the wait of thread @task, whose entry is @e, but it wasn't seen that the thread
- * came back. If it ran once since it was read, the wait's length follows from that, too. Else user
- * space has added the wait too late.
+ * User space has read the wait of thread @task, whose entry is @e, but it wasn't seen that the
+ * thread came back. If it ran once since it was read, the wait's length follows from that, too. Else
+ * user space has added the wait too late.
  */
 walk_inline void ends_read(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {
 	__u64 ran = task->se.sum_exec_runtime - e->cpu_ns, away = now - e->wait.since_ns - ran;
 
 	e->phase = WAIT_RUNS;
-	if (!e->left_ns || e->switches + 1 != task->nvcsw + task->nivcsw || (__s64)away <= 0)
-		return;
-	e->away_ns = away;
-	e->over_ns = now - ran;
-	e->phase = WAIT_IS_OVER;
+	if (e->left_ns && e->switches + 1 == task->nvcsw + task->nivcsw && (__s64)away > 0)
+		end_unseen(e, away, ran, now);
 }
 
 #endif

@@ -76,7 +76,7 @@ walk_inline void take_waker(__u64 *ctx, struct wait_entry *e)
 		e->wait.waker.tid = 0;
 	ns = bpf_ktime_get_ns() - began_ns;
 	e->wait.cost_ns += (__u32)ns; /* the wait is longer by that */
-	__sync_fetch_and_add(&wait_spent_ns, ns > STACK_NS ? ns : STACK_NS);
+	spend(ns);
 }
 
 /* kernel/sched/core.c, try_to_wake_up(): (task that is woken up), which is locked meanwhile. */
