@@ -109,14 +109,14 @@ void rights_for_container(const struct rights *r, struct str *ret)
 	add_for_container(lacking, ret);
 }
 
-int rights_to_see(const struct rights *r, pid_t pid)
+int rights_to_see(const struct rights *r, pid_t pid, int error)
 {
 	_cleanup_str_ struct str remedy = {};
 
-	if (r->uid || rights_have(r, CAP_SYS_PTRACE))
-		return 0;
+	if ((error != -EPERM && error != -EACCES) || r->uid || rights_have(r, CAP_SYS_PTRACE))
+		return error;
 	add_for_container(BIT(CAP_SYS_PTRACE), &remedy);
-	return err_set(-EPERM,
+	return err_set(error,
 		       "process %d is another user's or has more rights, and CAP_SYS_PTRACE is "
 		       "missing although this is root, as in a container; %s",
 		       pid, str_cstr(&remedy));

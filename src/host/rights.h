@@ -62,11 +62,11 @@ void rights_for_container(const struct rights *r, struct str *ret);
 _must_use_ int rights_check(const struct rights *r);
 
 /*
- * For a process that the kernel didn't let krait examine. If krait is root and lacks the capability
- * for other users' processes, returns -EPERM + message with the command that helps; else 0, and the
- * message stays.
+ * @error: what examining a process has returned, which this returns too. If the kernel didn't permit
+ * that, and krait is root and lacks the capability for other users' processes, the message becomes
+ * one with the command that helps.
  */
-int rights_to_see(const struct rights *r, pid_t pid);
+int rights_to_see(const struct rights *r, pid_t pid, int error);
 
 /*
  * May krait show this process? @procdir is a descriptor of /proc/PID. The kernel itself answers

@@ -74,10 +74,8 @@ static int add_target(struct session *s, pid_t pid)
 			    pid);
 	if (!r)
 		r = examine_tree(s, pid, &tree);
-	if (r == -EPERM || r == -EACCES)
-		(void)rights_to_see(&s->rights, pid);
 	vec_fini(&tree);
-	return r;
+	return rights_to_see(&s->rights, pid, r);
 }
 
 /* Whole machine: examines all processes, so that none of their samples waits for an answer. */

@@ -74,12 +74,10 @@ static void add_tree(struct run *x, pid_t pid)
 	/* None of the tree is Python. The process was named, so its native stacks are shown. */
 	if (!r && !any && other)
 		r = dump_add_other(x->dump, pid);
-	if (r == -EPERM || r == -EACCES) {
+	if (r < 0) {
 		rights_read(&rights);
-		(void)rights_to_see(&rights, pid);
+		failed(x, rights_to_see(&rights, pid, r));
 	}
-	if (r < 0)
-		failed(x, r);
 	vec_fini(&tree);
 }
 
