@@ -2,8 +2,8 @@
 /*
  * Waits that aren't over, for whoever shows what happens now. The kernel program took the stacks of
  * most of them when they began, and keeps them in the map `waits`. The others are read as `krait
- * dump` reads blocked threads, once they have lasted long enough. A recording does that too, so that
- * a long wait never counts for another stack.
+ * dump` reads blocked threads, once they have lasted long enough. A recording does that too, so
+ * that a long wait never counts for another stack.
  */
 #include "base/system/clock.h"
 #include "base/error.h"
@@ -14,8 +14,8 @@
 #define LEFT_NS	      (200 * NSEC_PER_MSEC)
 #define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
 /*
- * So often a recording looks for such waits. Each that takes WAIT_LONG_NS is met. Where there are many
- * threads, looking takes at most this part of a CPU, in one thousandth.
+ * So often a recording looks for such waits. Each that takes WAIT_LONG_NS is met. Where there are
+ * many threads, it looks less often: it takes at most so many thousandths of a CPU.
  */
 #define LOOK_NS	      (WAIT_LONG_NS / 2)
 #define LOOK_PER_MILL 4
@@ -112,7 +112,11 @@ int session_open_waits(struct session *s, session_open_fn fn, void *ctx)
 	return r;
 }
 
-static struct opening read_left(struct session *s, uint64_t left_until_ns)
+/*
+ * Reads the stacks of waits that weren't chosen and last since @left_until_ns or longer. Returns
+ * whether there are others, which haven't lasted so long.
+ */
+static bool read_left(struct session *s, uint64_t left_until_ns)
 {
 	struct opening o = {.s = s, .left_until_ns = left_until_ns};
 
@@ -120,7 +124,7 @@ static struct opening read_left(struct session *s, uint64_t left_until_ns)
 	if (o.tgids.n)
 		session_read_left(s, &o.tgids, left_until_ns);
 	vec_fini(&o.tgids);
-	return o;
+	return o.young;
 }
 
 void session_look_at_left(struct session *s)
@@ -134,7 +138,7 @@ void session_look_at_left(struct session *s)
 	if (n == s->left.seen && !s->left.young)
 		return;
 	s->left.seen = n;
-	s->left.young = read_left(s, now - LEFT_NS).young;
+	s->left.young = read_left(s, now - LEFT_NS);
 	s->left.look_ns += (clock_ns(CLOCK_MONOTONIC) - now) * (1000 / LOOK_PER_MILL);
 }
 
