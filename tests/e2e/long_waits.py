@@ -50,22 +50,23 @@ def sums_of(profile):
     return sums
 
 
-def by_chance(said):
-    check("chosen at random" in said, "stacks weren't taken by chance: " + said)
+def record(lasts, *options):
+    """Records the program, whose long waits take @lasts. Returns what it told, and the sums."""
+    with folder() as d:
+        with open(d + "/long.py", "w") as f:
+            f.write(PROGRAM)
+        done = krait("record", "-e", "wait", "--wait-budget", "0.1", *options, "-o", d + "/o.pb.gz", "--",
+                     kit.PYTHON, d + "/long.py", lasts)
+        check(done.returncode == 0, done.stderr)
+        check("chosen at random" in done.stderr, "stacks weren't taken by chance: " + done.stderr)
+        return done.stdout, sums_of(kit.pprof.read(d + "/o.pb.gz"))
 
 
 @kit.case
 def over():
     """The program ends before the recording does."""
-    with folder() as d:
-        with open(d + "/long.py", "w") as f:
-            f.write(PROGRAM)
-        done = krait("record", "-e", "wait", "--wait-budget", "0.1", "-o", d + "/o.pb.gz", "--",
-                     kit.PYTHON, d + "/long.py", "1.5")
-        check(done.returncode == 0, done.stderr)
-        by_chance(done.stderr)
-        sums = sums_of(kit.pprof.read(d + "/o.pb.gz"))
-    for tid, ns in json.loads(done.stdout).items():
+    told, sums = record("1.5")
+    for tid, ns in json.loads(told).items():
         check(abs(sums[int(tid), "once"] - ns) < 0.03 * ns, "once() of %s waited %d: %s" % (tid, ns, dict(sums)))
         check(sums[int(tid), "often"] > 0.2e9, "often() of %s waited: %s" % (tid, dict(sums)))
 
@@ -73,14 +74,7 @@ def over():
 @kit.case
 def not_over():
     """The recording ends while all threads are in their long wait."""
-    with folder() as d:
-        with open(d + "/long.py", "w") as f:
-            f.write(PROGRAM)
-        done = krait("record", "-e", "wait", "--wait-budget", "0.1", "-d", "3", "-o", d + "/o.pb.gz", "--",
-                     kit.PYTHON, d + "/long.py", "5")
-        check(done.returncode == 0, done.stderr)
-        by_chance(done.stderr)
-        sums = sums_of(kit.pprof.read(d + "/o.pb.gz"))
+    _, sums = record("5", "-d", "3")
     once = [ns for (_, name), ns in sums.items() if name == "once"]
     often = [ns for (_, name), ns in sums.items() if name == "often"]
     check(len(once) == 4, "threads in once(): %s" % dict(sums))

@@ -17,6 +17,7 @@
 
 #include "collect/internal.h"
 #include "python/heap/threads.h"
+#include "one_layout.h"
 
 #define WAITER 1000
 #define WAKER  500000
@@ -47,27 +48,8 @@ void py_thread_names_fini(struct py_thread_names *names)
 	vec_fini(&names->list);
 }
 
-static struct py_layout layout = {.version = 0x30c};
-
-static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
-{
-	*index = 0;
-	return 0;
-}
-
-static const struct py_layout *get_layout(void *ctx, uint16_t index)
-{
-	return index ? NULL : &layout;
-}
-
-static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
-		    const struct py_where *where, const struct image_place *place, uint32_t space)
-{
-	return 0;
-}
-
 static const struct collect_ops ops = {
-	.add_layout = add_layout, .layout = get_layout, .set_proc = set_proc};
+	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
 
 /* The values of the profile: samples, off_cpu, then those of waits. */
 enum { LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
@@ -142,7 +124,7 @@ static void flush(void)
 	assert_int_equal(collect_flush(collect, true), 0);
 }
 
-/* Samples with blame by what they say: how many have as their waiter's name @name, how many another. */
+/* Samples with blame: how many have @name as their waiter's name, and how many another one. */
 struct counted {
 	const char *name;
 	unsigned named, others;

@@ -18,28 +18,10 @@
 #include "base/text/str.h"
 #include "collect/internal.h"
 #include "collect/space/space.h"
+#include "one_layout.h"
 
 #define STACK 0x1234567ull
 #define CODE  0x10ull
-
-static struct py_layout layout = {.version = 0x30c};
-
-static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
-{
-	*index = 0;
-	return 0;
-}
-
-static const struct py_layout *get_layout(void *ctx, uint16_t index)
-{
-	return index ? NULL : &layout;
-}
-
-static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
-		    const struct py_where *where, const struct image_place *place, uint32_t space)
-{
-	return 0;
-}
 
 static int set_several(void *ctx, const struct proc_several *several)
 {
@@ -59,7 +41,7 @@ static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 {
 }
 
-static const struct collect_ops ops = {add_layout, get_layout, set_proc, set_several,
+static const struct collect_ops ops = {add_layout, get_layout, set_no_proc, set_several,
 				       add_exe,	   ask_again,  crowd};
 
 static int new_one(void *ctx, uint32_t *number)

@@ -14,33 +14,15 @@
 #include "base/text/str.h"
 #include "collect/internal.h"
 #include "collect/thread/internal.h"
+#include "one_layout.h"
 
 #define WAITER 71
 #define WAKER  72
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
 
-static struct py_layout layout = {.version = 0x30c};
-
-static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
-{
-	*index = 0;
-	return 0;
-}
-
-static const struct py_layout *get_layout(void *ctx, uint16_t index)
-{
-	return index ? NULL : &layout;
-}
-
-static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
-		    const struct py_where *where, const struct image_place *place, uint32_t space)
-{
-	return 0;
-}
-
 static const struct collect_ops ops = {
-	.add_layout = add_layout, .layout = get_layout, .set_proc = set_proc};
+	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
 
 /* The values of the profile: samples, off_cpu, then those of waits. */
 enum { SAMPLES, OFF_CPU, LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
