@@ -41,8 +41,8 @@ struct wait_site {
 #define WAIT_WINDOW_NS (1 << 28) /* a quarter of a second */
 /*
  * User space reads the stacks of waits that weren't chosen and take this long, while they last. So
- * such a wait has a record of its own (WAIT_LEFT), and a chosen one that is so long stands for itself
- * alone.
+ * such a wait has a record of its own (WAIT_LEFT), and a chosen one that is so long stands for
+ * itself alone.
  */
 #define WAIT_LONG_NS 1000000000
 #define SITE_GIL     0 /* the site of waits for the GIL; nothing else shares it */

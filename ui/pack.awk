@@ -53,8 +53,8 @@ function is_empty_statement() {
 	return before ~ /^([;{:]|else|do)$/ || (before == ")" && head)
 }
 
-# Writes a token, which is @like one for the choices above. A semicolon waits, because none is needed
-# before }.
+# Writes a token, which is @like one for the choices above. A semicolon is written with the
+# next token, because none is needed before }.
 function put(token, like) {
 	if (last == ";" && (like != "}" || is_empty_statement()))
 		out = out ";"

@@ -248,8 +248,8 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 }
 
 /*
- * The thread's last record has its last wait, of @ns. A wait that isn't over stands for itself alone:
- * others that aren't over have records, too.
+ * The thread's last record has its last wait, of @ns. A wait that isn't over stands for itself
+ * alone: others that aren't over have records, too.
  */
 static void add_last(struct wait_entry *e, uint64_t ns)
 {

@@ -217,8 +217,8 @@ static int64_t shown_of(const struct viewer *v, int64_t ns, int64_t time_ns, int
 }
 
 /*
- * Does the same as cut() for a thread that ended another one's wait for a lock. The sample's time is
- * when the wait ended.
+ * Does the same as cut() for a thread that ended another one's wait for a lock. The sample's time
+ * is when the wait ended.
  */
 static bool cut_ended(const struct viewer *v, struct profile_sample *s)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Do waits beside CPU time change anything of it? cpu_waits_target.py is recorded with `-e cpu-clock`
-alone and with `-e wait` beside it, in turn, and measures its functions' CPU time itself.
+"""Are samples of CPU time the same if waits are recorded too? cpu_waits_target.py is recorded with
+`-e cpu-clock` alone and with `-e wait` beside it, in turn, and measures its functions' CPU time
+itself.
 
     cpu_waits.py [--pairs N] [--seconds N]
 

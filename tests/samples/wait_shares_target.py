@@ -52,7 +52,7 @@ class Account(object):
         self.sums, self.name, self.before = {}, name, 0
 
     def now(self):
-        """Returns the time less the CPU time and the time without a CPU."""
+        """Returns a clock of the thread that stands still while it runs, or is ready to run."""
         while True:
             begin = time.monotonic_ns()
             size = libc.pread(self.file, self.buffer, 96, ctypes.c_long(0))

@@ -77,7 +77,7 @@ static bool is_up(const char *name)
 	return str_starts(name, "..") && (!name[2] || name[2] == '/');
 }
 
-/* container_believed() of the rest of the path, from path[at] on, which is in the directory *@dir. */
+/* container_believed() of the path's rest from path[at] on, which is in the directory *@dir. */
 static size_t believed_from(int *dir, const char *path, size_t at, uid_t *owner)
 {
 	size_t n;

@@ -43,9 +43,9 @@ static void add_deviations(const struct map *sums, struct noise_runs *ret)
 }
 
 /*
- * A program may have a label `run` of its own, for parts that do different work. They would pass for
- * a machine whose speed varies a lot, to which nearly any change could be due. So the label's values
- * must be as many as the whole runs of which the profile consists.
+ * A program may have a label `run` of its own, for parts that do different work. They would pass
+ * for a machine whose speed varies a lot, to which nearly any change could be due. So the label's
+ * values must be as many as the whole runs of which the profile consists.
  */
 static bool are_runs(struct profile *p, const struct map *sums)
 {

@@ -14,9 +14,9 @@
 
 /*
  * Appends a sentence about the time of the main thread, or of the threads that it waits for: "The
- * main thread waited 81 % of its time for the network (10.0.0.5:5432) in Cursor.execute, called from
- * app.py:31; 6 % running". Unless @always, only if these threads wait at least as long as they run. The
- * samples of these threads must be complete. @c was made from @sums, and isn't sorted yet
+ * main thread waited 81 % of its time for the network (10.0.0.5:5432) in Cursor.execute, called
+ * from app.py:31; 6 % running". Unless @always, only if these threads wait at least as long as they
+ * run. The samples of these threads must be complete. @c was made from @sums, and isn't sorted yet
  * (costs_sort()). Returns 1 if a sentence was appended, 0 if there is none, or -ENOMEM.
  */
 _must_use_ int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n,

@@ -280,8 +280,8 @@ static void test_period_changes(void **state)
 }
 
 /*
- * A burst of stacks may cost what the budget allows in 10 s. What isn't spent after that is there for
- * the next burst.
+ * A burst of stacks may cost what the budget allows in 10 s. What isn't spent after that is there
+ * for the next burst.
  */
 static void test_burst(void **state)
 {

@@ -313,7 +313,7 @@ static int sum_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Asserts what is left of a wait of @ns that a thread ended at 500: how long it was, and its end. */
+/* Asserts how much is left of a wait of @ns that a thread ended at 500, and when it ended. */
 static void assert_cut_ended(int64_t ns, const struct view_options *o, int64_t count, int64_t left,
 			     int64_t end)
 {
