@@ -19,6 +19,7 @@
 #include "view/names/frame.h"
 #include "view/filter/select.h"
 #include "view/waits/gil.h"
+#include "view/waits/locks.h"
 
 /* the most different pairs of stack and thread, which take 40 MiB */
 #define LIVE_MAX_SUMS	 (1u << 19)
@@ -205,6 +206,12 @@ _must_use_ int live_count(struct live *l, const struct profile_sample *s);
 _must_use_ int live_gil_count(struct live *l, const struct profile_sample *s);
 _must_use_ int live_gil_tick(struct live *l);
 void live_gil_clear(struct live *l);
+
+/*
+ * Computes whose waits for locks ended in the last interval. lock_waits_fini() must be called in any
+ * case. 0 or -ENOMEM + message. (In locks.c.)
+ */
+_must_use_ int live_lock_waits(struct live *l, struct lock_waits *ret);
 
 /*
  * Ends an interval of @seconds: what was added since the last tick becomes the last interval. 0 or

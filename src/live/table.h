@@ -98,6 +98,8 @@ void table_location_name(struct table *v, enum live_table table, uint32_t locati
  * none if threads waited too little. (In gil.c.)
  */
 void table_gil_lines(struct table *v, struct str *ret);
+/* The same for waits for locks that ended in the last interval. (In locks.c.) */
+void table_lock_lines(struct table *v, struct str *ret);
 
 /* Returns what selects the samples of a row of threads, processes or label values. */
 struct live_only table_only(const struct table *v, const struct live_row *row);

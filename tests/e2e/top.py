@@ -399,6 +399,47 @@ def blocked():
     check(re.search(r"Threads waited [01]\.\d\d s for the GIL in the last 1\.\d s\n  [01]\.\d\d s  while holder held it in holder \(\S+\): waiter [01]\.\d\d s", plain), plain)
 
 
+LOCKS = """
+import queue, threading, time
+lock, items = threading.Lock(), queue.Queue()
+def owner():
+    while True:
+        with lock:
+            time.sleep(.06)
+        time.sleep(.005)
+def asker():
+    while True:
+        lock.acquire()
+        lock.release()
+        time.sleep(.002)
+def feeder():
+    while True:
+        time.sleep(.09)
+        items.put(1)
+def eater():
+    while True:
+        items.get()
+for f in owner, asker, feeder, eater:
+    threading.Thread(target=f, name=f.__name__, daemon=True).start()
+while True:
+    time.sleep(1000)
+"""
+
+
+@case
+def locks():
+    """Who ended whose waits for locks lately: the lock's owner nearly all of one thread's time, and the queue's feeder of another's."""
+    with python(LOCKS) as target:
+        shown = top_json("-p", target.pid, "-n", 2, "-i", "1s", "--wall")[1]
+        plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
+    at = {(w["waiter"]["thread"], w["waker"]["thread"], w["function"], LOCKS.split("\n")[w["line"] - 1].strip()): w["nanoseconds"] / 1e9 / shown["interval_seconds"]
+          for w in shown["lock_waits"] if w["waiter"] and w["nanoseconds"] > 1e8}
+    check({pair[:3] for pair in at} == {("asker", "owner", "owner"), ("eater", "feeder", "feeder")}, at)
+    check(all(.75 < share < 1.15 for share in at.values()) and ("eater", "feeder", "feeder", "items.put(1)") in at, at)
+    check(re.search(r"Waits for locks that ended in the last 1\.\d s took [12]\.\d\d s\n(  0\.\d\d s  ended by (owner in owner|feeder in feeder) "
+                    r"\(\S+:\d+\): (asker|eater) 0\.\d\d s\n){2}", plain), plain)
+
+
 @case
 def refusals():
     refused(2, "add --wall", "top", "--sort", "net")

@@ -103,13 +103,15 @@ def made(path):
 
 
 def made_waits(path):
-    """Makes a recording in which t7 waits for the GIL that t8 holds, and then for work."""
-    times = ("cpu", "off_cpu", "gil_wait", "gil_blame")
+    """Makes a recording in which t7 waits for the GIL that t8 holds, and then for work; t9 waits for a lock, first until t8 ends that."""
+    times = ("cpu", "off_cpu", "gil_wait", "gil_blame", "lock_blame")
     w = pprof.Writer((("samples", "count"),) + tuple((name, "nanoseconds") for name in times), duration=10 ** 10)
     work = w.location("[python 3.12]", "work", "/srv/app/app.py", 3, 5, 1)
-    for tid, state, values in (7, "gil", (0, 0, 10 ** 9, 10 ** 9, 0)), (8, "running", (1, 10 ** 6, 0, 0, 10 ** 6)), (7, "lock", (0, 0, 10 ** 9, 0, 0)):
-        w.sample([work], {"pid": "7", "process": "app.py", "tid": str(tid), "thread": "t%d" % tid, "state": state, "time": 10 ** 8,
-                          **({"idle": "yes"} if state == "lock" else {})}, values=values)
+    for tid, state, more, values in ((7, "gil", {}, (0, 0, 10 ** 9, 10 ** 9, 0, 0)), (8, "running", {}, (1, 10 ** 6, 0, 0, 10 ** 6, 0)),
+                                     (7, "lock", {"idle": "yes"}, (0, 0, 10 ** 9, 0, 0, 0)), (9, "lock", {}, (0, 0, 10 ** 9, 0, 0, 0)),
+                                     (8, "running", {"waiter": "t9", "waiter_tid": "9"}, (0, 0, 0, 0, 0, 10 ** 8))):
+        w.sample([work], {"pid": "7", "process": "app.py", "tid": str(tid), "thread": "t%d" % tid, "state": state, "time": 10 ** 8, **more},
+                 values=values)
     w.save(path)
 
 
@@ -149,8 +151,10 @@ def reports(paths_in):
         made_waits(os.path.join(work, "waits.pb.gz"))
         document = json.loads(krait("report", os.path.join(work, "waits.pb.gz"), "--json", "--value", "off_cpu"))
     takes(validator, "report-waits", document)
-    check("report-waits-there", len(document["gil_waits"]) == 2 and len(document["states"]) == 2, str(document.get("gil_waits")))
+    check("report-waits-there", len(document["gil_waits"]) == 2 and len(document["states"]) == 3, str(document.get("gil_waits")))
+    check("report-lock-waits-there", [w["nanoseconds"] for w in document["lock_waits"]] == [10 ** 8, 9 * 10 ** 8], str(document.get("lock_waits")))
     refuses(validator, "report-waits", document)
+    misses(validator, "report-lock-waits", document, *[("lock_waits", 1, m) for m in document["lock_waits"][1]])
     misses(validator, "report-waits", document, *[("gil_waits", 0, m) for m in document["gil_waits"][0]], ("states", 0, "idle"))
 
 

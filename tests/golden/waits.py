@@ -412,6 +412,34 @@ def viewers(work):
         check("read-back-" + name, back["shown"] in (0.5 * SECOND, 500), back["shown"])
 
 
+def who_of(thread):
+    return thread and (thread["thread"], thread.get("pid"))
+
+
+def waits_for_locks(*args):
+    """Returns lock_waits of a report as [(who waited, who ended that, function:line, seconds)]."""
+    return [(who_of(w["waiter"]), who_of(w["waker"]), "%s:%d" % (w["function"], w["line"]) if w["waker"] else "", w["nanoseconds"] / SECOND)
+            for w in json.loads(krait("report", "--json", *args).stdout)["lock_waits"]]
+
+
+def wakers_json(path):
+    """In JSON, what each thread waited for locks adds up, with what isn't known; but not with filters."""
+    main, two = ("MainThread", "7"), ("worker-2", "7")
+    got = waits_for_locks(flushed().save(path))
+    check("wakers-json", len(got) == 1 + 8 + 8 + 9 and got[0] == (main, two, "flush:88", 9) and
+          sorted(got[1:9]) == [(("worker-%d" % i, "7"), two, "flush:88", 6.08) for i in range(1, 9)] and
+          sorted(got[9:17]) == [(("worker-%d" % i, "7"), main, "feed:99", 0.38) for i in range(1, 9)], got)
+    rests = {w[0]: w[3] for w in got[17:]}
+    check("wakers-json-rest", rests == {main: 0.8, **{("worker-%d" % i, "7"): 1.14 for i in range(1, 9)}} and
+          {w[1] for w in got[17:]} == {None}, rests)
+    # then only what worker-2 ended is left, and nothing else is known of the others
+    got = waits_for_locks(path, "--thread", "worker-2")
+    check("wakers-json-filter", got[0] == (("MainThread", None), two, "flush:88", 9) and [w[1:] for w in got[1:]] == 8 * [(two, "flush:88", 6.08)], got)
+    got = waits_for_locks(two_processes().save(path))
+    check("wakers-json-processes", got == [(main, ("MainThread", "20"), "load:66", 8.1), (main, None, "", 0.9)], got)
+    check("wakers-json-without", "lock_waits" not in json.loads(krait("report", "--json", client().save(path)).stdout), "")
+
+
 def wakers(work):
     """The table of who ended whose waits adds up to the waits for locks."""
     path = flushed().save(os.path.join(work, "w.pb.gz"))
@@ -428,6 +456,7 @@ def wakers(work):
     check("wakers-processes", "8.10 s 90.0 % MainThread (pid 7) MainThread (pid 20) app.load (/srv/app/app.py:66)" in text, text)
     folded = krait("report", path, "--value", "lock_blame", "--format", "folded").stdout
     check("wakers-folded", len(folded.splitlines()) == 1 and folded.endswith(" 8100000000\n") and "load" in folded, folded)
+    wakers_json(path)
     without = krait("report", pool().save(path), "--by", "waiter", code=1)
     check("wakers-without", "no sample has the label 'waiter'" in without.stderr, without.stderr)
 

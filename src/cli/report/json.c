@@ -199,6 +199,8 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 		r = put_states(f, out);
 	if (!r)
 		r = report_put_gil_waits(f, out);
+	if (!r)
+		r = report_put_lock_waits(f, out);
 	if (!r && style->by) {
 		fputs("  ", out);
 		put(out, "by", style->by);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A table of who ended whose waits for locks, and where: the value lock_blame, by its label
- * `waiter`, and by the thread and the line of its samples.
+ * Who ended whose waits for locks, and where: the value lock_blame, by its label `waiter`, and by
+ * the thread and the line of its samples. As a table, and for programs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "cli/cells.h"
 #include "cli/report/print.h"
 #include "picture/markup.h"
+#include "view/waits/locks.h"
 #include "view/waits/waker.h"
 
 /* Waits of one thread that another thread ended in one line. */
@@ -113,17 +114,23 @@ static int add_row(struct wakers *k, const struct profile_sum *s)
 	return 0;
 }
 
+/* How long the threads of the sum waited for locks; not idle time. */
+static int64_t waited_for_locks(const struct profile *p, const struct profile_sum *s, int off_cpu)
+{
+	if (off_cpu < 0 || waits_is_idle(p, s->labels) ||
+	    !streq(profile_label_text(p, s->labels, "state"), WAITS_LOCK))
+		return 0;
+	return MAX(s->values[off_cpu], (int64_t)0);
+}
+
 static int take_sums(struct wakers *k)
 {
-	const struct profile *p = k->f->p;
 	int r = 0;
 
 	for (size_t i = 0; i < k->f->n_sums && !r; i++) {
 		const struct profile_sum *s = &k->f->sums[i];
 
-		if (k->off_cpu >= 0 && s->values[k->off_cpu] > 0 && !waits_is_idle(p, s->labels) &&
-		    streq(profile_label_text(p, s->labels, "state"), WAITS_LOCK))
-			costs_sum(&k->waited, s->values[k->off_cpu]);
+		costs_sum(&k->waited, waited_for_locks(k->f->p, s, k->off_cpu));
 		if (s->values[k->blame] <= 0)
 			continue;
 		costs_sum(&k->known, s->values[k->blame]);
@@ -265,4 +272,38 @@ int report_print_wakers(struct report_printer *p)
 	vec_fini(&k.rows);
 	map_fini(&k.pid_of);
 	return r ? err_set(r, "out of memory") : 0;
+}
+
+static int take_for_json(const struct report_facts *f, struct lock_waits *w)
+{
+	int off_cpu = f->filtered ? -1 : report_value_index(f, "off_cpu"), r = 0;
+
+	for (size_t i = 0; i < f->n_sums && !r; i++) {
+		const struct profile_sum *s = &f->sums[i];
+		int64_t waited = waited_for_locks(f->p, s, off_cpu);
+		struct waits_frames at;
+
+		if (waited)
+			r = lock_waits_add_rest(w, s->labels, waited);
+		if (r || s->values[w->blame] <= 0)
+			continue;
+		at = waits_frames_of(&f->costs, s->stack);
+		r = lock_waits_add(w, s->labels, at.own ?: at.callee, s->values[w->blame]);
+	}
+	return r ? r : lock_waits_sort(w);
+}
+
+int report_put_lock_waits(const struct report_facts *f, FILE *out)
+{
+	_cleanup_(lock_waits_fini) struct lock_waits w = {};
+	_cleanup_str_ struct str text = {};
+
+	if (!lock_waits_init(&w, f->p) || f->costs.less)
+		return 0;
+	if (take_for_json(f, &w))
+		return err_set(-ENOMEM, "out of memory");
+	lock_waits_json(&w, &text);
+	if (text.n)
+		fprintf(out, "  \"lock_waits\": [%s],\n", str_cstr(&text));
+	return text.failed ? err_set(-ENOMEM, "out of memory") : 0;
 }

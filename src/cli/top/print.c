@@ -102,6 +102,7 @@ int top_print_plain(struct top *t)
 		str_addf(&out, "; shares are of the last %.0f s", f.recent);
 	str_add_c(&out, '\n');
 	table_gil_lines(&t->shown, &out);
+	table_lock_lines(&t->shown, &out);
 	plain_row(t, NULL, &out);
 	for (size_t i = 0; i < n_rows(t); i++)
 		plain_row(t, &t->live->rows.v[t->shown.rows.v[i]], &out);
@@ -265,16 +266,34 @@ static void json_head(struct str *out, const struct top *t)
 	json_count(out, &t->shown, &l->all[LIVE_SINCE], LIVE_SINCE);
 }
 
+/* Writes who waited for whom in the interval, if anybody did. 0 or -ENOMEM + message. */
+static int json_waits(struct str *out, struct live *l)
+{
+	_cleanup_(lock_waits_fini) struct lock_waits locks = {};
+	int r = live_lock_waits(l, &locks);
+
+	if (l->gil.cells && l->gil.waits.n) {
+		str_add(out, ",\"gil_waits\":[");
+		gil_pairs_json(&l->gil, out);
+		str_add_c(out, ']');
+	}
+	if (!r && locks.waits.n) {
+		str_add(out, ",\"lock_waits\":[");
+		lock_waits_json(&locks, out);
+		str_add_c(out, ']');
+	}
+	return r;
+}
+
 int top_print_json(struct top *t)
 {
 	_cleanup_str_ struct str out = {};
+	int r;
 
 	json_head(&out, t);
-	if (t->live->gil.cells && t->live->gil.waits.n) {
-		str_add(&out, ",\"gil_waits\":[");
-		gil_pairs_json(&t->live->gil, &out);
-		str_add_c(&out, ']');
-	}
+	r = json_waits(&out, t->live);
+	if (r)
+		return r;
 	str_add(&out, ",\"rows\":[");
 	for (size_t i = 0; i < n_rows(t); i++) {
 		if (i)

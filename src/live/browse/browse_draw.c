@@ -296,22 +296,24 @@ static void draw_foot(struct browse *b, struct screen *s)
 	}
 }
 
-#define GIL_FROM_ROWS 20 /* a screen of so many rows has room for who waits for whom */
+#define WAITS_FROM_ROWS 20 /* a screen of so many rows has room for who waits for whom */
+#define WAITS_PART	3  /* and it may take this part of the screen */
 
-/* Draws who waits for whom for the GIL, above the table. Returns the first line below it. */
-static int draw_gil(struct browse *b, struct screen *s)
+/* Draws who waits for whom, above the table. Returns the first line below it. */
+static int draw_waits(struct browse *b, struct screen *s)
 {
 	_cleanup_str_ struct str lines = {};
-	int y = HEAD_ROWS;
+	int y = HEAD_ROWS, end_row = s->rows < WAITS_FROM_ROWS ? y : y + s->rows / WAITS_PART;
 
-	if (s->rows < GIL_FROM_ROWS)
+	if (y == end_row)
 		return y;
 	table_gil_lines(b->shown, &lines);
-	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+	table_lock_lines(b->shown, &lines);
+	for (char *line = lines.s, *end; line && y < end_row && (end = strchr(line, '\n'));
+	     line = end + 1) {
 		*end = '\0';
-		screen_at(s, y);
-		screen_put(s, y == HEAD_ROWS ? STYLE_WARN : STYLE_PLAIN, line, -1);
-		y++;
+		screen_at(s, y++);
+		screen_put(s, *line == ' ' ? STYLE_PLAIN : STYLE_WARN, line, -1);
 	}
 	return y;
 }
@@ -326,7 +328,7 @@ int browse_draw(struct browse *b, struct screen *s)
 	draw_tables(b, s);
 	switch (b->page) {
 	case PAGE_TABLE:
-		draw_table(b, s, draw_gil(b, s), bottom);
+		draw_table(b, s, draw_waits(b, s), bottom);
 		break;
 	case PAGE_TREE:
 		tree_draw(b, s, HEAD_ROWS, bottom);

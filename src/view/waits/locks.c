@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Adds up who waited for whose lock; see locks.h. */
+#include "view/waits/locks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "view/costs/costs.h"
+#include "view/waits/waits.h"
+
+bool lock_waits_init(struct lock_waits *w, struct profile *p)
+{
+	*w = (struct lock_waits){.p = p, .blame = waits_value(p, "lock_blame")};
+	map_init(&w->rest_of);
+	return w->blame >= 0;
+}
+
+void lock_waits_fini(struct lock_waits *w)
+{
+	vec_fini(&w->waits);
+	vec_fini(&w->places);
+	vec_fini(&w->rests);
+	map_fini(&w->rest_of);
+}
+
+int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t ns)
+{
+	struct lock_wait one = {
+		.labels = labels,
+		.at = at,
+		.waker = profile_label_value(w->p, labels, "tid"),
+		.waiter = profile_label_value(w->p, labels, "waiter_tid"),
+		.ns = ns,
+	};
+
+	return vec_push(&w->waits, one);
+}
+
+int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns)
+{
+	uint32_t tid = profile_label_value(w->p, labels, "tid");
+	const uint64_t *at = map_get(&w->rest_of, tid);
+	size_t i = at ? *at : w->rests.n;
+	int r = 0;
+
+	if (!at)
+		r = vec_push(&w->rests, (struct lock_rest){.labels = labels})
+			    ?: map_put(&w->rest_of, tid, i);
+	if (!r)
+		costs_sum(&w->rests.v[i].ns, ns);
+	return r;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_place(const void *va, const void *vb)
+{
+	const struct lock_wait *a = va, *b = vb;
+
+	return compare(a->waker, b->waker) ?: compare(a->at, b->at) ?: compare(a->waiter, b->waiter);
+}
+
+static int longest_wait(const void *va, const void *vb)
+{
+	const struct lock_wait *a = va, *b = vb;
+
+	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : compare(a->waiter, b->waiter);
+}
+
+static int longest_place(const void *va, const void *vb)
+{
+	const struct lock_place *a = va, *b = vb;
+
+	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : compare(a->first, b->first);
+}
+
+/* Adds up the waits of one thread that another one ended at one place. */
+static void merge(struct lock_waits *w)
+{
+	size_t n = 0;
+
+	vec_foreach(one, &w->waits) {
+		if (n && !by_place(&w->waits.v[n - 1], one))
+			costs_sum(&w->waits.v[n - 1].ns, one->ns);
+		else
+			w->waits.v[n++] = *one;
+	}
+	w->waits.n = n;
+}
+
+static int find_places(struct lock_waits *w)
+{
+	struct lock_place *last = NULL;
+
+	for (size_t i = 0; i < w->waits.n; i++) {
+		const struct lock_wait *one = &w->waits.v[i], *before = one - 1;
+
+		if (!i || before->waker != one->waker || before->at != one->at) {
+			if (vec_push(&w->places, (struct lock_place){.first = i}))
+				return -ENOMEM;
+			last = &w->places.v[w->places.n - 1];
+		}
+		last->n++;
+		costs_sum(&last->ns, one->ns);
+		costs_sum(&w->ns, one->ns);
+	}
+	return 0;
+}
+
+/*
+ * Takes what is known from what the threads waited. If some waits are of threads that aren't known,
+ * nobody's rest is.
+ */
+static void find_rests(struct lock_waits *w)
+{
+	vec_foreach(one, &w->waits) {
+		const uint64_t *at = map_get(&w->rest_of, one->waiter);
+
+		if (!one->waiter) {
+			w->rests.n = 0;
+			return;
+		}
+		if (at)
+			costs_sum(&w->rests.v[*at].ns, -one->ns);
+	}
+}
+
+int lock_waits_sort(struct lock_waits *w)
+{
+	if (!w->waits.n)
+		return 0;
+	qsort(w->waits.v, w->waits.n, sizeof(*w->waits.v), by_place);
+	merge(w);
+	if (find_places(w))
+		return -ENOMEM;
+	vec_foreach(place, &w->places)
+		qsort(&w->waits.v[place->first], place->n, sizeof(*w->waits.v), longest_wait);
+	qsort(w->places.v, w->places.n, sizeof(*w->places.v), longest_place);
+	find_rests(w);
+	return 0;
+}
+
+/* Does another thread of the waits have this name too? Both are strings of the profile. */
+static bool has_namesake(const struct lock_waits *w, uint32_t name, uint32_t tid)
+{
+	vec_foreach(one, &w->waits)
+		if ((one->waker != tid &&
+		     profile_label_value(w->p, one->labels, "thread") == name) ||
+		    (one->waiter != tid &&
+		     profile_label_value(w->p, one->labels, "waiter") == name))
+			return true;
+	return false;
+}
+
+static void add_name(const struct lock_waits *w, uint32_t name, uint32_t tid, struct str *b)
+{
+	bool numbered = !name || has_namesake(w, name, tid);
+
+	if (name)
+		str_add(b, profile_get_string(w->p, name));
+	if (numbered)
+		str_addf(b, name ? " (tid %s)" : "tid %s", profile_get_string(w->p, tid));
+}
+
+void lock_waits_add_waker(const struct lock_waits *w, const struct lock_wait *one, struct str *b)
+{
+	add_name(w, profile_label_value(w->p, one->labels, "thread"), one->waker, b);
+}
+
+void lock_waits_add_waiter(const struct lock_waits *w, const struct lock_wait *one, struct str *b)
+{
+	add_name(w, profile_label_value(w->p, one->labels, "waiter"), one->waiter, b);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who waited for whose lock. A sample's value lock_blame is how long the thread of its label
+ * `waiter_tid` had waited for a lock, until the sample's thread ended that (docs/decisions/0026).
+ */
+#ifndef VIEW_WAITS_LOCKS_H
+#define VIEW_WAITS_LOCKS_H
+
+#include "base/map.h"
+#include "base/text/str.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+
+/* Waits of one thread that another one ended, at one place. */
+struct lock_wait {
+	uint32_t labels; /* a label set of the thread that ended them, with the label waiter */
+	uint32_t at;	 /* location of the place; 0: not known */
+	/* both threads' numbers, as strings of the profile; .waiter is 0 if it isn't known */
+	uint32_t waker, waiter;
+	int64_t ns;
+};
+
+/* The waits that one thread ended at one place: those from .first on. */
+struct lock_place {
+	size_t first, n;
+	int64_t ns;
+};
+
+/* How long a thread waited for locks without it being known who ended that. */
+struct lock_rest {
+	uint32_t labels; /* one of the thread's label sets */
+	int64_t ns;
+};
+
+struct lock_waits {
+	const struct profile *p;
+	int blame; /* index of the value */
+	/* Sorted by lock_waits_sort(): .places the longest first, as are the waits of each. */
+	VEC(struct lock_wait) waits;
+	VEC(struct lock_place) places;
+	int64_t ns; /* of all .waits */
+	VEC(struct lock_rest) rests;
+	struct map rest_of; /* a thread's number, as a string -> index in .rests */
+};
+
+/* Returns false if the profile lacks the value. Call lock_waits_fini() in any case. */
+bool lock_waits_init(struct lock_waits *w, struct profile *p);
+void lock_waits_fini(struct lock_waits *w);
+
+/* Takes in @ns of a sample's value, whose place is @at. 0 or -ENOMEM. */
+_must_use_ int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t ns);
+
+/* Takes in @ns for which a thread waited for locks, whoever ended that. 0 or -ENOMEM. */
+_must_use_ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns);
+
+/* Adds up and sorts what was taken in. Call it once. 0 or -ENOMEM. */
+_must_use_ int lock_waits_sort(struct lock_waits *w);
+
+/*
+ * Append a thread's name: "worker-2", or "worker-2 (tid 12)" if another thread of the waits has
+ * that name too. The waiter must be known.
+ */
+void lock_waits_add_waker(const struct lock_waits *w, const struct lock_wait *one, struct str *b);
+void lock_waits_add_waiter(const struct lock_waits *w, const struct lock_wait *one, struct str *b);
+
+/*
+ * Appends an object of JSON for each wait, with commas between them. .waiter and .waker are
+ * threads; null: the thread isn't known. (In pairs_json.c.)
+ */
+void lock_waits_json(const struct lock_waits *w, struct str *out);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests whose waits for locks krait top says to have ended, and by whom. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "live/table.h"
+
+#define S ((int64_t)NSEC_PER_SEC)
+
+enum value { SAMPLES, CPU, OFF, LOCK, VALUES };
+
+static struct profile *p;
+static struct live *l;
+
+static uint32_t frame(const char *name, const char *file, int32_t line)
+{
+	struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
+	struct profile_function f = {
+		.name = profile_string(p, name), .file = profile_string(p, file), .start_line = 1};
+	struct profile_location loc = {.mapping = profile_mapping(p, &mapping),
+				       .function = profile_function(p, &f),
+				       .line = line};
+
+	return profile_location(p, &loc);
+}
+
+static int setup(void **state)
+{
+	static const char *const types[VALUES] = {"samples", "cpu", "off_cpu", "lock_blame"};
+	struct profile_meta *m;
+
+	p = profile_new();
+	m = profile_meta(p);
+	for (m->n_values = 0; m->n_values < VALUES; m->n_values++)
+		m->values[m->n_values] = (struct profile_value_type){
+			types[m->n_values], m->n_values ? "nanoseconds" : "count"};
+	m->default_value = CPU;
+	l = live_new(p, NULL);
+	return !l;
+}
+
+static int teardown(void **state)
+{
+	live_free(l);
+	profile_free(p);
+	return 0;
+}
+
+/* Thread @tid, @name, ends what @waiter had waited for @ns, in @line of the user's function f. */
+static void ends(const char *tid, const char *name, const char *waiter_tid, const char *waiter,
+		 int32_t line, int64_t ns)
+{
+	uint32_t frames[] = {
+		frame("Condition.notify", "/usr/lib/python3.12/threading.py", 9),
+		frame("f", "app.py", line),
+		frame("main", "app.py", 1),
+	};
+	struct profile_label v[] = {
+		{profile_string(p, "pid"), profile_string(p, "7")},
+		{profile_string(p, "tid"), profile_string(p, tid)},
+		{profile_string(p, "thread"), profile_string(p, name)},
+		{profile_string(p, "waiter"), profile_string(p, waiter)},
+		{profile_string(p, "waiter_tid"), profile_string(p, waiter_tid)},
+	};
+	struct profile_sample s = {.stack = profile_stack(p, frames, ARRAY_SIZE(frames)),
+				   .labels = profile_labels(p, v, *waiter_tid ? 5 : 3),
+				   .values[LOCK] = ns};
+
+	assert_int_equal(live_add(l, &s), 0);
+}
+
+static void expect(const char *want)
+{
+	_cleanup_str_ struct str lines = {};
+	struct table v;
+
+	assert_int_equal(live_tick(l, 1), 0);
+	table_init(&v, l);
+	table_lock_lines(&v, &lines);
+	assert_string_equal(str_cstr(&lines), want);
+	table_fini(&v);
+}
+
+/*
+ * The longest come first: the places, and who waited there. The line is the user's that called what
+ * ended the wait. Each interval is told by itself, and waits may be longer than it.
+ */
+static void test_order(void **state)
+{
+	ends("2", "b", "1", "a", 7, S / 10);
+	ends("2", "b", "3", "c", 7, S / 5);
+	ends("2", "b", "1", "a", 7, S / 5);
+	ends("3", "c", "1", "a", 8, 12 * S);
+	ends("3", "c", "1", "a", 9, S / 200); /* too short for a line */
+	expect("Waits for locks that ended in the last 1.0 s took 12.51 s\n"
+	       "  12.00 s  ended by c in f (app.py:8): a 12.00 s\n"
+	       "  0.50 s  ended by b in f (app.py:7): a 0.30 s, c 0.20 s\n");
+	ends("2", "b", "1", "a", 7, S / 200);
+	expect("");
+	expect("");
+}
+
+/* A line names three threads; those without a label are others too. */
+static void test_many(void **state)
+{
+	char tid[8], name[16];
+
+	for (int i = 0; i < 6; i++) {
+		snprintf(tid, sizeof(tid), "%d", 10 + i);
+		snprintf(name, sizeof(name), "w%d", i);
+		ends("2", "b", tid, name, 7, S - i * S / 10);
+		ends("3", "c", tid, name, 10 + i, S / 100 * (6 - i));
+	}
+	ends("2", "b", "", "", 7, S / 20);
+	expect("Waits for locks that ended in the last 1.0 s took 4.76 s\n"
+	       "  4.55 s  ended by b in f (app.py:7): w0 1.00 s, w1 0.90 s, w2 0.80 s, others 1.85 "
+	       "s\n"
+	       "  0.06 s  ended by c in f (app.py:10): w0 0.06 s\n"
+	       "  0.05 s  ended by c in f (app.py:11): w1 0.05 s\n");
+}
+
+/*
+ * Threads of one name have their numbers. A terminal obeys nothing in names, and a newline in one
+ * doesn't end a line.
+ */
+static void test_names(void **state)
+{
+	ends("2", "w\x1b[2J\n", "3", "w\x1b[2J\n", 7, S);
+	ends("2", "w\x1b[2J\n", "4", "", 7, S / 2);
+	expect("Waits for locks that ended in the last 1.0 s took 1.50 s\n"
+	       "  1.50 s  ended by w?[2J? (tid 2) in f (app.py:7): w?[2J? (tid 3) 1.00 s, tid 4 "
+	       "0.50 s\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
