@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes one short script of the modules of ui/, because every page carries it: one function, without
-# imports, comments, and blanks and ends of lines that mean nothing; let for const, x => for (x) =>.
+# imports, comments, and blanks and ends of lines that mean nothing; let for const, x => for (x) =>,
+# !0 for true, let a, b for let a; let b, and short names for functions of Math.
 # It fails where it can't tell a division from a regular expression, or where a string doesn't end.
 # tests/golden/page_pack.js compares what a parser reads before and after.
 
@@ -54,13 +55,21 @@ function is_empty_statement() {
 }
 
 # Writes a token, which is @like one for the choices above. A semicolon is written with the
-# next token, because none is needed before }.
-function put(token, like) {
-	if (last == ";" && (like != "}" || is_empty_statement()))
+# next token, because none is needed before }. Between two declarations it becomes a comma.
+# declares[depth]: the statement is a declaration; declared: the last token ended one.
+function put(token, like,    joins, space) {
+	joins = declared && like == "let"
+	if (last == ";" && !joins && (like != "}" || is_empty_statement()))
 		out = out ";"
-	out = out between(like) (token == ";" ? "" : token)
+	space = joins ? "" : between(like)
+	out = out space (joins ? "," : token == ";" ? "" : token)
+	declared = like == ";" && declares[depth]
+	if (like == ";" || space == "\n")
+		declares[depth] = 0
+	if (like == "let" && last != ".")
+		declares[depth] = 1
 	before = last
-	last = like
+	last = joins ? "," : like
 	gap = ""
 }
 
@@ -105,7 +114,11 @@ function punctuation(token) {
 	if (token == "=>" && match(out, /\([A-Za-z_$][A-Za-z0-9_$]*\)$/) &&
 	    substr(out, 1, RSTART - 1) !~ /[A-Za-z0-9_$]$/)
 		out = substr(out, 1, RSTART - 1) substr(out, RSTART + 1, RLENGTH - 2)
+	if (token ~ /^[])}]$/)
+		depth--
 	put(token, token)
+	if (token ~ /^[[({]$/)
+		declares[++depth] = 0
 	if (token == ")")
 		head = heads[parens--]
 }
@@ -120,6 +133,12 @@ function brace(token) {
 	if (level)
 		braces[level] += token == "{" ? 1 : -1
 	punctuation(take(1))
+}
+
+# Whether the word is true or false, and not the name of a property.
+function is_truth(word) {
+	return word ~ /^(true|false)$/ && last != "." &&
+		!(last ~ /^[{,]$/ && line ~ /^[ \t]*[:(]/)
 }
 
 # Reads what the line begins with.
@@ -140,7 +159,13 @@ function next_token() {
 		put("let", "let")
 	} else if (match(line, /^[0-9][0-9A-Za-z_.]*/) || match(line, "^" WORD "+")) {
 		word = take(RLENGTH)
-		put(word, word)
+		if (word == "Math" && last != "." && match(line, /^\.[A-Za-z0-9]+/) &&
+		    substr(line, 2, RLENGTH - 1) in SHORT)
+			put(SHORT[substr(take(RLENGTH), 2)], word)
+		else if (is_truth(word))
+			put(word == "true" ? "!0" : "!1", "0")
+		else
+			put(word, word)
 	} else if (line ~ /^`/) {
 		put(take(1), "`")
 		template()
@@ -153,7 +178,10 @@ function next_token() {
 }
 
 BEGIN {
-	printf "(()=>{'use strict'"
+	split("abs $a floor $f max $x min $n round $r", name, " ")
+	for (i = 1; i in name; i += 2)
+		SHORT[name[i]] = name[i + 1]
+	printf "(()=>{'use strict';let{abs:$a,floor:$f,max:$x,min:$n,round:$r}=Math"
 	last = ";"
 	WORD = "[^][ \t!\"#%&'()*+,./:;<=>?@\\\\^`{|}~-]"
 }

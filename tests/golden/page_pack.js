@@ -35,29 +35,51 @@ function isFree(node) {
 		kind >= Kind.FirstJSDocNode && kind <= Kind.LastJSDocNode;
 }
 
+// The short names of functions of Math, which the script begins with.
+const SHORT = {'Math.abs': '$a', 'Math.floor': '$f', 'Math.max': '$x', 'Math.min': '$n',
+	'Math.round': '$r'};
+
 // A tree as text: its nodes' kinds, and what its tokens say.
 function tree(node) {
 	const children = node.getChildren().filter((c) => !isFree(c));
 
 	if (node.kind === Kind.ConstKeyword || node.kind === Kind.LetKeyword)
 		return 'let';
-	return node.kind +
-		(children.length ? '(' + children.map(tree).join(' ') + ')' : ':' + node.getText());
+	if (node.kind === Kind.PropertyAccessExpression && SHORT[node.getText()])
+		return Kind.Identifier + ':' + SHORT[node.getText()];
+	if (node.kind === Kind.PrefixUnaryExpression && /^![01]$/.test(node.getText()))
+		return node.getText() === '!0' ? Kind.TrueKeyword + ':true' :
+			Kind.FalseKeyword + ':false';
+	return node.kind + (children.length ? '(' + children.flatMap(treesIn).join(' ') + ')' :
+		':' + node.getText());
+}
+
+// The trees of a statement: of each declaration one, because let a, b is let a; let b.
+function treesIn(node) {
+	const list = node.kind === Kind.VariableStatement && node.declarationList;
+
+	return !list ? [tree(node)] :
+		list.declarations.map((d) => tree(list.getChildAt(0)) + ' ' + tree(d));
 }
 
 // The trees of a module's statements.
 const treesOf = (statements) => statements.filter((s) => s.kind !== Kind.ImportDeclaration)
-	.map((s) => ({text: s.getText(), tree: tree(s)}));
+	.flatMap((s) => treesIn(s).map((t) => ({text: s.getText(), tree: t})));
 
 function compare(name, files) {
 	const before = files.flatMap((f) => treesOf(parse(readFileSync(f, 'utf8')).statements));
 	const made = pack(files), script = parse(made.stdout);
 	const after = script.parseDiagnostics.length || made.status ? [] :
-		treesOf(script.statements[0].expression.expression.expression.body.statements).slice(1);
+		treesOf(script.statements[0].expression.expression.expression.body.statements).slice(2);
 	const at = before.findIndex((b, i) => b.tree !== after[i]?.tree);
+
+	const names = Object.entries(SHORT).map(([k, v]) => `${k.slice(5)}:${v}`);
+	const begin = `(()=>{'use strict';let{${names}}=Math;`;
 
 	if (made.status)
 		console.log(`FAIL ${name}: ${made.stderr}`);
+	else if (!made.stdout.startsWith(begin) || before.some((s) => /\$[afxnr]\b/.test(s.text)))
+		console.log(`FAIL ${name}: short names aren't those of Math`);
 	else if (script.parseDiagnostics.length)
 		console.log(`FAIL ${name}: what is made of it can't be parsed: ` +
 			made.stdout.substr(script.parseDiagnostics[0].start - 40, 80));

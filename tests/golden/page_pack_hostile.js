@@ -48,6 +48,27 @@ const arrows = [(x) => x, ( x ) => ( x ), (x, y) => x, (x = 1) => x, (...x) => x
 	(async) => async, f((x) => x, (y)), ($x_1) => ({}), a ? (x) => x : (y) => y];
 const [ first , ... rest ] = a, { x : renamed = 1 } = b;
 
+// Truths.
+const truths = [true, !false, - true, typeof true, a ? true : false, (true), a === true, f(true, false), `${ true }`, x => true, [ true ], true/2/3];
+const names_of = [a.true, b . false, {true: 1, a: true, false : 2}, {true() {}, false () {}}, true_1, $true, truer, 'true', {a, true : 1}];
+
+// Functions of Math.
+const math = [Math.max(1, 2), a.Math.max, Math.maximum, Math . max, Math.PI, Math.min, ...a.map(Math.abs), Math.floor.name, Math.round / 2 / 3, -Math.max(1), `${ Math.max(1) }`, {Math: 1}, Math];
+
+// Declarations.
+let one_of = 1, two_of; const three_of = 3;
+var old; let young = {let: 1}; const last_of = () => { const p = 1; let q; return p; };
+let done = a.let; a = b; let next_to
+a.let = 1; let [ other ] = a; const { x : y } = b; ; let apart
+{ let u = 1 } { a = 1; let v; }
+let unfinished = 1
+a = b; let finished;
+function declares(a) {
+	let b; for (let c = 1, d; c < 2; ) { let e; const f = (g) => { let h; let i; }; }
+	const j = 1; { let k; } let l; const m = 2
+	a = m; const n = function () { let o; }; let p = [1]; const q = `${ (() => { let r; let s; })() }`; let t;
+}
+
 // Ends of lines and semicolons.
 let bare
 let next = 1
