@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who waited for whom for the GIL: a table above the others, while a value of the GIL is shown. It
-// divides what others waited for a holder between the threads that waited in the same 10 ms, or
-// while the holder itself waited, as src/view/waits/gil.c does.
+// Who waited for whom: a table above the others, while a value of the GIL or of locks is shown. For
+// the GIL it divides what others waited for a holder between the threads that waited in the same
+// 10 ms, or while the holder itself waited, as src/view/waits/gil.c does. For locks, labels say it.
 
 import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
 import {change, keepPlace, restructure} from './change.js';
-import {PROGRAM, nameOf, passing} from './samples.js';
+import {PROGRAM, groupLabels, nameOf, passing} from './samples.js';
 import {WORDS, page, state} from './view.js';
-import {lengthsOf, partIn, timeValue} from './waits.js';
+import {lengthsOf, partIn, timeValue, waitValue} from './waits.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
 const MOST_WAITERS = 6, MOST_HOLDERS = 4; // the most threads with a row or a column of their own
 const WINDOW = 1e7; // ns
+
+/**
+ * What the table is called; which value a row shows of its thread, and a column of its own; and the
+ * heading of the time without a holder.
+ * @typedef {{caption: string, row: string, where: string, column: string, what: string, rest:
+ *   string}} Words
+ */
+/** @type {Words} */
+const OF_GIL = {caption: 'Who waited for the GIL (rows) while who held it (columns)',
+	row: 'gil_wait', where: ': where it waited for the GIL',
+	column: 'gil_blame', what: ': what it did while others waited for it', rest: 'nobody seen'};
+/** @type {Words} */
+const OF_LOCKS = {caption: 'Who waited for locks (rows) until who ended that (columns)',
+	row: 'off_cpu', where: ': where it waited',
+	column: 'lock_blame', what: ': where it ended others\u2019 waits', rest: 'not known'};
 
 /**
  * @typedef {{from: Float64Array, to: Float64Array, fromSums: Float64Array, toSums: Float64Array}}
@@ -206,6 +221,35 @@ function sumPairs(d, p, pass) {
 }
 
 /**
+ * The same for locks. .nobody: it isn't known who ended the wait.
+ * @param {Data} d @param {Uint8Array|null} pass
+ */
+function sumLocks(d, pass) {
+	const {labels, whole, values} = d.samples, blame = timeValue(d.header, 'lock_blame'),
+		off = waitValue(d.header), {of, names} = groupLabels(d, 'thread');
+	const ids = new Map(names.map((name, i) => [name, i])), waiter = d.labels.map((set) =>
+		ids.get(nameOf({thread: set.waiter, tid: set.waiter_tid}, 'thread')));
+	const waited = new Float64Array(names.length), ended = waited.slice();
+	labels.forEach((set, s) => {
+		waited[waiter[set]] += whole[blame][s];
+		ended[of[set]] += whole[blame][s];
+	});
+	const rows = largestOf(waited, MOST_WAITERS), columns = largestOf(ended, MOST_HOLDERS),
+		n = rows.list.length, sums = Array.from({length: n + 1}, () =>
+		({cells: new Float64Array(columns.list.length + 1), nobody: 0}));
+	labels.forEach((set, s) => {
+		if (pass && !pass[s])
+			return;
+		const {state, idle} = d.labels[set], row = sums[rows.of[waiter[set]] ?? n];
+		row.cells[columns.of[of[set]]] += values[blame][s];
+		row.nobody -= values[blame][s];
+		if (state === 'lock' && !idle)
+			sums[rows.of[of[set]]].nobody += values[off][s];
+	});
+	return {names, rows: rows.list, columns: columns.list, sums};
+}
+
+/**
  * Shows where a thread waited, or what it did while others waited for it; again: shows all.
  * @param {string} type of value @param {string} thread
  */
@@ -223,9 +267,11 @@ function showThread(type, thread) {
 
 const withoutTid = (/** @type {string} */ name) => name.replace(/ \(tid \d+\)$/, '');
 
+/** @typedef {{names: string[], rows: number[], columns: number[]}} Threads as in Pairs */
+
 /**
  * A thread's name; if others have that name, its number.
- * @param {Pairs} p @param {number} thread
+ * @param {Threads} p @param {number} thread
  */
 function shortName(p, thread) {
 	const name = withoutTid(p.names[thread]);
@@ -233,7 +279,7 @@ function shortName(p, thread) {
 		p.names[thread].replace(/^.* \((tid \d+)\)$/, '$1') : name;
 }
 
-/** @param {string} type @param {Pairs} p @param {number} thread @param {string} title */
+/** @param {string} type @param {Threads} p @param {number} thread @param {string} title */
 const threadButton = (type, p, thread, title) => el('button', {type: 'button', class: 'name',
 	title: p.names[thread] + title, onclick: () => showThread(type, p.names[thread])},
 	shortName(p, thread));
@@ -244,46 +290,56 @@ function gilCell(ns, all) {
 		ns >= 1 ? quantity(ns, 'nanoseconds') : '\u2013');
 }
 
-/** @param {Pairs} p @param {ReturnType<sumPairs>} sums */
-function gilTable(p, sums) {
+/** @param {Words} words @param {Threads} p @param {ReturnType<sumPairs>} sums */
+function gilTable(words, p, sums) {
 	const others = sums.some(({cells}) => cells[p.columns.length] >= 1);
 	const head = (/** @type {Node|string} */ text) => el('th', {scope: 'col'}, text);
 	const all = sums.reduce((sum, {cells, nobody}) =>
 		sum + cells.reduce((a, b) => a + b, Math.max(nobody, 0)), 0);
-	const names = [...p.rows.map((t) => threadButton('gil_wait', p, t,
-		': where it waited for the GIL')), 'others', 'not known'];
+	const names = [...p.rows.map((t) => threadButton(words.row, p, t, words.where)), 'others',
+		'not known'];
 	const body = sums.flatMap(({cells, nobody}, r) =>
 		cells.some((ns) => ns >= 1) || nobody >= 1 ? [el('tr', {},
 			el('th', {scope: 'row'}, names[r]),
 			...[...cells].slice(0, p.columns.length + (others ? 1 : 0))
 				.map((ns) => gilCell(ns, all)),
 			gilCell(nobody, all))] : []);
-	return el('table', {}, el('caption', {}, 'Who waited for the GIL (rows) while who held it (columns)'),
+	return el('table', {}, el('caption', {}, words.caption),
 		el('thead', {}, el('tr', {}, head('waited'),
-		...p.columns.map((t) => head(threadButton('gil_blame', p, t,
-			': what it did while others waited for it'))),
-		...(others ? [head('others')] : []), head('nobody seen'))),
+		...p.columns.map((t) => head(threadButton(words.column, p, t, words.what))),
+		...(others ? [head('others')] : []), head(words.rest))),
 		el('tbody', {}, ...body));
 }
 
-/** Does the page show who waited for whom? */
-function isGilShown() {
-	const {data} = page, values = gilValues(data.header);
-	return !page.early && !page.sides && data.samples && data.header.timed &&
-		values.every((v) => v >= 0) && values.includes(state.value);
+/** Which table the page shows; null: none. */
+function wordsShown() {
+	const {data, early, sides} = page, {header} = data, {value} = state;
+	if (early || sides || !data.samples)
+		return null;
+	if (value === timeValue(header, 'lock_blame'))
+		return OF_LOCKS;
+	const values = gilValues(header);
+	return header.timed && values.every((v) => v >= 0) && values.includes(value) ? OF_GIL : null;
 }
 
-function fillGil() {
-	const {data} = page, p = lastPairs([data.samples], () => makePairs(data));
-	refill(byId('gil'), gilTable(p, sumPairs(data, p, countedSamples())));
+/** @param {Words} words */
+function fillGil(words) {
+	const {data} = page, pass = countedSamples();
+	if (words === OF_LOCKS) {
+		const {sums, ...p} = sumLocks(data, pass);
+		refill(byId('gil'), gilTable(words, p, sums));
+		return;
+	}
+	const p = lastPairs([data.samples], () => makePairs(data));
+	refill(byId('gil'), gilTable(words, p, sumPairs(data, p, pass)));
 }
 
 let gilTimer = 0;
 /** Shows the table later than the picture: the first time it looks at each wait. */
 export function gilSoon() {
-	const there = isGilShown();
+	const words = wordsShown();
 	clearTimeout(gilTimer);
-	byId('gil').hidden = !there;
-	if (there)
-		gilTimer = setTimeout(fillGil, 30);
+	byId('gil').hidden = !words;
+	if (words)
+		gilTimer = setTimeout(fillGil, 30, words);
 }

@@ -24,6 +24,13 @@ no wait begins then.
 At 6 s h ends a wait of 4 s for a lock.
 
 So at 1 s only w waits for h; from 4 s on both wait alike for h and s.
+
+    thread  begins   waits for a lock    until who ended that
+    a       0 s      4 s                 o
+    a       5 s      2 s                 f
+    b       1 s      3 s                 o
+    b       6 s      2 s                 not known
+    b       8 s      2 s, idle
 """
 
 import os
@@ -75,7 +82,8 @@ def make():
     add("take", "idler", "lock", 0, off=10, idle="yes")
     w.save(str(page.pages / "waits.pb.gz"))
     make_gil().save(str(page.pages / "gil-waits.pb.gz"))
-    for name in "waits", "gil-waits":
+    make_locks().save(str(page.pages / "lock-waits.pb.gz"))
+    for name in "waits", "gil-waits", "lock-waits":
         subprocess.run([KRAIT, "report", page.pages / f"{name}.pb.gz", "-o", page.pages / f"{name}.html"], check=True, timeout=60)
 
 
@@ -87,6 +95,18 @@ def make_gil():
         ids = [w.location("[python 3.12]", f, f"/srv/{f}.py", 1, 2, 0) for f in ("main", "in_" + thread)]
         w.sample(ids, {"process": "app", "pid": "1", "thread": thread, "tid": str(ord(thread)), "state": state, "time": begin * SECOND},
                  values=(values[0], *(v * SECOND for v in values[1:])))
+    return w
+
+
+def make_locks():
+    w = pprof.Writer(GIL, period=10 ** 8, duration=10 * SECOND)
+    for thread, begin, end, waker in ("a", 0, 4, "o"), ("a", 5, 7, "f"), ("b", 1, 4, "o"), ("b", 6, 8, ""), ("b", 8, 10, "idle"):
+        for who, time_s, more, off, blame in ((thread, begin, {"state": "lock", **({"idle": "yes"} if waker == "idle" else {})}, end - begin, 0),
+                                              (waker, end, {"waiter": thread, "waiter_tid": str(ord(thread))}, 0, end - begin)):
+            if len(who) == 1:
+                ids = [w.location("[python 3.12]", "in_" + who, f"/srv/{who}.py", 1, 2, 0)]
+                w.sample(ids, {"process": "app", "pid": "1", "thread": who, "tid": str(ord(who)), "time": time_s * SECOND, **more},
+                         values=(1 if off else 0, 0, off * SECOND, 0, 0, blame * SECOND))
     return w
 
 
@@ -187,6 +207,25 @@ def gil(b):
     no_errors(b)
 
 
+def locks(b):
+    """While lock blame is shown, a table says who waited for whose lock, in the range that is chosen."""
+    head, chosen = "waited|o|f|not known", SWITCH + ".find((e) => e.ariaPressed === 'true').textContent"
+    open_page(b, "lock-waits.html", "value=2")
+    assert b.js("document.querySelector('#gil').hidden"), "a table beside time waiting"
+    press(b, "lock blame")
+    pairs_are(b, [head, "a|4.00 s|2.00 s|\u2013", "b|3.00 s|\u2013|2.00 s"], "the table")
+    b.js("document.querySelector('#gil thead button').click()")
+    equal([b.js(chosen), [r for r in b.js(TABLE) if "in_f" in r]], ["lock blame", []], "o's column")
+    assert "thread: o (tid 111)" in b.js("document.querySelector('#chips').textContent"), b.js("document.querySelector('#chips').textContent")
+    pairs_are(b, [head, "a|4.00 s|2.00 s|\u2013", "b|3.00 s|\u2013|2.00 s"], "the table does not follow a filter of threads")
+    b.js("document.querySelector('#gil tbody button').click()")
+    equal([b.js(chosen), b.js(NUMBERS).split(" \u00b7 ")[0]], ["time waiting", "13.0 s time waiting in 10.0 s"], "a's row")
+    assert "thread: a (tid 97)" in b.js("document.querySelector('#chips').textContent"), b.js("document.querySelector('#chips').textContent")
+    open_page(b, "lock-waits.html", f"value=5&t={2 * SECOND}-{6 * SECOND}")
+    pairs_are(b, [head, "a|2.00 s|1.00 s|\u2013", "b|2.00 s|\u2013|\u2013"], "in a range")
+    no_errors(b)
+
+
 def colours(b):
     """Boxes can be coloured by the state of threads."""
     open_page(b, "waits.html", "value=3&colour=state")
@@ -202,7 +241,7 @@ def main():
     make()
     bad = 0
     with browser.Browser(1200, 800) as b:
-        for test in (switch, timeline, ranges, tips, colours, waiting, gil):
+        for test in (switch, timeline, ranges, tips, colours, waiting, gil, locks):
             try:
                 test(b)
                 print("PASS page-waits-" + test.__name__)
