@@ -3,9 +3,10 @@
  * Threads that want the GIL and hold it, and keep account of both: gil_blame.py. A thread runs one
  * loop in C, called through ctypes.PyDLL. So it takes and drops the GIL only where it looks at the
  * clock. A thread that takes the GIL without sleeping hasn't waited for it, though it may have
- * lacked a CPU.
+ * lacked a CPU. If that was in a futex call, it counts as waiting.
  */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -27,18 +28,25 @@ enum { ASKS, SORTS, MATCHES, SLEEPS };
 struct span {
 	/*
 	 * 'W': waited for the GIL; 'U': the same, but for a part of it the thread may only have
-	 * lacked a CPU; 'H': held the GIL
+	 * lacked a CPU; 'P': lacked a CPU while it took the GIL, and may have waited for that; 'H':
+	 * held the GIL
 	 */
 	char what;
 	long long from, to;
+	long long cpu; /* of a wait: for how long of it the thread had a CPU, to look at the GIL */
 };
 
-static long long now(void)
+static long long read_clock(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static long long now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
 }
 
 static void nap(long long ns)
@@ -51,6 +59,7 @@ static void nap(long long ns)
 
 struct counts {
 	long slept, preempted;
+	long long cpu;
 };
 
 static struct counts counts(void)
@@ -58,17 +67,20 @@ static struct counts counts(void)
 	struct rusage usage;
 
 	getrusage(RUSAGE_THREAD, &usage);
-	return (struct counts){usage.ru_nvcsw, usage.ru_nivcsw};
+	return (struct counts){usage.ru_nvcsw, usage.ru_nivcsw,
+			       read_clock(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-/* Notes the time since @from as a wait, if the thread has slept since @before. */
+/* Notes the time since @from as a wait, if the thread has left its CPU since @before. */
 static long note(struct span *spans, long n, struct counts before, long long from, long long to)
 {
+	long long cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - before.cpu;
 	struct counts after = counts();
+	bool slept = after.slept != before.slept, preempted = after.preempted != before.preempted;
 
-	if (after.slept == before.slept)
+	if (!slept && !preempted)
 		return n;
-	spans[n] = (struct span){after.preempted == before.preempted ? 'W' : 'U', from, to};
+	spans[n] = (struct span){!slept ? 'P' : preempted ? 'U' : 'W', from, to, cpu};
 	return n + 1;
 }
 
@@ -102,7 +114,7 @@ static void give(struct account *a, long long until)
 	void *state;
 
 	if (a->since)
-		a->spans[a->n++] = (struct span){'H', a->since, from};
+		a->spans[a->n++] = (struct span){'H', a->since, from, 0};
 	state = PyEval_SaveThread();
 	a->n = note(a->spans, a->n, before, from, now());
 	while (now() < until)
@@ -119,7 +131,8 @@ static void tell(const char *path, const struct span *spans, long n)
 	FILE *f = fopen(path, "w");
 
 	for (long i = 0; f && i < n; i++)
-		fprintf(f, "%c %lld %lld\n", spans[i].what, spans[i].from, spans[i].to);
+		fprintf(f, "%c %lld %lld %lld\n", spans[i].what, spans[i].from, spans[i].to,
+			spans[i].cpu);
 	if (f)
 		fclose(f);
 }
