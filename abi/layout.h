@@ -232,6 +232,8 @@ enum py_gil {
 #define PY_GIL_HOLDER 8
 #define PY_GIL_LOCKED 16
 #define PY_GIL_WAIT   32 /* offset of the two conditions and mutexes */
+/* In free-threaded builds all members come after `int enabled` and its padding. */
+#define PY_GIL_ENABLED_BYTES 8
 /* size of the two conditions and mutexes; AArch64 with glibc: 16 more */
 #define PY_GIL_WAIT_BYTES 176
 

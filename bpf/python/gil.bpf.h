@@ -74,6 +74,8 @@ walk_inline bool find_gil(const struct walk *w, const struct py_layout *l, struc
 		return false;
 	g->holder = g->locked = 0;
 	g->wait = NO_WORD;
+	if (gil && w->where.gil == PY_GIL_FREE)
+		gil += PY_GIL_ENABLED_BYTES;
 	if (gil) {
 		g->holder = gil + PY_GIL_HOLDER;
 		g->locked = gil + PY_GIL_LOCKED;
@@ -200,18 +202,21 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
 	return without_gil(w, l, &g, f);
 }
 
-/* For free-threaded builds: returns the enum gil_state. `enabled` is the first word of the GIL. */
-walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
+/*
+ * For free-threaded builds: returns the enum gil_state. While the GIL is disabled, nobody takes it.
+ * It is enabled by PYTHON_GIL=1, or by an extension module that needs it.
+ */
+walk_inline __u8 by_enabled(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
-	__u64 gil = 0;
+	struct gil_place g = {};
 	__u32 enabled = 0;
 
 	if (w->gil_word & l->gil_bit)
 		return GIL_HELD;
-	if (read_user(&gil, sizeof(gil), w->interp + l->interp_gil) ||
-	    read_user(&enabled, sizeof(enabled), gil) || enabled)
+	if (!find_gil(w, l, &g) || g.wait == NO_WORD ||
+	    read_user(&enabled, sizeof(enabled), g.wait - PY_GIL_WAIT - PY_GIL_ENABLED_BYTES))
 		return GIL_UNKNOWN;
-	return GIL_NONE;
+	return enabled ? by_holding(w, l, f) : GIL_NONE;
 }
 
 /* Returns the enum gil_state of the thread whose state find_tstate() has searched for. */
@@ -227,7 +232,7 @@ walk_inline __u8 gil_of(struct walk *w, const struct py_layout *l, const struct 
 	case PY_GIL_HOLDS:
 		return by_holding(w, l, f);
 	case PY_GIL_FREE:
-		return by_enabled(w, l);
+		return by_enabled(w, l, f);
 	}
 	return GIL_UNKNOWN;
 }

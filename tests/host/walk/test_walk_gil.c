@@ -24,7 +24,7 @@ static uint64_t gil, other; /* address of the GIL, and another thread's state */
 
 static bool is_free(void)
 {
-	return image.release->debug == debug_offsets_3_13t;
+	return image.l->ob_type == 24 && image.l->version >= 0x30d;
 }
 
 static uint8_t state_in(struct futex_call call)
@@ -57,13 +57,14 @@ static void make_gil(void)
 {
 	struct py_where *w = &image.where;
 
-	gil = image_alloc(256);
+	/* test cases count from the member that is the first one in builds with a GIL */
+	gil = image_alloc(256) + (is_free() ? PY_GIL_ENABLED_BYTES : 0);
 	w->gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	if (image.l->interp_gil) {
 		uint64_t interp = image_alloc(16384);
 
 		put_u64(image.tstate + image.l->tstate_interp, interp);
-		put_u64(interp + image.l->interp_gil, gil);
+		put_u64(interp + image.l->interp_gil, gil - (is_free() ? PY_GIL_ENABLED_BYTES : 0));
 		w->gil = image.l->version == 0x30c ? PY_GIL_ACTIVE : PY_GIL_HOLDS;
 		if (is_free())
 			w->gil = PY_GIL_FREE;
@@ -102,6 +103,13 @@ static void thread_says(bool attached)
 		put_u32(image.tstate + image.l->tstate_gil, attached);
 }
 
+/* A free-threaded build has a GIL that may be enabled (PYTHON_GIL=1). Else it is as in others. */
+static void enable(uint32_t count)
+{
+	if (is_free())
+		put_u32(gil - PY_GIL_ENABLED_BYTES, count);
+}
+
 static void hold(void)
 {
 	thread_says(true);
@@ -117,6 +125,7 @@ static void release(void)
 static void begin(void)
 {
 	make_gil();
+	enable(1);
 	other = image_alloc(512);
 	put_u64(other + image.l->tstate_thread_id, IMAGE_TP + 0x1000);
 	hold();
@@ -128,9 +137,9 @@ static void plain(void)
 	begin();
 	assert_state(GIL_HELD);
 	release();
-	assert_state(is_free() ? GIL_NONE : GIL_RELEASED);
+	assert_state(GIL_RELEASED);
 	gil_says(other, 1);
-	assert_state(is_free() ? GIL_NONE : GIL_RELEASED);
+	assert_state(GIL_RELEASED);
 	image.where.gil = PY_GIL_UNKNOWN;
 	assert_state(GIL_UNKNOWN);
 }
@@ -170,8 +179,6 @@ static void futex(void)
 	begin();
 	first = gil + PY_GIL_WAIT;
 	past = first + image.where.gil_wait_bytes;
-	if (is_free())
-		return;
 	/* this is C code that never released the GIL */
 	assert_int_equal(asleep_at(first), GIL_HELD);
 	release();
@@ -198,8 +205,6 @@ static void stack_waits(void)
 	struct futex_call call = {.addr = 0x7ffe0100, .sp = 0x7ffe0000, .op = 0};
 
 	begin();
-	if (is_free())
-		return;
 	release();
 	assert_int_equal(state_in(call), GIL_RELEASED);
 	image.where.stack_waits = true;
@@ -214,8 +219,6 @@ static void steps(void)
 	bool by_word = image.l->version >= 0x30d;
 
 	begin();
-	if (is_free())
-		return;
 	/* drop_gil() has begun, or another thread has set locked and not yet last_holder. */
 	thread_says(false);
 	gil_says(image.tstate, 1);
@@ -275,21 +278,6 @@ static void requested(void)
 	assert_state(GIL_HELD);
 }
 
-/*
- * A free-threaded build has a GIL that was switched on (PYTHON_GIL=1, an extension that needs it).
- */
-static void enabled(void)
-{
-	begin();
-	if (!is_free())
-		return;
-	release();
-	put_u32(gil, 1);
-	assert_state(GIL_UNKNOWN);
-	thread_says(true);
-	assert_state(GIL_HELD);
-}
-
 /* Checks that the state is right or unknown, whichever read fails. */
 static void assert_failing(struct futex_call call)
 {
@@ -306,6 +294,26 @@ static void assert_failing(struct futex_call call)
 		host.fail_nth = 0;
 	}
 	host.keep_on_fault = false;
+}
+
+/* The GIL of a free-threaded build is disabled, so nobody holds it or waits for it. */
+static void disabled(void)
+{
+	begin();
+	if (!is_free())
+		return;
+	release();
+	enable(0);
+	assert_state(GIL_NONE);
+	gil_says(other, 1);
+	assert_state(GIL_NONE);
+	assert_int_equal(asleep_at(gil + PY_GIL_WAIT), GIL_NONE);
+	assert_failing(no_call);
+	/* an extension module that needs the GIL has enabled it for the time of its import */
+	enable(2);
+	assert_state(GIL_RELEASED);
+	thread_says(true);
+	assert_state(GIL_HELD);
 }
 
 static void failing(void)
@@ -325,7 +333,7 @@ static void failing(void)
 /* clang-format off */
 #define GIL_TESTS(X)                                                                               \
 	X(plain) X(no_state) X(mismatch) X(futex) X(stack_waits) X(steps) X(not_made)              \
-	X(requested) X(enabled) X(failing)
+	X(requested) X(disabled) X(failing)
 /* clang-format on */
 
 GIL_TESTS(RELEASE_TEST)
