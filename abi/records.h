@@ -329,6 +329,25 @@ struct exe_key {
 	__s64 bytes, mtime_ns;
 };
 
+#define ABI_GROUPS	16 /* the most hierarchies of control groups that are told of */
+#define ABI_GROUP_SHIFT 48
+
+/*
+ * Where a process is, by the kernel's own numbers. Of two processes with the same numbers at nearly
+ * the same time, what /proc says of the one in words holds for the other one, too.
+ */
+struct proc_place {
+	/*
+	 * The control group of each hierarchy: the hierarchy's number << ABI_GROUP_SHIFT | the
+	 * group's inode; 0: there are no more. If the first is 0, none are known.
+	 */
+	__u64 group[ABI_GROUPS];
+	struct place_dir {
+		__u64 ino, mount; /* .mount: as in statx(), STATX_MNT_ID_UNIQUE */
+		__u32 dev, generation;
+	} dir; /* the working directory; .mount 0: not known */
+};
+
 /*
  * Sent when the kernel program meets an image of a process for the first time, or asks about it
  * again.
@@ -348,6 +367,8 @@ struct rec_proc {
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
 	struct py_where where;	   /* the process's interpreter, if .state is PROC_PYTHON */
+	__u64 task;		   /* address of its main thread, for on_question(); 0: not known */
+	struct proc_place place;   /* all 0: not known */
 	char args[ABI_ARGS_BYTES]; /* beginning of the process's command line, NUL-separated */
 };
 

@@ -91,9 +91,20 @@ struct qstr {
 } CORE;
 struct dentry {
 	struct qstr d_name;
+	struct inode *d_inode;
+} CORE;
+struct vfsmount {
+} CORE;
+struct mount___unique { /* 6.8+ */
+	struct vfsmount mnt;
+	__u64 mnt_id_unique;
 } CORE;
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
+} CORE;
+struct fs_struct {
+	struct path pwd;
 } CORE;
 struct file {
 	struct inode *f_inode;
@@ -154,6 +165,7 @@ struct vm_unmapped_area_info {
 
 struct mm_struct {
 	struct file *exe_file;
+	unsigned long exec_vm;
 	unsigned long start_code, start_stack, arg_start, arg_end;
 } CORE;
 struct mm_struct___word { /* struct mm_struct's flags as they are declared up to kernel 6.17 */
@@ -217,6 +229,27 @@ struct pt_regs___a64 {
 struct pt_regs {
 } CORE;
 
+/* Control groups, which a kernel may lack (kernel/cgroup/cgroup-internal.h). */
+struct list_head {
+	struct list_head *next;
+} CORE;
+struct kernfs_node {
+	__u64 id;
+} CORE;
+struct cgroup_root {
+	int hierarchy_id;
+} CORE;
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CORE;
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
+} CORE;
+struct css_set {
+	struct list_head cgrp_links;
+} CORE;
 struct task_struct {
 	void *stack;
 	struct sched_entity se;
@@ -234,7 +267,9 @@ struct task_struct {
 	char comm[16];
 	struct cred *real_cred;
 	struct signal_struct *signal;
+	struct fs_struct *fs;
 	struct files_struct *files;
+	struct css_set *cgroups;
 	unsigned in_execve : 1, in_iowait : 1;
 } CORE;
 struct signal_struct {

@@ -9,6 +9,7 @@
 
 #include "events/exec.bpf.h"
 #include "events/perf.bpf.h"
+#include "events/question.bpf.h"
 #include "events/unmap.bpf.h"
 #include "events/wake.bpf.h"
 

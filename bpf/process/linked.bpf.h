@@ -101,6 +101,7 @@ walk_global int find_linked(__u32 slot, __u32 tgid)
 	py_where_add_bias(&m->entry.where, bias);
 	m->entry.state = PROC_PYTHON;
 	read_names(task, &m->rec);
+	read_place(slot);
 	if (!tell_user(m, bpf_ktime_get_ns()))
 		return 0;
 	w->where = m->entry.where;

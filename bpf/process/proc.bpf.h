@@ -11,6 +11,7 @@
 #include "process/crowd.bpf.h"
 #include "maps.bpf.h"
 #include "process/number.bpf.h"
+#include "process/place.bpf.h"
 
 #define MAX_ANCESTORS 16
 /* time between two questions about one process; it doubles each time */
@@ -334,6 +335,20 @@ walk_inline bool is_new(const struct proc_key *key)
 					     (p->new || p->key.exec_id != key->exec_id));
 }
 
+/* Reads where the process is that is being met. Returns 0. */
+walk_global int read_place(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
+
+	if (!m)
+		return 0;
+	m->rec.task = (__u64)BPF_CORE_READ(task, group_leader);
+	read_groups(task, &m->rec.place);
+	read_dir(task, &m->rec.place.dir);
+	return 0;
+}
+
 /*
  * Creates the entry in the map `procs` of the current task's process image, and sends it to user
  * space. To be called if the image has no entry, or one that says that its samples are only
@@ -364,6 +379,8 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 	}
 	if (m->entry.state != PROC_IGNORED && m->entry.state != PROC_HOST) {
 		read_names(task, &m->rec);
+		if (!is_counted_only(m->entry.state))
+			read_place(slot);
 		if (!tell_user(m, bpf_ktime_get_ns()))
 			return 0; /* the next sample tries again */
 	}

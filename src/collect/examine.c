@@ -193,7 +193,8 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
  * give user space that key, so it isn't known before a record has it. The next process that runs
  * the same file is recognized at once.
  */
-static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
+static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
+		      const struct exe_key *exe)
 {
 	uint64_t key = exe->dev ^ exe->ino << 20 ^ (uint64_t)exe->generation << 44 ^
 		       (uint64_t)exe->mtime_ns;
@@ -201,14 +202,15 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 	struct image_found found;
 	struct py_where where;
 
-	if (map_get(&c->intake->taught, key) || map_put(&c->intake->taught, key, 1))
+	if (map_get(&c->intake->taught, key) || proc_ensure(proc, (pid_t)tgid) ||
+	    map_put(&c->intake->taught, key, 1))
 		return;
 	if (!maps_read(proc->dirfd, MAPS_EXEC, &maps) && image_find(c, proc, &maps, &found) > 0)
 		(void)!locate(c, proc, &maps, &found, exe, &where);
 }
 
 /*
- * Reads the mappings of a process that is met now, while it is open as @proc. If they were read
+ * Reads the mappings of a process that is met now, which may be open as @proc. If they were read
  * before but @rec doesn't name their slot, the kernel program has forgotten it, and is told again.
  */
 static void meet_space(struct collect *c, struct process *p, struct proc *proc,
@@ -240,16 +242,15 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	 */
 	if (!rec->where.own_program || (parent && parent->several))
 		several_wait(p);
-	if (!process_open(p, &proc))
+	if (!facts_met(c, p, rec, &proc))
 		return;
-	if (!facts_read(c, p, &proc)) {
+	if (p->unwanted) {
 		(void)!process_ignore(c, p);
 		return;
 	}
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
-	facts_read_start(p, &proc);
 	if (rec->exe.ino) /* else krait itself has met the process, not the kernel program */
-		teach_exe(c, &proc, &rec->exe);
+		teach_exe(c, &proc, p->key.tgid, &rec->exe);
 	meet_space(c, p, &proc, rec);
 }
 
@@ -259,12 +260,12 @@ static void adopt_native(struct collect *c, struct process *p, const struct rec_
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
 	p->state = PROC_NATIVE;
-	if (!process_open(p, &proc))
+	if (!facts_met(c, p, rec, &proc))
 		return;
-	if (facts_read(c, p, &proc))
-		meet_space(c, p, &proc, rec);
-	else
+	if (p->unwanted)
 		(void)!process_ignore(c, p);
+	else
+		meet_space(c, p, &proc, rec);
 }
 
 /*
@@ -303,8 +304,10 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 		confirm(c, p, rec);
 	facts_from_record(p, rec);
 	/* records that krait itself makes have no start time, and their .time_ns comes too late */
-	if (!p->met_ns && rec->start_boot_ns)
+	if (!p->met_ns && rec->start_boot_ns) {
 		p->met_ns = rec->time_ns;
+		p->task = rec->task;
+	}
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
 	log_debug("process %u (exec %u, began at %llu ns): the kernel program knows state %u",

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "proc/read/aside.h"
+#include "proc/container/cgroups.h"
 #include "proc/container/container.h"
 #include "proc/container/container_claim.h"
 #include "proc/machine/hidepid.h"
@@ -33,6 +34,11 @@ int proc_open(struct proc *p, pid_t tgid)
 	p->tgid = tgid;
 	p->dirfd = fd;
 	return 0;
+}
+
+int proc_ensure(struct proc *p, pid_t tgid)
+{
+	return p->dirfd >= 0 ? 0 : proc_open(p, tgid);
 }
 
 void proc_close(struct proc *p)
@@ -108,8 +114,11 @@ static void prove_place(struct proc_facts *f, const char *path, const struct str
 	(void)container_from_cgroup(str_cstr(&believed), ret);
 }
 
-/* Reads cgroup and container of a process. What can't be read stays empty. */
-static int read_place(const struct proc *p, struct proc_facts *f)
+/*
+ * Reads cgroup and container of a process. What can't be read stays empty. @group: NULL, or what
+ * .shared is judged by.
+ */
+static int read_place(const struct proc *p, const __u64 *group, struct proc_facts *f)
 {
 	_cleanup_str_ struct str text = {}, path = {}, id = {}, claim = {};
 	int r;
@@ -122,6 +131,8 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 	if (path.n > PROC_CGROUP_BYTES)
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
 	f->claim_uid = (uid_t)-1;
+	/* what mountinfo says below is said by each process for itself */
+	f->shared = group && path.n > 1 && cgroups_are(str_cstr(&text), group);
 	if (container_from_cgroup(str_cstr(&path), &claim)) {
 		prove_place(f, str_cstr(&path), &text, &id);
 		if (streq(str_cstr(&claim), str_cstr(&id)))
@@ -166,7 +177,7 @@ static int read_all(const struct proc *p, const char *name, struct proc_facts *f
 	f->kernel_thread = stat.flags & PROC_PF_KTHREAD;
 	memcpy(f->comm, stat.comm, sizeof(f->comm));
 	f->name = name ? strdup(name) : name_of(p, &cmdline, f->comm);
-	return f->name ? read_place(p, f) : -ENOMEM;
+	return f->name ? read_place(p, NULL, f) : -ENOMEM;
 }
 
 int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret)
@@ -183,10 +194,10 @@ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *r
 	return 0;
 }
 
-int proc_facts_read_place(const struct proc *p, struct proc_facts *ret)
+int proc_facts_read_place(const struct proc *p, const __u64 *group, struct proc_facts *ret)
 {
 	struct proc_facts f = {.tgid = p->tgid};
-	int r = read_place(p, &f);
+	int r = read_place(p, group, &f);
 
 	if (r)
 		proc_facts_fini(&f);

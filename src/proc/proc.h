@@ -8,6 +8,7 @@
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
 
+#include <linux/types.h>
 #include <sys/types.h>
 #include "base/util.h"
 #include "base/text/str.h"
@@ -24,6 +25,8 @@ struct proc {
 
 /* Opens /proc/@tgid. 0; -ESRCH with a message if there is no such process. */
 _must_use_ int proc_open(struct proc *p, pid_t tgid);
+/* As proc_open(), for @p that is closed, or is open as @tgid already. */
+_must_use_ int proc_ensure(struct proc *p, pid_t tgid);
 void proc_close(struct proc *p);
 #define PROC_INIT      ((struct proc){.dirfd = -1})
 #define _cleanup_proc_ _cleanup_(proc_close)
@@ -40,6 +43,8 @@ struct proc_facts {
 	char *cgroup;
 	/* id (64 hex digits) of the process's container, or a machine's name; "": none */
 	char *container;
+	/* Do all processes in the same control groups have this .cgroup and .container? */
+	bool shared;
 	/* id or name of a container that the process only claims to be in; "" = none */
 	char *claim;
 	uid_t claim_uid; /* the user who may have written .claim; (uid_t)-1: not known */
@@ -54,9 +59,11 @@ _must_use_ int proc_facts_read(const struct proc *p, const char *name, struct pr
 
 /*
  * Fills @ret with cgroup and container alone, for a process of which the rest is known: that is a
- * third of the work. Returns what proc_facts_read() returns, but sets no message.
+ * third of the work. @group: NULL, or the control groups that the process was in a moment ago
+ * (struct proc_place), for .shared. Returns what proc_facts_read() returns, but sets no message.
  */
-_must_use_ int proc_facts_read_place(const struct proc *p, struct proc_facts *ret);
+_must_use_ int proc_facts_read_place(const struct proc *p, const __u64 *group,
+				     struct proc_facts *ret);
 void proc_facts_fini(struct proc_facts *f);
 #define _cleanup_proc_facts_ _cleanup_(proc_facts_fini)
 

@@ -145,6 +145,11 @@ static bool unwind_untold(void *ctx, uint32_t tgid)
 	return sideband_has_more(((struct session *)ctx)->sideband, tgid);
 }
 
+static uint64_t unwind_code_pages(void *ctx, const struct proc_key *key, uint64_t task)
+{
+	return sampler_code_pages(((struct session *)ctx)->sampler, key, task);
+}
+
 const struct collect_unwind_ops session_unwind_ops = {
 	.new_table = unwind_new_table,
 	.free_table = unwind_free_table,
@@ -157,6 +162,7 @@ const struct collect_unwind_ops session_unwind_ops = {
 	.set_space = unwind_set_space,
 	.allow_space = unwind_allow_space,
 	.untold = unwind_untold,
+	.code_pages = unwind_code_pages,
 	.fills_aside = true,
 };
 

@@ -100,6 +100,11 @@ _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 _must_use_ int sampler_set_several(struct sampler *s, const struct proc_several *several);
 /* At its next sample user space is asked about this process, even if its executable is known. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
+/*
+ * Returns how many pages the process of @key maps executable now. @task: as its first record says; 0:
+ * not known.
+ */
+uint64_t sampler_code_pages(struct sampler *s, const struct proc_key *key, uint64_t task);
 
 /* Adds an executable by which the kernel program may recognize processes by itself. */
 _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,

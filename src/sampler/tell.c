@@ -132,6 +132,16 @@ int sampler_add_exe(struct sampler *s, const struct exe_key *key, const struct e
 	return r ? err_sys(r, "can't describe an executable") : 0;
 }
 
+uint64_t sampler_code_pages(struct sampler *s, const struct proc_key *key, uint64_t task)
+{
+	uint64_t args[] = {task, key->start_ns, key->exec_id};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	if (!task || bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.on_question), &opts))
+		return 0;
+	return opts.retval;
+}
+
 void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns)
 {
 	if (uid == SAMPLER_ALL_USERS)

@@ -8,6 +8,8 @@ The cgroups are real ones: root's own, and a subtree that a user was given, as s
 import contextlib
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 
@@ -122,6 +124,69 @@ def users_mounts():
             samples, said, _ = record("--container", ID[:12])
             check(not samples, "%d samples" % samples)
             check("isn't counted as part of" in said, said)
+
+
+# Programs in files, because krait's kernel program reads only the beginning of a command line.
+MOVES = """
+import os, sys, time
+def until(end):
+    while time.process_time() < end: pass
+def moves(to, group):
+    until(0.1)
+    with open(group + "/cgroup.procs", "w") as f: f.write(str(os.getpid()))
+    os.chdir(to)
+    print("moved", flush=True)
+    until(0.5)
+moves(*sys.argv[1:])
+"""
+STAYS = """
+import time
+def stays():
+    while time.process_time() < 0.1: pass
+stays()
+"""
+
+
+def start(group, directory, *args):
+    """Starts a program that is in that cgroup and that directory from its first moment."""
+    enter = 'echo $$ > "$1/cgroup.procs" && cd "$2" && shift 2 && exec "$@"'
+    return subprocess.Popen(["sh", "-c", enter, "sh", group, directory, kit.PYTHON, *args], stdout=subprocess.PIPE)
+
+
+def move_late(recording, programs, group, directory, to, to_group):
+    """A program moves while krait stands still. Then another one begins where it was."""
+    os.kill(recording.pid, signal.SIGSTOP)
+    mover = start(group, directory, programs + "/moves.py", to, to_group)
+    check(mover.stdout.readline() == b"moved\n", "it hasn't moved")
+    os.kill(recording.pid, signal.SIGCONT)
+    time.sleep(0.1)
+    start(group, directory, programs + "/stays.py").wait()
+    mover.wait()
+
+
+@case
+def moved():
+    """What krait reads of a process that has moved since its first sample doesn't hold for others
+    that are where it was then."""
+    with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, \
+            cgroup(("krait-other.slice", 0), ("docker-%s.scope" % OTHER, 0)) as other, folder() as d:
+        out, *dirs = (os.path.join(d, name) for name in ("x.pb.gz", "here", "there", "home"))
+        for one in dirs:
+            os.mkdir(one)
+        here, there, home = dirs
+        for name, text in ("moves", MOVES), ("stays", STAYS):
+            with open("%s/%s.py" % (d, name), "w") as f:
+                f.write(text)
+        with kit.recorder(out, "-F", "999") as recording:
+            kit.python().stop()  # now krait knows the interpreter
+            move_late(recording, d, at, here, there, at)
+            move_late(recording, d, at, home, home, other)
+            recording.finish()
+        profile = kit.pprof.read(out)
+        labels = {s.labels.get("container") for s in profile.samples
+                  if any(l.name == "stays" for l in profile.stack(s))}
+        check(labels == {ID}, "labels: %s" % labels)
+        check({"cwd: " + one for one in dirs} <= set(profile.comments), profile.comments)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def account(ready, stolen, number=0, thread=0x7ffffff0):
 
 def process(state=2):
     return (struct.pack("<BBHI", PROC, state, 0, 1) + PROCESS + struct.pack("<QIIQqq", 1000, 0x800001, 0, 77, 5000, 1) +
-            b"prog".ljust(16, b"\0") + bytes(96) + b"python3\0app.py".ljust(256, b"\0"))
+            b"prog".ljust(16, b"\0") + bytes(96) + struct.pack("<Q16QQQII", 0, 1, *15 * [0], 7, 5, 0x800001, 0) + b"python3\0app.py".ljust(256, b"\0"))
 
 
 def absent():

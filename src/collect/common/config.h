@@ -53,6 +53,11 @@ struct collect_unwind_ops {
 	 * known.
 	 */
 	bool (*untold)(void *ctx, uint32_t tgid);
+	/*
+	 * How many pages does the process of @key map executable now? @task: from its first record.
+	 * 0: not known. NULL: it is never known.
+	 */
+	uint64_t (*code_pages)(void *ctx, const struct proc_key *key, uint64_t task);
 	/* .fill may be called on any thread, at the same time as other functions */
 	bool fills_aside;
 };

@@ -55,6 +55,13 @@ static bool is_version(const struct stat *st, const struct file_version *was)
 	return !memcmp(&now, was, sizeof(now));
 }
 
+bool file_held_unchanged(int fd, const struct mapping *m, const struct file_version *was)
+{
+	struct stat st;
+
+	return is_held(fd, m, &st) && is_version(&st, was);
+}
+
 int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret)
 {
 	_cleanup_close_ int fd = file_walk_mapping(proc->dirfd, m, ret);

@@ -73,6 +73,9 @@ int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct s
 bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was);
 
+/* As file_unchanged(), of a file that is held open. False also if that can't tell what @m maps. */
+bool file_held_unchanged(int fd, const struct mapping *m, const struct file_version *was);
+
 /* What the file behind @m holds; it is read once. 0, -EBUSY, or an error of file_open_mapping(). */
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			const char *path, struct image_file **ret);

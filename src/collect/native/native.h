@@ -128,6 +128,9 @@ bool native_file_changed(const struct native_file *f);
  */
 uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path);
 
+/* Can native_file_of() say all about @f without a look at a process that maps it? */
+bool native_file_is_settled(const struct native_file *f);
+
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
 /* The name of a function in a file, as it is found by an address. */
 struct native_name {

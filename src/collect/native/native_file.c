@@ -338,6 +338,14 @@ struct native_file *native_file_foresee(struct collect *c, const struct mapping 
 	return keep_file(c, f);
 }
 
+bool native_file_is_settled(const struct native_file *f)
+{
+	const struct mapping m = {.dev = f->dev, .ino = f->ino};
+
+	return f->looked && !f->again_ns &&
+	       (!f->ino || file_held_unchanged(f->fd, &m, &f->version));
+}
+
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr)
 {
 	vec_foreach(l, &f->loads) {

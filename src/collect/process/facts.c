@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/system/far.h"
+#include "base/system/log.h"
 #include "collect/process/process.h"
 #include "proc/read/aside.h"
 #include "proc/entry.h"
@@ -17,15 +18,23 @@
 
 /*
  * Reads the working directory of a process; it is cut off the paths of its files
- * (view/names/dirs.h).
+ * (view/names/dirs.h). @at: NULL, or where the process was a moment ago. True: all processes that
+ * are there have this directory.
  */
-static void read_directory(struct process *p, const struct proc *proc)
+static bool read_directory(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
+	bool was_read = p->directory, same;
 	char path[PATH_MAX];
-	ssize_t n = p->directory ? 0 : readlinkat(proc->dirfd, "cwd", path, sizeof(path));
+	ssize_t n;
 
+	if (was_read)
+		return false;
+	same = at && known_place_directory(proc, &at->dir, path, &n);
+	if (!same)
+		n = readlinkat(proc->dirfd, "cwd", path, sizeof(path));
 	if (n > 1 && (size_t)n < sizeof(path) && *path == '/')
 		p->directory = strndup(path, (size_t)n);
+	return same;
 }
 
 #define ARGUMENTS_BYTES	  (64 << 10)
@@ -98,33 +107,77 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 	return !c->config.match || proc_match(c->config.match, &facts);
 }
 
-/* Reads only what the process's first record doesn't say. */
-static void read_rest(struct process *p, const struct proc *proc)
+/*
+ * Reads only what the process's first record doesn't say. @at: NULL, or where the process was then.
+ * True: all processes that are there have the same cgroup and container.
+ */
+static bool read_rest(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 
-	if (!proc_facts_read_place(proc, &facts))
-		take_place(p, &facts);
+	if (proc_facts_read_place(proc, at ? at->group : NULL, &facts))
+		return false;
+	take_place(p, &facts);
+	return facts.shared;
 }
 
-/* Most new processes end soon, so as little as possible is read of them. */
-static bool read_facts(struct collect *c, struct process *p, const struct proc *proc)
+/* Does the process's first record say what it is called and when it began? */
+static bool is_said(const struct collect *c, const struct process *p)
 {
-	if (c->config.match || !p->name_is_said || !p->start_boot_ns)
-		return read_all(c, p, proc);
-	read_rest(p, proc);
-	return true;
+	return !c->config.match && p->name_is_said && p->start_boot_ns;
 }
 
-bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
+/* As facts_read(). *same: what read_rest() says. */
+static bool read_at(struct collect *c, struct process *p, const struct proc *proc,
+		    const struct proc_place *at, bool *same)
 {
-	bool wanted = read_facts(c, p, proc);
+	/* most new processes end soon, so as little as possible is read of them */
+	bool said = is_said(c, p), wanted = said || read_all(c, p, proc);
 	bool foreign = wanted && c->config.may_see && !c->config.may_see(proc->dirfd);
 
+	*same = said && read_rest(p, proc, at);
 	c->stats.foreign += foreign && !p->foreign;
 	p->foreign |= foreign;
 	p->unwanted = !wanted || foreign;
 	return !p->unwanted;
+}
+
+bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
+{
+	bool same;
+
+	return read_at(c, p, proc, NULL, &same);
+}
+
+/*
+ * May what is known of another process that is where @rec was sent hold for its process, too? No if
+ * more than its place has to be looked at: whose it is, or what it was told to run.
+ */
+static bool may_share(const struct collect *c, const struct process *p, const struct rec_proc *rec)
+{
+	return rec->state == PROC_PYTHON && is_said(c, p) && !c->config.may_see &&
+	       !proc_entry_is_told(p->name) && rec->place.group[0] && rec->place.dir.mount;
+}
+
+bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec, struct proc *proc)
+{
+	const struct proc_place *at = may_share(c, p, rec) ? &rec->place : NULL;
+	bool same;
+
+	if (at && known_place_find(c, at, rec->time_ns, p)) {
+		log_debug("process %u is where another one was a moment ago", p->key.tgid);
+		p->unwanted = false;
+		return true;
+	}
+	if (!process_open(p, proc))
+		return false;
+	if (!read_at(c, p, proc, at, &same) || rec->state != PROC_PYTHON)
+		return true;
+	same &= read_directory(p, proc, at);
+	read_entry(p, proc);
+	if (same)
+		known_place_keep(c, at, p);
+	return true;
 }
 
 /*
@@ -168,6 +221,6 @@ bool facts_renew(struct collect *c, struct process *p, bool *changed)
 
 void facts_read_start(struct process *p, const struct proc *proc)
 {
-	read_directory(p, proc);
+	(void)read_directory(p, proc, NULL);
 	read_entry(p, proc);
 }

@@ -6,6 +6,7 @@
 #ifndef COLLECT_PROCESS_PROCESS_H
 #define COLLECT_PROCESS_PROCESS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -80,6 +81,7 @@ struct process {
 	uint64_t samples;
 	uint64_t
 		met_ns; /* when the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't */
+	uint64_t task;	/* rec_proc.task of the record that came then */
 	uint64_t seen_ns; /* when the latest record of the process was made, CLOCK_MONOTONIC */
 
 	/* How much still refers to the process. */
@@ -183,7 +185,8 @@ struct processes {
 	struct map by_tgid;
 	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
-	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
+	struct known_places *known; /* state of known_place.c */
+	struct budget upkeep;	    /* budget for the upkeep of all processes (budget/upkeep.c) */
 	/* size of what process.made points to: the state of a process's run-time code */
 	size_t made_bytes;
 	/*
@@ -298,9 +301,32 @@ void process_note_version(struct collect *c, uint16_t version);
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, bool *changed);
+/*
+ * Does what facts_read() and facts_read_start() do for a process that @rec says is Python; for another
+ * one what facts_read() does. .unwanted says whether it isn't wanted. Opens it as @proc, unless what
+ * is known of others tells all. False: it can't be opened.
+ */
+_must_use_ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
+			  struct proc *proc);
 /* Takes over the names of the process that the kernel program has read. */
 void facts_from_record(struct process *p, const struct rec_proc *rec);
 /* Reads the process's working directory, and which package its arguments name. */
 void facts_read_start(struct process *p, const struct proc *proc);
+
+/*
+ * known_place.c: keeps for a second what was read of processes in the same place.
+ *
+ * known_place_find() sets cgroup, container and directory of @p, which was at @at at @time_ns, to
+ * those of another process that was there. False: none is known. known_place_keep(): all processes
+ * at @at have those of @p. known_place_directory() reads the working directory of @proc into
+ * @path[*n]. False: it isn't certain to be @dir, or that can't be found out without waiting.
+ */
+_must_use_ bool known_place_init(struct collect *c);
+void known_place_fini(struct collect *c);
+_must_use_ bool known_place_find(const struct collect *c, const struct proc_place *at,
+				 uint64_t time_ns, struct process *p);
+void known_place_keep(struct collect *c, const struct proc_place *at, const struct process *p);
+_must_use_ bool known_place_directory(const struct proc *proc, const struct place_dir *dir,
+				      char path[static PATH_MAX], ssize_t *n);
 
 #endif

@@ -110,7 +110,7 @@ bool processes_init(struct collect *c, size_t made_bytes,
 		return false;
 	c->processes->made_bytes = made_bytes;
 	c->processes->close = close;
-	return true;
+	return known_place_init(c);
 }
 
 void processes_fini(struct collect *c)
@@ -126,6 +126,7 @@ void processes_fini(struct collect *c)
 	map_fini(&all->by_key);
 	map_fini(&all->by_tgid);
 	map_fini(&all->execs);
+	known_place_fini(c);
 	free(all);
 	c->processes = NULL;
 }

@@ -163,7 +163,7 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
  * (MAP_FIXED) isn't counted. A loader makes such mappings inside a range of addresses that the
  * kernel chose before, and perf reports all others later.
  */
-static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
+static int hand_over_checked(struct collect *c, struct process *p, struct proc *proc,
 			     const struct maps *maps, const struct space *s,
 			     struct unwind_space *head)
 {
@@ -178,7 +178,8 @@ static int hand_over_checked(struct collect *c, struct process *p, const struct 
 	unmaps = ops->unmaps(c->config.ctx, p->slot);
 	if (unmaps == head->at_unmaps)
 		return 0;
-	if (maps_read(proc->dirfd, MAPS_EXEC, &again) || !same_mappings(maps, &again))
+	if (proc_ensure(proc, p->key.tgid) || maps_read(proc->dirfd, MAPS_EXEC, &again) ||
+	    !same_mappings(maps, &again))
 		space_wanted(p, SPACE_GONE);
 	else
 		ops->allow_space(c->config.ctx, p->slot, unmaps);
@@ -204,7 +205,7 @@ static int get_maps(struct collect *c, struct process *p, struct proc *proc, enu
 	if (told)
 		return 0;
 	maps_fini(ret);
-	return proc_maps(proc, MAPS_EXEC, ret);
+	return proc_ensure(proc, p->key.tgid) ?: proc_maps(proc, MAPS_EXEC, ret);
 }
 
 static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
@@ -219,8 +220,6 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
 
 	if (!r && first)
 		r = take_slot(c, p);
-	if (!r && proc->dirfd < 0)
-		r = proc_open(proc, p->key.tgid);
 	if (!r && !c->config.sees_unmaps)
 		c->config.unwind->read_space(c->config.ctx, p->slot, true);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);

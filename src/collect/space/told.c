@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "collect/native/native.h"
@@ -154,23 +155,46 @@ static uint64_t bytes_of(const struct told_image *i)
 	return n;
 }
 
+/* How much code does @p map now? The kernel program knows, or /proc says so. 0: not known. */
+static uint64_t code_bytes(const struct collect *c, const struct process *p, struct proc *proc)
+{
+	const struct collect_unwind_ops *ops = c->config.unwind;
+	struct proc_status status;
+	uint64_t pages = ops->code_pages ? ops->code_pages(c->config.ctx, &p->key, p->task) : 0;
+
+	if (pages)
+		return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (proc_ensure(proc, p->key.tgid) || proc_status_read(proc->dirfd, "status", &status))
+		return 0;
+	return status.code_bytes;
+}
+
 /*
- * Does process @proc map as much code as its list has, and has the side band no more to tell of it?
+ * Does process @p map as much code as its list has, and has the side band no more to tell of it?
  * Then nothing in the list was unmapped, because the side band tells of a mapping before the kernel
  * counts it. (mprotect() and mremap() count first, or alone. So that a mapping is gone could be
  * missed if they make as many bytes of code elsewhere. That does no harm as long as no other code
  * lies in its place, and of that the side band would have told.)
  */
-static bool is_exact(const struct collect *c, struct told_image *i, const struct proc *proc)
+static bool is_exact(const struct collect *c, struct told_image *i, const struct process *p,
+		     struct proc *proc)
 {
 	const struct collect_unwind_ops *ops = c->config.unwind;
-	struct proc_status status;
+	uint64_t bytes = ops->untold ? code_bytes(c, p, proc) : 0;
 
-	if (!ops->untold || proc_status_read(proc->dirfd, "status", &status) ||
-	    ops->untold(c->config.ctx, i->tgid))
+	if (!bytes || ops->untold(c->config.ctx, i->tgid))
 		return false;
-	i->broken = status.code_bytes != bytes_of(i);
+	i->broken = bytes != bytes_of(i);
 	return !i->broken;
+}
+
+/* Is all that is needed of the list's files known without a look at the process? */
+static bool is_settled(const struct collect *c, const struct told_image *i)
+{
+	for (size_t k = 0; k < i->n; k++)
+		if (!native_file_is_settled(native_file_at(c, (uint32_t)i->map[k].file)))
+			return false;
+	return true;
 }
 
 static int copy_list(const struct collect *c, const struct told_image *i, struct maps *to)
@@ -191,11 +215,11 @@ static int copy_list(const struct collect *c, const struct told_image *i, struct
 	return r;
 }
 
-bool told_maps(struct collect *c, const struct process *p, const struct proc *proc,
-	       struct maps *ret)
+bool told_maps(struct collect *c, const struct process *p, struct proc *proc, struct maps *ret)
 {
 	struct told_image *i = list_of(c->spaces->told, p);
 
 	*ret = (struct maps){};
-	return i && is_exact(c, i, proc) && !copy_list(c, i, ret);
+	return i && is_exact(c, i, p, proc) &&
+	       (is_settled(c, i) || !proc_ensure(proc, p->key.tgid)) && !copy_list(c, i, ret);
 }

@@ -15,32 +15,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "proc/container/container.h"
-
-#define CGROUPS "/sys/fs/cgroup"
+#include "proc/container/cgroups.h"
 
 /* How the mounts of the first process are reached. In a pod with hostPID they are the host's. */
 #define FIRST_PROCESS "/proc/1"
 #define FIRST_ROOT    FIRST_PROCESS "/root"
-
-/*
- * Appends the directory where that hierarchy is mounted whose path cgroup_path() takes from the
- * same @text, in the mounts that are seen at @root.
- */
-static void add_mount(const char *root, const char *text, size_t n, struct str *ret)
-{
-	_cleanup_str_ struct str controllers = {};
-	struct statfs fs;
-
-	str_addf(ret, "%s" CGROUPS, root);
-	cgroup_controllers(text, n, &controllers);
-	if (controllers.n)
-		str_addf(ret, "/%s",
-			 str_cstr(&controllers) +
-				 (str_starts(str_cstr(&controllers), "name=") ? 5 : 0));
-	else if (statfs(str_cstr(ret), &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
-		str_add(ret, "/unified");
-}
 
 static bool is_trusted(int dir, uid_t *owner)
 {
@@ -155,7 +134,7 @@ size_t container_believed(const char *text, size_t len, const char *path, uid_t 
 	_cleanup_close_ int dir = -1, first = -1;
 	size_t n;
 
-	add_mount("", text, len, &mount);
+	cgroup_mount("", text, len, &mount);
 	dir = open(str_cstr(&mount), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	n = believed_from(&dir, path, 0, owner);
 	if (!path[n] || *owner != (uid_t)-1)
@@ -163,7 +142,7 @@ size_t container_believed(const char *text, size_t len, const char *path, uid_t 
 	first = open(FIRST_PROCESS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (first < 0 || !container_mounts_believed(first))
 		return n;
-	add_mount(FIRST_ROOT, text, len, &all);
+	cgroup_mount(FIRST_ROOT, text, len, &all);
 	return believed_by_first(str_cstr(&mount), str_cstr(&all), path, owner);
 }
 

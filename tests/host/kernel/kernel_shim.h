@@ -44,6 +44,7 @@
 
 #define bpf_core_field_exists(field)		(0 ? (void)(field) : (void)0, shim.newest)
 #define bpf_core_enum_value_exists(type, value) shim.newest
+#define bpf_core_field_offset(type, member)	offsetof(type, member)
 #define bpf_core_type_size(type)		SHIM_REGS_BYTES /* size of struct pt_regs */
 
 #define SHIM_READ(p, field)                                                                        \

@@ -7,6 +7,7 @@
 #include "kernel_shim.h"
 #include "kernel_task.h"
 
+#include "events/question.bpf.h"
 #include "process/proc.bpf.h"
 #include "process/owner.bpf.h"
 
@@ -327,6 +328,115 @@ static void test_crowds(void **state)
 		assert_int_equal(crowded_state(states[i][0]), states[i][1]);
 }
 
+/* Control groups as a task has them: a ring of links, which begins and ends in the task's set. */
+struct groups {
+	struct cgroup_root root[ABI_GROUPS + 1];
+	struct kernfs_node node[ABI_GROUPS + 1];
+	struct cgroup group[ABI_GROUPS + 1];
+	struct cgrp_cset_link link[ABI_GROUPS + 1];
+	struct css_set set;
+};
+
+static void make_groups(struct made *m, struct groups *g, size_t n)
+{
+	struct list_head *at = &g->set.cgrp_links;
+
+	for (size_t i = 0; i < n; i++) {
+		g->root[i].hierarchy_id = (int)i;
+		g->node[i].id = 100 + i;
+		g->group[i] = (struct cgroup){.kn = &g->node[i], .root = &g->root[i]};
+		g->link[i].cgrp = &g->group[i];
+		at->next = &g->link[i].cgrp_link;
+		at = at->next;
+	}
+	at->next = &g->set.cgrp_links;
+	m->task.cgroups = &g->set;
+}
+
+static void test_groups(void **state)
+{
+	static struct groups g, other;
+	struct proc_place place = {};
+	struct made m;
+
+	(void)state;
+	shim.newest = true;
+	make(&m, 5, NULL);
+	make_groups(&m, &g, 2);
+	read_groups(&m.task, &place);
+	assert_int_equal(place.group[0], 100);
+	assert_int_equal(place.group[1], 1ull << ABI_GROUP_SHIFT | 101);
+	assert_int_equal(place.group[2], 0);
+	make_groups(&m, &g, ABI_GROUPS);
+	read_groups(&m.task, &place);
+	assert_int_equal(place.group[0], 100);
+	assert_int_equal(place.group[ABI_GROUPS - 1] >> ABI_GROUP_SHIFT, ABI_GROUPS - 1);
+	/* there are more of them than a record has room for */
+	make_groups(&m, &g, ABI_GROUPS + 1);
+	read_groups(&m.task, &place);
+	assert_int_equal(place.group[0], 0);
+	/* a link was freed meanwhile, and is another set's by now */
+	make_groups(&m, &other, 3);
+	make_groups(&m, &g, 2);
+	g.link[1].cgrp_link.next = &other.link[0].cgrp_link;
+	read_groups(&m.task, &place);
+	assert_int_equal(place.group[0], 0);
+	/* the list can't be read to its end */
+	g.link[1].cgrp_link.next = NULL;
+	read_groups(&m.task, &place);
+	assert_int_equal(place.group[0], 0);
+}
+
+static void test_directory(void **state)
+{
+	struct super_block sb = {.s_dev = 8 << 20 | 1};
+	struct inode inode = {.i_ino = 7, .i_generation = 3, .i_sb = &sb};
+	struct dentry dentry = {.d_inode = &inode};
+	struct mount___unique mount = {.mnt_id_unique = 0x80000005};
+	struct fs_struct fs = {.pwd = {&mount.mnt, &dentry}};
+	struct place_dir dir = {};
+	struct made m;
+
+	(void)state;
+	make(&m, 5, NULL);
+	m.task.fs = &fs;
+	shim.newest = false;
+	read_dir(&m.task, &dir);
+	assert_int_equal(dir.mount, 0); /* before 6.8 the number of a mount is used again */
+	shim.newest = true;
+	read_dir(&m.task, &dir);
+	assert_int_equal(dir.mount, 0x80000005);
+	assert_int_equal(dir.ino, 7);
+	assert_int_equal(dir.dev, 8 << 20 | 1);
+	assert_int_equal(dir.generation, 3);
+}
+
+/* How much code a process maps is told of the image that is meant, and of no other one. */
+static void test_question(void **state)
+{
+	struct made m;
+	__u64 args[3];
+
+	(void)state;
+	make(&m, 5, NULL);
+	m.mm.exec_vm = 1234;
+	m.task.self_exec_id = 2;
+	args[0] = (uintptr_t)&m.task;
+	args[1] = 5 * SECOND;
+	args[2] = 2;
+	assert_int_equal(on_question(args), 1234);
+	args[2] = 1; /* it has called execve() since */
+	assert_int_equal(on_question(args), 0);
+	args[2] = 2;
+	args[1]++; /* another process began there */
+	assert_int_equal(on_question(args), 0);
+	args[1]--;
+	m.task.mm = NULL; /* it has ended */
+	assert_int_equal(on_question(args), 0);
+	args[0] = 0;
+	assert_int_equal(on_question(args), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +450,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_new, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_question, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What user space asks of a process that was met: how much code it maps now. /proc/PID/status says
+ * so too, but takes the kernel ten times as long to write.
+ */
+#ifndef BPF_EVENTS_QUESTION_H
+#define BPF_EVENTS_QUESTION_H
+
+#include "process/proc.bpf.h"
+
+/*
+ * User space runs this program with BPF_PROG_TEST_RUN; it is attached to nothing. @args:
+ * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages the process
+ * maps executable; 0: not known. The thread may have ended, and its memory may be something else's.
+ */
+SEC("raw_tp/question")
+int on_question(__u64 *args)
+{
+	struct task_struct *task = (void *)args[0];
+
+	if (BPF_CORE_READ(task, start_time) != args[1] ||
+	    (__u32)BPF_CORE_READ(task, self_exec_id) != args[2])
+		return 0;
+	return (int)BPF_CORE_READ(task, mm, exec_vm);
+}
+
+#endif
