@@ -79,11 +79,14 @@ enum walk_thread { THREAD_UNKNOWN, THREAD_NONE, THREAD_STATE };
 /* Up to 3.11: is the thread's PyThreadState the interpreter's current one? */
 enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
-#define MEMO_CODES  64
 #define MEMO_FILES  8
 #define SENT_STACKS 128
 #define PROOF_SETS  512
 #define PROOF_WAYS  2
+/* frames of walk.seen: sets, indices in each, and bits of an index */
+#define SEEN_SETS 256
+#define SEEN_WAYS 3
+#define SEEN_BITS 10
 /* the most bytes of names and line tables that a sample hashes: about 0.3 ms */
 #define HASH_BUDGET (512 << 10)
 
@@ -106,8 +109,9 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 /*
  * The check of a code object, which is kept from sample to sample. The key changes whenever another
- * code object could have the same address: when any code object was made (3.12+), when the
- * function's version changes (3.11), else with each sample.
+ * code object could have the same address: when any code object was made (3.12+), or when the
+ * function's version changes (3.11). If neither is known, the check is good for one sample only
+ * (walk.seen).
  */
 struct proof {
 	__u64 key, check;
@@ -119,7 +123,7 @@ enum near_kind { NEAR_CODE, NEAR_NAME, NEAR_TABLE, NEAR_MAX = 4 };
 #define NEAR_BYTES    1024
 #define SHARED_PLACES 256
 
-/* The check of a code object or a file name, which is valid in one sample. */
+/* The hash of a file name, which is valid in one sample. */
 struct memo {
 	__u64 addr, check, sample;
 };
@@ -172,10 +176,16 @@ struct walk {
 	__u64 met[NEAR_MAX];
 	/* addresses of NEAR_BYTES that had several objects in an earlier sample */
 	__u64 shared[SHARED_PLACES];
-	struct memo codes[MEMO_CODES], files[MEMO_FILES];
+	struct memo files[MEMO_FILES];
+	/*
+	 * By code object: indices of the latest frames in walk_out whose code objects were proved,
+	 * the last one in the low bits. Some are of earlier samples; find_seen() finds that out.
+	 */
+	__u32 seen[SEEN_SETS];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	__u64 made_hash;  /* hash over proc_hash, interp and codes_made */
+	__u64 proof_key;  /* load_check() uses this: key in .proofs; 0: no check may be kept */
 	__u32 codes_made; /* how many code objects the process has made so far; 0: not known */
 	/* hash_bytes() uses these: the hash so far; address and number of the bytes to add */
 	__u64 acc, acc_addr, acc_len;
@@ -212,8 +222,6 @@ struct walk {
 	__u8 inner;  /* enum inner: whether the innermost loop's frames are proved (3.11, 3.12) */
 	/* how many code objects were proved after PROVE_NS; at most PROVE_LATE are */
 	__u8 proved_late;
-	/* compute_in_time() uses this: the time that it takes to prove a code object is limited */
-	__u8 limited;
 	__u32 proving_ns; /* how much of PROVE_NS is spent */
 	/* for each enum absent_kind: absent memory that couldn't be read; .addr 0: none */
 	struct absent_range absent[ABSENT_MAX];
@@ -307,7 +315,6 @@ walk_inline __u32 load_u32(const void *p)
  */
 walk_inline __u64 bounded(__u64 i, __u64 n)
 {
-	i &= n - 1;
 	opaque(i);
 	return i & (n - 1);
 }

@@ -15,6 +15,8 @@
 #define SHORT_BYTES 176
 /* bytes read of a str or bytes object together: its head (length, hash, state) and SHORT_BYTES */
 #define HEAD_BYTES (32 + SHORT_BYTES)
+/* bytes of a name or line table that are hashed without calling a global function */
+#define TINY_BYTES 32
 
 /*
  * Adds @n <= @most bytes of @text to w->acc, eight at a time, the last word padded with zeros.
@@ -23,16 +25,12 @@
 walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most)
 {
 	__u64 h = w->acc;
+	__u32 i;
 
-	for (__u32 i = 0; i < most; i += 8) {
-		__u64 word = load_u64(text + i);
-
-		if (n <= i)
-			break;
-		if (n < i + 8)
-			word &= (1ull << (8 * (n - i) & 63)) - 1;
-		h = check_mix(h, word);
-	}
+	for (i = 0; i < most && n >= 8; i += 8, n -= 8)
+		h = check_mix(h, load_u64(text + i));
+	if (n && i < most)
+		h = check_mix(h, load_u64(text + i) & ((1ull << (8 * n & 63)) - 1));
 	w->acc = h;
 }
 
@@ -99,9 +97,13 @@ walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
 walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u64 n)
 {
 	__u64 off = addr - at;
+	__u32 from = head + (__u32)off;
 
 	if (n <= SHORT_BYTES && off <= w->got && n <= w->got - off) {
-		hash_short(w->slot, head + (__u32)off, n);
+		if (n <= TINY_BYTES)
+			hash_text(w, &w->block[bounded(from, 2 * BLOCK_BYTES)], n, TINY_BYTES);
+		else
+			hash_short(w->slot, from, n);
 		return true;
 	}
 	w->acc_addr = addr;
@@ -179,14 +181,13 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 }
 
 /*
- * Returns the memo, one of the @n at @memos, for the object at @addr. It has what this sample
- * computed for the object before. While a frame of the chain refers to a code object, neither it
- * nor its file name can be freed, so during a sample one address is one object. Without memos, a
- * deep recursion of a function with a long line table would take tens of milliseconds.
+ * Returns the memo for the file name at @addr. It has what this sample computed for it before.
+ * While a frame of the chain refers to a code object, neither it nor its file name can be freed, so
+ * during a sample one address is one object.
  */
-walk_inline struct memo *memo_of(struct memo *memos, __u32 n, __u64 addr)
+walk_inline struct memo *memo_of(struct walk *w, __u64 addr)
 {
-	return &memos[bounded(check_mix(0, addr) >> 58, n)];
+	return &w->files[bounded(check_mix(0, addr) >> 58, MEMO_FILES)];
 }
 
 walk_inline bool remembers(const struct walk *w, const struct memo *m, __u64 addr)
@@ -204,7 +205,7 @@ walk_inline void remember(const struct walk *w, struct memo *m, __u64 addr, __u6
 /* Adds the name of a file to the hash. */
 walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 file)
 {
-	struct memo *m = memo_of(w->files, MEMO_FILES, file);
+	struct memo *m = memo_of(w, file);
 	__u64 outer = w->acc;
 
 	if (!file || !remembers(w, m, file)) {
@@ -285,21 +286,38 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * As compute_check(). If the time for this is limited, also counts how long it took. (Limit and
- * time are kept in @w: 5.10's limit for the stacks of nested calls, 512 bytes, is near.)
+ * As compute_check(), for code objects whose proofs are limited in time. Sets w->acc to the check.
+ * Returns -1 if it isn't readable, or if proofs took too long before.
  */
-walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u64 code,
-				 __u64 *check)
+walk_global int prove_late(__u32 slot, __u64 code)
 {
+	struct walk *w = walk_state(slot);
+	const struct py_layout *l = layout_of(w);
+	__u64 check = 0;
 	bool done;
 
-	w->limited = w->n >= PROVE_LEAST || w->hashed >= HASH_LEAST;
-	if (w->limited)
-		w->proving_ns -= (__u32)walk_clock();
-	done = compute_check(w, l, code, check);
-	if (w->limited)
-		w->proving_ns += (__u32)walk_clock();
-	return done;
+	if (!l)
+		return -1;
+	if (is_late(w)) {
+		w->hashed = HASH_BUDGET + 1;
+		return -1;
+	}
+	w->proving_ns -= (__u32)walk_clock();
+	done = compute_check(w, l, code, &check);
+	w->proving_ns += (__u32)walk_clock();
+	w->acc = check;
+	return done ? 0 : -1;
+}
+
+/* Computes the check of the code object at @code. False: check_outcome() says why. */
+walk_inline bool prove(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
+{
+	if (w->n < PROVE_LEAST && w->hashed < HASH_LEAST)
+		return compute_check(w, l, code, check);
+	if (prove_late(w->slot, code))
+		return false;
+	*check = w->acc;
+	return true;
 }
 
 /*
@@ -370,37 +388,54 @@ walk_inline void keep_proof(struct walk *w, __u64 key, __u64 check)
 	p[0] = (struct proof){key, check};
 }
 
-/*
- * Sets *@check to the check of the code object at @code, which function @func runs. The check is
- * computed once per sample or, if w->proofs has it from an earlier one, not at all. False:
- * check_outcome() says why.
- */
-walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 func, __u64 code,
-			    __u64 *check)
+walk_inline __u32 *seen_of(struct walk *w, __u64 code)
 {
-	struct memo *m = memo_of(w->codes, MEMO_CODES, code);
-	bool counted = w->codes_made;
-	__u64 key;
+	return &w->seen[bounded(check_mix(0, code) >> 56, SEEN_SETS)];
+}
 
-	if (!counted && remembers(w, m, code)) {
-		*check = m->check;
-		return true;
+/*
+ * Sets *@check if a frame of this sample with an index in @seen has the code object at @code.
+ * Without this, a deep recursion of a function with a long line table would take tens of
+ * milliseconds. Indices of this sample come before those of earlier ones, so if the first that
+ * leads to @code isn't of this sample, none is.
+ */
+walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u32 seen, __u64 code,
+			   __u64 *check)
+{
+	__u32 at = seen & (ABI_MAX_FRAMES - 1);
+
+	for (int i = 1; i < SEEN_WAYS && out->frame[at].code != code; i++) {
+		seen >>= SEEN_BITS;
+		at = seen & (ABI_MAX_FRAMES - 1);
 	}
-	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
-	if (!key) /* the check is kept for this sample only, as the memo has few entries */
-		key = check_mix(check_mix(w->proc_hash, w->sample), code) | 1;
-	if (!is_proved(w, key, check)) {
-		if (is_late(w)) {
-			w->hashed = HASH_BUDGET + 1;
+	if (out->frame[at].code != code || at >= w->n)
+		return false;
+	*check = out->frame[at].check;
+	return true;
+}
+
+/*
+ * Sets *@check to the check of the code object at @code, which function @func runs, and which the
+ * next frame of @out will have. The check is computed once per sample or, if w->proofs has it from
+ * an earlier one, not at all. False: check_outcome() says why.
+ */
+walk_inline bool load_check(struct walk *w, const struct walk_out *out, const struct py_layout *l,
+			    __u64 func, __u64 code, __u64 *check)
+{
+	__u32 *seen = seen_of(w, code);
+	bool counted = w->codes_made;
+
+	if (!counted && find_seen(w, out, *seen, code, check))
+		return true;
+	w->proof_key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
+	if (!w->proof_key || !is_proved(w, w->proof_key, check)) {
+		if (!prove(w, l, code, check))
 			return false;
-		}
-		if (!compute_in_time(w, l, code, check))
-			return false;
-		if (counted == !!w->codes_made)
-			keep_proof(w, key, *check);
+		if (w->proof_key && counted == !!w->codes_made)
+			keep_proof(w, w->proof_key, *check);
 	}
 	if (!counted)
-		remember(w, m, code, *check);
+		*seen = *seen << SEEN_BITS | (w->n & (ABI_MAX_FRAMES - 1));
 	return true;
 }
 

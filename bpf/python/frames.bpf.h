@@ -266,7 +266,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 	w->frame = f.caller;
 	w->closed = 0;
 	if (!f.shim) {
-		if (!f.code || !load_check(w, l, f.func, f.code, &check)) {
+		if (!f.code || !load_check(w, out, l, f.func, f.code, &check)) {
 			fail(w, check_outcome(w, f.code));
 			return;
 		}

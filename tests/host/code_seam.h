@@ -15,6 +15,7 @@
 #include "python/code.bpf.h"
 
 static struct walk the_walk;
+static struct walk_out the_out;
 static struct py_layout the_layout;
 
 __attribute__((unused)) walk_inline __u64 walk_clock(void)
@@ -41,6 +42,18 @@ __attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(__u32 slot)
 walk_inline const struct py_layout *walk_layout(__u32 index)
 {
 	return &the_layout;
+}
+
+/*
+ * Adds a frame of function @func with the code object at @code, as a walk does. False: there is no
+ * check of it.
+ */
+static inline bool add_frame(__u64 func, __u64 code, __u64 *check)
+{
+	if (!load_check(&the_walk, &the_out, &the_layout, func, code, check))
+		return false;
+	the_out.frame[the_walk.n++] = (struct wire_frame){.code = code, .check = *check};
+	return true;
 }
 
 #endif

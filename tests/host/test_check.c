@@ -101,7 +101,7 @@ static uint64_t kernel_check(const struct target *t)
 	__u64 check = 0;
 
 	the_walk = (struct walk){};
-	assert_true(load_check(&the_walk, &the_layout, 0, (uintptr_t)&t->code, &check));
+	assert_true(add_frame(0, (uintptr_t)&t->code, &check));
 	return check;
 }
 
@@ -175,7 +175,8 @@ static uint64_t check_of(const struct object *f, const struct target *t)
 	__u64 check = 0;
 
 	the_walk.sample++;
-	assert_true(load_check(&the_walk, &the_layout, (uintptr_t)f, (uintptr_t)&t->code, &check));
+	the_walk.n = 0;
+	assert_true(add_frame((uintptr_t)f, (uintptr_t)&t->code, &check));
 	return check;
 }
 

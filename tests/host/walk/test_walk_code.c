@@ -209,12 +209,12 @@ static void late_recursion(void)
 }
 
 /*
- * In a recursion of several functions each is proved once in a sample, even if two of them share an
- * entry of the memo.
+ * In a recursion of several functions each is proved once in a sample, even if two of them share a
+ * set of walk.seen.
  */
 static void late_circle(void)
 {
-	uint64_t codes[MEMO_CODES / 2];
+	uint64_t codes[SEEN_SETS / 8];
 	char name[16];
 
 	plan.n = 0;
