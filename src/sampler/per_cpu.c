@@ -58,13 +58,23 @@ int per_cpu_drain(struct sampler *s)
 	return more;
 }
 
+/* How many thousand samples one CPU takes in a second, rounded up; 1: not known. */
+static size_t thousands_of_samples(const struct sampler *s)
+{
+	size_t hz = 0;
+
+	for (unsigned i = 0; i < s->config.n_sources; i++)
+		hz += s->config.sources[i].event.hz;
+	return MAX((hz + 999) / 1000, (size_t)1);
+}
+
 static size_t ring_bytes(const struct sampler *s)
 {
-	size_t bytes = SAMPLER_RING_LEAST;
+	size_t all = SAMPLER_RINGS_BYTES * thousands_of_samples(s), bytes = SAMPLER_RING_LEAST;
 
 	if (s->config.ring_bytes)
 		return s->config.ring_bytes;
-	while (bytes * 2 * s->n_cpus <= SAMPLER_RINGS_BYTES)
+	while (bytes * 2 * s->n_cpus <= MIN(all, (size_t)SAMPLER_RINGS_MOST))
 		bytes *= 2;
 	return bytes;
 }

@@ -34,7 +34,7 @@ struct sampler_config {
 	enum native_mode native;
 	bool native_instructions; /* send addresses of instructions, not only of functions */
 	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
-	/* size of each CPU's ring, a power of two of pages; 0 = by the number of CPUs */
+	/* size of each CPU's ring, a power of two of pages; 0 = by the rate and the number of CPUs */
 	size_t ring_bytes;
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
 	void (*record)(void *ctx, const void *data, size_t n);
@@ -42,10 +42,12 @@ struct sampler_config {
 };
 
 /*
- * Bytes of all rings together. Each ring has at least SAMPLER_RING_LEAST bytes, which hold a second
- * of samples and a burst of new stacks of 24 KiB.
+ * Bytes of all rings together at up to 1,000 samples a second and CPU. At higher rates they have as
+ * many times more, up to SAMPLER_RINGS_MOST. Each ring has at least SAMPLER_RING_LEAST bytes, which
+ * hold a second of samples at 999 Hz and a burst of new stacks of 24 KiB.
  */
 #define SAMPLER_RINGS_BYTES (8u << 20)
+#define SAMPLER_RINGS_MOST  (32u << 20)
 #define SAMPLER_RING_LEAST  (1u << 20)
 
 struct sampler;
