@@ -124,6 +124,8 @@ struct wait_entry {
 	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
 	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
 	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
+	/* such waits while this thread slept with the GIL, and since when there are any */
+	__u64 slept_blame_ns, slept_since_ns;
 	struct wait_site sites[WAIT_SITES];
 };
 

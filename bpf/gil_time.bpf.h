@@ -213,10 +213,28 @@ walk_global int note_gil(__u32 slot)
 	return 0;
 }
 
+/* so long a sample leaves what others waited for a sleeping holder to the record of such a sleep */
+#define SLEPT_NS 1000000000ull
+
+/*
+ * Returns how long others waited for the thread of @e while it held the GIL and had no CPU, which
+ * no record has yet.
+ */
+walk_inline __u64 take_blame(struct wait_entry *e)
+{
+	__u64 ns = e->blame_ns;
+
+	e->blame_ns = 0;
+	if (e->slept_blame_ns && walk_clock() - e->slept_since_ns > SLEPT_NS) {
+		ns += e->slept_blame_ns;
+		e->slept_blame_ns = 0;
+	}
+	return ns;
+}
+
 /*
  * Returns how long others waited for the current thread, which was walked and holds the GIL, in the
- * @weight ns that a sample of it stands for. Adds what they waited while the thread held the GIL
- * and had no CPU, unless the record of a wait has that.
+ * @weight ns that a sample of it stands for, and what take_blame() returns.
  */
 walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 {
@@ -239,11 +257,7 @@ walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 	c = gil_at(tgid, gil_slot(tgid, g.wait, false));
 	if (c)
 		ns = weight * gil_now_of(c).waiters;
-	if (e) {
-		ns += e->blame_ns;
-		e->blame_ns = 0;
-	}
-	return ns;
+	return e ? ns + take_blame(e) : ns;
 }
 
 /*

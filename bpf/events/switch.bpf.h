@@ -117,7 +117,9 @@ walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 {
 	s->owed_ns += ns;
 	e->gil_owed_ns += e->gil_ns;
-	e->blame_ns += e->held_ns;
+	if (e->held_ns && !e->slept_blame_ns)
+		e->slept_since_ns = e->over_ns;
+	e->slept_blame_ns += e->held_ns;
 }
 
 /*
@@ -138,7 +140,7 @@ walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 	count_length(s, ns);
 	count(COUNT_WAITS);
 	e->wait.gil_ns = e->gil_ns;
-	e->wait.sample.blame_ns = e->held_ns;
+	e->wait.sample.blame_ns = e->held_ns ? e->held_ns + e->slept_blame_ns : 0;
 	e->wait.others_ns = s->owed_ns;
 	e->wait.gil_others_ns = e->site == SITE_GIL ? e->gil_owed_ns : 0;
 	if (ns >= WAIT_LONG_NS)
@@ -151,6 +153,8 @@ walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 	}
 	s->owed_ns = 0;
 	e->gil_owed_ns -= e->wait.gil_others_ns;
+	if (e->held_ns)
+		e->slept_blame_ns = 0;
 	return 0;
 }
 
@@ -203,7 +207,7 @@ walk_global int send_site(__u32 tid, __u32 i)
 	s = &e->sites[bounded(i, WAIT_SITES)];
 	gil = i == SITE_GIL ? e->gil_owed_ns : 0;
 	if (i == SITE_GIL && e->wait.sample.gil == GIL_HELD)
-		blame = e->blame_ns;
+		blame = e->blame_ns + e->slept_blame_ns;
 	if ((!s->owed_ns && !gil && !blame) || !has_record(e))
 		return 0;
 	e->wait.site = i;
@@ -214,7 +218,8 @@ walk_global int send_site(__u32 tid, __u32 i)
 		return 0;
 	s->owed_ns = 0;
 	e->gil_owed_ns -= gil;
-	e->blame_ns -= blame;
+	if (blame)
+		e->blame_ns = e->slept_blame_ns = 0;
 	return 0;
 }
 

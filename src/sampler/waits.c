@@ -153,7 +153,7 @@ static void add_gil(const struct sampler *s, struct wait_entry *e)
 	wait->sample.blame_ns =
 		e->phase == WAIT_IS_OVER ? e->held_ns : blame_since(s, e, s->ended_ns);
 	if (wait->sample.gil == GIL_HELD)
-		wait->sample.blame_ns += e->blame_ns;
+		wait->sample.blame_ns += e->blame_ns + e->slept_blame_ns;
 }
 
 int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e)

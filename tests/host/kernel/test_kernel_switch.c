@@ -711,7 +711,43 @@ static void test_gil_held(void **state)
 	leave(0);
 	shim.now_ns += 6 * MS;
 	switch_tasks(&idle, &process);
-	assert_in_range(entry()->blame_ns, 10 * MS - 2 * UNIT, 10 * MS + 2 * UNIT);
+	assert_in_range(entry()->slept_blame_ns, 10 * MS - 2 * UNIT, 10 * MS + 2 * UNIT);
+	assert_int_equal(entry()->blame_ns, 0);
+}
+
+/* What others wait while the holder sleeps: a sleep without a record leaves it to the next one. */
+static void test_gil_slept(void **state)
+{
+	(void)state;
+	know_gil();
+	gil_words.holder = A_STATE;
+	gil_words.locked = 1;
+	gil_wait_begins(&other);
+	enter(NUMBER_READ, 3);
+	wait_for(5 * MS);
+	leave(SLEEPS);
+	assert_in_range(entry()->slept_blame_ns, 5 * MS - 2 * UNIT, 5 * MS + 2 * UNIT);
+	assert_int_equal(take_blame(entry()), 0);
+	entry()->times = WAIT_ONE; /* the stack of this one was taken */
+	shim.now_ns += 2 * MS;
+	switch_tasks(&idle, &process);
+	leave(0);
+	assert_in_range(last_wait()->sample.blame_ns, 7 * MS - 4 * UNIT, 7 * MS + 4 * UNIT);
+	assert_int_equal(entry()->slept_blame_ns, 0);
+}
+
+/* If no sleep of the holder has a record for a second, a sample has it. */
+static void test_gil_slept_long_ago(void **state)
+{
+	(void)state;
+	know_gil();
+	entry()->blame_ns = MS;
+	entry()->slept_blame_ns = 2 * MS;
+	entry()->slept_since_ns = shim.now_ns;
+	assert_int_equal(take_blame(entry()), MS);
+	shim.now_ns += 1001 * MS;
+	assert_int_equal(take_blame(entry()), 2 * MS);
+	assert_int_equal(take_blame(entry()), 0);
 }
 
 /*
@@ -1471,6 +1507,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gil_unseen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_slept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_slept_long_ago, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_state_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_changes, setup, teardown),
