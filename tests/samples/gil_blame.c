@@ -33,7 +33,11 @@ struct span {
 	 */
 	char what;
 	long long from, to;
-	long long cpu; /* of a wait: for how long of it the thread had a CPU, to look at the GIL */
+	/*
+	 * of a wait: for how long of it the thread had a CPU, to look at the GIL; of 'H': how long it
+	 * asked to sleep
+	 */
+	long long part;
 };
 
 static long long read_clock(clockid_t clock)
@@ -104,6 +108,7 @@ struct account {
 	struct span spans[MOST];
 	long n;
 	long long since; /* when the thread got the GIL; 0: before the account began */
+	long long nap;	 /* how long it sleeps with the GIL each time */
 };
 
 /* Gives the GIL away until the time @until, and takes it again. */
@@ -114,7 +119,7 @@ static void give(struct account *a, long long until)
 	void *state;
 
 	if (a->since)
-		a->spans[a->n++] = (struct span){'H', a->since, from, 0};
+		a->spans[a->n++] = (struct span){'H', a->since, from, a->nap};
 	state = PyEval_SaveThread();
 	a->n = note(a->spans, a->n, before, from, now());
 	while (now() < until)
@@ -132,7 +137,7 @@ static void tell(const char *path, const struct span *spans, long n)
 
 	for (long i = 0; f && i < n; i++)
 		fprintf(f, "%c %lld %lld %lld\n", spans[i].what, spans[i].from, spans[i].to,
-			spans[i].cpu);
+			spans[i].part);
 	if (f)
 		fclose(f);
 }
@@ -150,6 +155,7 @@ EXPORT void krait_contend(int kind, void *object, void *argument, long size, lon
 	if (!a)
 		return;
 	a->n = a->since = 0;
+	a->nap = kind == SLEEPS ? size : 0;
 	give(a, begin);
 	while (a->n < MOST - 6 && now() < end) {
 		give(a, now() + gap);
