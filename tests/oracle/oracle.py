@@ -39,6 +39,9 @@ INCOMPLETE = 0.001  # the share of samples that may be incomplete
 # the share of samples that may be without Python in programs that start threads or processes all
 # the time: some CPUs take long for a start
 NO_PYTHON = 0.4
+# the same in free-threaded builds, where PyThreadState_Clear() goes through memory that other
+# threads have left (_mi_abandoned_collect())
+NO_PYTHON_FREE = 0.8
 FEW = 3             # how many incomplete samples of a program are always allowed
 ROUNDS = 8
 # the share of samples that may have no frame of the program, because threads begin and end
@@ -77,12 +80,17 @@ def is_plain(name):
     return not name.startswith("pypy") and not re.search(r"\dt-", name)
 
 
-def interpreters(full, only):
-    """Returns the interpreters: in the fast tier one of each minor version, in the full tier
-    all."""
+def is_free_threaded(name):
+    return re.search(r"python\d\.\d+t\b", name) is not None
+
+
+def interpreters(full, only, free_threaded=False):
+    """Returns the interpreters: in the fast tier one of each minor version, in the full tier all.
+    free_threaded: also those without a GIL."""
     with open(os.path.join(CACHE, "interpreters.tsv")) as f:
         rows = [Interpreter(*line.rstrip("\n").split("\t")) for line in f if line.strip()]
-    rows = [r for r in rows if is_plain(r.name)]
+    rows = [r for r in rows
+            if is_plain(r.name) or free_threaded and is_free_threaded(r.name)]
     if only:
         rows = [r for r in rows if fnmatch.fnmatch(r.name, only) or
                 ".".join(map(str, r.version)).startswith(only)]
@@ -190,6 +198,7 @@ def truth_of(interpreter, program):
         if not os.path.exists(file):
             os.makedirs(folder, exist_ok=True)
             os.makedirs(interpreter.scratch, exist_ok=True)
+        self.no_python = NO_PYTHON_FREE if is_free_threaded(interpreter.name) else NO_PYTHON
             fresh = os.path.join(interpreter.scratch, "%s-%d.json" % (name, threading.get_ident()))
             subprocess.run([interpreter.path, os.path.join(HERE, "truth", "truth.py"), path, fresh],
                            env=interpreter.environment(), cwd=ROOT, check=True, timeout=300,
@@ -248,6 +257,7 @@ class Oracle:
     def __init__(self, options):
         self.options = options
         self.failed = False
+        self.no_python = NO_PYTHON  # may be otherwise for an interpreter
         self.work = options.keep or tempfile.mkdtemp(prefix="krait-oracle.")
         os.makedirs(self.work, exist_ok=True)
 
@@ -295,12 +305,11 @@ class Oracle:
         truth = check.load(truth_of(interpreter, program), program.contract)
         return check.verdict(profile, truth, pids)
 
-    @staticmethod
-    def incomplete(program, report):
+    def incomplete(self, program, report):
         """Returns how many samples lack frames that were there."""
         bad = report.bad()
         absent = sum(report.incomplete[name] for name in check.ABSENT)
-        if program.no_python and absent <= NO_PYTHON * report.samples:
+        if program.no_python and absent <= self.no_python * report.samples:
             bad -= absent
         return bad
 
@@ -419,7 +428,7 @@ def run(oracle, rows):
 
 def main():
     options = arguments(FULL_SAMPLES)
-    return run(Oracle(options), interpreters(options.full, options.only))
+    return run(Oracle(options), interpreters(options.full, options.only, free_threaded=True))
 
 
 if __name__ == "__main__":

@@ -151,7 +151,8 @@ def main():
     parser.add_argument("--seconds", type=float)
     options = parser.parse_args()
     krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
-    rows = oracle.interpreters(True, options.only)
+    # a free-threaded build has the states of the others if its GIL is enabled
+    rows = oracle.interpreters(True, options.only, os.environ.get("PYTHON_GIL") == "1")
     if not options.full and not options.only:
         rows = [row for row in rows if row.name in FAST]
     if not rows:
