@@ -54,7 +54,7 @@ enum py_walk {
 	X(TAGGED_INTS)	  /* 3.12+: an int's number of digits and its sign are in lv_tag */        \
 	X(TRAMPOLINES)	  /* 3.12+: -X perf calls functions through copies of a stub */            \
 	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
-	X(FREE_THREADED)  /* 3.13: krait reads the free-threaded build too */                      \
+	X(FREE_THREADED)  /* 3.13, 3.14: krait reads the free-threaded build too */                \
 	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does), and that code
 			       keeps registers as callers expect (3.13's doesn't) */
 
@@ -82,9 +82,10 @@ enum py_capability {
 	X(ob_type)                                                                                 \
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
-	X(interp_modules)    /* dict sys.modules; krait reads it from user space only */           \
-	X(interp_gil)	     /* ceval.gil, pointer to the interpreter's GIL; 3.12+ */              \
-	X(interp_collecting) /* int gc.collecting, != 0 during a collection; 3.9+ */               \
+	X(interp_modules)	  /* dict sys.modules; krait reads it from user space only */      \
+	X(interp_gil)		  /* ceval.gil, pointer to the interpreter's GIL; 3.12+ */         \
+	X(interp_collecting)	  /* int gc.collecting, != 0 during a collection; 3.9+ */          \
+	X(interp_tlbc_generation) /* u32 tlbc_indices.tlbc_generation; 3.14t+; may be missing */   \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame; see py_layout.walk */                \
@@ -142,7 +143,11 @@ struct py_layout {
 	__u8 str_kind_shift;
 	/* mask of the u32 at tstate_gil: _status.active (3.12), holds_gil (3.13+) */
 	__u8 gil_bit;
-	__u8 reserved[3];
+	/*
+	 * != 0: a walk needs more of a frame than its code and instruction: its function (3.11), or
+	 * which copy of the bytecode it runs (3.14t+)
+	 */
+	__u8 frame_more;
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
@@ -155,7 +160,7 @@ struct py_layout {
 
 _Static_assert(__builtin_offsetof(struct py_layout, code_block) + sizeof(__u16) ==
 		       sizeof(struct py_layout),
-	       "layouts are compared byte by byte: reserved[] takes what would be padding");
+	       "layouts are compared byte by byte, so there must be no padding");
 
 /*
  * Sets .code_block: one read from that offset on gets all fields of a code object that a frame's

@@ -184,12 +184,14 @@ struct wire_frame {
 	__u64 check; /* proves which code object it is (check.h); equal to rec_code.check */
 	/*
 	 * offset of the instruction: 2.7-3.9 in bytes; 3.10 in code units; 3.11+ in bytes from
-	 * co_code_adaptive
+	 * co_code_adaptive (3.14t+: from the beginning of the copy that the frame runs), or
+	 * LASTI_UNKNOWN
 	 */
 	__s32 lasti;
 	__u32 flags; /* FRAME_* */
 };
-#define FRAME_ENTRY 1 /* flag: this is the outermost Python frame of its evaluation loop */
+#define LASTI_UNKNOWN 0x7fffffff /* it isn't known which instruction the frame is at */
+#define FRAME_ENTRY   1 /* flag: this is the outermost Python frame of its evaluation loop */
 /*
  * The bits of wire_frame.flags from this one up hold 1 + the index of the native frame that is the
  * evaluation loop of the Python frame. 0 = not known.

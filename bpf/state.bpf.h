@@ -202,7 +202,14 @@ struct walk {
 	__u64 found;
 	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop; /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that isn't dropped */
-	__u64 outer_loop;    /* _PyCFrame of the next evaluation loop further out */
+	union {
+		__u64 outer_loop; /* 3.11, 3.12: _PyCFrame of the next evaluation loop further out */
+		/*
+		 * 3.14t+: .made_hash with tlbc_generation added; 0: it wasn't needed in this walk
+		 * yet (copy.bpf.h)
+		 */
+		__u64 copies_hash;
+	};
 	__u16 loop_previous; /* offset of previous in _PyCFrame */
 	__u8 extent;	     /* enum extent: which parts of the stack are taken */
 	__u8 user_mode;	     /* the event has interrupted the thread in user mode */

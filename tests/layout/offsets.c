@@ -184,7 +184,9 @@ static void frames(void)
 #if VERSION >= 0x030e && defined(Py_GIL_DISABLED)
 	AT("frame_tlbc_index", _PyInterpreterFrame, tlbc_index);
 	AT("code_tlbc", PyCodeObject, co_tlbc);
+	AT("interp_tlbc_generation", PyInterpreterState, tlbc_indices.tlbc_generation);
 #else
+	NO("interp_tlbc_generation");
 	NO("frame_tlbc_index");
 	NO("code_tlbc");
 #endif

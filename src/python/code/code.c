@@ -176,7 +176,7 @@ void py_code_cut_lines(struct py_code *code, uint32_t n)
 unsigned py_code_missing(const struct py_code *code, int lasti)
 {
 	if (code->missing & 1u << CODE_LINETABLE &&
-	    (lasti < 0 ||
+	    (lasti < 0 || lasti == LASTI_UNKNOWN ||
 	     py_linetable_reaches(code->version, code->linetable, code->linetable_bytes, lasti)))
 		return code->missing & ~(1u << CODE_LINETABLE);
 	return code->missing;

@@ -192,6 +192,7 @@ static const struct py_layout layouts[] = {
 		.frame_is_entry = 68,
 		.frame_owner = 69,
 		.frame_locals = 72,
+		.frame_more = 1,
 		.frame_func = 0,
 		.func_code = 48,
 		.func_version = 128,

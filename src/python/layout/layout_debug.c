@@ -84,9 +84,9 @@ static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
 #undef X
 
 #define CAN_3_15 (PY_CAN_FROM_3_12 | PY_CAN(VALUES_HEAD))
-#define CAN_3_14 (CAN_3_15 | PY_CAN(HIDDEN_EXECUTORS))
-/* only 3.13 has FREE_THREADED: newer free-threaded builds never ran in the tests */
+/* only these have FREE_THREADED: newer free-threaded builds never ran in the tests */
 #define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED))
+#define CAN_3_14 (CAN_3_13 | PY_CAN(HIDDEN_EXECUTORS))
 
 static const struct order {
 	uint16_t version;
@@ -100,11 +100,13 @@ static const struct order {
 	 * u32 that is .gil_after bytes behind the member .gil_at
 	 */
 	uint8_t gil_at, gil_after, gil_bit;
+	bool copies; /* in a free-threaded build, each thread has copies of bytecode */
 } orders[] = {
-	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5},
+	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5,
+	 false},
 	/* in a free-threaded 3.14 .interned, which is before .kind, became a whole byte */
-	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14, 8, M_thread_status, 4, 1},
-	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15, 8, M_holds_gil, 0, 1},
+	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14, 8, M_thread_status, 4, 1, true},
+	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15, 8, M_holds_gil, 0, 1, true},
 };
 
 static const char *const names[] = {
@@ -223,6 +225,24 @@ static int check_sizes(const uint64_t *m)
 		   : 0;
 }
 
+/*
+ * Checks the members for copies of bytecode. co_tlbc is the last member before the bytecode, and
+ * tlbc_index comes before the u16 return_offset and owner. Builds without copies have 0 there.
+ */
+static int check_copies(const struct order *order, const uint64_t *m)
+{
+	bool copies = order->copies && m[M_free_threaded];
+	const char *bad = NULL;
+
+	if (m[M_co_tlbc] != (copies ? m[M_co_code_adaptive] - 8 : 0))
+		bad = "co_tlbc";
+	else if (m[M_tlbc_index] != (copies ? m[M_owner] - 6 : 0))
+		bad = "tlbc_index";
+	return bad ? err_set(-ENOTSUP, "its debug offset of %s has a value that krait can't use",
+			     bad)
+		   : 0;
+}
+
 /* Checks that the fields which a walk needs are within the bytes that it reads. */
 static int check_read(const uint64_t *m)
 {
@@ -311,6 +331,7 @@ static void fill(const struct order *order, const uint64_t *m, struct py_layout 
 	TAKE(code_varnames, co_localsplusnames);
 	TAKE(code_adaptive, co_code_adaptive);
 	TAKE(code_tlbc, co_tlbc);
+	ret->frame_more = m[M_co_tlbc] != 0;
 	TAKE(str_length, str_length);
 	TAKE(str_state, str_state);
 	TAKE(str_ascii, ascii_size);
@@ -358,6 +379,18 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
+ * Finds the number that shows whether a thread's copies of bytecode may have moved. Without it krait
+ * looks for them in each sample.
+ */
+static void derive_generation(const uint64_t *m, struct py_layout *ret)
+{
+	uint64_t at = m[M_tlbc_generation];
+
+	if (ret->code_tlbc && at < UINT16_MAX && at % 4 == 0 && at + 4 <= m[M_interp_size])
+		ret->interp_tlbc_generation = (uint16_t)at;
+}
+
+/*
  * Fields that the debug offsets don't have. What is computed here holds for the headers of
  * 3.13-3.15, with GIL and free-threaded (tests/layout/check.sh checks that), and depends on members
  * that are checked above.
@@ -375,6 +408,7 @@ static void derive(const struct order *order, const uint64_t *m, struct py_layou
 	ret->str_compact = ret->str_ascii + 16;
 	derive_gil(order, m, ret);
 	derive_collecting(m, ret);
+	derive_generation(m, ret);
 	/* the order is _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
 }
@@ -387,6 +421,8 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 
 	if (!r)
 		r = check_sizes(m);
+	if (!r)
+		r = check_copies(order, m);
 	if (!r)
 		r = check_relations(m);
 	if (!r)

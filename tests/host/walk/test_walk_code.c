@@ -173,7 +173,7 @@ static void late(void)
 	plan.n = 0;
 	for (int i = 0; i < 2 * PROVE_LEAST; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
-		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 4);
+		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 8);
 	}
 	chain_build(&plan, &expected);
 	host.tick_ns = 2 * PROVE_NS;
@@ -197,11 +197,11 @@ static void late_recursion(void)
 	plan.n = 0;
 	for (int i = 0; i < PROVE_LATE / 2; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
-		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 4);
+		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 8);
 	}
 	recursive = image_code("recursive");
 	for (int i = 0; i < 2 * PROVE_LEAST; i++)
-		plan_add(&plan, CALL, recursive, 4);
+		plan_add(&plan, CALL, recursive, 8);
 	chain_build(&plan, &expected);
 	host.tick_ns = 2 * PROVE_NS;
 	assert_int_equal(image_walk(), WALK_OK);
@@ -223,7 +223,7 @@ static void late_circle(void)
 		codes[i] = image_code(name);
 	}
 	for (size_t i = 0; i < 4 * PROVE_LEAST; i++)
-		plan_add(&plan, i ? CALL : FROM_C, codes[i % ARRAY_SIZE(codes)], 4);
+		plan_add(&plan, i ? CALL : FROM_C, codes[i % ARRAY_SIZE(codes)], 8);
 	chain_build(&plan, &expected);
 	host.tick_ns = 2 * PROVE_NS;
 	assert_int_equal(image_walk(), WALK_OK);

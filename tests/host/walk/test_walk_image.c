@@ -242,8 +242,9 @@ static void make_neighbours(uint64_t *code)
 		table[i] = image_bytes(&i, sizeof(i), NO_HASH);
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		code[i] = image_code_of(file, name[i], table[i], i);
-		/* as close to each other as real ones lie */
-		image.heap = code[i] + image.l->code_linetable + 64;
+		/* as close to each other as real ones lie; copies of bytecode lie between them */
+		if (!image.l->code_tlbc)
+			image.heap = code[i] + image.l->code_linetable + 64;
 	}
 }
 
@@ -367,6 +368,7 @@ static void fields_are_read(void)
 	if (l->walk != PY_WALK_OBJECT) {
 		assert_true(l->frame_back + 8 <= FRAME_BYTES && l->frame_code + 8 <= FRAME_BYTES);
 		assert_true(l->frame_lasti + 8 <= FRAME_BYTES && l->frame_owner < FRAME_BYTES);
+		assert_true(l->frame_tlbc_index + 4 <= FRAME_BYTES);
 	}
 	assert_true(l->tstate_thread_id + 8u <= PY_TSTATE_BYTES &&
 		    l->tstate_frame < l->tstate_thread_id);

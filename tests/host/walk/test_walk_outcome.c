@@ -795,7 +795,8 @@ static void resumed_by_nobody(void)
 	uint64_t generator;
 
 	build();
-	if (l->walk == PY_WALK_OBJECT)
+	/* with copies of bytecode, an offset before the first one doesn't occur */
+	if (l->walk == PY_WALK_OBJECT || l->code_tlbc)
 		return;
 	ended.code = expected.frame[1].code;
 	ended.locals = plan.frame[FRAMES - 2].locals;
@@ -989,8 +990,7 @@ static void assert_part(void)
 {
 	assert_true(host.w->n <= FRAMES);
 	for (size_t i = 0; i < host.w->n; i++) {
-		assert_memory_equal(&host.out->frame[i], &expected.frame[i],
-				    sizeof(struct wire_frame) - sizeof(__u32));
+		assert_true(host_same_frame(&host.out->frame[i], &expected.frame[i]));
 		assert_int_equal(host.addrs->frame[i], expected.addr[i]);
 	}
 	if (host.w->outcome == WALK_OK)

@@ -147,6 +147,16 @@ static inline void next_chunk(void)
 	image.chunk = image.stack;
 }
 
+/* 3.14t+: @frame is in one of the copies of its bytecode. */
+static inline void chain_copy(const struct planned *p, uint64_t frame)
+{
+	unsigned i = (unsigned)p->lasti / 2 % IMAGE_COPIES;
+
+	put_u64(frame + image.l->frame_lasti,
+		get_u64(image_copy_entry(p->code, i)) + (uint64_t)p->lasti);
+	put_u32(frame + image.l->frame_tlbc_index, i);
+}
+
 static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 {
 	const struct py_layout *l = image.l;
@@ -159,6 +169,8 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 	put_u64(f + l->frame_code, l->version >= 0x30e ? p->code | 1 : p->code);
 	put_u64(f + l->frame_back, back);
 	put_u64(f + l->frame_lasti, p->code + l->code_adaptive + (uint64_t)p->lasti);
+	if (l->code_tlbc)
+		chain_copy(p, f);
 	put_u8(f + l->frame_owner, is_stacked(p) ? 0 : 1);
 	if (l->code_stacksize)
 		put_u32(p->code + l->code_stacksize, (uint32_t)(p->locals / 8));

@@ -103,6 +103,18 @@ static inline void host_check_room(const void *dst, size_t n)
 	host_room(dst, n, native->block, sizeof(native->block));
 }
 
+/*
+ * Is @got frame @want, with the same instruction? Where each thread has copies of bytecode (3.14t+),
+ * a read that fails may make the instruction unknown.
+ */
+static inline bool host_same_frame(const struct wire_frame *got, const struct wire_frame *want)
+{
+	bool unknown = host.layout.code_tlbc && got->lasti == LASTI_UNKNOWN;
+
+	return got->code == want->code && got->check == want->check &&
+	       (got->lasti == want->lasti || unknown);
+}
+
 static inline uint8_t *host_page(uint64_t addr)
 {
 	uint64_t *p = map_get(&host.pages, addr / HOST_PAGE);

@@ -45,7 +45,9 @@ static const struct release releases[] = {
 	{"3.13", 0x30d, false, debug_offsets_3_13, ARRAY_SIZE(debug_offsets_3_13)},
 	{"3.13t", 0x30d, false, debug_offsets_3_13t, ARRAY_SIZE(debug_offsets_3_13t)},
 	{"3.14", 0x30e, false, debug_offsets_3_14, ARRAY_SIZE(debug_offsets_3_14)},
+	{"3.14t", 0x30e, false, debug_offsets_3_14t, ARRAY_SIZE(debug_offsets_3_14t)},
 	{"3.15", 0x30f, false, debug_offsets_3_15, ARRAY_SIZE(debug_offsets_3_15)},
+	{"3.15t", 0x30f, false, debug_offsets_3_15t, ARRAY_SIZE(debug_offsets_3_15t)},
 };
 
 static struct image {
@@ -133,6 +135,31 @@ static inline uint64_t image_bytes(const void *data, size_t n, uint64_t hash)
 	return b;
 }
 
+#define IMAGE_UNITS  100 /* instructions of a code object, of 2 bytes each */
+#define IMAGE_COPIES 4
+
+/*
+ * 3.14t+: gives @code @n copies of its bytecode, the first of which is the main one, in the code
+ * object.
+ */
+static inline void image_make_copies(uint64_t code, uint64_t n)
+{
+	uint64_t array = image_alloc(8 + 8 * n);
+
+	put_u64(code + image.l->str_length, IMAGE_UNITS); /* PyVarObject.ob_size */
+	put_u64(code + image.l->code_tlbc, array);
+	put_u64(array, n);
+	put_u64(array + 8, code + image.l->code_adaptive);
+	for (uint64_t i = 1; i < n; i++)
+		put_u64(array + 8 + 8 * i, image_alloc(2 * IMAGE_UNITS));
+}
+
+/* Returns the address of an entry of _PyCodeArray, the pointer to copy @i of @code. */
+static inline uint64_t image_copy_entry(uint64_t code, uint64_t i)
+{
+	return get_u64(code + image.l->code_tlbc) + 8 + 8 * i;
+}
+
 /* A code object with these objects in it. From 3.12 on it has a co_version of its own. */
 static inline uint64_t image_code_of(uint64_t file, uint64_t name, uint64_t table, int firstlineno)
 {
@@ -147,6 +174,8 @@ static inline uint64_t image_code_of(uint64_t file, uint64_t name, uint64_t tabl
 	put_u32(code + l->code_firstlineno, (uint32_t)firstlineno);
 	if (l->code_version)
 		put_u32(code + l->code_version, image.next_version++);
+	if (l->code_tlbc)
+		image_make_copies(code, IMAGE_COPIES);
 	return code;
 }
 

@@ -86,6 +86,43 @@ static void test_free_threaded(void **state)
 	assert_int_equal(l.str_state, 48);
 	assert_int_equal(l.bytes_data, 48);
 	assert_int_equal(l.code_adaptive, 216);
+	assert_int_equal(l.code_tlbc, 0);
+	assert_int_equal(l.frame_more, 0);
+}
+
+/* Since 3.14 each thread of a free-threaded build has copies of bytecode. */
+static void test_copies(void **state)
+{
+	enum { TLBC_GENERATION = 21, TLBC_INDEX = 46, CO_TLBC = 57 };
+	uint64_t v[ARRAY_SIZE(debug_offsets_3_15t)];
+	struct py_layout l;
+
+	assert_int_equal(read_offsets(debug_offsets_3_14t, ARRAY_SIZE(debug_offsets_3_14t), &l), 0);
+	assert_int_equal(l.str_kind_shift, 8);
+	assert_int_equal(l.frame_tlbc_index, 72);
+	assert_int_equal(l.code_tlbc, 224);
+	assert_int_equal(l.code_firsttraceable, 208);
+	assert_int_equal(l.interp_tlbc_generation, 17300);
+	assert_int_equal(l.frame_more, 1);
+	memcpy(v, debug_offsets_3_15t, sizeof(v));
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
+	assert_int_equal(l.frame_tlbc_index, v[TLBC_INDEX]);
+	assert_int_equal(l.code_tlbc, v[CO_TLBC]);
+	v[TLBC_GENERATION] = 1 << 20; /* without it the copies are looked for in each sample */
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
+	assert_int_equal(l.interp_tlbc_generation, 0);
+	v[CO_TLBC] = 0;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	assert_non_null(strstr(err_msg(), "co_tlbc"));
+	memcpy(v, debug_offsets_3_15t, sizeof(v));
+	v[TLBC_INDEX] -= 4;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	assert_non_null(strstr(err_msg(), "tlbc_index"));
+	/* a build with a GIL has none */
+	memcpy(v, debug_offsets_3_15, sizeof(v));
+	v[CO_TLBC] = v[CO_TLBC - 1] - 8;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	assert_non_null(strstr(err_msg(), "co_tlbc"));
 }
 
 /* An unknown version is read with the newest list of offsets. It is refused if that doesn't fit. */
@@ -225,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_version), cmocka_unit_test(test_moved_members),
 		cmocka_unit_test(test_hostile_values),	cmocka_unit_test(test_further_in),
 		cmocka_unit_test(test_short_input),	cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
