@@ -167,12 +167,12 @@ void closing_add_waits(const struct session *s, struct closing *c)
 			     (ull)unseen, unseen == 1 ? "" : "s",
 			     unseen == 1 ? "it was" : "they were");
 	if (left)
-		closing_note(
-			c, true,
-			"stacks were taken for %.1f %% of %llu waits, chosen at random (more often "
-			"where waits are long on average), because all would have taken more "
-			"than %g %% of a CPU; so it is an estimate how long threads waited where",
-			summary_percent(all - left, all), (ull)all, budget_percent(s));
+		closing_note(c, true,
+			     "how long threads waited in all is exact, where they waited is an "
+			     "estimate: stacks were taken for %.1f %% of %llu waits, chosen at "
+			     "random, because all would take more than %g %% of a CPU "
+			     "(--wait-budget)",
+			     summary_percent(all - left, all), (ull)all, budget_percent(s));
 	add_ready(s, c);
 	add_check(c);
 }
