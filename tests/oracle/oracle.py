@@ -198,7 +198,6 @@ def truth_of(interpreter, program):
         if not os.path.exists(file):
             os.makedirs(folder, exist_ok=True)
             os.makedirs(interpreter.scratch, exist_ok=True)
-        self.no_python = NO_PYTHON_FREE if is_free_threaded(interpreter.name) else NO_PYTHON
             fresh = os.path.join(interpreter.scratch, "%s-%d.json" % (name, threading.get_ident()))
             subprocess.run([interpreter.path, os.path.join(HERE, "truth", "truth.py"), path, fresh],
                            env=interpreter.environment(), cwd=ROOT, check=True, timeout=300,
@@ -354,6 +353,7 @@ class Oracle:
 
     def interpreter(self, interpreter):
         os.makedirs(interpreter.scratch, exist_ok=True)
+        self.no_python = NO_PYTHON_FREE if is_free_threaded(interpreter.name) else NO_PYTHON
         modules.fetch(CACHE, interpreter.version)
         able = self.able(interpreter)
         wanted, size = self.options.samples, self.options.batch
