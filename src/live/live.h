@@ -208,10 +208,10 @@ _must_use_ int live_gil_tick(struct live *l);
 void live_gil_clear(struct live *l);
 
 /*
- * Computes whose waits for locks ended in the last interval. lock_waits_fini() must be called in any
- * case. 0 or -ENOMEM + message. (In locks.c.)
+ * Computes whose waits for locks ended in the last interval; @folded: with lock_waits_fold().
+ * lock_waits_fini() must be called in any case. 0 or -ENOMEM + message. (In locks.c.)
  */
-_must_use_ int live_lock_waits(struct live *l, struct lock_waits *ret);
+_must_use_ int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret);
 
 /*
  * Ends an interval of @seconds: what was added since the last tick becomes the last interval. 0 or

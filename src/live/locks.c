@@ -34,7 +34,7 @@ static uint32_t place_of(struct live *l, uint32_t stack)
 	return n ? loc[0] : 0;
 }
 
-int live_lock_waits(struct live *l, struct lock_waits *ret)
+int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret)
 {
 	int r = 0;
 
@@ -47,6 +47,8 @@ int live_lock_waits(struct live *l, struct lock_waits *ret)
 		if (!r && ns > 0)
 			r = lock_waits_add(ret, s->key.labels, place_of(l, s->key.stack), ns);
 	}
+	if (!r && folded)
+		r = lock_waits_fold(ret);
 	r = r ? r : lock_waits_sort(ret);
 	return r ? err_set(-ENOMEM, "out of memory") : 0;
 }
@@ -67,7 +69,7 @@ static void add_waiters(const struct lock_waits *w, const struct lock_place *pla
 		if (!list[i].waiter)
 			continue;
 		str_add(ret, apart);
-		lock_waits_add_waiter(w, &list[i], ret);
+		str_add(ret, lock_waits_name(w, list[i].waiter));
 		str_add_c(ret, ' ');
 		add_seconds(list[i].ns, ret);
 		others -= list[i].ns;
@@ -89,7 +91,7 @@ static void add_place(struct table *v, const struct lock_waits *w, const struct 
 	str_add(&line, "  ");
 	add_seconds(place->ns, &line);
 	str_add(&line, "  ended by ");
-	lock_waits_add_waker(w, first, &line);
+	str_add(&line, lock_waits_name(w, first->waker));
 	if (first->at) {
 		str_add(&line, " in ");
 		table_location_name(v, LIVE_LINES, first->at, &line);
@@ -107,8 +109,10 @@ void table_lock_lines(struct table *v, struct str *ret)
 	_cleanup_(lock_waits_fini) struct lock_waits w = {};
 	double least = LEAST_PART * v->live->interval_seconds * NSEC_PER_SEC;
 
-	if (live_lock_waits(v->live, &w))
+	if (live_lock_waits(v->live, true, &w)) {
 		ret->failed = true;
+		return;
+	}
 	if (!w.ns || (double)w.ns < least)
 		return;
 	str_addf(ret, "Waits for locks that ended in the last %.1f s took ",

@@ -13,10 +13,11 @@
 #include "cli/cells.h"
 #include "cli/report/print.h"
 #include "picture/markup.h"
+#include "view/waits/fold.h"
 #include "view/waits/locks.h"
 #include "view/waits/waker.h"
 
-/* Waits of one thread that another thread ended in one line. */
+/* Waits that threads of one name ended in one line, of threads of one name. */
 struct ended {
 	char *text[3]; /* who waited, who ended the wait, and in which line */
 	int64_t ns;
@@ -26,7 +27,8 @@ struct wakers {
 	const struct report_facts *f;
 	VEC(struct ended) rows;
 	struct map pid_of; /* string of the label `tid` -> string of the label `pid` */
-	bool several;	   /* there are threads of several processes */
+	struct fold_names wakers, waiters;
+	bool several; /* there are threads of several processes */
 	unsigned blame;
 	int off_cpu;
 	int columns[2]; /* widths of the columns with names */
@@ -68,31 +70,49 @@ static void add_pid(const struct wakers *k, uint32_t pid, struct str *b)
 		str_addf(b, " (pid %s)", profile_get_string(k->f->p, pid));
 }
 
-/* Appends the name of the thread whose wait was ended. */
-static void add_waiter(const struct wakers *k, uint32_t labels, struct str *b)
+/* Appends what a thread is called by the labels @name and @tid: "worker-2", "tid 12", "others". */
+static void add_name(const struct wakers *k, uint32_t labels, const char *name, const char *tid,
+		     struct str *b)
 {
-	const uint64_t *pid =
-		map_get(&k->pid_of, profile_label_value(k->f->p, labels, "waiter_tid"));
-	const char *name = text_of(k, labels, "waiter"), *tid = text_of(k, labels, "waiter_tid");
+	const char *text = text_of(k, labels, name), *number = text_of(k, labels, tid);
 
-	if (*name)
-		str_add(b, name);
-	else if (*tid)
-		str_addf(b, "tid %s", tid);
+	if (*text)
+		str_add(b, text);
+	else if (*number)
+		str_addf(b, "tid %s", number);
 	else
 		str_add(b, "others");
+}
+
+/* Appends the name that is shown of a thread, and its process. The name was noted before. */
+static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, const char *name,
+		       const char *tid, struct str *b)
+{
+	const uint64_t *pid = map_get(&k->pid_of, profile_label_value(k->f->p, labels, tid));
+	_cleanup_str_ struct str text = {};
+
+	add_name(k, labels, name, tid, &text);
+	fold_names_add(f, str_cstr(&text), b);
 	add_pid(k, pid ? (uint32_t)*pid : 0, b);
 }
 
-static void add_waker(const struct wakers *k, uint32_t labels, struct str *b)
+/* Notes the names of both threads of each wait, so that it is known which differ only in numbers. */
+static int note_names(struct wakers *k)
 {
-	const char *name = text_of(k, labels, "thread");
+	int r = 0;
 
-	if (*name)
-		str_add(b, name);
-	else
-		str_addf(b, "tid %s", text_of(k, labels, "tid"));
-	add_pid(k, profile_label_value(k->f->p, labels, "pid"), b);
+	for (size_t i = 0; i < k->f->n_sums && !r; i++) {
+		uint32_t labels = k->f->sums[i].labels;
+		_cleanup_str_ struct str waiter = {}, waker = {};
+
+		if (k->f->sums[i].values[k->blame] <= 0)
+			continue;
+		add_name(k, labels, "waiter", "waiter_tid", &waiter);
+		add_name(k, labels, "thread", "tid", &waker);
+		r = fold_names_note(&k->waiters, str_cstr(&waiter))
+			    ?: fold_names_note(&k->wakers, str_cstr(&waker));
+	}
+	return r;
 }
 
 static int add_row(struct wakers *k, const struct profile_sum *s)
@@ -101,8 +121,8 @@ static int add_row(struct wakers *k, const struct profile_sum *s)
 	_cleanup_str_ struct str waiter = {}, waker = {}, line = {};
 	struct ended row = {.ns = s->values[k->blame]};
 
-	add_waiter(k, s->labels, &waiter);
-	add_waker(k, s->labels, &waker);
+	add_thread(k, &k->waiters, s->labels, "waiter", "waiter_tid", &waiter);
+	add_thread(k, &k->wakers, s->labels, "thread", "tid", &waker);
 	costs_add_line(&k->f->costs, at.callee ?: at.own, at.own, &line);
 	row.text[0] = str_take(&waiter);
 	row.text[1] = str_take(&waker);
@@ -261,7 +281,10 @@ int report_print_wakers(struct report_printer *p)
 		return 0;
 	k.blame = (unsigned)blame;
 	map_init(&k.pid_of);
+	fold_names_init(&k.waiters);
+	fold_names_init(&k.wakers);
 	r = note_processes(&k);
+	r = r ? r : note_names(&k);
 	r = r ? r : take_sums(&k);
 	if (!r && k.rows.n) {
 		merge_rows(&k);
@@ -271,6 +294,8 @@ int report_print_wakers(struct report_printer *p)
 		free_row(row);
 	vec_fini(&k.rows);
 	map_fini(&k.pid_of);
+	fold_names_fini(&k.waiters);
+	fold_names_fini(&k.wakers);
 	return r ? err_set(r, "out of memory") : 0;
 }
 

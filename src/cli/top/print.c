@@ -270,7 +270,7 @@ static void json_head(struct str *out, const struct top *t)
 static int json_waits(struct str *out, struct live *l)
 {
 	_cleanup_(lock_waits_fini) struct lock_waits locks = {};
-	int r = live_lock_waits(l, &locks);
+	int r = live_lock_waits(l, false, &locks);
 
 	if (l->gil.cells && l->gil.waits.n) {
 		str_add(out, ",\"gil_waits\":[");

@@ -5,13 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "view/costs/costs.h"
+#include "view/waits/fold.h"
 #include "view/waits/waits.h"
 
 bool lock_waits_init(struct lock_waits *w, struct profile *p)
 {
 	*w = (struct lock_waits){.p = p, .blame = waits_value(p, "lock_blame")};
 	map_init(&w->rest_of);
+	intern_init(&w->shown, 0);
 	return w->blame >= 0;
 }
 
@@ -21,6 +24,7 @@ void lock_waits_fini(struct lock_waits *w)
 	vec_fini(&w->places);
 	vec_fini(&w->rests);
 	map_fini(&w->rest_of);
+	intern_fini(&w->shown);
 }
 
 int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t ns)
@@ -48,6 +52,59 @@ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns)
 			    ?: map_put(&w->rest_of, tid, i);
 	if (!r)
 		costs_sum(&w->rests.v[i].ns, ns);
+	return r;
+}
+
+/* Appends a thread's name or, if it has none, its number. Both are strings of the profile. */
+static void add_name(const struct lock_waits *w, uint32_t name, uint32_t tid, struct str *b)
+{
+	if (name)
+		str_add(b, profile_get_string(w->p, name));
+	else
+		str_addf(b, "tid %s", profile_get_string(w->p, tid));
+}
+
+/* Notes the name of the thread @*tid, or makes @*tid the name that is shown. */
+static int fold(struct lock_waits *w, struct fold_names *f, bool note, uint32_t name, uint32_t *tid)
+{
+	_cleanup_str_ struct str b = {}, shown = {};
+
+	add_name(w, name, *tid, &b);
+	if (b.failed)
+		return -ENOMEM;
+	if (note)
+		return fold_names_note(f, str_cstr(&b));
+	fold_names_add(f, str_cstr(&b), &shown);
+	*tid = shown.failed ? 0 : intern_put(&w->shown, str_cstr(&shown), shown.n);
+	return *tid ? 0 : -ENOMEM;
+}
+
+static int fold_all(struct lock_waits *w, struct fold_names *wakers, struct fold_names *waiters,
+		    bool note)
+{
+	int r = 0;
+
+	vec_foreach(one, &w->waits) {
+		uint32_t waker = profile_label_value(w->p, one->labels, "thread");
+		uint32_t waiter = profile_label_value(w->p, one->labels, "waiter");
+
+		r = r ? r : fold(w, wakers, note, waker, &one->waker);
+		if (!r && one->waiter)
+			r = fold(w, waiters, note, waiter, &one->waiter);
+	}
+	return r;
+}
+
+int lock_waits_fold(struct lock_waits *w)
+{
+	struct fold_names wakers, waiters;
+	int r;
+
+	fold_names_init(&wakers);
+	fold_names_init(&waiters);
+	r = fold_all(w, &wakers, &waiters, true) ?: fold_all(w, &wakers, &waiters, false);
+	fold_names_fini(&wakers);
+	fold_names_fini(&waiters);
 	return r;
 }
 
@@ -141,36 +198,4 @@ int lock_waits_sort(struct lock_waits *w)
 	qsort(w->places.v, w->places.n, sizeof(*w->places.v), longest_place);
 	find_rests(w);
 	return 0;
-}
-
-/* Does another thread of the waits have this name too? Both are strings of the profile. */
-static bool has_namesake(const struct lock_waits *w, uint32_t name, uint32_t tid)
-{
-	vec_foreach(one, &w->waits)
-		if ((one->waker != tid &&
-		     profile_label_value(w->p, one->labels, "thread") == name) ||
-		    (one->waiter != tid &&
-		     profile_label_value(w->p, one->labels, "waiter") == name))
-			return true;
-	return false;
-}
-
-static void add_name(const struct lock_waits *w, uint32_t name, uint32_t tid, struct str *b)
-{
-	bool numbered = !name || has_namesake(w, name, tid);
-
-	if (name)
-		str_add(b, profile_get_string(w->p, name));
-	if (numbered)
-		str_addf(b, name ? " (tid %s)" : "tid %s", profile_get_string(w->p, tid));
-}
-
-void lock_waits_add_waker(const struct lock_waits *w, const struct lock_wait *one, struct str *b)
-{
-	add_name(w, profile_label_value(w->p, one->labels, "thread"), one->waker, b);
-}
-
-void lock_waits_add_waiter(const struct lock_waits *w, const struct lock_wait *one, struct str *b)
-{
-	add_name(w, profile_label_value(w->p, one->labels, "waiter"), one->waiter, b);
 }

@@ -6,6 +6,7 @@
 #ifndef VIEW_WAITS_LOCKS_H
 #define VIEW_WAITS_LOCKS_H
 
+#include "base/intern.h"
 #include "base/map.h"
 #include "base/text/str.h"
 #include "base/vec.h"
@@ -15,7 +16,10 @@
 struct lock_wait {
 	uint32_t labels; /* a label set of the thread that ended them, with the label waiter */
 	uint32_t at;	 /* location of the place; 0: not known */
-	/* both threads' numbers, as strings of the profile; .waiter is 0 if it isn't known */
+	/*
+	 * Both threads' numbers, as strings of the profile; after lock_waits_fold() their names in
+	 * .shown. .waiter is 0 if it isn't known.
+	 */
 	uint32_t waker, waiter;
 	int64_t ns;
 };
@@ -40,7 +44,8 @@ struct lock_waits {
 	VEC(struct lock_place) places;
 	int64_t ns; /* of all .waits */
 	VEC(struct lock_rest) rests;
-	struct map rest_of; /* a thread's number, as a string -> index in .rests */
+	struct map rest_of;  /* a thread's number, as a string -> index in .rests */
+	struct intern shown; /* names of threads, made by lock_waits_fold() */
 };
 
 /* Returns false if the profile lacks the value. Call lock_waits_fini() in any case. */
@@ -53,15 +58,20 @@ _must_use_ int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at
 /* Takes in @ns for which a thread waited for locks, whoever ended that. 0 or -ENOMEM. */
 _must_use_ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns);
 
+/*
+ * Takes threads of one name for one, and many whose names differ only in numbers (fold.h). To be
+ * called before lock_waits_sort(), if at all; .rests mean nothing then. 0 or -ENOMEM.
+ */
+_must_use_ int lock_waits_fold(struct lock_waits *w);
+
+/* The name of .waker or .waiter after lock_waits_fold(). */
+static inline const char *lock_waits_name(const struct lock_waits *w, uint32_t id)
+{
+	return intern_get(&w->shown, id, NULL);
+}
+
 /* Adds up and sorts what was taken in. Call it once. 0 or -ENOMEM. */
 _must_use_ int lock_waits_sort(struct lock_waits *w);
-
-/*
- * Append a thread's name: "worker-2", or "worker-2 (tid 12)" if another thread of the waits has
- * that name too. The waiter must be known.
- */
-void lock_waits_add_waker(const struct lock_waits *w, const struct lock_wait *one, struct str *b);
-void lock_waits_add_waiter(const struct lock_waits *w, const struct lock_wait *one, struct str *b);
 
 /*
  * Appends an object of JSON for each wait, with commas between them. .waiter and .waker are

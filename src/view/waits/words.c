@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "view/waits/fold.h"
 #include "view/waits/waker.h"
 
 #define WORTH 10 /* a further state or idle time is mentioned if it has 1/WORTH of the time */
@@ -38,20 +39,6 @@ static void add_seconds(struct str *b, int64_t ns)
 }
 
 /*
- * Appends a name with N for each number in it, since the names of a pool's threads differ only in
- * numbers.
- */
-static void add_folded(struct str *b, const char *name)
-{
-	for (; *name; name++) {
-		if (!isdigit((unsigned char)*name))
-			str_add_c(b, *name);
-		else if (!isdigit((unsigned char)name[1]))
-			str_add_c(b, 'N');
-	}
-}
-
-/*
  * Appends a single thread's name; or what the threads of a group are called if all have one name,
  * numbers aside, else which function they run. Appends nothing if that isn't known.
  */
@@ -67,12 +54,12 @@ static void add_name(const struct speaker *s, struct str *b)
 		str_add(b, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
 		return;
 	}
-	add_folded(&common, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
+	fold_name(profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"), &common);
 	vec_foreach(t, &s->w->threads) {
 		if (t->group != s->group || !same)
 			continue;
 		str_clear(&name);
-		add_folded(&name, profile_label_text(p, t->labels, "thread"));
+		fold_name(profile_label_text(p, t->labels, "thread"), &name);
 		same = streq(str_cstr(&name), str_cstr(&common));
 	}
 	if (same && common.n)

@@ -112,29 +112,43 @@ static void test_many(void **state)
 
 	for (int i = 0; i < 6; i++) {
 		snprintf(tid, sizeof(tid), "%d", 10 + i);
-		snprintf(name, sizeof(name), "w%d", i);
+		snprintf(name, sizeof(name), "%c", 'u' + i);
 		ends("2", "b", tid, name, 7, S - i * S / 10);
 		ends("3", "c", tid, name, 10 + i, S / 100 * (6 - i));
 	}
 	ends("2", "b", "", "", 7, S / 20);
 	expect("Waits for locks that ended in the last 1.0 s took 4.76 s\n"
-	       "  4.55 s  ended by b in f (app.py:7): w0 1.00 s, w1 0.90 s, w2 0.80 s, others 1.85 "
+	       "  4.55 s  ended by b in f (app.py:7): u 1.00 s, v 0.90 s, w 0.80 s, others 1.85 "
 	       "s\n"
-	       "  0.06 s  ended by c in f (app.py:10): w0 0.06 s\n"
-	       "  0.05 s  ended by c in f (app.py:11): w1 0.05 s\n");
+	       "  0.06 s  ended by c in f (app.py:10): u 0.06 s\n"
+	       "  0.05 s  ended by c in f (app.py:11): v 0.05 s\n");
 }
 
-/*
- * Threads of one name have their numbers. A terminal obeys nothing in names, and a newline in one
- * doesn't end a line.
- */
+/* A terminal obeys nothing in names, and a newline in one doesn't end a line. */
 static void test_names(void **state)
 {
 	ends("2", "w\x1b[2J\n", "3", "w\x1b[2J\n", 7, S);
 	ends("2", "w\x1b[2J\n", "4", "", 7, S / 2);
 	expect("Waits for locks that ended in the last 1.0 s took 1.50 s\n"
-	       "  1.50 s  ended by w?[2J? (tid 2) in f (app.py:7): w?[2J? (tid 3) 1.00 s, tid 4 "
-	       "0.50 s\n");
+	       "  1.50 s  ended by w?[2J? in f (app.py:7): w?[2J? 1.00 s, tid 4 0.50 s\n");
+}
+
+/*
+ * Four and more threads whose names differ only in numbers are one, who end waits and who wait each
+ * for themselves. So are threads of one name.
+ */
+static void test_numbers(void **state)
+{
+	static const char *const names[] = {"T-7 (serve)", "T-8 (serve)", "T-19 (serve)",
+					    "T-20 (serve)"};
+	static const char *const tids[] = {"7", "8", "19", "20"};
+
+	for (int i = 0; i < 4; i++)
+		ends(tids[i], names[i], "3", "T-3 (serve)", 7, S);
+	ends("7", "T-7 (serve)", "4", "pool", 7, S / 4);
+	ends("8", "T-8 (serve)", "5", "pool", 7, S / 4);
+	expect("Waits for locks that ended in the last 1.0 s took 4.50 s\n"
+	       "  4.50 s  ended by T-N (serve) in f (app.py:7): T-3 (serve) 4.00 s, pool 0.50 s\n");
 }
 
 int main(void)
@@ -143,6 +157,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads whose names differ only in numbers, as those of a server that starts one for each request.
+ * If there are many, they have one name together, with N for the numbers: "worker-N".
+ */
+#ifndef VIEW_WAITS_FOLD_H
+#define VIEW_WAITS_FOLD_H
+
+#include "base/intern.h"
+#include "base/text/str.h"
+
+#define FOLD_FROM 4 /* so many names become one */
+
+struct fold_names {
+	struct intern keys, names; /* .keys: names with N for numbers */
+	VEC(uint32_t) counts;	   /* by key: how many names have it */
+};
+
+void fold_names_init(struct fold_names *f);
+void fold_names_fini(struct fold_names *f);
+
+/* Takes in a name. 0 or -ENOMEM. */
+_must_use_ int fold_names_note(struct fold_names *f, const char *name);
+
+/* Appends @name, which was taken in, or the one with N for numbers that stands for it. */
+void fold_names_add(struct fold_names *f, const char *name, struct str *b);
+
+/* Appends a name with N for each number in it. */
+void fold_name(const char *name, struct str *b);
+
+#endif
