@@ -5,6 +5,8 @@ function, in Python or in C, tells which state is true, whatever krait says.
 
     gil.py [--full] [--only GLOB] [--seconds N]
 
+With PYTHON_GIL=1 the free-threaded interpreters are judged, whose GIL that enables.
+
 While the interpreter takes or drops the GIL, each state but "none" is true at some instant. But if
 the kernel's frames show that the thread sleeps there, it doesn't hold the GIL.
 """
@@ -152,8 +154,11 @@ def main():
     options = parser.parse_args()
     krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
     # a free-threaded build has the states of the others if its GIL is enabled
-    rows = oracle.interpreters(True, options.only, os.environ.get("PYTHON_GIL") == "1")
-    if not options.full and not options.only:
+    enabled = os.environ.get("PYTHON_GIL") == "1"
+    rows = oracle.interpreters(True, options.only, enabled)
+    if enabled:
+        rows = [row for row in rows if oracle.is_free_threaded(row.name)]
+    elif not options.full and not options.only:
         rows = [row for row in rows if row.name in FAST]
     if not rows:
         print("SKIP gil: no test interpreters")
