@@ -17,6 +17,7 @@
 static void take_mappings(struct collect *c, struct profile_copy *copy)
 {
 	c->marks = profile_copy_mapping(copy, c->marks);
+	c->processes->mapping = 0;
 	vec_foreach(p, &c->processes->all)
 		p->mapping = profile_copy_mapping(copy, p->mapping);
 	vec_foreach(f, &c->natives->files)

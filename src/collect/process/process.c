@@ -71,12 +71,17 @@ void process_note_version(struct collect *c, uint16_t version)
 
 uint32_t process_mapping_of(struct collect *c, uint16_t version)
 {
+	struct processes *all = c->processes;
 	char name[32];
 
+	if (all->mapping && all->mapping_version == version)
+		return all->mapping;
 	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
-	return profile_mapping(c->profile,
-			       &(struct profile_mapping){.name = profile_string(c->profile, name),
-							 .kind = KIND_PYTHON});
+	all->mapping_version = version;
+	all->mapping = profile_mapping(
+		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, name),
+						      .kind = KIND_PYTHON});
+	return all->mapping;
 }
 
 void process_is_python(struct collect *c, struct process *p, uint16_t version)

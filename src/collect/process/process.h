@@ -186,7 +186,10 @@ struct processes {
 	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
 	struct known_places *known; /* state of known_place.c */
-	struct budget upkeep;	    /* budget for the upkeep of all processes (budget/upkeep.c) */
+	/* what process_mapping_of() returned last, and for which version; .mapping 0: nothing yet */
+	uint32_t mapping;
+	uint16_t mapping_version;
+	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
 	/* size of what process.made points to: the state of a process's run-time code */
 	size_t made_bytes;
 	/*

@@ -1141,6 +1141,31 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
+/* Processes that are met after the profile was condensed get mappings of what it is then. */
+static void test_condensed_mapping(void **state)
+{
+	struct fixture *f = *state;
+	const struct profile_mapping unused = {.name = profile_string(f->profile, "unused"),
+					       .kind = KIND_NATIVE};
+	struct sums none;
+	const struct sums *const sums[] = {&none};
+	struct condense c;
+	uint32_t now;
+
+	sums_init(&none, 2);
+	assert_int_not_equal(profile_mapping(f->profile, &unused), 0);
+	assert_int_not_equal(process_mapping_of(f->collect, 0x30c), 0);
+	assert_int_equal(condense_begin(&c, f->profile, &none, sums, ARRAY_SIZE(sums), 100), 0);
+	assert_int_equal(collect_rebase(f->collect, &c.rebase), 0);
+	assert_int_equal(condense_end(&c, 0), 0);
+	now = process_mapping_of(f->collect, 0x30c);
+	assert_string_equal(
+		profile_get_string(f->profile, profile_get_mapping(f->profile, now)->name),
+		"[python 3.12]");
+	assert_int_equal(process_mapping_of(f->collect, 0x30c), now);
+	sums_fini(&none);
+}
+
 /* Threads that have ended make room for others. Their samples still count. */
 static void test_short_threads(void **state)
 {
@@ -1637,6 +1662,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_long_wait, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_condensed_mapping, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows_carry, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_window_undone, setup, teardown),
