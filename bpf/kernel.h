@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Declares only the kernel types and fields that krait uses. CO-RE relocates them at load. There is
- * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. Members that
- * moved or were renamed have flavours (struct NAME___WHAT).
+ * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A member that
+ * was renamed, or that one architecture has, stands beside the others; programs ask whether it
+ * exists. Only members of one name and several types have flavours (struct NAME___WHAT): for each
+ * type here libbpf looks at all types of the kernel, which takes 1 to 2 ms of the start.
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -63,27 +65,21 @@ struct super_block {
 	__u32 s_dev;
 } CORE;
 
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+} CORE;
+
 struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	unsigned short i_mode;
 	__u32 i_generation;
 	__s64 i_size;
-} CORE;
-
-struct timespec64 {
-	__s64 tv_sec;
-	long tv_nsec;
-} CORE;
-struct inode___sec { /* struct inode's time as it is declared since kernel 6.11 */
-	__s64 i_mtime_sec;
+	struct timespec64 i_mtime;   /* up to kernel 6.6 */
+	struct timespec64 __i_mtime; /* 6.7 to 6.10 */
+	__s64 i_mtime_sec;	     /* 6.11+ */
 	__u32 i_mtime_nsec;
-} CORE;
-struct inode___hidden { /* struct inode's time as it is declared since kernel 6.7 */
-	struct timespec64 __i_mtime;
-} CORE;
-struct inode___old {
-	struct timespec64 i_mtime;
 } CORE;
 
 struct qstr {
@@ -191,17 +187,12 @@ struct cred {
 	kernel_cap_t cap_permitted;
 } CORE;
 
-/*
- * Where the kernel keeps the user thread pointer: x86-64 thread.fsbase, aarch64 thread.uw.tp_value.
- */
-struct thread_struct___x86 {
-	unsigned long fsbase;
-} CORE;
-struct thread_uw___a64 {
-	unsigned long tp_value;
-} CORE;
-struct thread_struct___a64 {
-	struct thread_uw___a64 uw;
+/* Where the kernel keeps the user thread pointer. */
+struct thread_struct {
+	unsigned long fsbase; /* x86-64 */
+	struct {
+		unsigned long tp_value;
+	} uw; /* aarch64 */
 } CORE;
 
 /* A CPU's run queue. .clock_task is .clock without what was stolen of the CPU (sched.h). */
@@ -271,6 +262,11 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	unsigned in_execve : 1, in_iowait : 1;
+	/* frozen by cgroup v2 (5.2+; not in a kernel without control groups) */
+	unsigned frozen : 1;
+	volatile long state;  /* up to kernel 5.13 */
+	unsigned int __state; /* 5.14+ */
+	struct thread_struct thread;
 } CORE;
 struct signal_struct {
 	struct {
@@ -278,36 +274,15 @@ struct signal_struct {
 	} live;
 	unsigned int flags;
 } CORE;
-/*
- * struct task_struct's state as it is declared since kernel 5.14, which renamed .state to .__state.
- */
-struct task_struct___state {
-	unsigned int __state;
-} CORE;
-struct task_struct___old {
-	volatile long state;
-} CORE;
-/* whether the task is frozen by cgroup v2 (5.2+; not in a kernel without control groups) */
-struct task_struct___frozen {
-	unsigned frozen : 1;
-} CORE;
-struct task_struct___x86 {
-	struct thread_struct___x86 thread;
-} CORE;
-struct task_struct___a64 {
-	struct thread_struct___a64 thread;
-} CORE;
 
 /*
- * Lets a program ask whether the kernel has bpf_get_current_task_btf() (5.11+). Its result lets a
- * program load fields of a task directly, without a helper call for each.
+ * Lets a program ask whether the kernel has these helpers: bpf_get_current_task_btf() (5.11+), whose
+ * result lets a program load fields of a task directly, without a helper call for each, and
+ * bpf_task_pt_regs() (5.15+).
  */
-enum bpf_func_id___btf {
-	BPF_FUNC_get_current_task_btf___btf = 158,
-};
-/* Lets a program ask whether the kernel has bpf_task_pt_regs() (5.15+). */
-enum bpf_func_id___regs {
-	BPF_FUNC_task_pt_regs___regs = 175,
+enum bpf_func_id___ask {
+	BPF_FUNC_get_current_task_btf___ask = 158,
+	BPF_FUNC_task_pt_regs___ask = 175,
 };
 
 #define PF_EXITING 0x00000004

@@ -472,8 +472,6 @@ SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	struct task_struct___state *as_now = (void *)prev;
-	struct task_struct___old *as_old = (void *)prev;
 	bool comes, goes;
 	__u64 now;
 	__u32 state;
@@ -489,10 +487,10 @@ int on_switch(__u64 *ctx)
 		comes_back(next, now);
 	if (!goes)
 		return 0;
-	if (bpf_core_field_exists(as_now->__state))
-		state = as_now->__state;
+	if (bpf_core_field_exists(prev->__state))
+		state = prev->__state;
 	else
-		state = (__u32)as_old->state;
+		state = (__u32)prev->state;
 	leaves(ctx, prev, ctx[0] ? 0 : state, now);
 	return 0;
 }

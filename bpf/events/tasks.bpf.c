@@ -99,12 +99,9 @@ walk_inline void read_user_state(struct rec_task *rec, struct task_struct *task)
  */
 walk_inline __u32 state_of(struct task_struct *task)
 {
-	struct task_struct___state *now = (void *)task;
-	struct task_struct___old *old = (void *)task;
-
-	if (bpf_core_field_exists(now->__state))
-		return BPF_CORE_READ(now, __state);
-	return (__u32)BPF_CORE_READ(old, state);
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state);
+	return (__u32)BPF_CORE_READ(task, state);
 }
 
 /*

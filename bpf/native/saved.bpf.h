@@ -13,7 +13,7 @@ const volatile __u32 kernel_stack_bytes = 16384;
  * kernel needs regs_on_stack().
  */
 #define HAS_TASK_REGS                                                                              \
-	bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs)
+	bpf_core_enum_value_exists(enum bpf_func_id___ask, BPF_FUNC_task_pt_regs___ask)
 
 /* Returns the registers, which lie at the end of the thread's kernel stack. */
 walk_inline const void *regs_on_stack(struct task_struct *task)
@@ -24,12 +24,9 @@ walk_inline const void *regs_on_stack(struct task_struct *task)
 
 walk_inline __u64 thread_pointer(struct task_struct *task)
 {
-	struct task_struct___x86 *x86 = (void *)task;
-	struct task_struct___a64 *a64 = (void *)task;
-
-	if (bpf_core_field_exists(x86->thread.fsbase))
-		return BPF_CORE_READ(x86, thread.fsbase);
-	return BPF_CORE_READ(a64, thread.uw.tp_value);
+	if (bpf_core_field_exists(task->thread.fsbase))
+		return BPF_CORE_READ(task, thread.fsbase);
+	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
 
 #endif

@@ -62,18 +62,16 @@ walk_inline __u32 ask_for_task(struct task_struct *task, struct rec_sample *rec,
 walk_inline __u32 load_task(struct rec_sample *rec, struct walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_struct___x86 *x86 = (void *)task;
-	struct task_struct___a64 *a64 = (void *)task;
 
 	rec->proc.start_ns = task->group_leader->start_time;
 	rec->proc.tgid = task->tgid;
 	rec->proc.exec_id = (__u32)task->self_exec_id;
 	rec->tid = task->pid;
 	rec->runtime_ns = task->se.sum_exec_runtime;
-	if (bpf_core_field_exists(x86->thread.fsbase))
-		w->tp = x86->thread.fsbase;
+	if (bpf_core_field_exists(task->thread.fsbase))
+		w->tp = task->thread.fsbase;
 	else
-		w->tp = a64->thread.uw.tp_value;
+		w->tp = task->thread.uw.tp_value;
 	return task->flags;
 }
 
@@ -85,7 +83,7 @@ walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, st
 {
 	__u32 flags;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id___btf, BPF_FUNC_get_current_task_btf___btf))
+	if (bpf_core_enum_value_exists(enum bpf_func_id___ask, BPF_FUNC_get_current_task_btf___ask))
 		flags = load_task(rec, w);
 	else
 		flags = ask_for_task(task, rec, w);
@@ -136,18 +134,15 @@ walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 
 walk_inline __s64 mtime_ns(struct inode *inode)
 {
-	struct inode___sec *sec = (void *)inode;
-	struct inode___hidden *hidden = (void *)inode;
-	struct inode___old *old = (void *)inode;
 	struct timespec64 t;
 
-	if (bpf_core_field_exists(sec->i_mtime_sec))
-		return BPF_CORE_READ(sec, i_mtime_sec) * 1000000000ll +
-		       BPF_CORE_READ(sec, i_mtime_nsec);
-	if (bpf_core_field_exists(hidden->__i_mtime))
-		t = BPF_CORE_READ(hidden, __i_mtime);
+	if (bpf_core_field_exists(inode->i_mtime_sec))
+		return BPF_CORE_READ(inode, i_mtime_sec) * 1000000000ll +
+		       BPF_CORE_READ(inode, i_mtime_nsec);
+	if (bpf_core_field_exists(inode->__i_mtime))
+		t = BPF_CORE_READ(inode, __i_mtime);
 	else
-		t = BPF_CORE_READ(old, i_mtime);
+		t = BPF_CORE_READ(inode, i_mtime);
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 

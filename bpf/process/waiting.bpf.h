@@ -75,10 +75,9 @@ walk_inline __u8 kind_of_file(struct file *file)
 /* Returns the flags, WAIT_*, of the wait that @task begins. */
 walk_inline __u8 flags_of(struct task_struct *task)
 {
-	struct task_struct___frozen *frozen = (void *)task;
 	__u8 flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_DISK : 0;
 
-	if (bpf_core_field_exists(frozen->frozen) && BPF_CORE_READ_BITFIELD_PROBED(frozen, frozen))
+	if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD_PROBED(task, frozen))
 		flags |= WAIT_CGROUP;
 	return flags;
 }

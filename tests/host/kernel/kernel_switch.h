@@ -16,10 +16,10 @@
 static struct made idle;
 static uint8_t regs[sizeof(struct pt_regs___a64)];
 
-/* The thread's state is where the host's structs have it: in the first word. */
 static inline void be_in_state(uint64_t state)
 {
-	process.task.stack = (void *)(uintptr_t)state;
+	process.task.state = (long)state;
+	process.task.__state = (unsigned)state;
 }
 
 static inline void enter(uint64_t number, uint64_t arg)

@@ -20,7 +20,7 @@ static int setup(void **state)
 {
 	(void)state;
 	capture_begin();
-	process.task.stack = (void *)THREAD_P; /* x86: where the host's struct has thread.fsbase */
+	process.task.thread.fsbase = process.task.thread.uw.tp_value = THREAD_P;
 	shim.regs = regs;
 	shim.kernel = kernel;
 	shim.n_kernel = 3;
