@@ -134,16 +134,14 @@ walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 
 walk_inline __s64 mtime_ns(struct inode *inode)
 {
-	struct timespec64 t;
-
 	if (bpf_core_field_exists(inode->i_mtime_sec))
 		return BPF_CORE_READ(inode, i_mtime_sec) * 1000000000ll +
 		       BPF_CORE_READ(inode, i_mtime_nsec);
 	if (bpf_core_field_exists(inode->__i_mtime))
-		t = BPF_CORE_READ(inode, __i_mtime);
-	else
-		t = BPF_CORE_READ(inode, i_mtime);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
+		return BPF_CORE_READ(inode, __i_mtime.tv_sec) * 1000000000ll +
+		       BPF_CORE_READ(inode, __i_mtime.tv_nsec);
+	return BPF_CORE_READ(inode, i_mtime.tv_sec) * 1000000000ll +
+	       BPF_CORE_READ(inode, i_mtime.tv_nsec);
 }
 
 /* Reads which file the executable is, as the kernel identifies it. */
