@@ -223,6 +223,7 @@ static void moved(void)
 		put_u64(image_copy_entry(code, 1), copy(1) + 4);
 		put_u32(interp + image.l->interp_tlbc_generation, i);
 		assert_int_equal(lasti_at(copy(1) + 10, 1), 10);
+		assert_int_equal(lasti_at(copy(3) + 6, 1), 6); /* RESUME goes from copy 1 to 3 */
 	}
 	/* without a count of code objects nothing is kept for the next sample */
 	image.where.codes_made = 0;
