@@ -54,7 +54,7 @@ enum py_walk {
 	X(TAGGED_INTS)	  /* 3.12+: an int's number of digits and its sign are in lv_tag */        \
 	X(TRAMPOLINES)	  /* 3.12+: -X perf calls functions through copies of a stub */            \
 	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
-	X(FREE_THREADED)  /* 3.13, 3.14: krait reads the free-threaded build too */                \
+	X(FREE_THREADED)  /* 3.13-3.15: krait reads the free-threaded build too */                 \
 	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does), and that code
 			       keeps registers as callers expect (3.13's doesn't) */
 

@@ -108,6 +108,10 @@ static void test_copies(void **state)
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_int_equal(l.frame_tlbc_index, v[TLBC_INDEX]);
 	assert_int_equal(l.code_tlbc, v[CO_TLBC]);
+	assert_true(PY_HAS(l.can, FREE_THREADED));
+	v[1] = 0x031000f0; /* this version's free-threaded build is refused (image.c) */
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
+	assert_false(PY_HAS(l.can, FREE_THREADED));
 	v[TLBC_GENERATION] = 1 << 20; /* without it the copies are looked for in each sample */
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_int_equal(l.interp_tlbc_generation, 0);
