@@ -168,8 +168,9 @@ struct rec_wait {
 
 /*
  * The account of a thread that has ended, or of one that lives when the recording ends. Its
- * sample.weight is 0, and .ready_ns and .stolen_ns are the last ones. Both sums below are for the
- * time from one switch of the thread to its last one, and come from different sources.
+ * sample.weight is 0. Its sample.ready_ns and .stolen_ns are final: no later record of the thread
+ * follows. Both sums below are for the time from the first switch of the thread that was seen to
+ * its last one, and come from different sources.
  */
 struct rec_account {
 	struct rec_sample sample; /* its .type is REC_ACCOUNT; .stack may be 0 */

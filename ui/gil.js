@@ -335,7 +335,7 @@ function fillGil(words) {
 }
 
 let gilTimer = 0;
-/** Shows the table later than the picture: the first time it looks at each wait. */
+/** Fills the table after the picture is drawn: each wait is looked at first, which takes long. */
 export function gilSoon() {
 	const words = wordsShown();
 	clearTimeout(gilTimer);

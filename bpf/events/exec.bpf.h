@@ -41,8 +41,9 @@ walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, _
 }
 
 /*
- * Ends entry @e, which the current thread has under its earlier number @tid. With the new number the
- * thread has left its CPU since, where entry @later begins.
+ * Ends entry @e of the current thread, which has had another number since it was @tid. Entry @later
+ * has the new number. It began when the thread first left its CPU with that number, and there @e
+ * ends.
  */
 walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later, __u32 tid)
 {

@@ -14,7 +14,7 @@
 
 struct collect;
 
-/* May processes be asked until the budget begins anew? */
+/* May processes still be asked? False: the budget is spent until it begins anew. */
 bool asked_may(const struct collect *c);
 /* Call both around the work; asked_end() charges what passed since asked_begin(). */
 uint64_t asked_begin(void);

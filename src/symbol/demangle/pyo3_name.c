@@ -26,7 +26,7 @@ static size_t identifier(const char *s)
 	return n;
 }
 
-/* Is it "a::b::Class", a type of its own? "a::_" isn't: it holds code that macros made. */
+/* Is @s the path of a type, like "a::b::Class"? "a::_" isn't one: macros put their code there. */
 static bool is_path(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
