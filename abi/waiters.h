@@ -5,7 +5,9 @@
 
 #include "records.h"
 
-/* The key of a GIL. A process has at most GIL_SLOTS of them, so that no process can fill the map. */
+/*
+ * The key of a GIL. A process has at most GIL_SLOTS of them, so that no process can fill the map.
+ */
 struct gil_key {
 	__u32 tgid; /* in the first PID namespace */
 	__u32 slot; /* below GIL_SLOTS; a process's slots are filled in order */

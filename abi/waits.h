@@ -98,7 +98,9 @@ struct wait_entry {
 	 */
 	__u8 in_exec;
 	__u8 has_cpu; /* != 0: it was seen that the thread got the CPU on which it is */
-	/* != 0: user space has made the entry, and .delay_begin_ns is of the recording's beginning */
+	/*
+	 * != 0: user space has made the entry, and .delay_begin_ns is of the recording's beginning
+	 */
 	__u8 made_before;
 	__s32 call; /* the last system call in which the thread waited; never restart_syscall() */
 	/*

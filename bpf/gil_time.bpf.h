@@ -43,8 +43,9 @@ walk_inline struct gil_now gil_now_of(const struct gil_count *c)
 
 /*
  * Returns the slot of process @tgid in which waits for the GIL at @wait are counted; GIL_SLOTS:
- * there is none. If it @makes one, that is a new one, else that of a GIL for which nobody waits. (If
- * two threads take one at the same time, waits may be missing in the counts of their own process.)
+ * there is none. If it @makes one, that is a new one, else that of a GIL for which nobody waits.
+ * (If two threads take one at the same time, waits may be missing in the counts of their own
+ * process.)
  */
 walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 {
@@ -290,9 +291,9 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 }
 
 /*
- * The thread whose entry is @e gets a CPU again, at @now. If it held the GIL meanwhile, others may have waited for
- * it. The record of its wait says how long or, if it was ready to run all the time, its next sample
- * does.
+ * The thread whose entry is @e gets a CPU again, at @now. If it held the GIL meanwhile, others may
+ * have waited for it. The record of its wait says how long or, if it was ready to run all the time,
+ * its next sample does.
  */
 walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 {

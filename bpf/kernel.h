@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Declares only the kernel types and fields that krait uses. CO-RE relocates them at load. There is
- * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A member that
- * was renamed, or that one architecture has, stands beside the others; programs ask whether it
+ * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A member
+ * that was renamed, or that one architecture has, stands beside the others; programs ask whether it
  * exists. Only members of one name and several types have flavours (struct NAME___WHAT): for each
  * type here libbpf looks at all types of the kernel, which takes 1 to 2 ms of the start.
  */
@@ -276,8 +276,8 @@ struct signal_struct {
 } CORE;
 
 /*
- * Lets a program ask whether the kernel has these helpers: bpf_get_current_task_btf() (5.11+), whose
- * result lets a program load fields of a task directly, without a helper call for each, and
+ * Lets a program ask whether the kernel has these helpers: bpf_get_current_task_btf() (5.11+),
+ * whose result lets a program load fields of a task directly, without a helper call for each, and
  * bpf_task_pt_regs() (5.15+).
  */
 enum bpf_func_id___ask {

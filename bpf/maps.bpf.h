@@ -142,8 +142,8 @@ struct {
 } waits SEC(".maps");
 
 /*
- * How long threads had been ready to run when the recording began. User space writes it before that.
- * The programs only read it, so its memory may be allocated entry by entry.
+ * How long threads had been ready to run when the recording began. User space writes it before
+ * that. The programs only read it, so its memory may be allocated entry by entry.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

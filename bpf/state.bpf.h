@@ -203,7 +203,8 @@ struct walk {
 	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop; /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that isn't dropped */
 	union {
-		__u64 outer_loop; /* 3.11, 3.12: _PyCFrame of the next evaluation loop further out */
+		/* 3.11, 3.12: _PyCFrame of the next evaluation loop further out */
+		__u64 outer_loop;
 		/*
 		 * 3.14t+: .made_hash with tlbc_generation added; 0: it wasn't needed in this walk
 		 * yet (copy.bpf.h)

@@ -25,8 +25,9 @@
 #define MOST_ANSWERS	 (1 << 20)
 
 static struct connection {
-	int64_t due_ns; /* when the line was due whose answer is awaited; 0: the connection is free */
-	size_t got;	/* bytes of the answer so far */
+	/* when the line was due whose answer is awaited; 0: the connection is free */
+	int64_t due_ns;
+	size_t got; /* bytes of the answer so far */
 } connections[MOST_CONNECTIONS];
 
 /* The first entry is stdin, entry i + 1 is that of connection i. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * With execve() a process begins a new image, which user space takes for a new process with new
- * threads. So what the thread has waited, and how long it was ready to run, is told of the old image
- * up to that moment, and of the new one from then on. Its GILs are gone.
+ * threads. So what the thread has waited, and how long it was ready to run, is told of the old
+ * image up to that moment, and of the new one from then on. Its GILs are gone.
  *
  * All other threads of the process have ended by then. If the thread isn't the first one, it gets
  * that one's number in the middle of execve(), and its own number may become another thread's.

@@ -10,8 +10,9 @@
 
 /*
  * User space runs this program with BPF_PROG_TEST_RUN; it is attached to nothing. @args:
- * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages the process
- * maps executable; 0: not known. The thread may have ended, and its memory may be something else's.
+ * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages the
+ * process maps executable; 0: not known. The thread may have ended, and its memory may be something
+ * else's.
  */
 SEC("raw_tp/question")
 int on_question(__u64 *args)

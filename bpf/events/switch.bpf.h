@@ -255,8 +255,8 @@ walk_global int end_thread(__u32 tid)
 }
 
 /*
- * Ends the entry of an earlier thread that had the number @tid, and whose end wasn't seen. If it had
- * come back from a wait, how long it was ready to run then isn't known.
+ * Ends the entry of an earlier thread that had the number @tid, and whose end wasn't seen. If it
+ * had come back from a wait, how long it was ready to run then isn't known.
  */
 walk_global int end_earlier(__u32 tid)
 {
@@ -314,9 +314,9 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 }
 
 /*
- * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The wait's time
- * goes to the thread's next stack, or to its last one. The entry of a process that isn't recorded is
- * deleted, and 1 returned. If the process was recorded until now, what is left is sent.
+ * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The wait's
+ * time goes to the thread's next stack, or to its last one. The entry of a process that isn't
+ * recorded is deleted, and 1 returned. If the process was recorded until now, what is left is sent.
  */
 walk_global int lose_stack(__u32 tid)
 {
@@ -409,8 +409,8 @@ walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32
 }
 
 /*
- * Thread @task, whose entry is @e, leaves the CPU, or its image ends. If it got the CPU after a wait,
- * that wait's length is known now.
+ * Thread @task, whose entry is @e, leaves the CPU, or its image ends. If it got the CPU after a
+ * wait, that wait's length is known now.
  */
 walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

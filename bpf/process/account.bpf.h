@@ -60,8 +60,8 @@ walk_inline __u64 run_delay(const struct task_struct *task)
 }
 
 /*
- * run_delay() of @task, which gets a CPU now, once it has that. Just after the switch the kernel adds
- * the time since .last_queued, by the clock of the run queue (kernel/sched/stats.h,
+ * run_delay() of @task, which gets a CPU now, once it has that. Just after the switch the kernel
+ * adds the time since .last_queued, by the clock of the run queue (kernel/sched/stats.h,
  * sched_info_arrive()). Returns 0 if that isn't known.
  */
 walk_inline __u64 delay_on_cpu(const struct task_struct *task)
@@ -105,8 +105,8 @@ walk_inline __u64 clock_of(const struct task_struct *task, __u64 stolen, __u64 n
 }
 
 /*
- * Brings the account of @e up to date: its thread leaves the CPU, of which @stolen was stolen so far
- * (stolen_of()).
+ * Brings the account of @e up to date: its thread leaves the CPU, of which @stolen was stolen so
+ * far (stolen_of()).
  */
 walk_inline void settle_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 				__u64 now)

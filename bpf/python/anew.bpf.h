@@ -95,10 +95,10 @@ walk_global int walk_anew(__u32 slot)
 
 /*
  * The walk can't go on. If it isn't proved yet that the frames belong to the innermost loop, an
- * earlier loop may have left them. Then all of them are dropped, and the walk restarts further out. If that isn't
- * possible either, the walk ends with @outcome, or with WALK_FRAME_TORN if the loop isn't set up
- * yet. After WALK_CODE_HUGE, which is no sign that frames are left over, the frames stay, and the
- * walk ends.
+ * earlier loop may have left them. Then all of them are dropped, and the walk restarts further out.
+ * If that isn't possible either, the walk ends with @outcome, or with WALK_FRAME_TORN if the loop
+ * isn't set up yet. After WALK_CODE_HUGE, which is no sign that frames are left over, the frames
+ * stay, and the walk ends.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {

@@ -24,7 +24,8 @@ struct dump_thread {
 	/* the thread didn't run while it was read, so its stack is of one moment */
 	bool steady;
 	struct wait wait; /* what the thread is doing */
-	bool idle; /* the thread has no work (collect/thread/places.h); dump_note_places() sets it */
+	/* the thread has no work (collect/thread/places.h); dump_note_places() sets it */
+	bool idle;
 	enum gil_state gil;
 	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
 	pid_t gil_holder;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who kept whom from the GIL in the last interval: gathered sample by sample, and as lines of text. */
+/*
+ * Who kept whom from the GIL in the last interval: gathered sample by sample, and as lines of text.
+ */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -51,7 +53,9 @@ static bool is_thread(struct live *l, uint32_t labels, const struct gil_thread *
 	return who->pid == pid && who->tid == tid;
 }
 
-/* Appends where the holder was in the last interval while others waited most: " in f (app.py:3)". */
+/*
+ * Appends where the holder was in the last interval while others waited most: " in f (app.py:3)".
+ */
 static void add_place(struct table *v, const struct gil_thread *t, struct str *ret)
 {
 	struct live *l = v->live;

@@ -21,7 +21,9 @@ static bool is_own(const struct live *l, const struct render_names *names, uint3
 	       render_names_origin(names, at->function) == ORIGIN_OWN;
 }
 
-/* The innermost frame of the user's own code, which called what ended the wait; else the innermost. */
+/*
+ * The innermost frame of the user's own code, which called what ended the wait; else the innermost.
+ */
 static uint32_t place_of(struct live *l, uint32_t stack)
 {
 	const struct render_names *names = live_names(l);

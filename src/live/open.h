@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Waits that aren't over. At each tick what has come to them since the last tick is counted, as if
- * it were a sample. When the wait's own sample comes, only what wasn't counted yet is added. So each
- * interval has the time that threads waited in it.
+ * it were a sample. When the wait's own sample comes, only what wasn't counted yet is added. So
+ * each interval has the time that threads waited in it.
  */
 #ifndef LIVE_OPEN_H
 #define LIVE_OPEN_H
@@ -14,7 +14,9 @@
 struct live;
 struct live_row;
 
-/* Values of a wait: how long it was, how much of it was for the GIL, and others' waits meanwhile. */
+/*
+ * Values of a wait: how long it was, how much of it was for the GIL, and others' waits meanwhile.
+ */
 enum { OPEN_WAITED, OPEN_GIL, OPEN_BLAME, OPEN_VALUES };
 
 struct live_wait {

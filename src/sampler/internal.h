@@ -29,7 +29,10 @@ struct sampler {
 	uint64_t taken, turn_ends_ns;
 	uint64_t came[ABI_MAX_SOURCES]; /* samples of each source that a drain took from a ring */
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
-	/* links of the programs that watch unmapping and, if waits are recorded, wake-ups and execve() */
+	/*
+	 * links of the programs that watch unmapping and, if waits are recorded, wake-ups and
+	 * execve()
+	 */
 	VEC(struct bpf_link *) links;
 	struct bpf_link *whole; /* link of the program of waits; NULL: waits aren't recorded */
 	bool waits_read;	/* the waits that the recording's end cut short were read */

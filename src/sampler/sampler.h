@@ -34,7 +34,9 @@ struct sampler_config {
 	enum native_mode native;
 	bool native_instructions; /* send addresses of instructions, not only of functions */
 	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
-	/* size of each CPU's ring, a power of two of pages; 0 = by the rate and the number of CPUs */
+	/*
+	 * size of each CPU's ring, a power of two of pages; 0 = by the rate and the number of CPUs
+	 */
 	size_t ring_bytes;
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
 	void (*record)(void *ctx, const void *data, size_t n);
@@ -103,8 +105,8 @@ _must_use_ int sampler_set_several(struct sampler *s, const struct proc_several 
 /* At its next sample user space is asked about this process, even if its executable is known. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 /*
- * Returns how many pages the process of @key maps executable now. @task: as its first record says; 0:
- * not known.
+ * Returns how many pages the process of @key maps executable now. @task: as its first record says;
+ * 0: not known.
  */
 uint64_t sampler_code_pages(struct sampler *s, const struct proc_key *key, uint64_t task);
 

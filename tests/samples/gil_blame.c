@@ -34,8 +34,8 @@ struct span {
 	char what;
 	long long from, to;
 	/*
-	 * of a wait: for how long of it the thread had a CPU, to look at the GIL; of 'H': how long it
-	 * asked to sleep
+	 * of a wait: for how long of it the thread had a CPU, to look at the GIL; of 'H': how long
+	 * it asked to sleep
 	 */
 	long long part;
 };

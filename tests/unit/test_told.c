@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The mappings of a process are taken from what the side band told of it, and read from /proc where
- * that isn't exact. The child's own /proc/PID/maps says what it has mapped. Of the first mapping the
- * side band tells a wrong address here, so the address shows where the mappings came from.
+ * that isn't exact. The child's own /proc/PID/maps says what it has mapped. Of the first mapping
+ * the side band tells a wrong address here, so the address shows where the mappings came from.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,7 +152,9 @@ static int set_up(void **state, bool sees_unmaps)
 	f->c = collect_new(&config);
 	f->child = start_child();
 	read_own_maps(f);
-	/* an image of which the side band told nothing: its mappings are read, and its files known */
+	/*
+	 * an image of which the side band told nothing: its mappings are read, and its files known
+	 */
 	hand_over(f, record_of(f, 1, 600));
 	assert_int_equal(n_set, f->maps.list.n);
 	*state = f;

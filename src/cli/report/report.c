@@ -234,7 +234,9 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	return r;
 }
 
-/* The value that is shown; NULL: the profile's default. Only samples of lock_blame have a waiter. */
+/*
+ * The value that is shown; NULL: the profile's default. Only samples of lock_blame have a waiter.
+ */
 static const char *value_of(const struct report_options *o, struct profile *p)
 {
 	bool blame = o->view.by && streq(o->view.by, "waiter") && waits_value(p, "lock_blame") >= 0;

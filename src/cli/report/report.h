@@ -123,7 +123,9 @@ _must_use_ int report_add_gil_waits(const struct report_facts *f, int width, boo
 				    struct str *out);
 /* The index of the value of type @type, in nanoseconds; -1: there is none. */
 int report_value_index(const struct report_facts *f, const char *type);
-/* Write who waited for whom for the GIL and for locks, as a member of JSON. 0 or -errno + message. */
+/*
+ * Write who waited for whom for the GIL and for locks, as a member of JSON. 0 or -errno + message.
+ */
 _must_use_ int report_put_gil_waits(const struct report_facts *f, FILE *out);
 _must_use_ int report_put_lock_waits(const struct report_facts *f, FILE *out);
 const char *report_value_words(const struct report_facts *f);

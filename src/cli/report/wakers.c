@@ -96,7 +96,9 @@ static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, 
 	add_pid(k, pid ? (uint32_t)*pid : 0, b);
 }
 
-/* Notes the names of both threads of each wait, so that it is known which differ only in numbers. */
+/*
+ * Notes the names of both threads of each wait, so that it is known which differ only in numbers.
+ */
 static int note_names(struct wakers *k)
 {
 	int r = 0;

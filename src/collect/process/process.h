@@ -186,7 +186,9 @@ struct processes {
 	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
 	struct known_places *known; /* state of known_place.c */
-	/* what process_mapping_of() returned last, and for which version; .mapping 0: nothing yet */
+	/*
+	 * what process_mapping_of() returned last, and for which version; .mapping 0: nothing yet
+	 */
 	uint32_t mapping;
 	uint16_t mapping_version;
 	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
@@ -305,9 +307,9 @@ void process_note_version(struct collect *c, uint16_t version);
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, bool *changed);
 /*
- * Does what facts_read() and facts_read_start() do for a process that @rec says is Python; for another
- * one what facts_read() does. .unwanted says whether it isn't wanted. Opens it as @proc, unless what
- * is known of others tells all. False: it can't be opened.
+ * Does what facts_read() and facts_read_start() do for a process that @rec says is Python; for
+ * another one what facts_read() does. .unwanted says whether it isn't wanted. Opens it as @proc,
+ * unless what is known of others tells all. False: it can't be opened.
  */
 _must_use_ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 			  struct proc *proc);

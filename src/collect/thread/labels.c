@@ -125,7 +125,9 @@ static void label(struct collect *c, const struct process *p, const struct threa
 	ret->own = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-/* All that distinguishes the label sets of a thread's waits. There are at most ON_VALUES + 1 .on. */
+/*
+ * All that distinguishes the label sets of a thread's waits. There are at most ON_VALUES + 1 .on.
+ */
 static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 {
 	return wait->state | (uint64_t)wait->on << 32 | (uint64_t)gil << 48 |

@@ -46,7 +46,9 @@ struct proc_status {
 	 * after its first
 	 */
 	unsigned ns_level;
-	/* bytes of code that isn't writable which the process maps: VmExe and VmLib; 0: not shown */
+	/*
+	 * bytes of code that isn't writable which the process maps: VmExe and VmLib; 0: not shown
+	 */
 	uint64_t code_bytes;
 };
 

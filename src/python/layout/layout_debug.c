@@ -381,8 +381,8 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
- * Finds the number that shows whether a thread's copies of bytecode may have moved. Without it krait
- * looks for them in each sample.
+ * Finds the number that shows whether a thread's copies of bytecode may have moved. Without it
+ * krait looks for them in each sample.
  */
 static void derive_generation(const uint64_t *m, struct py_layout *ret)
 {

@@ -97,9 +97,9 @@ void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at
 
 /*
  * For walks in user space. Between unwind_store_begin_reading() and unwind_store_end_reading()
- * other threads can't change the store, and the functions below may be called. A chunk is valid until the
- * next one is read, a table until the end. NULL: there is none. unwind_store_space(): a copy of the
- * mappings in @slot; false: they aren't those of process @tgid, or don't hold any more.
+ * other threads can't change the store, and the functions below may be called. A chunk is valid
+ * until the next one is read, a table until the end. NULL: there is none. unwind_store_space(): a
+ * copy of the mappings in @slot; false: they aren't those of process @tgid, or don't hold any more.
  */
 _must_use_ bool unwind_store_begin_reading(struct unwind_store *s); /* false: out of memory */
 void unwind_store_end_reading(struct unwind_store *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The list of the interpreter's own functions; see machinery.h. It was made from the symbols of
- * CPython 2.7 and 3.6 to 3.15, and from their sources. tests/unit/symbol/test_machinery.c has names that
- * must be on it, and names that must not. A stripped interpreter has only the names that it
+ * CPython 2.7 and 3.6 to 3.15, and from their sources. tests/unit/symbol/test_machinery.c has names
+ * that must be on it, and names that must not. A stripped interpreter has only the names that it
  * exports.
  */
 #include "symbol/pytables/machinery.h"

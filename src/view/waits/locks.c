@@ -116,8 +116,9 @@ static int compare(uint64_t a, uint64_t b)
 static int by_place(const void *va, const void *vb)
 {
 	const struct lock_wait *a = va, *b = vb;
+	int r = compare(a->waker, b->waker) ?: compare(a->at, b->at);
 
-	return compare(a->waker, b->waker) ?: compare(a->at, b->at) ?: compare(a->waiter, b->waiter);
+	return r ?: compare(a->waiter, b->waiter);
 }
 
 static int longest_wait(const void *va, const void *vb)

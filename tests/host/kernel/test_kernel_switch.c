@@ -527,8 +527,8 @@ static void test_added_too_late(void **state)
 }
 
 /*
- * The end of a thread wasn't seen, and a later one has its number. What was known of the earlier one
- * is told, and nothing of it counts for the later one.
+ * The end of a thread wasn't seen, and a later one has its number. What was known of the earlier
+ * one is told, and nothing of it counts for the later one.
  */
 static void test_number_again(void **state)
 {
@@ -751,8 +751,8 @@ static void test_gil_slept_long_ago(void **state)
 }
 
 /*
- * The thread has freed its state, and the memory is another thread's state now. That thread holds the
- * GIL.
+ * The thread has freed its state, and the memory is another thread's state now. That thread holds
+ * the GIL.
  */
 static void test_gil_state_again(void **state)
 {
@@ -773,7 +773,9 @@ static void test_gil_state_again(void **state)
 	assert_int_equal(entry()->held_ns, 0);
 }
 
-/* When the last thread of the process ends, the GILs' entries go, also if that thread has no GIL. */
+/*
+ * When the last thread of the process ends, the GILs' entries go, also if that thread has no GIL.
+ */
 static void test_gil_forgotten(void **state)
 {
 	struct signal_struct alive = {.live = {1}};
@@ -837,8 +839,8 @@ static void test_gil_changes(void **state)
 }
 
 /*
- * Before the sum of all waits gets too large for its word, new waits are counted in another one. Who
- * waits already is counted to the end in the old one.
+ * Before the sum of all waits gets too large for its word, new waits are counted in another one.
+ * Who waits already is counted to the end in the old one.
  */
 static void test_gil_full(void **state)
 {
@@ -1085,8 +1087,8 @@ static void test_preempted(void **state)
 
 /*
  * User space has noted how long the thread was ready before the recording. What came since counts
- * from the beginning on, though the thread leaves a CPU only later. A note of an earlier thread with
- * its number doesn't count.
+ * from the beginning on, though the thread leaves a CPU only later. A note of an earlier thread
+ * with its number doesn't count.
  */
 static void test_noted_delay(void **state)
 {
@@ -1200,8 +1202,8 @@ static const struct rec_account *account_of(__u32 exec_id)
 }
 
 /*
- * The thread of a new image counts anew: what it was ready, waited, and what was stolen from it before
- * execve() is told of the image before.
+ * The thread of a new image counts anew: what it was ready, waited, and what was stolen from it
+ * before execve() is told of the image before.
  */
 static void test_exec(void **state)
 {
@@ -1351,8 +1353,8 @@ static void get_cpu_unseen(void)
 }
 
 /*
- * It isn't seen that the thread comes back. How long it waited follows from its CPU time, and nothing
- * is lost, whether it leaves the CPU or calls execve() then.
+ * It isn't seen that the thread comes back. How long it waited follows from its CPU time, and
+ * nothing is lost, whether it leaves the CPU or calls execve() then.
  */
 static void test_unseen(void **state)
 {

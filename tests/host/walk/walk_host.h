@@ -104,8 +104,8 @@ static inline void host_check_room(const void *dst, size_t n)
 }
 
 /*
- * Is @got frame @want, with the same instruction? Where each thread has copies of bytecode (3.14t+),
- * a read that fails may make the instruction unknown.
+ * Is @got frame @want, with the same instruction? Where each thread has copies of bytecode
+ * (3.14t+), a read that fails may make the instruction unknown.
  */
 static inline bool host_same_frame(const struct wire_frame *got, const struct wire_frame *want)
 {

@@ -82,7 +82,9 @@ static int64_t overlap(const struct made *w, const struct made *h)
 		       : MAX(to - from, (int64_t)0);
 }
 
-/* Adds what each thread waited for the holder @h to truth[waiter][holder]; else to truth[THREADS]. */
+/*
+ * Adds what each thread waited for the holder @h to truth[waiter][holder]; else to truth[THREADS].
+ */
 static void divide(const struct made *v, size_t n, const struct made *h,
 		   double truth[THREADS + 1][THREADS])
 {
