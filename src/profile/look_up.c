@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads what profile.c made: strings, frames, stacks and labels by their ids. Changes nothing. */
+#include <assert.h>
+
 #include "profile/internal.h"
 
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function)
@@ -12,19 +14,26 @@ const char *profile_get_string(const struct profile *p, uint32_t id)
 	return id ? intern_get(&p->t.strings, id, NULL) : "";
 }
 
+/* As intern_get(), for items of @size bytes. Views ask for those of each frame of each sample. */
+static inline const void *item_of(const struct intern *t, uint32_t id, size_t size)
+{
+	assert(id && id <= t->n);
+	return intern_at(t, id, size);
+}
+
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id)
 {
-	return intern_get(&p->t.mappings, id, NULL);
+	return item_of(&p->t.mappings, id, sizeof(struct profile_mapping));
 }
 
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id)
 {
-	return intern_get(&p->t.functions, id, NULL);
+	return item_of(&p->t.functions, id, sizeof(struct profile_function));
 }
 
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id)
 {
-	return intern_get(&p->t.locations, id, NULL);
+	return item_of(&p->t.locations, id, sizeof(struct profile_location));
 }
 
 unsigned profile_n_inlined(const struct profile *p, uint32_t location)

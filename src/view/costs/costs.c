@@ -61,10 +61,9 @@ static int rank_functions(struct costs *c)
 	return r ? r : rank_finish(&c->keys);
 }
 
-static bool is_python(const struct profile *p, uint32_t location)
+static uint8_t kind_of(const struct profile *p, uint32_t location)
 {
-	return profile_get_mapping(p, profile_get_location(p, location)->mapping)->kind ==
-	       KIND_PYTHON;
+	return (uint8_t)profile_get_mapping(p, profile_get_location(p, location)->mapping)->kind;
 }
 
 int costs_init(struct costs *c, struct profile *p, enum costs_by by)
@@ -80,11 +79,12 @@ int costs_init(struct costs *c, struct profile *p, enum costs_by by)
 	c->seen = calloc(c->keys.n + 1, sizeof(*c->seen));
 	c->lines.of = calloc(profile_n_locations(p) + 1, sizeof(*c->lines.of));
 	c->own.of = calloc(profile_n_locations(p) + 1, sizeof(*c->own.of));
-	c->python = calloc(profile_n_locations(p) + 1, sizeof(*c->python));
-	if (r || !c->seen || !c->lines.of || !c->own.of || !c->python)
+	c->kind = calloc(profile_n_locations(p) + 1, sizeof(*c->kind));
+	if (r || !c->seen || !c->lines.of || !c->own.of || !c->kind)
 		return err_set(-ENOMEM, "out of memory");
+	c->kind[0] = KIND_MARK; /* no location */
 	for (uint32_t id = 1; id <= profile_n_locations(p); id++)
-		c->python[id] = is_python(p, id);
+		c->kind[id] = kind_of(p, id);
 	c->functions.n = c->keys.n;
 	for (uint32_t id = 0; id < c->keys.n; id++)
 		c->functions.v[id] = (struct cost){.key = id, .location = c->keys.first[id]};
@@ -107,7 +107,7 @@ void costs_fini(struct costs *c)
 	lines_fini(&c->own);
 	vec_fini(&c->unique);
 	free(c->seen);
-	free(c->python);
+	free(c->kind);
 	*c = (struct costs){};
 }
 
@@ -116,7 +116,7 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 	const struct profile_location *l = profile_get_location(c->p, location);
 
 	/* Code that was made at run time from a text counts for its caller. */
-	return c->python[location] && l->function &&
+	return costs_is_python(c, location) && l->function &&
 	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
 }
@@ -171,12 +171,21 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
 	return c->unique.v;
 }
 
+/* As view_stack_kind(), for the @n frames of a stack. */
+static enum frame_kind stack_kind(const struct costs *c, const uint32_t *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (costs_kind(c, frames[i]) == KIND_GC)
+			return KIND_GC;
+	return costs_kind(c, costs_frame(c, frames, n, 0));
+}
+
 bool costs_is_gc(const struct costs *c, uint32_t stack)
 {
 	size_t n = 0;
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 
-	return n && view_stack_kind(c->p, frames, n, c->inverted) == KIND_GC;
+	return n && stack_kind(c, frames, n) == KIND_GC;
 }
 
 /*
@@ -228,7 +237,7 @@ static void add_kind(struct costs *c, uint32_t stack, uint32_t owner, int64_t va
 		costs_sum(&c->no_frames, value);
 		return;
 	}
-	kind = view_stack_kind(c->p, frames, n, c->inverted);
+	kind = stack_kind(c, frames, n);
 	costs_sum(&c->kinds[kind], value);
 	if (kind == KIND_GC)
 		costs_sum(&c->functions.v[c->keys.of[owner]].gc, value);

@@ -72,7 +72,7 @@ struct costs {
 	 */
 	bool left_out;
 
-	bool *python;	       /* by location id: whether it belongs to a Python function */
+	uint8_t *kind;	       /* by location id: enum frame_kind */
 	uint32_t *seen, stamp; /* by key: the last .stamp in which the function was met */
 	VEC(uint32_t) unique;
 };
@@ -93,12 +93,12 @@ static inline uint32_t costs_frame(const struct costs *c, const uint32_t *frames
 
 static inline enum frame_kind costs_kind(const struct costs *c, uint32_t location)
 {
-	return profile_get_mapping(c->p, profile_get_location(c->p, location)->mapping)->kind;
+	return c->kind[location];
 }
 
 static inline bool costs_is_python(const struct costs *c, uint32_t location)
 {
-	return c->python[location];
+	return c->kind[location] == KIND_PYTHON;
 }
 
 /* Tells whether stack @stack contains the garbage collector. */
