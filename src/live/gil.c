@@ -2,7 +2,6 @@
 /*
  * Who kept whom from the GIL in the last interval: gathered sample by sample, and as lines of text.
  */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -89,11 +88,6 @@ static int longest_first(const void *va, const void *vb)
 	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : a->row < b->row ? -1 : 1;
 }
 
-static void add_seconds(int64_t ns, struct str *ret)
-{
-	str_addf(ret, "%.2f s", (double)ns / NSEC_PER_SEC);
-}
-
 /* Appends who waited for the holder of a column: "main 0.32 s, worker-1 0.15 s, others 0.40 s". */
 static void add_waiters(const struct gil_pairs *g, size_t column, struct str *ret)
 {
@@ -113,13 +107,13 @@ static void add_waiters(const struct gil_pairs *g, size_t column, struct str *re
 		str_add(ret, apart);
 		gil_pairs_name(g, gil_pairs_waiter(g, parts[i].row), ret);
 		str_add_c(ret, ' ');
-		add_seconds(parts[i].ns, ret);
+		text_seconds(ret, parts[i].ns);
 		apart = ", ";
 	}
 	if (others <= 0)
 		return;
 	str_addf(ret, "%sothers ", apart);
-	add_seconds(others, ret);
+	text_seconds(ret, others);
 }
 
 static int64_t column_sum(const struct gil_pairs *g, size_t column)
@@ -139,17 +133,14 @@ static void add_holder(struct table *v, size_t column, int64_t ns, struct str *r
 	_cleanup_str_ struct str line = {};
 
 	str_add(&line, "  ");
-	add_seconds(ns, &line);
+	text_seconds(&line, ns);
 	str_add(&line, "  while ");
 	gil_pairs_name(g, holder, &line);
 	str_add(&line, " held it");
 	add_place(v, holder, &line);
 	str_add(&line, ": ");
 	add_waiters(g, column, &line);
-	ret->failed |= line.failed;
-	/* a newline in a name would begin another line */
-	text_clip(ret, str_cstr(&line), INT_MAX, true);
-	str_add_c(ret, '\n');
+	text_line(ret, &line);
 }
 
 void table_gil_lines(struct table *v, struct str *ret)
@@ -163,7 +154,7 @@ void table_gil_lines(struct table *v, struct str *ret)
 	if (!g->cells || (double)waited < LEAST_PART * interval)
 		return;
 	str_add(ret, "Threads waited ");
-	add_seconds(waited, ret);
+	text_seconds(ret, waited);
 	str_addf(ret, " for the GIL in the last %.1f s\n", v->live->interval_seconds);
 	/* the columns are in order of what others waited for them */
 	for (size_t column = 1; column <= MIN(g->columns.n, (size_t)LINES); column++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whose waits for locks ended in the last interval, and who ended them; as lines of text. */
 #include <errno.h>
-#include <limits.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -10,7 +9,7 @@
 
 #define LINES 3 /* how many places are shown, and for each how many who waited */
 #define NAMED 3
-/* waits that take less than this part of the interval aren't shown */
+/* a place is shown if its waits took at least this part of the interval */
 #define LEAST_PART 0.01
 
 static bool is_own(const struct live *l, const struct render_names *names, uint32_t location)
@@ -22,7 +21,8 @@ static bool is_own(const struct live *l, const struct render_names *names, uint3
 }
 
 /*
- * The innermost frame of the user's own code, which called what ended the wait; else the innermost.
+ * Where a thread ended another one's wait: the innermost frame of the user's own code or, if the
+ * stack has none, its innermost frame.
  */
 static uint32_t place_of(struct live *l, uint32_t stack)
 {
@@ -55,11 +55,6 @@ int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret)
 	return r ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
-static void add_seconds(int64_t ns, struct str *ret)
-{
-	str_addf(ret, "%.2f s", (double)ns / NSEC_PER_SEC);
-}
-
 /* Appends who waited: "main 0.32 s, worker-1 0.15 s, others 0.40 s". */
 static void add_waiters(const struct lock_waits *w, const struct lock_place *place, struct str *ret)
 {
@@ -73,14 +68,14 @@ static void add_waiters(const struct lock_waits *w, const struct lock_place *pla
 		str_add(ret, apart);
 		str_add(ret, lock_waits_name(w, list[i].waiter));
 		str_add_c(ret, ' ');
-		add_seconds(list[i].ns, ret);
+		text_seconds(ret, list[i].ns);
 		others -= list[i].ns;
 		apart = ", ";
 	}
 	if (others <= 0)
 		return;
 	str_addf(ret, "%sothers ", apart);
-	add_seconds(others, ret);
+	text_seconds(ret, others);
 }
 
 /* Appends the line of a place: how long others had waited, who ended that where, who they were. */
@@ -91,7 +86,7 @@ static void add_place(struct table *v, const struct lock_waits *w, const struct 
 	_cleanup_str_ struct str line = {};
 
 	str_add(&line, "  ");
-	add_seconds(place->ns, &line);
+	text_seconds(&line, place->ns);
 	str_add(&line, "  ended by ");
 	str_add(&line, lock_waits_name(w, first->waker));
 	if (first->at) {
@@ -100,10 +95,7 @@ static void add_place(struct table *v, const struct lock_waits *w, const struct 
 	}
 	str_add(&line, ": ");
 	add_waiters(w, place, &line);
-	ret->failed |= line.failed;
-	/* a newline in a name would begin another line */
-	text_clip(ret, str_cstr(&line), INT_MAX, true);
-	str_add_c(ret, '\n');
+	text_line(ret, &line);
 }
 
 void table_lock_lines(struct table *v, struct str *ret)
@@ -119,7 +111,7 @@ void table_lock_lines(struct table *v, struct str *ret)
 		return;
 	str_addf(ret, "Waits for locks that ended in the last %.1f s took ",
 		 v->live->interval_seconds);
-	add_seconds(w.ns, ret);
+	text_seconds(ret, w.ns);
 	str_add_c(ret, '\n');
 	for (size_t i = 0; i < MIN(w.places.n, (size_t)LINES); i++)
 		if (!i || (double)w.places.v[i].ns >= least)

@@ -2,6 +2,8 @@
 /* Measures characters, and cuts names so that they fit; see text.h. */
 #include "live/text.h"
 
+#include <limits.h>
+
 #include "base/text/visible.h"
 
 /* the fewest columns in which a place such as " (app.py:12)" is shown; fewer would tell nothing */
@@ -91,6 +93,18 @@ int text_clip(struct str *out, const char *s, int width, bool utf8)
 		s += c.bytes;
 	}
 	return n;
+}
+
+void text_line(struct str *out, struct str *line)
+{
+	out->failed |= line->failed;
+	text_clip(out, str_cstr(line), INT_MAX, true);
+	str_add_c(out, '\n');
+}
+
+void text_seconds(struct str *out, int64_t ns)
+{
+	str_addf(out, "%.2f s", (double)ns / NSEC_PER_SEC);
 }
 
 /*

@@ -18,6 +18,12 @@ int text_width(const char *s, bool utf8);
 /* Appends the beginning of @s, as much as fits into @width columns. Returns the columns used. */
 int text_clip(struct str *out, const char *s, int width, bool utf8);
 
+/* Appends @line, which may have names with newlines in it, as one line. */
+void text_line(struct str *out, struct str *line);
+
+/* Appends nanoseconds in seconds: "0.32 s". */
+void text_seconds(struct str *out, int64_t ns);
+
 /*
  * Appends as much of @s as fits into @width columns. Returns the columns used. If @s doesn't fit,
  * its middle is left out, because names often differ at the end; in less than 12 columns, its end
