@@ -132,6 +132,15 @@ uint32_t costs_own(const struct costs *c, uint32_t stack)
 	return 0;
 }
 
+/* The innermost of the @n frames that is the garbage collector's; 0: none is. */
+static uint32_t gc_frame(const struct costs *c, const uint32_t *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (costs_kind(c, costs_frame(c, frames, n, i)) == KIND_GC)
+			return costs_frame(c, frames, n, i);
+	return 0;
+}
+
 uint32_t costs_owner(const struct costs *c, uint32_t stack)
 {
 	const uint32_t *frames;
@@ -141,10 +150,7 @@ uint32_t costs_owner(const struct costs *c, uint32_t stack)
 	for (size_t i = 0; i < n; i++)
 		if (costs_is_python(c, costs_frame(c, frames, n, i)))
 			return costs_frame(c, frames, n, i);
-	for (size_t i = 0; i < n; i++)
-		if (costs_kind(c, costs_frame(c, frames, n, i)) == KIND_GC)
-			return costs_frame(c, frames, n, i);
-	return n ? costs_frame(c, frames, n, 0) : 0;
+	return n ? gc_frame(c, frames, n) ?: costs_frame(c, frames, n, 0) : 0;
 }
 
 const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
@@ -171,21 +177,12 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
 	return c->unique.v;
 }
 
-/* As view_stack_kind(), for the @n frames of a stack. */
-static enum frame_kind stack_kind(const struct costs *c, const uint32_t *frames, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (costs_kind(c, frames[i]) == KIND_GC)
-			return KIND_GC;
-	return costs_kind(c, costs_frame(c, frames, n, 0));
-}
-
 bool costs_is_gc(const struct costs *c, uint32_t stack)
 {
 	size_t n = 0;
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 
-	return n && stack_kind(c, frames, n) == KIND_GC;
+	return gc_frame(c, frames, n);
 }
 
 /*
@@ -237,7 +234,7 @@ static void add_kind(struct costs *c, uint32_t stack, uint32_t owner, int64_t va
 		costs_sum(&c->no_frames, value);
 		return;
 	}
-	kind = stack_kind(c, frames, n);
+	kind = costs_kind(c, gc_frame(c, frames, n) ?: costs_frame(c, frames, n, 0));
 	costs_sum(&c->kinds[kind], value);
 	if (kind == KIND_GC)
 		costs_sum(&c->functions.v[c->keys.of[owner]].gc, value);
