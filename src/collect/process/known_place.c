@@ -17,10 +17,7 @@
 #include "collect/process/process.h"
 #include "proc/files/answers.h"
 #include "proc/files/files.h"
-
-#ifndef STATX_MNT_ID_UNIQUE
-#define STATX_MNT_ID_UNIQUE 0x4000u
-#endif
+#include "proc/files/walk.h"
 
 #define PLACES 16
 /* what /proc said longer ago isn't used: groups and directories can be renamed */
@@ -104,17 +101,14 @@ void known_place_keep(struct collect *c, const struct proc_place *at, const stru
 }
 
 /*
- * Is @fd the directory @dir, as the kernel program has read it of a process a moment ago? On btrfs
- * .dev says no: there two directories may have the same numbers in the kernel.
+ * Is @fd the directory @dir (.mount isn't 0), as the kernel program has read it of a process a
+ * moment ago? On btrfs .dev says no: there two directories may have the same numbers in the kernel.
  */
 static bool is_dir(int fd, const struct place_dir *dir)
 {
 	struct statx x;
 
-	return !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID_UNIQUE,
-		      &x) &&
-	       x.stx_mask & STATX_MNT_ID_UNIQUE && x.stx_mnt_id == dir->mount &&
-	       x.stx_ino == dir->ino &&
+	return walk_mount(fd, &x) == dir->mount && x.stx_ino == dir->ino &&
 	       file_dev(makedev(x.stx_dev_major, x.stx_dev_minor)) == dir->dev;
 }
 

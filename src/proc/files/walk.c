@@ -97,15 +97,19 @@ static ssize_t ask_any(struct reader_request *q, uid_t uid)
 	return got;
 }
 
+uint64_t walk_mount(int path_fd, struct statx *x)
+{
+	if (statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID_UNIQUE,
+		  x))
+		return 0;
+	return x->stx_mask & STATX_MNT_ID_UNIQUE ? x->stx_mnt_id : 0;
+}
+
 static struct file_place place_of(int path_fd, const struct stat *st)
 {
-	struct file_place at = {.dev = file_dev(st->st_dev)};
 	struct statx x;
 
-	if (!statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID_UNIQUE, &x) &&
-	    x.stx_mask & STATX_MNT_ID_UNIQUE)
-		at.mount = x.stx_mnt_id;
-	return at;
+	return (struct file_place){.dev = file_dev(st->st_dev), .mount = walk_mount(path_fd, &x)};
 }
 
 int walk_kind(int path_fd, uint64_t dev, pid_t pid, struct file_kind *ret)

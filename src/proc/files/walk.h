@@ -31,6 +31,13 @@ _must_use_ int walk_below(int root, pid_t pid, const char *path, uint64_t flags,
 _must_use_ int walk_stat(int path_fd, struct stat *ret);
 
 /*
+ * Returns the number of the mount in which the file of an O_PATH descriptor lies, which is never
+ * used again; 0: not known (before 6.8). Then *@x has no use; else it has the file's inode and
+ * device. Asks no file system.
+ */
+_must_use_ uint64_t walk_mount(int path_fd, struct statx *x);
+
+/*
  * Opens the file of an O_PATH descriptor for reading, for process @pid (0: for none). Returns a
  * descriptor, or -errno; -EINVAL: it isn't a regular file.
  */
