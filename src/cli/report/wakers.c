@@ -42,11 +42,6 @@ static void free_row(struct ended *row)
 		free(row->text[i]);
 }
 
-static const char *text_of(const struct wakers *k, uint32_t labels, const char *key)
-{
-	return profile_label_text(k->f->p, labels, key);
-}
-
 /* Notes the process of each thread. */
 static int note_processes(struct wakers *k)
 {
@@ -70,20 +65,6 @@ static void add_pid(const struct wakers *k, uint32_t pid, struct str *b)
 		str_addf(b, " (pid %s)", profile_get_string(k->f->p, pid));
 }
 
-/* Appends what a thread is called by the labels @name and @tid: "worker-2", "tid 12", "others". */
-static void add_name(const struct wakers *k, uint32_t labels, const char *name, const char *tid,
-		     struct str *b)
-{
-	const char *text = text_of(k, labels, name), *number = text_of(k, labels, tid);
-
-	if (*text)
-		str_add(b, text);
-	else if (*number)
-		str_addf(b, "tid %s", number);
-	else
-		str_add(b, "others");
-}
-
 /* Appends the name that is shown of a thread, and its process. The name was noted before. */
 static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, const char *name,
 		       const char *tid, struct str *b)
@@ -91,7 +72,7 @@ static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, 
 	const uint64_t *pid = map_get(&k->pid_of, profile_label_value(k->f->p, labels, tid));
 	_cleanup_str_ struct str text = {};
 
-	add_name(k, labels, name, tid, &text);
+	lock_waits_thread(k->f->p, labels, name, tid, &text);
 	fold_names_add(f, str_cstr(&text), b);
 	add_pid(k, pid ? (uint32_t)*pid : 0, b);
 }
@@ -109,8 +90,8 @@ static int note_names(struct wakers *k)
 
 		if (k->f->sums[i].values[k->blame] <= 0)
 			continue;
-		add_name(k, labels, "waiter", "waiter_tid", &waiter);
-		add_name(k, labels, "thread", "tid", &waker);
+		lock_waits_thread(k->f->p, labels, "waiter", "waiter_tid", &waiter);
+		lock_waits_thread(k->f->p, labels, "thread", "tid", &waker);
 		r = fold_names_note(&k->waiters, str_cstr(&waiter))
 			    ?: fold_names_note(&k->wakers, str_cstr(&waker));
 	}

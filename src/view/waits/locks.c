@@ -55,28 +55,37 @@ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns)
 	return r;
 }
 
-/* Appends a thread's name or, if it has none, its number. Both are strings of the profile. */
-static void add_name(const struct lock_waits *w, uint32_t name, uint32_t tid, struct str *b)
+void lock_waits_thread(const struct profile *p, uint32_t labels, const char *name, const char *tid,
+		       struct str *b)
 {
-	if (name)
-		str_add(b, profile_get_string(w->p, name));
+	const char *text = profile_label_text(p, labels, name);
+	const char *number = profile_label_text(p, labels, tid);
+
+	if (*text)
+		str_add(b, text);
+	else if (*number)
+		str_addf(b, "tid %s", number);
 	else
-		str_addf(b, "tid %s", profile_get_string(w->p, tid));
+		str_add(b, "others");
 }
 
-/* Notes the name of the thread @*tid, or makes @*tid the name that is shown. */
-static int fold(struct lock_waits *w, struct fold_names *f, bool note, uint32_t name, uint32_t *tid)
+/*
+ * Notes what the thread is called by its labels @name and @tid, or makes *id the name that is
+ * shown.
+ */
+static int fold(struct lock_waits *w, struct fold_names *f, bool note, uint32_t labels,
+		const char *name, const char *tid, uint32_t *id)
 {
 	_cleanup_str_ struct str b = {}, shown = {};
 
-	add_name(w, name, *tid, &b);
+	lock_waits_thread(w->p, labels, name, tid, &b);
 	if (b.failed)
 		return -ENOMEM;
 	if (note)
 		return fold_names_note(f, str_cstr(&b));
 	fold_names_add(f, str_cstr(&b), &shown);
-	*tid = shown.failed ? 0 : intern_put(&w->shown, str_cstr(&shown), shown.n);
-	return *tid ? 0 : -ENOMEM;
+	*id = shown.failed ? 0 : intern_put(&w->shown, str_cstr(&shown), shown.n);
+	return *id ? 0 : -ENOMEM;
 }
 
 static int fold_all(struct lock_waits *w, struct fold_names *wakers, struct fold_names *waiters,
@@ -85,12 +94,10 @@ static int fold_all(struct lock_waits *w, struct fold_names *wakers, struct fold
 	int r = 0;
 
 	vec_foreach(one, &w->waits) {
-		uint32_t waker = profile_label_value(w->p, one->labels, "thread");
-		uint32_t waiter = profile_label_value(w->p, one->labels, "waiter");
-
-		r = r ? r : fold(w, wakers, note, waker, &one->waker);
+		r = r ? r : fold(w, wakers, note, one->labels, "thread", "tid", &one->waker);
 		if (!r && one->waiter)
-			r = fold(w, waiters, note, waiter, &one->waiter);
+			r = fold(w, waiters, note, one->labels, "waiter", "waiter_tid",
+				 &one->waiter);
 	}
 	return r;
 }
@@ -135,7 +142,7 @@ static int longest_place(const void *va, const void *vb)
 	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : compare(a->first, b->first);
 }
 
-/* Adds up the waits of one thread that another one ended at one place. */
+/* Makes one of all waits of the same thread, waker and place. They are sorted by these. */
 static void merge(struct lock_waits *w)
 {
 	size_t n = 0;

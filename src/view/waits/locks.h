@@ -24,9 +24,9 @@ struct lock_wait {
 	int64_t ns;
 };
 
-/* The waits that one thread ended at one place: those from .first on. */
+/* The waits that one thread ended at one place. */
 struct lock_place {
-	size_t first, n;
+	size_t first, n; /* index of the first of them in .waits, and their number */
 	int64_t ns;
 };
 
@@ -64,11 +64,18 @@ _must_use_ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_
  */
 _must_use_ int lock_waits_fold(struct lock_waits *w);
 
-/* The name of .waker or .waiter after lock_waits_fold(). */
+/* Returns a name: @id is .waker or .waiter of a wait. To be called after lock_waits_fold(). */
 static inline const char *lock_waits_name(const struct lock_waits *w, uint32_t id)
 {
 	return intern_get(&w->shown, id, NULL);
 }
+
+/*
+ * Appends what a thread is called by its labels @name and @tid: "worker-2", or "tid 12", or
+ * "others".
+ */
+void lock_waits_thread(const struct profile *p, uint32_t labels, const char *name, const char *tid,
+		       struct str *b);
 
 /* Adds up and sorts what was taken in. Call it once. 0 or -ENOMEM. */
 _must_use_ int lock_waits_sort(struct lock_waits *w);
