@@ -119,10 +119,10 @@ struct wait_on {
  * sample.weight is for how many nanoseconds the thread waited. The time in which the thread was
  * ready to run doesn't count.
  *
- * Where there are too many waits, stacks are taken by chance. .times divided by WAIT_ONE is the
- * inverse of that chance: for how many waits at the same site this one stands. .others_ns and
- * .gil_others_ns are what waits without a stack took that weren't sent before. If .times is 0, the
- * record is no wait, and says only that.
+ * Where there are too many waits, stacks are taken by chance. .times divided by WAIT_ONE says for
+ * how many waits at the same site this one stands: one divided by the chance. .others_ns and
+ * .gil_others_ns are the time of waits without a stack, as far as no earlier record has it. If
+ * .times is 0, the record is no wait, and tells these two times alone.
  */
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
@@ -161,8 +161,8 @@ struct rec_wait {
 /* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
 #define WAIT_NUMBERS 32
 /*
- * flag: the stack of this wait wasn't chosen. The record has what is known of an earlier wait of
- * the thread, but the times are this one's
+ * flag: the stack of this wait wasn't chosen. The times are those of this wait; all else is of an
+ * earlier wait of the thread
  */
 #define WAIT_LEFT 64
 

@@ -319,7 +319,8 @@ function wordsShown() {
 	if (value === timeValue(header, 'lock_blame'))
 		return OF_LOCKS;
 	const values = gilValues(header);
-	return header.timed && values.every((v) => v >= 0) && values.includes(value) ? OF_GIL : null;
+	const known = header.timed && values.every((v) => v >= 0);
+	return known && values.includes(value) ? OF_GIL : null;
 }
 
 /** @param {Words} words */

@@ -34,8 +34,8 @@ class Rings:
 
 
 def wake_ups(k):
-    """How often krait's threads have left a CPU. krait's child, which reads processes, isn't counted: it wakes
-    up only when a thread asks it."""
+    """How often krait's threads have left a CPU. krait's child, which reads processes, isn't counted:
+    it wakes up only when a thread asks it."""
     return tools.switches(k.pid)
 
 

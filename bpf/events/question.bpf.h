@@ -9,10 +9,10 @@
 #include "process/proc.bpf.h"
 
 /*
- * User space runs this program with BPF_PROG_TEST_RUN; it is attached to nothing. @args:
- * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages the
- * process maps executable; 0: not known. The thread may have ended, and its memory may be something
- * else's.
+ * User space runs this program with BPF_PROG_TEST_RUN; it is attached to nothing. @args has
+ * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages of code
+ * the process maps; 0: not known. If the process has ended, the memory at rec_proc.task may be
+ * another one's: start time and exec_id show that.
  */
 SEC("raw_tp/question")
 int on_question(__u64 *args)

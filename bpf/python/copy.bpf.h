@@ -9,8 +9,8 @@
  * A thread that has no copy of a function yet enters it in the main copy. RESUME then makes the
  * thread's copy and moves the frame there. It does the same in a generator that another thread ran
  * before. For an instruction of the machine, tlbc_index and instr_ptr may then disagree
- * (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is taken from the copy that has the
- * instruction.
+ * (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is that in the copy in which the instruction
+ * lies.
  *
  * Where a copy is, is kept in w->proofs. A thread's copies stay where they are until it has ended
  * (Objects/codeobject.c, _Py_ClearUnusedTLBC()). When a thread begins or ends, the interpreter

@@ -181,12 +181,13 @@ verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | aw
 verdict folders "$(files abi bpf src | grep -E '\.[ch]$' | sed 's,/[^/]*$,,' | sort | uniq -c |
 	awk '$1 > 20 { print $2 ": " $1 " files" }')"
 
-# clang-format breaks code at 100 columns, but no comments. (Strings, and text in UTF-8, may be longer.)
+# clang-format breaks code at 100 columns, but no comments. (Strings and UTF-8 may be longer.)
 verdict columns "$(files . | grep -E '\.[ch]$' | LC_ALL=C xargs awk '
 	length($0) > 50 && !/"/ && !/[\200-\377]/ {
 		line = $0
 		while ((i = index(line, "\t")) > 0)
-			line = substr(line, 1, i - 1) substr("        ", 1, 8 - (i - 1) % 8) substr(line, i + 1)
+			line = substr(line, 1, i - 1) sprintf("%*s", 8 - (i - 1) % 8, "") \
+				substr(line, i + 1)
 		if (length(line) > 100)
 			print FILENAME ":" FNR ": " length(line) " columns"
 	}')"

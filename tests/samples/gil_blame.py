@@ -30,8 +30,8 @@ KINDS = ("asks", "sorts", "matches", "sleeps")
 WAITS = 0.01     # how far the waits of a function's threads may be off
 BLAME = 0.03     # how far blame may be off
 ERRORS = 4       # standard errors by which sampled blame may be off
-# Less blame isn't judged, and less than this part of all isn't either: a function that holds the GIL
-# for microseconds knows when it had it only some microseconds later.
+# A function's blame isn't judged if it is less than FEW_NS, or less than this part of all blame. A
+# function that holds the GIL for microseconds learns some microseconds late that it has it.
 FEW_NS, FEW = 50e6, 0.01
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 # name, seconds between two times of holding the GIL, threads
@@ -58,10 +58,10 @@ def read_accounts(folder):
 
 
 def truth_of(spans):
-    """waits: {function: ns}. unsure: {function: ns of waits in which it lost its CPU}. extra:
-    {function: ns that it had no CPU, and may have waited}. blame: {function: ns that others waited
-    while it held the GIL}. asleep: ns of that while a thread slept. (Then it may lack a CPU for some
-    time.)"""
+    """Returns a Truth. By function, in ns: how long it waited (waits), how much of that were waits
+    in which it lost its CPU (unsure), how long it had no CPU and may have waited (extra), and how
+    long others waited while it held the GIL (blame). Last, in ns, how much of all blame fell into
+    sleeps of a holder (asleep); a sleep may end late for want of a CPU."""
     waits, unsure, extra, blame = (collections.Counter() for _ in range(4))
     holds = sorted((begin, end, function, nap) for function, what, begin, end, nap in spans if what == "H")
     begins = [hold[0] for hold in holds]

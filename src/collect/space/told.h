@@ -36,10 +36,10 @@ void told_ended(struct collect *c, uint32_t tgid);
 void told_forget(struct collect *c);
 
 /*
- * Sets @ret to the mappings of process @p; maps_fini() in every case. If @proc isn't open, it is
- * opened where that is needed.
- * False: they aren't known exactly, and have to be read. What the process unmaps or maps during
- * this call may be missed, so the caller must notice that by other means.
+ * Sets @ret to the mappings of process @p; maps_fini() in every case. Opens @proc if that is needed
+ * and it isn't open. False: the mappings aren't known exactly, and have to be read. What the
+ * process unmaps or maps during this call may be missed, so the caller must notice that by other
+ * means.
  */
 _must_use_ bool told_maps(struct collect *c, const struct process *p, struct proc *proc,
 			  struct maps *ret);

@@ -134,8 +134,8 @@ static void test_names(void **state)
 }
 
 /*
- * Four and more threads whose names differ only in numbers are one, who end waits and who wait each
- * for themselves. So are threads of one name.
+ * Threads of one name are shown as one, and so are four and more whose names differ only in
+ * numbers. Those who wait and those who end waits are counted apart.
  */
 static void test_numbers(void **state)
 {
