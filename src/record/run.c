@@ -108,6 +108,18 @@ static uint64_t prepare_ns(const struct session *s)
 	return s->options->pids.n || s->options->cmd ? PREPARE_ASKED_NS : PREPARE_ALL_NS;
 }
 
+/* The profile has the same beginning as the waits in it, so that they add up to its duration. */
+static int begin_sampling(struct session *s)
+{
+	int r = sampler_enable(s->sampler, true, &s->start_ns);
+	uint64_t ago_ns = clock_ns(CLOCK_MONOTONIC) - s->start_ns;
+
+	profile_meta(s->profile)->time_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - ago_ns);
+	s->news_ns = s->start_ns;
+	collect_begin(s->collect, s->start_ns);
+	return r;
+}
+
 int session_start(struct session *s)
 {
 	int r = session_add_targets(s);
@@ -118,12 +130,9 @@ int session_start(struct session *s)
 		watch_targets(s);
 	if (!r)
 		collect_prepare(s->collect, clock_ns(CLOCK_MONOTONIC) + prepare_ns(s));
-	s->start_ns = s->news_ns = clock_ns(CLOCK_MONOTONIC);
-	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
-	collect_begin(s->collect, s->start_ns);
 	session_begin_accounts(s);
 	if (!r)
-		r = sampler_enable(s->sampler, true);
+		r = begin_sampling(s);
 	cpus_changed(&s->cpus);
 	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session_use_begin(s);
@@ -360,8 +369,7 @@ int session_stop(struct session *s)
 	struct first f = {};
 
 	session_end_left(s);
-	s->end_ns = clock_ns(CLOCK_MONOTONIC);
-	add_result(&f, sampler_enable(s->sampler, false));
+	add_result(&f, sampler_enable(s->sampler, false, &s->end_ns));
 	session_throttle_end(s);
 	session_use_end(s); /* takes some time, but sampling has ended already */
 	(void)spawn_ended(&s->spawn);

@@ -256,19 +256,19 @@ void sampler_close(struct sampler *s)
 	free(s);
 }
 
-int sampler_enable(struct sampler *s, bool on)
+int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns)
 {
 	int r;
 
 	/* Switching events off takes time. Unsetting .armed ends all of them at the same moment. */
 	if (!on) {
 		s->skel->bss->armed = s->enabled = false;
-		s->ended_ns = clock_ns(CLOCK_MONOTONIC);
+		*ret_ns = s->ended_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	r = per_cpu_enable(s, on);
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
 	if (on) {
-		s->skel->bss->began_ns = clock_ns(CLOCK_MONOTONIC);
+		*ret_ns = s->skel->bss->began_ns = clock_ns(CLOCK_MONOTONIC);
 		s->skel->bss->armed = s->enabled = true;
 	}
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;

@@ -61,8 +61,11 @@ void sampler_close(struct sampler *s);
 /* Returns the version of libbpf: "1.1". */
 const char *sampler_library_version(void);
 
-/* Starts and stops taking samples. 0 or -errno + message. */
-_must_use_ int sampler_enable(struct sampler *s, bool on);
+/*
+ * Starts and stops taking samples. *ret_ns is always set: the moment from or until which they are
+ * taken and waits are counted, CLOCK_MONOTONIC. 0 or -errno + message.
+ */
+_must_use_ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns);
 
 /* Adds a process that was asked for (-p, --), even before it runs Python. 0 or -errno. */
 _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
