@@ -23,6 +23,7 @@ const struct command *const commands[] = {
 	&command_merge,
 	&command_diff,
 	&command_doctor,
+	&command_agent,
 	&command_py_spy,
 	&command_attach,
 	&command_run,

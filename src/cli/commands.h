@@ -17,6 +17,7 @@ extern const struct command command_record;
 extern const struct command command_top;
 extern const struct command command_dump;
 extern const struct command command_mcp;
+extern const struct command command_agent;
 extern const struct command command_attach;
 extern const struct command command_run;
 extern const struct command command_py_spy;

@@ -101,7 +101,7 @@ verdict rooms "$(awk '
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
 		running = files " dump/ record/ live/ cli/report " capture
-		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
+		may["cli/man"] = may["cli/agent"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"

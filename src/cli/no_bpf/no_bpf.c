@@ -45,6 +45,7 @@ ABSENT(record);
 ABSENT(top);
 ABSENT(dump);
 ABSENT(doctor);
+ABSENT(agent);
 ABSENT(man);
 ABSENT_AS(py_spy, "py-spy");
 ABSENT(attach);

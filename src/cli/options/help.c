@@ -91,6 +91,10 @@ void help_command(FILE *out, const struct command *c)
 			fprintf(out, "\n%s:\n", group);
 		option(out, row);
 	}
+	if (c->commands)
+		fputs("\nCommands:\n", out);
+	for (const struct command *const *sub = c->commands; sub && *sub; sub++)
+		entry(out, (*sub)->name, (*sub)->summary);
 	examples(out, c);
 }
 

@@ -51,6 +51,8 @@ struct command {
 	/* examples, each "command\tmeaning"; NULL-terminated; NULL: none */
 	const char *const *examples;
 	const struct option_row *rows; /* the options; the last row has no name */
+	/* commands that a second word names; NULL-terminated; NULL: there are none */
+	const struct command *const *commands;
 	/*
 	 * options of other tools that are refused with advice; the last one has no name; NULL: none
 	 */
