@@ -76,10 +76,10 @@ struct rec_sample {
 	/* how long other threads waited for the GIL while this one held it, in sum */
 	__u64 blame_ns;
 	/*
-	 * If waits are recorded: how long this thread was ready to run, but had no CPU, since the
-	 * recording began. How long it had a CPU meanwhile, but the kernel doesn't count that as
-	 * its CPU time: the machine's host took the CPU away, or interrupts used it. Both only
-	 * grow. What belongs to a wait that isn't sent yet is in the wait's record.
+	 * Two sums since the recording began, if waits are recorded. .ready_ns: how long this
+	 * thread was ready to run, but had no CPU. .stolen_ns: how long this thread had a CPU
+	 * without using it, because the machine's host took the CPU away or the kernel handled
+	 * interrupts. The time of a wait that isn't sent yet is only in the wait's record.
 	 */
 	__u64 ready_ns, stolen_ns;
 };
@@ -119,10 +119,11 @@ struct wait_on {
  * sample.weight is for how many nanoseconds the thread waited. The time in which the thread was
  * ready to run doesn't count.
  *
- * Where there are too many waits, stacks are taken by chance. .times divided by WAIT_ONE says for
- * how many waits at the same site this one stands: one divided by the chance. .others_ns and
- * .gil_others_ns are the time of waits without a stack, as far as no earlier record has it. If
- * .times is 0, the record is no wait, and tells these two times alone.
+ * Where there are too many waits, the stacks of only some are taken, chosen at random. .times
+ * divided by WAIT_ONE says for how many waits at the same site this one stands: one divided by the
+ * chance. Waits whose stacks weren't taken have no record. Their time since the last record is in
+ * .others_ns, and how much of it was for the GIL in .gil_others_ns. If .times is 0, the record is
+ * of no wait, and tells only these two times.
  */
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
@@ -161,8 +162,8 @@ struct rec_wait {
 /* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
 #define WAIT_NUMBERS 32
 /*
- * flag: the stack of this wait wasn't chosen. The times are those of this wait; all else is of an
- * earlier wait of the thread
+ * flag: no stack was taken of this wait. The times in the record are those of this wait; all other
+ * fields are from an earlier wait of the thread
  */
 #define WAIT_LEFT 64
 
@@ -175,7 +176,7 @@ struct rec_wait {
 struct rec_account {
 	struct rec_sample sample; /* its .type is REC_ACCOUNT; .stack may be 0 */
 	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
-	/* the time less CPU time, time ready to run and stolen time, as the kernel counts them */
+	/* that time minus CPU time, time ready to run and stolen time, as the kernel counts them */
 	__u64 kernel_ns;
 };
 
@@ -336,8 +337,8 @@ struct exe_key {
 #define ABI_GROUP_SHIFT 48
 
 /*
- * Where a process is, by the kernel's own numbers. Of two processes with the same numbers at nearly
- * the same time, what /proc says of the one in words holds for the other one, too.
+ * The control groups and the working directory of a process, as numbers that the kernel uses. If
+ * two processes have the same numbers at nearly the same time, /proc shows the same paths for both.
  */
 struct proc_place {
 	/*

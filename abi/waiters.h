@@ -20,10 +20,11 @@ struct gil_count {
 };
 
 /*
- * A word holds both numbers, so that one addition changes both: waiters * (GIL_ONE - now) + sum.
- * Times are in units. When a wait begins, GIL_ONE - now is added. When the wait ends, GIL_ONE - now
- * is subtracted, with the time of its end. The sum must stay below GIL_ONE - now. So new waits are
- * counted in another slot once it is half of that, which takes 4 years of waiting.
+ * One word holds the number of waiters and the sum of waiting times, so that one addition changes
+ * both: waiters * (GIL_ONE - now) + sum. Times are in units. When a wait begins, GIL_ONE - now is
+ * added. When the wait ends, GIL_ONE - now is subtracted, with the time of its end. The sum must
+ * stay below GIL_ONE - now. So new waits are counted in another slot once it is half of that, which
+ * takes 4 years of waiting.
  */
 #define GIL_ONE	  (1ull << 48)
 #define GIL_SHIFT 10 /* a unit is 1.024 us */
@@ -33,7 +34,9 @@ struct gil_count {
  */
 #define GIL_FIRST (1ull << 20)
 
-/* More waiters than the map `waits` has threads: an end was counted without its beginning. */
+/*
+ * the most waiters that can be true; above it, the end of a wait was counted without its beginning
+ */
 #define GIL_WAITERS_MOST 32767
 
 struct gil_now {

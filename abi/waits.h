@@ -24,25 +24,27 @@ enum wait_phase {
 struct wait_site {
 	__u32 site; /* hash of the site; 0: the entry is free */
 	/*
-	 * .recent: number of the site's waits since it had last waited for WAIT_WINDOW_NS in all;
-	 * .before: number of those in the window before; and how long both took
+	 * .recent: number of waits in the site's present window, which ends when they have taken
+	 * WAIT_WINDOW_NS in all. .before: number of waits in the window before it. .recent_ns and
+	 * .before_ns: how long those waits took
 	 */
 	__u32 recent, before;
 	__u32 reserved;
 	__u64 recent_ns, before_ns;
 	__u64 owed_ns; /* waited time that no sent record has yet */
 	/*
-	 * Each wait moves .place on by its chance that its stack is taken. Where that passes .mark,
-	 * the stack is taken. At WAIT_STEP, .place begins again, and .mark is drawn anew.
+	 * Each wait adds to .place the chance with which its stack is taken; WAIT_STEP is a chance
+	 * of 1. When .place passes .mark, the stack is taken. When .place reaches WAIT_STEP, it
+	 * begins again at 0, and .mark gets a new random value.
 	 */
 	__u32 place, mark;
 };
 #define WAIT_STEP      (1 << 24)
 #define WAIT_WINDOW_NS (1 << 28) /* a quarter of a second */
 /*
- * User space reads the stacks of waits that weren't chosen and take this long, while they last. So
- * such a wait has a record of its own (WAIT_LEFT), and a chosen one that is so long stands for
- * itself alone.
+ * If a wait lasts this long and its stack wasn't taken, user space reads the stack while the thread
+ * still waits. So such a wait gets a record of its own (WAIT_LEFT). A wait this long whose stack
+ * was taken stands for no other waits.
  */
 #define WAIT_LONG_NS 1000000000
 #define SITE_GIL     0 /* the site of waits for the GIL; nothing else shares it */
@@ -80,9 +82,9 @@ struct wait_entry {
 	__u64 begin_ns, delay_begin_ns;
 	__u64 waited_ns; /* sum of its waits since then */
 	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since then */
-	/* how much its CPU had been stolen of in all when the thread got it; see .has_cpu */
+	/* time stolen so far from the thread's CPU when the thread got it; see .has_cpu */
 	__u64 aside_ns;
-	/* sched_info.run_delay once the thread had that CPU; 0: not known, or 0 */
+	/* the thread's sched_info.run_delay once it had that CPU; 0: not known, or 0 */
 	__u64 came_delay_ns;
 	/*
 	 * if the wait began before recording did, so that user space has read it: how often the
@@ -126,7 +128,7 @@ struct wait_entry {
 	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
 	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
 	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
-	/* such waits while this thread slept with the GIL, and since when there are any */
+	/* how much of that was while this thread slept with the GIL, and when that began */
 	__u64 slept_blame_ns, slept_since_ns;
 	struct wait_site sites[WAIT_SITES];
 };

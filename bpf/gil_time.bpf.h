@@ -16,8 +16,8 @@
 /* waits are recorded, so the waiters of each GIL are counted */
 const volatile bool counts_gil;
 /*
- * number of the event whose samples also count how long others waited; its weights are times of a
- * CPU
+ * number of the event whose samples also say how long others waited for the GIL; the weights of
+ * these samples are CPU time
  */
 const volatile __u8 blame_source = ABI_MAX_SOURCES;
 
@@ -43,9 +43,9 @@ walk_inline struct gil_now gil_now_of(const struct gil_count *c)
 
 /*
  * Returns the slot of process @tgid in which waits for the GIL at @wait are counted; GIL_SLOTS:
- * there is none. If it @makes one, that is a new one, else that of a GIL for which nobody waits.
- * (If two threads take one at the same time, waits may be missing in the counts of their own
- * process.)
+ * there is none. If the GIL has no slot and @makes is set, it gets an unused slot or, if there is
+ * none, that of a GIL for which nobody waits. (If two threads take the same slot at the same time,
+ * their own process's counts may lack waits.)
  */
 walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 {
@@ -77,7 +77,7 @@ walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 	return unused;
 }
 
-/* The counts of the GIL of @e, in the slot that was found last; NULL: that is another GIL's now. */
+/* The counts of the GIL of @e, in the slot found last; NULL: another GIL has that slot now. */
 walk_inline struct gil_count *gil_of_entry(const struct wait_entry *e)
 {
 	struct gil_count *c = gil_at(e->host_tgid, e->gil_slot);
@@ -214,12 +214,15 @@ walk_global int note_gil(__u32 slot)
 	return 0;
 }
 
-/* so long a sample leaves what others waited for a sleeping holder to the record of such a sleep */
+/*
+ * Others may wait for a thread that sleeps with the GIL. The record of a sleep says how long. If no
+ * record has come after this time, the next sample says it.
+ */
 #define SLEPT_NS 1000000000ull
 
 /*
- * Returns how long others waited for the thread of @e while it held the GIL and had no CPU, which
- * no record has yet.
+ * Returns how long others waited for the thread of @e while it held the GIL and had no CPU, as far
+ * as no record has it yet. The time counts as recorded then.
  */
 walk_inline __u64 take_blame(struct wait_entry *e)
 {
@@ -235,7 +238,7 @@ walk_inline __u64 take_blame(struct wait_entry *e)
 
 /*
  * Returns how long others waited for the current thread, which was walked and holds the GIL, in the
- * @weight ns that a sample of it stands for, and what take_blame() returns.
+ * @weight ns that a sample of it stands for, plus the time that take_blame() returns.
  */
 walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 {
@@ -318,7 +321,7 @@ walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 	return 0;
 }
 
-/* The current thread, of process @tgid, ends. If it is the last one, the process's GILs go. */
+/* The current thread, of process @tgid, ends. If it is the last one, forgets the process's GILs. */
 walk_global int forget_last(__u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

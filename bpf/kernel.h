@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Declares only the kernel types and fields that krait uses. CO-RE relocates them at load. There is
- * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A member
- * that was renamed, or that one architecture has, stands beside the others; programs ask whether it
- * exists. Only members of one name and several types have flavours (struct NAME___WHAT): for each
- * type here libbpf looks at all types of the kernel, which takes 1 to 2 ms of the start.
+ * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A struct
+ * also has members that only some kernels or architectures have; programs ask whether these exist.
+ * If a member has different types in different kernels, the struct has flavours (struct
+ * NAME___WHAT). Other structs have none, because libbpf compares each type here with all types of
+ * the kernel, which takes 1 to 2 ms at the start.
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -195,7 +196,7 @@ struct thread_struct {
 	} uw; /* aarch64 */
 } CORE;
 
-/* A CPU's run queue. .clock_task is .clock without what was stolen of the CPU (sched.h). */
+/* A CPU's run queue. .clock_task is .clock minus the time stolen from the CPU (sched.h). */
 struct rq {
 	__u64 clock, clock_task;
 } CORE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Of which waits stacks are taken, so that this costs no more than --wait-budget allows
- * (docs/decisions/0023).
+ * Chooses the waits whose stacks are taken, so that taking them costs no more than --wait-budget
+ * allows (docs/decisions/0023).
  */
 #ifndef BPF_EVENTS_BUDGET_H
 #define BPF_EVENTS_BUDGET_H
@@ -20,9 +20,9 @@ __u64 wait_period_ns;
 /* wait_spent_ns: how long taking stacks took since wait_adjusted_ns */
 __u64 wait_adjusted_ns, wait_spent_ns;
 /*
- * How much more than allowed was spent while all stacks were taken, less what was left over since.
- * What the budget allows in BURST_S may be spent at once. So a short burst of waits, such as a
- * program's start, is recorded whole.
+ * The time spent beyond the budget while all stacks were taken, minus the time of the budget that
+ * was left over since. What the budget allows in BURST_S may be spent at once. So a short burst of
+ * waits, such as a program's start, is recorded whole.
  */
 __u64 wait_burst_ns;
 #define BURST_S	     10
@@ -47,7 +47,10 @@ walk_inline void spend(__u64 ns)
 	__sync_fetch_and_add(&wait_spent_ns, ns > STACK_NS ? ns : STACK_NS);
 }
 
-/* May @ns more than allowed be spent, so that all stacks are taken further on? */
+/*
+ * Tells whether @ns more than the budget may be spent, so that all stacks are still taken. If they
+ * may, counts them as spent.
+ */
 walk_inline bool use_burst(__u64 ns)
 {
 	if (wait_burst_ns + ns > (__u64)wait_budget_ppm * (1000 * BURST_S))
@@ -56,7 +59,7 @@ walk_inline bool use_burst(__u64 ns)
 	return true;
 }
 
-/* Of what was allowed, @ns were left over. */
+/* Notes that @ns of the budget were left over. */
 walk_inline void restore_burst(__u64 ns)
 {
 	wait_burst_ns -= ns < wait_burst_ns ? ns : wait_burst_ns;
@@ -147,8 +150,9 @@ walk_inline __u32 marks_passed(struct wait_site *s, __u64 times)
 }
 
 /*
- * How long a wait at the site took on average, of late; 0: there was none. Rare long waits are in
- * it all the time, so the chance doesn't depend on how long ago the last one was.
+ * Returns how long a wait at the site took lately, on average; 0: there was none. Windows are
+ * measured in waited time, so the average always includes rare long waits. So the chance doesn't
+ * depend on how long ago the last long wait was.
  */
 walk_inline __u64 average_of(const struct wait_site *s)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * With execve() a process begins a new image, which user space takes for a new process with new
- * threads. So what the thread has waited, and how long it was ready to run, is told of the old
- * image up to that moment, and of the new one from then on. Its GILs are gone.
+ * threads. So the thread's times of waiting and of being ready to run count for the old image up to
+ * that moment, and for the new image from then on. The old image's GILs are forgotten.
  *
  * All other threads of the process have ended by then. If the thread isn't the first one, it gets
- * that one's number in the middle of execve(), and its own number may become another thread's.
+ * the first thread's number in the middle of execve(), and a new thread may get its own number.
  */
 #ifndef BPF_EVENTS_EXEC_H
 #define BPF_EVENTS_EXEC_H
@@ -13,9 +13,9 @@
 #include "events/switch.bpf.h"
 
 /*
- * How much of its CPU had been stolen when the current thread got it. @e: its entry; NULL: it has
- * none. If that isn't known, the clocks of the run queue are read, though another CPU may change
- * them at that moment.
+ * Returns the time that had been stolen from the current thread's CPU when the thread got it. @e:
+ * the thread's entry; NULL: it has none. If that time isn't known, the present time is read from
+ * the clocks of the run queue, though another CPU may change them at that moment.
  */
 walk_inline __u64 stolen_before(const struct task_struct *task, const struct wait_entry *e)
 {
@@ -23,8 +23,9 @@ walk_inline __u64 stolen_before(const struct task_struct *task, const struct wai
 }
 
 /*
- * The current thread was met within execve(), and had the same number before. So what it was ready
- * to run before that hasn't been told.
+ * Corrects .delay_begin_ns if krait first met the current thread within execve(), where the entry
+ * assumed that the thread had another number before. It had the same number, so the time that it
+ * was ready to run before that still has to be sent.
  */
 walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 {

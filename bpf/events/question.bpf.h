@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What user space asks of a process that was met: how much code it maps now. /proc/PID/status says
- * so too, but takes the kernel ten times as long to write.
+ * Tells user space how much code a process maps now. /proc/PID/status says so too, but the kernel
+ * needs ten times as long to write it.
  */
 #ifndef BPF_EVENTS_QUESTION_H
 #define BPF_EVENTS_QUESTION_H
@@ -12,7 +12,7 @@
  * User space runs this program with BPF_PROG_TEST_RUN; it is attached to nothing. @args has
  * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages of code
  * the process maps; 0: not known. If the process has ended, the memory at rec_proc.task may be
- * another one's: start time and exec_id show that.
+ * another task's: start time and exec_id show that.
  */
 SEC("raw_tp/question")
 int on_question(__u64 *args)

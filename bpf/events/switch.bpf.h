@@ -71,7 +71,7 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 
 /*
  * Keeps in @e the stack that was taken of the current thread, and what it begins to wait for. Until
- * then the entry has the last stack, to which time goes that has no weight yet.
+ * then the entry has the stack of an earlier wait, which gets the time that no record has yet.
  */
 walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 {
@@ -225,7 +225,7 @@ walk_global int send_site(__u32 tid, __u32 i)
 
 /*
  * Sends the time of thread @tid that no record has yet. Also called before waits in do_exit(),
- * because their stacks may not be had.
+ * because their stacks may not be readable.
  */
 walk_global int send_owed(__u32 tid)
 {
@@ -276,9 +276,9 @@ walk_global int end_earlier(__u32 tid)
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*
- * Is the current thread recorded, whose process image is @key? Whether an unknown process is wanted
- * shows only when a stack is taken. So a thread that doesn't wait now is only if its process is
- * known to be recorded.
+ * Tells whether to make an entry for the current thread, whose process image is @key. Whether an
+ * unknown process is recorded isn't known until a stack is taken. So a thread that doesn't wait now
+ * gets an entry only if its process is known to be recorded.
  */
 walk_inline bool is_to_be_met(struct task_struct *task, const struct proc_key *key, bool waits_now)
 {

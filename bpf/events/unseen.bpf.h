@@ -37,8 +37,8 @@ walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *tas
 
 /*
  * User space has read the wait of thread @task, whose entry is @e, but it wasn't seen that the
- * thread came back. If it ran once since it was read, the wait's length follows from that, too.
- * Else user space has added the wait too late.
+ * thread came back. If the thread ran only once since its wait was read, the wait's length follows
+ * from how long it ran. If it ran more often, user space added the wait too late.
  */
 walk_inline void ends_read(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

@@ -6,8 +6,8 @@
  * (docs/decisions/0026).
  *
  * Interrupts wake threads up as well: timers, disks, networks. The thread that they interrupt has
- * nothing to do with that. So the current thread is believed only if it is in a futex call that
- * wakes waiters of the very futex for which the other thread waits.
+ * nothing to do with that. So the current thread counts as the waker only if it is in a futex call
+ * that wakes waiters of the futex for which the other thread waits.
  */
 #ifndef BPF_EVENTS_WAKE_H
 #define BPF_EVENTS_WAKE_H

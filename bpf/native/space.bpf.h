@@ -22,8 +22,8 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 		return true;
 	/*
 	 * The mappings were read before the process's first sample, when its complete key wasn't
-	 * known. The tgid is enough then: a proc_entry has the slot of these mappings only if it is
-	 * that of the image from which they were read.
+	 * known. The tgid is enough then: a proc_entry has the slot of these mappings only if they
+	 * were read from its image.
 	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;

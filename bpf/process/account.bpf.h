@@ -41,8 +41,8 @@ walk_inline bool is_unwanted(const struct proc_key *key)
 }
 
 /*
- * Is process image @key recorded, as far as is known? Of a process that wasn't sampled yet the
- * entry says only the number.
+ * Is process image @key recorded, as far as is known? The entry of a process that wasn't sampled
+ * yet has only its number.
  */
 walk_inline bool is_recorded(const struct proc_key *key)
 {
@@ -60,9 +60,9 @@ walk_inline __u64 run_delay(const struct task_struct *task)
 }
 
 /*
- * run_delay() of @task, which gets a CPU now, once it has that. Just after the switch the kernel
- * adds the time since .last_queued, by the clock of the run queue (kernel/sched/stats.h,
- * sched_info_arrive()). Returns 0 if that isn't known.
+ * Returns what run_delay() of @task will be once it has the CPU that it gets now. Just after the
+ * switch the kernel adds the time since .last_queued, by the clock of the run queue
+ * (kernel/sched/stats.h, sched_info_arrive()). Returns 0 if that isn't known.
  */
 walk_inline __u64 delay_on_cpu(const struct task_struct *task)
 {
@@ -78,8 +78,8 @@ walk_inline __u64 delay_on_cpu(const struct task_struct *task)
 }
 
 /*
- * How much of the CPU of @task, which it leaves or gets now, was stolen so far: by the machine's
- * host or, if the kernel counts that, by interrupts. Only differences mean anything.
+ * Returns how much time was stolen so far from the CPU that @task leaves or gets now: by the
+ * machine's host or, if the kernel counts that, by interrupts. Only differences mean anything.
  */
 walk_inline __u64 stolen_of(const struct task_struct *task)
 {
@@ -92,10 +92,10 @@ walk_inline __u64 stolen_of(const struct task_struct *task)
 }
 
 /*
- * The scheduler's clock at the moment at which the CPU time of @task ends, if it leaves its CPU
- * now, or begins. @stolen: stolen_of() it. (.exec_start is .clock_task of that moment. .clock may
- * have moved on since, while the kernel looked for the next task.) @now: used by kernels that don't
- * have it.
+ * Returns the scheduler's clock at the moment when the CPU time of @task begins or ends; it gets or
+ * leaves its CPU now. @stolen: stolen_of(@task). (.exec_start is .clock_task of that moment. .clock
+ * may have moved on since, while the kernel looked for the next task.) @now: returned if the kernel
+ * doesn't have that clock.
  */
 walk_inline __u64 clock_of(const struct task_struct *task, __u64 stolen, __u64 now)
 {
@@ -132,8 +132,8 @@ walk_global __u64 noted_delay(__u32 tid)
 
 /*
  * The run_delay that the thread had when the recording began. If it was ready to run then, the
- * kernel counts that time only when the thread gets a CPU, so what was before the recording isn't
- * known exactly: no more counts than has passed since.
+ * kernel counts that time only when the thread gets a CPU, so its part before the recording isn't
+ * known exactly. The part since then can't be longer than the recording so far.
  */
 walk_inline __u64 delay_before(const struct wait_entry *e, __u32 tid, __u64 now)
 {
@@ -191,7 +191,7 @@ walk_inline void keep_account(struct wait_entry *e, const struct task_struct *ta
 		begin_account(e, task, stolen, now);
 }
 
-/* What the thread has waited by its account, since that was begun. */
+/* Returns how long the thread has waited since its account began, by that account. */
 walk_inline __u64 rest_of_account(const struct wait_entry *e)
 {
 	__u64 rest = e->clock_ns - e->cpu_ns - e->delay_ns - e->begin_ns - e->stolen_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a descriptor stands for: the other end of a socket, the name of a file. */
+/* Finds what a descriptor refers to: the other end of a socket, the name of a file. */
 #ifndef BPF_PROCESS_DESCRIPTOR_H
 #define BPF_PROCESS_DESCRIPTOR_H
 

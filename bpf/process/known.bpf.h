@@ -86,7 +86,7 @@ walk_inline void note_stranger(const struct proc_key *key, __u32 tgid, __u32 epo
 	s[1] = image_id(tgid, key->exec_id);
 }
 
-/* A process that wasn't wanted may be wanted from now on. */
+/* Forgets the noted images, because a process that wasn't wanted may be wanted from now on. */
 walk_inline void forget_strangers(void)
 {
 	__sync_fetch_and_add(&strangers_epoch, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a new process is, by the kernel's own numbers. Reading that from /proc is a third of what a
- * new process costs. User space looks there only if it doesn't know the numbers.
+ * Reads the control groups and the working directory of a new process, as the kernel's own numbers.
+ * Reading them from /proc would be a third of what a new process costs. User space looks there only
+ * if it doesn't know the numbers.
  */
 #ifndef BPF_PROCESS_PLACE_H
 #define BPF_PROCESS_PLACE_H
@@ -23,8 +24,8 @@ walk_inline __u64 group_of(struct cgrp_cset_link *link)
 }
 
 /*
- * Reads the control groups of @task. Nothing is locked: if the task just changes its groups, what
- * is read may be those of nobody.
+ * Reads the control groups of @task. Nothing is locked. If the task changes its groups meanwhile,
+ * the groups that are read may be no task's.
  */
 walk_inline void read_groups(struct task_struct *task, struct proc_place *place)
 {

@@ -33,7 +33,7 @@ struct {
 	__type(value, struct meeting);
 } meetings SEC(".maps");
 
-/* Clears what a process is described in, but not the sample that is being taken of it. */
+/* Clears the members that describe a process, but not the sample that is being taken. */
 walk_inline void clear_meeting(struct meeting *m)
 {
 	__builtin_memset(m, 0, offsetof(struct meeting, sample));
@@ -47,8 +47,8 @@ walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key 
 }
 
 /*
- * Reads of @task what read_task() needs, on kernels before 5.11. That takes eight helper calls and
- * 0.5 us.
+ * Reads from @task what read_task() needs, on kernels before 5.11. That takes eight helper calls
+ * and 0.5 us.
  */
 walk_inline __u32 ask_for_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
@@ -328,7 +328,7 @@ walk_inline bool is_new(const struct proc_key *key)
 					     (p->new || p->key.exec_id != key->exec_id));
 }
 
-/* Reads where the process is that is being met. Returns 0. */
+/* Reads the control groups and working directory of the process that is being met. Returns 0. */
 walk_global int read_place(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -364,8 +364,8 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		if (m->entry.new &&is_crowded(task)) {
 			m->entry.state = crowded_state(m->entry.state);
 			/*
-			 * drops the slot of mappings, which is the parent's and will be used for
-			 * others one day
+			 * drops the slot, which is that of the parent's mappings; another process
+			 * may get that slot later
 			 */
 			m->entry.space = 0;
 		}

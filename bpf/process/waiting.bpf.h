@@ -83,8 +83,8 @@ walk_inline __u8 flags_of(struct task_struct *task)
 }
 
 /*
- * Doesn't the thread wait in a system call, though its saved registers say which one? It doesn't
- * while it is stopped, traced or frozen, nor once it ends.
+ * Tells whether the thread no longer waits in the system call that its saved registers name: it is
+ * stopped, traced or frozen, or it ends.
  */
 walk_inline bool has_left_call(struct task_struct *task, __u32 state)
 {

@@ -181,9 +181,9 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 }
 
 /*
- * Returns the memo for the file name at @addr. It has what this sample computed for it before.
- * While a frame of the chain refers to a code object, neither it nor its file name can be freed, so
- * during a sample one address is one object.
+ * Returns the memo for the file name at @addr, with the hash that this sample computed for the name
+ * before. While a frame of the chain refers to a code object, neither it nor its file name can be
+ * freed, so during a sample one address is one object.
  */
 walk_inline struct memo *memo_of(struct walk *w, __u64 addr)
 {
@@ -269,8 +269,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		/*
-		 * codes_made wasn't read from the counter of versions: all code objects have
-		 * versions below that counter, and this one doesn't
+		 * Every code object has a version below the counter of versions. This one doesn't,
+		 * so the value in codes_made wasn't read from that counter.
 		 */
 		w->codes_made = 0;
 	if (version) {

@@ -9,12 +9,12 @@
  * A thread that has no copy of a function yet enters it in the main copy. RESUME then makes the
  * thread's copy and moves the frame there. It does the same in a generator that another thread ran
  * before. For an instruction of the machine, tlbc_index and instr_ptr may then disagree
- * (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is that in the copy in which the instruction
- * lies.
+ * (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is counted from the beginning of the copy in
+ * which the instruction lies.
  *
- * Where a copy is, is kept in w->proofs. A thread's copies stay where they are until it has ended
- * (Objects/codeobject.c, _Py_ClearUnusedTLBC()). When a thread begins or ends, the interpreter
- * counts tlbc_generation up.
+ * The addresses of copies are kept in w->proofs. A thread's copies stay where they are until it has
+ * ended (Objects/codeobject.c, _Py_ClearUnusedTLBC()). When a thread begins or ends, the
+ * interpreter counts tlbc_generation up.
  */
 #ifndef BPF_PYTHON_COPY_H
 #define BPF_PYTHON_COPY_H
@@ -26,7 +26,7 @@
 #define COPIES_TRIED 15
 /* An instruction in the first bytes of the main copy is found without a read. */
 #define MAIN_BYTES 4096
-/* the most instructions of a code object that are believed */
+/* the most instructions that a code object can have; a larger number is garbage */
 #define MOST_UNITS (1u << 29)
 /* In w->proofs: the copy's address, and above it the number of its instructions (2 bytes each). */
 #define COPY_ADDR_BITS 48

@@ -63,9 +63,9 @@ struct frame_view {
 };
 
 /*
- * Reads what py_layout.frame_more says, of the frame at offset @off in w->block. (Where a frame has
- * no function that is needed, nobody looks at f->func. To set it anyway saves the verifier a
- * twentieth of its work.)
+ * Reads the fields that are needed if py_layout.frame_more is set, from the frame at offset @off in
+ * w->block. (f->func is set even where nobody needs it. That saves the verifier a twentieth of its
+ * work.)
  */
 walk_inline void read_more(struct walk *w, const struct py_layout *l, __u32 off,
 			   struct frame_view *f)

@@ -282,8 +282,8 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * began. For a moment the innermost frame can lack its caller (a generator that is being left, a
  * frame that is being entered): a chain of that frame alone isn't whole. While greenlet switches,
  * it takes the loops' own frames out of a chain, so any caller of the innermost frame may end a
- * whole chain then. 3.11, 3.12: frames that no loop runs weren't entered by one, so their chain is
- * whole.
+ * whole chain then. 3.11, 3.12: if the thread is in no evaluation loop, no loop has begun the
+ * frames, so their chain is whole.
  */
 walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {

@@ -180,8 +180,9 @@ walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const stru
 		return active && held > 0 ? GIL_HELD : GIL_UNKNOWN;
 	state = without_gil(w, l, &g, f);
 	/*
-	 * If _status.active is set all the same, the thread waits for another interpreter's GIL, or
-	 * another thread state has replaced the one that took the GIL.
+	 * If _status.active is set though the thread doesn't hold the GIL, the thread waits for
+	 * another interpreter's GIL, or another thread state has replaced the one that took the
+	 * GIL.
 	 */
 	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
 }

@@ -76,8 +76,8 @@ void collect_name_threads(struct collect *c);
 
 /*
  * Makes the sample that the record of a wait would become, without adding it: for waits that aren't
- * over. The profile may get a new label set. 1; 0: it isn't known yet, or isn't wanted; -ENOMEM +
- * message.
+ * over. The profile may get a new label set. Returns 1; 0 if the wait's process or stack isn't
+ * known yet, or if the process isn't wanted; -ENOMEM + message.
  */
 _must_use_ int collect_peek_wait(struct collect *c, const struct rec_wait *rec,
 				 struct profile_sample *ret);

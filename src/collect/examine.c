@@ -210,8 +210,9 @@ static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 }
 
 /*
- * Reads the mappings of a process that is met now, which may be open as @proc. If they were read
- * before but @rec doesn't name their slot, the kernel program has forgotten it, and is told again.
+ * Reads the mappings of a process that is met now. @proc may already be open for it. If the
+ * mappings were read before but @rec doesn't name their slot, the kernel program has forgotten the
+ * slot, and is told of it again.
  */
 static void meet_space(struct collect *c, struct process *p, struct proc *proc,
 		       const struct rec_proc *rec)
@@ -394,7 +395,7 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
-/* how long after an exec Python loads the files with which it begins */
+/* for this long after an exec, Python loads its first files */
 #define EAGER_NS NSEC_PER_SEC
 
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,

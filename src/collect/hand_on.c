@@ -48,8 +48,8 @@ static void count_unsupported(struct collect *c, struct process *p)
 
 /*
  * The profile's stack of sample @w; 0: the sample has to wait for its stack. *native: how the
- * stack's native part ended. The caller sets it as the kernel program says. If the stack has a
- * name, it is set as it is shown.
+ * unwinding of the native part ended. The caller sets it to what the kernel program says. If the
+ * stack has a name, *native becomes the outcome that is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -139,8 +139,8 @@ static int64_t since_start(const struct collect *c, uint64_t time_ns)
 
 /*
  * Adds a sample of the @ns in which the thread of @rec neither ran nor waited, with the stack of
- * @s. They may be several moments since the thread's last record, so the sample's time is @ns
- * before @end_ns.
+ * @s. This time may consist of several pieces since the thread's last record, so the sample's time
+ * is @ns before @end_ns.
  */
 static int add_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		     struct profile_sample s, uint32_t state, uint64_t ns, uint64_t end_ns)
@@ -267,8 +267,8 @@ static void add_wait(struct collect_stats *stats, const struct waiting *w,
 }
 
 /*
- * Adds what waits without a stack took that no wait of the thread has got: to one stack of each
- * site. @of: the account of the thread.
+ * Adds the time of waits without a stack that no record of the thread has taken over yet, to one
+ * stack of each site. @of: the account of the thread.
  */
 static int add_left(struct collect *c, const struct waiting *of, const struct process *p)
 {
@@ -297,7 +297,7 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 #define ACCOUNT_FLUSHES 16
 
 /*
- * Hands on the account of a thread. Time without a CPU that no sample of the thread has told goes
+ * Hands on the account of a thread. Time without a CPU that isn't in any sample of the thread goes
  * to the stack of the thread's last sample. Returns what hand_on() does.
  */
 static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)

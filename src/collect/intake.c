@@ -212,8 +212,9 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec)
 }
 
 /*
- * How long threads of a process have been ready so far is forgotten with the process. What a later
- * record says of that would count again.
+ * When a process is forgotten, krait also forgets which times without a CPU its threads' records
+ * have already brought. The sums in a later record would count these times again, so they are set
+ * to 0.
  */
 static void forget_told(const struct process *p, struct rec_sample *rec)
 {

@@ -56,7 +56,7 @@ void intake_fini(struct collect *c);
  */
 void hand_on_meet(struct collect *c);
 
-/* intake.c: has the record a number that no record of the kernel programs has? */
+/* intake.c: does a field of the record have a value that the kernel programs never send? */
 bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
 /*

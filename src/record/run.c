@@ -83,7 +83,7 @@ static void watch_targets(struct session *s)
 }
 
 /*
- * For so long the command's new mappings wake krait up. After that the command is loaded, and
+ * For this long the command's new mappings wake krait up. After that the command is loaded, and
  * Python has imported most modules.
  */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)

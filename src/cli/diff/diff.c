@@ -26,7 +26,7 @@ static int take_text(const struct diff_options *o, const char *path, const char 
 	return read_source_file(path, tag, text);
 }
 
-/* What lets samples of a side through: the filters, and with one file the side's labels. */
+/* Returns which samples belong to a side: the filters and, with one file, the side's labels. */
 static struct view_options view_of(const struct diff_options *o, enum diff_side side)
 {
 	struct view_options view = o->view;

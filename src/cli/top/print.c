@@ -197,7 +197,7 @@ static void json_wait_now(struct str *out, struct top *t, const struct live_row 
 	str_add_c(out, '}');
 }
 
-/* Writes how long the row's threads were in which state in the interval. */
+/* Writes how long the row's threads were in each state during the interval. */
 static void json_states(struct str *out, const struct live *l, const struct live_row *row)
 {
 	static const char *const words[] = {

@@ -207,7 +207,8 @@ static void notice_end(struct interactive *i, uint64_t now)
 }
 
 /*
- * patterns are looked at after so many intervals, when the program has shown most of what it does
+ * number of intervals after which patterns are checked: the program has shown most of its functions
+ * by then
  */
 #define LOOK_AT 3
 

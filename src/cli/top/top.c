@@ -86,7 +86,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 #define KEEP_SAMPLES   (4u << 20) /* how many samples keep their times; they take 25 MB in a file */
 #define CONDENSE_BYTES (32u << 20)
 #define KEEP_FUNCTIONS 8192
-/* the most bytes of the profile, even if a single interval brings so much */
+/* the most bytes that the profile may have, even if they all come in a single interval */
 #define MAX_BYTES (256u << 20)
 
 static int bound_samples(struct top *t)
@@ -139,7 +139,10 @@ int top_bound(struct top *t)
 		return r;
 	r = condense(t);
 	after = bytes(t);
-	/* If so much is still needed, condensing again in the next interval would be useless. */
+	/*
+	 * If condensing freed little, condensing again in the next interval would be useless. So
+	 * the profile may first grow by half.
+	 */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
 	log_debug("summing up rare functions left %zu of %zu bytes in use", after, before);
 	return r;
@@ -150,7 +153,7 @@ static int add_open(void *ctx, const struct profile_sample *sample, bool left)
 	return live_open_add(ctx, sample, left);
 }
 
-/* Counts waits that aren't over as far as they have come. */
+/* Counts waits that aren't over, with their length so far. */
 static int add_open_waits(struct top *t)
 {
 	int r;

@@ -31,14 +31,14 @@ struct top {
 	struct live *live;
 	struct table shown;
 	uint64_t tick_ns; /* when the latest interval ended, CLOCK_MONOTONIC */
-	/* when the profile has so many samples, their times are dropped */
+	/* from this number of samples on, the times of samples are dropped */
 	uint64_t fold_at;
 	uint64_t interval_ns; /* length of an interval; keys can change it */
 	uint64_t printed;
 	/* which processes and threads live; used until the profile is first condensed */
 	struct census census;
 	struct alive alive;
-	/* when what grows takes so many bytes of memory, the profile is condensed */
+	/* the profile is condensed when its growing parts take this many bytes */
 	uint64_t condense_at;
 	struct browse *browse; /* the screen's state; NULL: there is no screen */
 	/*

@@ -49,8 +49,8 @@ struct collect_unwind_ops {
 			 const struct unwind_mapping *m, size_t n);
 	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
 	/*
-	 * May the side band have more to tell of process @tgid than it has told? NULL: that isn't
-	 * known.
+	 * Tells whether the side band may have events of process @tgid that the collector hasn't
+	 * got yet. NULL: that isn't known.
 	 */
 	bool (*untold)(void *ctx, uint32_t tgid);
 	/*
@@ -152,8 +152,8 @@ struct collect_config {
 	/*
 	 * Called again and again while the collector waits for a thread that works on a file. @what
 	 * says what it waits for, as in "names of /usr/lib/libx.so". @done changes whenever a
-	 * result has come, or the thread has got on. False: the collector stops waiting, now and
-	 * later, and goes on with what it has. NULL: it waits until all is done.
+	 * result has come, or the thread has made progress. False: the collector stops waiting, now
+	 * and later, and goes on with what it has. NULL: it waits until all is done.
 	 */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	/*

@@ -285,8 +285,8 @@ int image_key(int fd, struct exe_key *ret)
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
 {
 	/*
-	 * tmpfs, for one, doesn't tell the key. Then the key comes with the first sample of a
-	 * process.
+	 * Some file systems, such as tmpfs, don't give the key. Then the key comes with the first
+	 * sample of a process.
 	 */
 	if (image_key(fd, key))
 		return NULL;

@@ -64,7 +64,7 @@ struct search {
 
 /*
  * Makes the unwind rows of a new executor. If it has more rules than CPython's compiler ever makes,
- * it gets no rows, because the kernel's maps have few numbers for rules.
+ * it gets no rows, because the kernel's maps have room for few rules.
  */
 static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
 {

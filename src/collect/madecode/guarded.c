@@ -17,7 +17,9 @@
 /* the most bytes of a guarded function: comparing so many takes 3 us a sample */
 #define MOST_BYTES (16u << 10)
 #define MOST_CODE  64 /* the most guarded functions that are kept of one process */
-/* two looks at a process are READ_SHARE times as far apart as a look takes */
+/*
+ * the time between two looks at a process is at least READ_SHARE times the time that a look takes
+ */
 #define READ_SHARE    200
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 

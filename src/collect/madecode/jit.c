@@ -31,9 +31,9 @@
 /*
  * Limits of the work. Programs decide how large these files are, and large ones must not keep krait
  * from other samples. Each flush reads a bounded amount of all files, and stacks wait for the rest
- * until later flushes. At the end no other samples wait, so the bound is higher. Two readings of a
- * process's map are READ_SHARE times as far apart as a reading takes. All readings share a budget
- * of CPU time.
+ * until later flushes. At the end no other samples wait, so the bound is higher. The time between
+ * two readings of a process's map is READ_SHARE times the time that a reading takes. All readings
+ * share a budget of CPU time.
  */
 #define FLUSH_WORK (20 * SLICE_MS)
 #define LAST_WORK  (1000 * SLICE_MS)

@@ -124,8 +124,8 @@ size_t made_bytes(const struct process *p);
 void made_stats(const struct process *p, struct collect_stats *ret);
 void made_close(struct collect *c, struct process *p);
 /*
- * Frees what one kind keeps of one process, of all such things the one that was read longest ago.
- * Returns how many bytes it had; 0: nothing is kept.
+ * Frees what one kind of code keeps of one process. Chooses the kind and process whose data was
+ * read longest ago. Returns how many bytes it had; 0: nothing is kept.
  */
 size_t made_give_up(struct collect *c);
 

@@ -228,7 +228,7 @@ static void table(struct collect *c, struct process *p, const struct mapping *m,
 
 /*
  * Trampolines count as machinery (functions that are hidden). No stack waits for their names:
- * CPython writes a jitdump through a buffer, so these may come only when the process ends.
+ * CPython writes a jitdump through a buffer, so the names may come only when the process ends.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {

@@ -305,7 +305,7 @@ struct known_native {
 #define KNOWN_KERNEL 0 /* no file has this index */
 _must_use_ bool known_natives_init(struct collect *c);
 struct known_native *known_native(struct collect *c, uint32_t file, uint64_t vaddr);
-/* Forgets all entries, because profile ids have changed, or something by which names are found. */
+/* Forgets all entries, because profile ids have changed, or data from which names are made. */
 void known_natives_forget(struct collect *c);
 
 #endif

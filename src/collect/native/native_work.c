@@ -243,12 +243,15 @@ static const char *describe(struct collect *c, char *text, size_t n)
 	return text;
 }
 
-/* A job that has had so much CPU time has got on. Beside busy programs that may take seconds. */
+/*
+ * A job makes progress with each such share of CPU time. On a busy machine it may get that only
+ * after seconds.
+ */
 #define PROGRESS_NS (NSEC_PER_SEC / 4)
 
 /*
- * A number that grows whenever a job is done or has got on. Meanwhile this thread waits, so the
- * process's CPU time is that of jobs.
+ * Returns a number that grows whenever a job is done or has made progress. This thread only waits,
+ * so the CPU time of the process is that of its jobs.
  */
 static unsigned progress(struct worker *w)
 {

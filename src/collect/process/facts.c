@@ -17,9 +17,9 @@
 #include "proc/read/stat.h"
 
 /*
- * Reads the working directory of a process; it is cut off the paths of its files
- * (view/names/dirs.h). @at: NULL, or where the process was a moment ago. True: all processes that
- * are there have this directory.
+ * Reads the working directory of a process. The paths of its files are shown relative to it
+ * (view/names/dirs.h). @at: the process's place (struct proc_place) a moment ago, or NULL. True:
+ * all processes with that place have this directory.
  */
 static bool read_directory(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -108,8 +108,8 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 }
 
 /*
- * Reads only what the process's first record doesn't say. @at: NULL, or where the process was then.
- * True: all processes that are there have the same cgroup and container.
+ * Reads only what the process's first record doesn't say. @at: the process's place then, or NULL.
+ * True: all processes with that place have the same cgroup and container.
  */
 static bool read_rest(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -150,8 +150,8 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 }
 
 /*
- * May what is known of another process that is where @rec was sent hold for its process, too? No if
- * more than its place has to be looked at: whose it is, or what it was told to run.
+ * Can the process of @rec take over the facts of another process with the same place? It can't if
+ * something else than the place decides: whose the process is, or what it was told to run.
  */
 static bool may_share(const struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
@@ -165,7 +165,8 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 	bool same;
 
 	if (at && known_place_find(c, at, rec->time_ns, p)) {
-		log_debug("process %u is where another one was a moment ago", p->key.tgid);
+		log_debug("process %u takes over the facts of one with the same place",
+			  p->key.tgid);
 		p->unwanted = false;
 		return true;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What /proc said lately of new processes' control groups and working directories, by the kernel's
- * numbers of these (struct proc_place). So a storm of processes in the same place is looked at once
- * a second: to open /proc/PID and to read there is a third of what a new process costs.
+ * Remembers the control groups and working directories that /proc showed lately for new processes,
+ * by the kernel's numbers of them (struct proc_place). So for many new processes with the same
+ * place, /proc is read only once a second. Opening and reading /proc/PID is a third of what a new
+ * process costs.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ void known_place_keep(struct collect *c, const struct proc_place *at, const stru
 
 /*
  * Is @fd the directory @dir (.mount isn't 0), as the kernel program has read it of a process a
- * moment ago? On btrfs .dev says no: there two directories may have the same numbers in the kernel.
+ * moment ago? On btrfs .dev always differs, so the answer is no: two directories there may have the
+ * same numbers in the kernel.
  */
 static bool is_dir(int fd, const struct place_dir *dir)
 {
@@ -114,7 +116,8 @@ static bool is_dir(int fd, const struct place_dir *dir)
 
 /*
  * The process may have changed its directory since, so the directory is opened: then its numbers
- * and its path are those of one and the same. What may not answer isn't opened.
+ * and its path belong to the same directory. A directory isn't opened if its file system may not
+ * answer.
  */
 bool known_place_directory(const struct proc *proc, const struct place_dir *dir,
 			   char path[static PATH_MAX], ssize_t *n)

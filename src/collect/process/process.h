@@ -130,7 +130,7 @@ struct process {
 	 * no thread was met), and how long to wait after that.
 	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
-	/* how many samples of the process came; one that had to wait counts again */
+	/* how many samples of the process came; a sample that had to wait counts more than once */
 	uint64_t names_samples;
 
 	/* The process's code objects (code/). */
@@ -307,9 +307,9 @@ void process_note_version(struct collect *c, uint16_t version);
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, bool *changed);
 /*
- * Does what facts_read() and facts_read_start() do for a process that @rec says is Python; for
- * another one what facts_read() does. .unwanted says whether it isn't wanted. Opens it as @proc,
- * unless what is known of others tells all. False: it can't be opened.
+ * Calls facts_read() for the process of @rec, and facts_read_start() too if it is Python. Sets
+ * .unwanted if the process isn't wanted. Opens the process as @proc, unless the facts of another
+ * process with the same place can be used. False: the process can't be opened.
  */
 _must_use_ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 			  struct proc *proc);
@@ -319,12 +319,13 @@ void facts_from_record(struct process *p, const struct rec_proc *rec);
 void facts_read_start(struct process *p, const struct proc *proc);
 
 /*
- * known_place.c: keeps for a second what was read of processes in the same place.
+ * known_place.c: keeps for a second what was read of processes, by their place (struct proc_place).
  *
- * known_place_find() sets cgroup, container and directory of @p, which was at @at at @time_ns, to
- * those of another process that was there. False: none is known. known_place_keep(): all processes
- * at @at have those of @p. known_place_directory() reads the working directory of @proc into
- * @path[*n]. False: it isn't certain to be @dir, or that can't be found out without waiting.
+ * known_place_find() sets cgroup, container and directory of @p, whose place was @at at @time_ns,
+ * to those of another process with that place. False: none is known. known_place_keep(): notes that
+ * all processes with place @at have those of @p. known_place_directory() reads the working
+ * directory of @proc into @path[*n]. False: it isn't certain to be @dir, or that can't be found out
+ * without waiting.
  */
 _must_use_ bool known_place_init(struct collect *c);
 void known_place_fini(struct collect *c);

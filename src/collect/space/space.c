@@ -78,7 +78,7 @@ void space_unpin(struct collect *c, uint32_t version)
 	free_if_unused(c, s);
 }
 
-/* The process doesn't need the space any more. */
+/* The process doesn't need the space any more: frees it, unless a stack still needs it. */
 static void drop_version(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);

@@ -53,7 +53,7 @@ struct space {
 	/* what collect_unwind_ops.unmaps() gave before the mappings were read */
 	uint64_t unmaps;
 	uint64_t read_ns; /* when the reading of the mappings began, CLOCK_MONOTONIC */
-	/* of all .maps the latest .since_ns and the earliest .remade_ns */
+	/* the latest .since_ns and the earliest .remade_ns of all .maps */
 	uint64_t since_ns, remade_ns;
 	VEC(struct space_map) maps; /* the mappings, ascending by address */
 };

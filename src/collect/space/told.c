@@ -137,7 +137,7 @@ void told_forget(struct collect *c)
 		forget(c->spaces->told, &c->spaces->told->image[i]);
 }
 
-/* The list of the image that @p is; NULL: there is none. */
+/* Returns the list of the process image @p; NULL: there is none. */
 static struct told_image *list_of(struct told *t, const struct process *p)
 {
 	struct told_image *i = image_with(t, p->key.tgid);
@@ -172,9 +172,10 @@ static uint64_t code_bytes(const struct collect *c, const struct process *p, str
 /*
  * Does process @p map as much code as its list has, and has the side band no more to tell of it?
  * Then nothing in the list was unmapped, because the side band tells of a mapping before the kernel
- * counts it. (mprotect() and mremap() count first, or alone. So that a mapping is gone could be
- * missed if they make as many bytes of code elsewhere. That does no harm as long as no other code
- * lies in its place, and of that the side band would have told.)
+ * counts it. (mprotect() and mremap() change the count before the side band tells of it, or without
+ * the side band. So krait could miss that a mapping is gone if they make as many bytes of code
+ * elsewhere. That does harm only if other code lies in the mapping's place, and the side band would
+ * have told of that code.)
  */
 static bool is_exact(const struct collect *c, struct told_image *i, const struct process *p,
 		     struct proc *proc)

@@ -49,9 +49,9 @@ _must_use_ int stacks_name(struct collect *c, bool last);
 /* Asks for the names that stacks wait for, so that workers read them. */
 void stacks_ask_for_names(struct collect *c);
 /*
- * The profile's stack of sample @w; 0: it has no name yet. *native: how the stack's native part
- * ended. The caller sets it as the kernel program says. If the stack has a name, it is set as it is
- * shown.
+ * The profile's stack of sample @w; 0: it has no name yet. *native: how the unwinding of the native
+ * part ended. The caller sets it to what the kernel program says. If the stack has a name, *native
+ * becomes the outcome that is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long threads had no CPU though they were ready to run, and how long their CPU was stolen.
- * Each record of a thread says how long both were so far. Time that no earlier record has told goes
- * to the record's stack. Also what waits without a stack took (shares.h).
+ * Counts how long threads had no CPU though they were ready to run, and how long their CPU was
+ * stolen. Each record of a thread has both sums so far. What was added to a sum since the thread's
+ * last record goes to this record's stack. Also divides the time of waits whose stacks weren't
+ * taken (shares.h).
  */
 #include "collect/thread/internal.h"
 
 /*
- * Returns by how much @told is more than *@known, and adds that to *@known. Of @told only @most
- * counts: how long the recording had lasted, which is the longest time that a thread can have.
- * Records of several CPUs come out of order, and an older one adds nothing.
+ * Returns by how much @told is more than *@known, and adds that to *@known. @told counts up to
+ * @most at the most: the length of the recording so far, because no thread can have more. Records
+ * of several CPUs come out of order, and an older one adds nothing.
  */
 static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
 {

@@ -53,10 +53,7 @@ struct thread {
 	 */
 	uint32_t earlier;
 	uint64_t met_ns;
-	/*
-	 * the longest of these times that records of the thread have told so far (struct
-	 * rec_sample)
-	 */
+	/* the largest values of these sums in the thread's records so far (struct rec_sample) */
 	uint64_t ready_ns, stolen_ns;
 	/*
 	 * .last_stack: profile id of the stack of the thread's last sample; 0: there is none.
@@ -67,8 +64,9 @@ struct thread {
 	bool named;  /* .name is the thread's name in Python; else the kernel's */
 	bool waited; /* label sets of threads that ended its waits have its name */
 	/*
-	 * Number of .name: no other thread has it. A new name in Python keeps it, because that name
-	 * replaces the old one in all sets; a new name in the kernel doesn't.
+	 * Number of .name, which no other thread's name has. A new name in Python gets the same
+	 * number, because it replaces the old name in all label sets. A new name in the kernel gets
+	 * a new number.
 	 */
 	uint32_t name_id;
 	char name[64];

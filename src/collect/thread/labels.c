@@ -10,7 +10,7 @@
 #include "profile/remake/condense.h"
 
 #define MAX_LABELS 32
-/* a thread with so many sets has no further ones for threads whose waits it ended */
+/* a thread with this many label sets gets no more of them for threads whose waits it ended */
 #define SETS_MOST 1000
 
 struct label_list {

@@ -42,8 +42,8 @@ static void rename_waiters(struct collect *c, const struct map *renamed)
 }
 
 /*
- * Sets the thread's name in Python. The sets that have it get the new one and stay what .name_id
- * stands for.
+ * Sets the thread's name in Python. The label sets with the old name get the new one, and .name_id
+ * stays the same.
  */
 static void rename_thread(struct collect *c, struct thread *t, const char *name,
 			  struct map *renamed)

@@ -51,7 +51,10 @@ static uint32_t number_of_text(struct on_values *v, const char *text)
 
 	if (known && streq(on_text(v, (uint32_t)*known), text))
 		return (uint32_t)*known;
-	/* if .by_hash has the hash, it is another text's, as only a hostile process makes it */
+	/*
+	 * if .by_hash has the hash, another text has the same one; only a hostile process makes
+	 * such texts
+	 */
 	if ((known || v->texts.n >= ON_VALUES) && text != other)
 		return number_of_text(v, other);
 	copy = strdup(text);

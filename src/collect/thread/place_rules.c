@@ -98,7 +98,10 @@ const struct place_rule place_rules[] = {
 	 * known. The line of the call tells, which is the same from 3.7 to 3.15.
 	 */
 	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .line = 17),
-	/* Timer.run() waits for the time to come; a Thread's run() is above what calls it */
+	/*
+	 * This is Timer.run(), which waits for its time. It is below its caller in the file;
+	 * Thread.run() is above its caller.
+	 */
 	IDLE("threading.run", LOCKS, THROUGH("threading.wait"), .after_caller = true),
 	IDLE("multiprocessing.pool._handle_tasks", LOCKS),
 	IDLE("multiprocessing.pool._handle_results", READS),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Divides what waits without a stack took; see shares.h. A wait whose stack was taken with chance p
- * stands for 1/p - 1 others of its length: an unbiased estimate (Horvitz and Thompson). How long
- * the others really took is known, so the estimates of a site's stacks are scaled to that. Each
- * wait that comes gets what its stack lacks of its part so far, and never more than there is. So
- * the sum of all is exact at any time.
+ * Divides the time of waits whose stacks weren't taken; see shares.h. A wait whose stack was taken
+ * with chance p stands for 1/p - 1 others of its length: an unbiased estimate (Horvitz and
+ * Thompson). How long the others really took is known, so the estimates of a site's stacks are
+ * scaled to that. Each new wait gets the time that its stack's share still lacks, but never more
+ * than is left. So the sum over all stacks is exact at any time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,10 @@
 /* up to so many are searched one after the other: more than most threads have */
 #define STACKS_FEW 16
 
-/* What the waits with a stack stand for: others that took .ns in sum, in number .n. */
+/*
+ * An estimate of the waits for which waits with a stack stand: how long they took in sum, and their
+ * number.
+ */
 struct estimate {
 	double ns, n;
 };
@@ -128,9 +131,10 @@ static struct site_shares *site_of(struct wait_shares *s, const struct waiting *
 }
 
 /*
- * Waits whose stacks were taken may last longer because of that, which the others don't. By how
- * much on average shows in their sum: it is more than the others took. It isn't more than taking a
- * stack takes. Returns the estimate less that.
+ * Returns estimate @of without the time that taking stacks cost. Taking its stack may make a wait
+ * longer, and the other waits don't have that cost. So the sum of the estimates exceeds the time
+ * that the others really took. The excess counts as that cost, up to the time that taking the
+ * stacks took.
  */
 static double without_cost(const struct site_shares *site, const struct estimate *of)
 {
@@ -141,7 +145,7 @@ static double without_cost(const struct site_shares *site, const struct estimate
 	return fmax(of->ns - longer * of->n / site->of.n, of->ns / 2);
 }
 
-/* How much of its part of the others' time the stack hasn't got yet. */
+/* Returns how much the stack still lacks of its share of the others' time. */
 static double lacks(const struct site_shares *site, const struct stack_share *stack)
 {
 	double all = without_cost(site, &site->of);
@@ -170,8 +174,8 @@ static uint64_t whole(double ns, uint64_t most)
 }
 
 /*
- * Moves @ns of what is left at the site to the wait, and the same part of its waits for the GIL.
- * Returns @ns.
+ * Moves @ns of the time that is left at the site to the wait, and the same part of the site's time
+ * of waiting for the GIL. Returns @ns.
  */
 static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 {
@@ -187,7 +191,7 @@ static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 	return ns;
 }
 
-/* Adds what others took to what is left at the site. */
+/* Adds the time of waits without a stack to the time that is left at the site. */
 static void add_others(struct site_shares *site, const struct waiting *w)
 {
 	site->others_ns += w->others_ns;
@@ -211,7 +215,10 @@ static void share(struct site_shares *site, struct stack_share *stack, struct wa
 	stack->given_ns += give(site, w, whole(lacks(site, stack), site->left_ns));
 }
 
-/* Keeps the wait for what is left, unless the stack of the one that is kept lacks more. */
+/*
+ * Keeps the wait, whose stack gets the time that is left at the end, unless the stack of the wait
+ * kept so far lacks more.
+ */
 static void keep(const struct wait_shares *s, struct site_shares *site,
 		 const struct stack_share *stack, const struct waiting *w)
 {

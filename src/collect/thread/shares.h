@@ -12,20 +12,20 @@
 struct wait_shares;
 
 /*
- * A wait is handed on: adds to .rec.weight and .gil_ns its share of what others took. *s: NULL
- * until the thread has had a wait without a stack.
+ * A wait is handed on: adds to .rec.weight and .gil_ns its share of the time of waits without a
+ * stack. *s: NULL until the thread has had a wait without a stack.
  */
 void shares_take(struct wait_shares **s, struct waiting *w);
 
 /*
- * What others took at the site of @w, which is no wait itself, is kept for later waits there.
- * False: the site isn't known.
+ * Keeps the time of waits without a stack that @w has (it is no wait itself) for later waits at the
+ * same site. False: the site isn't known.
  */
 bool shares_owe(struct wait_shares *s, const struct waiting *w);
 
 /*
- * Takes out what no stack has got at one of the sites. Sets *ret to a wait at that site, with these
- * times as its own. False: nothing is left. @s may be NULL.
+ * Takes out the time that no stack has got yet at one of the sites. Sets *ret to a wait at that
+ * site, with these times as its own. False: nothing is left. @s may be NULL.
  */
 bool shares_left(struct wait_shares *s, struct waiting *ret);
 

@@ -95,8 +95,8 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
 
 /*
  * Returns the thread of @rec, which is @t or one that had its number before. Records wait for what
- * their stacks need, so one of the earlier thread may come when the later one has been met: in
- * execve() a thread takes the number of the first one. NULL: krait hasn't met the thread.
+ * their stacks need, so a record of the earlier thread may be handed on after the later thread was
+ * met: in execve() a thread takes the number of the first one. NULL: krait hasn't met the thread.
  */
 static struct thread *its_thread(const struct collect *c, struct thread *t,
 				 const struct rec_sample *rec)

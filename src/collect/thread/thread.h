@@ -33,7 +33,7 @@ struct wait_labels {
 	 */
 	uint32_t waiter;
 };
-/* .waiter: one thread of too many to name each, or one that was forgotten */
+/* .waiter: a thread that isn't named, because there are too many or because it was forgotten */
 #define WAITER_UNNAMED UINT32_MAX
 
 /*
@@ -69,18 +69,18 @@ void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sam
 uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 			   uint8_t *gil);
 /*
- * account.c: adds to the times of *w, a wait that is handed on, its share of what waits without a
- * stack took at its site.
+ * account.c: adds to the times of *w, a wait that is handed on, its share of the time of waits
+ * without a stack at its site.
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
- * Keeps what @w, which is no wait itself, says of others for later waits of the thread. False:
- * there was no wait with a stack at that site.
+ * Keeps the time of waits without a stack that @w has (it is no wait itself) for later waits of the
+ * thread. False: there was no wait with a stack at that site.
  */
 bool thread_owes(struct collect *c, const struct waiting *w);
 /*
- * Takes out what no wait of the thread of @of has got of that, as shares_left() does. False:
- * nothing is left.
+ * Takes out the part of that time that no wait of the thread of @of has got yet, as shares_left()
+ * does. False: nothing is left.
  */
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long threads were ready to run and had no CPU: what they had of that before the recording,
- * and which control groups were throttled meanwhile.
+ * Reads how long threads had been ready to run before the recording, because only the time since
+ * then counts. Also reads which control groups were throttled during the recording.
  */
 #include <stdlib.h>
 

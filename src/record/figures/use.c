@@ -15,7 +15,10 @@
 #include "record/session.h"
 #include "record/command/signals.h"
 
-/* For so many ms the times of a thread that is ready to run are read again, until it has run. */
+/*
+ * The times of a thread that is ready to run are read again until it has run, for this many ms at
+ * most.
+ */
 #define WHOLE_MS 20
 
 /*
