@@ -28,7 +28,8 @@ INDEX = "--no-index --find-links %s"
 
 
 def find_uv():
-    """uv's own file: it is in no distribution, so it may be in any environment."""
+    """Returns the path of uv. Distributions don't package it, so it may be in any environment: $UV
+    names it."""
     return shutil.which("uv") or os.environ.get("UV")
 
 

@@ -3,7 +3,7 @@
 perf record at the same rate, which shows the cost of the kernel's timer. There is one server, and
 the events are switched on in turn. Latency counts from the moment a request was due. A window's
 beginning doesn't count, because krait still works on the samples of the window before. krait's
-process also wakes now and then in the windows of the others, because it isn't stopped there."""
+process isn't stopped in windows without krait, so it wakes now and then in these too."""
 
 import contextlib
 import itertools

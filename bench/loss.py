@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every sample at 9,999 Hz on every CPU, with throttling off. The number of samples is compared
+"""Are samples lost at 9,999 Hz on every CPU, with throttling off? The number of samples is compared
 with the CPU time that the kernel counted for the targets, and with perf record's in every other
-second. (A late timer, as when the host takes the CPU away, is late for both.)"""
+second. (If a timer is late, as when the host takes the CPU away, it is late for both.)"""
 
 import os
 import re

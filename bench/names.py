@@ -50,7 +50,8 @@ class Symbols:
         return sorted(drawn)
 
     def at(self, address):
-        """Of the functions that contain @address, returns the names of those that start last."""
+        """Returns the names of the functions that contain @address. Of nested functions only the
+        innermost count: those that start last."""
         i = bisect.bisect(self.keys, (address, 0)) - 1
         while address >= self.keys[i][0] - self.keys[i][1]:
             i -= 1

@@ -2,11 +2,11 @@
 """page.py [--diff] [STACKS [FRAMES [SHARED]]]: how fast the page is on a synthetic profile.
 
 100,000 distinct stacks with 60 frames each, 2,000 functions in 200 files, over 60 s and 8 threads;
-a stack shares a part of another one's root end, as stacks of programs do. Chromium opens the page a
-few times: from navigation to the mark krait:first-picture; then from input to the mark krait:answer
-for zooms, searches, filters and brushes. Prints medians, and the sizes of the file's parts, and
-PASS or FAIL for each that has a limit; exit code 1 if one is above it. With --diff the page is that
-of two such profiles, of the same functions and other stacks.
+a stack begins with the same frames as another stack, as stacks of programs do. Chromium opens the
+page a few times: from navigation to the mark krait:first-picture; then from input to the mark
+krait:answer for zooms, searches, filters and brushes. Prints medians, and the sizes of the file's
+parts, and PASS or FAIL for each that has a limit; exit code 1 if one is above it. With --diff the
+page is that of two such profiles, of the same functions and other stacks.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 # packages: torch==1.12.1+numpy<2
 # python: 3.10
 """A small network trained on the CPU: oneDNN's generated code, OpenMP's threads, autograd's own.
-The last version whose wheel brings all it needs."""
+1.12.1 is the last version whose wheel contains all the libraries that it needs."""
 import torch
 
 import busy

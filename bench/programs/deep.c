@@ -34,14 +34,16 @@ static long spin(void)
 	deep_##k##0, deep_##k##1, deep_##k##2, deep_##k##3, deep_##k##4, deep_##k##5, deep_##k##6, \
 		deep_##k##7
 /*
- * The numbers are octal, so in F(k) they only vary the frames' sizes: k % 7 needs no exact value.
+ * These numbers count in octal, but the compiler reads them as decimal. That does no harm: F(k)
+ * uses k only to vary the size of the frame (k % 7).
  */
 F8(10)
 F8(11)
 F8(12)
 F8(13)
 F8(14)
-F8(15) F8(16) F8(17) F8(20) F8(21) F8(22) F8(23) F8(24) F8(25) F8(26) F8(27)
+F8(15)
+F8(16) F8(17) F8(20) F8(21) F8(22) F8(23) F8(24) F8(25) F8(26) F8(27)
 
 	deep_fn *const deep_table[FUNCTIONS] = {N8(10), N8(11), N8(12), N8(13), N8(14), N8(15),
 						N8(16), N8(17), N8(20), N8(21), N8(22), N8(23),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs that do nothing, where krait's run at task switches and wake-ups. The kernel's own
- * statistics take time, which it counts as the program's. So bench/waits compares what krait's
- * programs take with what these take in the same windows.
+ * Programs that do nothing, attached where krait's programs are: at task switches and wake-ups. The
+ * kernel's own statistics take time, which it counts as the program's. So bench/waits compares what
+ * krait's programs take with what these take in the same windows.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * offsets: prints where in krait's map of global variables `armed` lies. While it is 0, krait's
- * programs return at once. So bench/waits switches a recording on and off that runs all the time.
+ * programs return at once. bench/waits writes to `armed` to switch a running recording on and off.
  */
 #include <stdio.h>
 

@@ -137,8 +137,9 @@ def hand_overs(pipes, seconds):
 
 
 def trampoline(seconds):
-    """The hand-overs a second of two unrelated processes while krait's programs are switched on, by
-    those while they return at once. Statistics are off, so this is all that they cost."""
+    """Two unrelated processes hand a byte to and fro. Returns how often per second while krait's
+    programs are switched on, divided by how often while the programs return at once. The kernel's
+    statistics are off, so their cost isn't included."""
     with tools.running([sys.executable, "-c", IDLE]) as (target, _):
         with tools.Recording("--wall", "-p", str(target.pid)) as recording:
             pipes = tools.start([PIPES, *map(str, cpus(True))], preexec_fn=first)

@@ -99,7 +99,7 @@ def find_rate(server, wanted, rounds=7):
 
 def find_load(python, wanted, store):
     """Returns {"hops", "rate", "switches"} of a threaded server that makes @wanted switches a
-    second: of the plainest one that can."""
+    second. Of the servers that can do this, the one with the fewest hops is taken."""
     name = "load %d" % wanted
     for kept in store.rounds(name):
         return kept

@@ -42,9 +42,9 @@ def one_round(server, recordings, i):
 
 
 def bpf_time(server, recording, n=3):
-    """Returns what the kernel programs take above empty ones: ns a second, an answer, and a switch
-    of the server, and as a share of the server's CPU time. Programs at switches of other tasks
-    count too."""
+    """Returns what the kernel programs take above empty ones: ns per second, ns per answer, ns per
+    switch of the server, and the share of the server's CPU time. Programs at switches of other
+    tasks count too."""
     got = []
     with tools.Empty() as empty, recording.on():
         for _ in range(n):
@@ -58,7 +58,7 @@ def bpf_time(server, recording, n=3):
 
 
 def measure(server, name, store, seconds):
-    """Returns (rounds, bpf_time() in the middle)."""
+    """Returns (rounds, the mean of bpf_time() before and after the rounds)."""
     target = ["-p", str(server.pid)]
     with tools.Recording("--wall", *target) as wall, tools.Recording(*target) as cpu:
         for recording in (wall, cpu):

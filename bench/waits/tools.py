@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the measurements of waits: the run time of each of krait's kernel programs beside an
-empty one, recordings that are switched on and off, windows that are kept from run to run, and what
-a ratio is worth."""
+empty one, recordings that are switched on and off, windows that are kept from run to run, and
+whether a ratio is precise enough to be judged."""
 
 import contextlib
 import hashlib
@@ -221,8 +221,9 @@ def ratio(rounds, value, a, b):
 def judged(what, rounds, value, arms, limit, instead):
     """A row of the ratio of two arms, @arms: (the recording, without, again without). @limit is
     below 1 where the ratio must be at least that. The ratio counts if the machine was quiet enough:
-    if the ratio of the two arms without a recording is known to half of what the limit allows. Else
-    @instead counts, which is a ratio by the run time of the kernel programs."""
+    if the interval of the ratio of the two arms without a recording is narrower than half of what
+    the limit allows. Else @instead counts, a ratio computed from the run time of the kernel
+    programs."""
     on, off, again = arms
     middle, low, high = ratio(rounds, value, on, off)
     same, same_low, same_high = ratio(rounds, value, again, off)

@@ -27,8 +27,8 @@ MARK='<!-- krait benchmark: ' # the text for a benchmark begins with this, its n
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }
 
-# find_recorder: sets krait's whole path, because sudo has another PATH, and sudo's path if krait
-# has no rights of its own.
+# find_recorder: sets $krait to the whole path, because sudo has another PATH. Sets $sudo to the
+# path of sudo if krait has no right to record without it.
 find_recorder() {
 	krait=$(command -v "$KRAIT") || { say "there is no program $KRAIT"; exit 127; }
 	sudo=
@@ -106,7 +106,7 @@ compare() {
 		return 0
 	fi
 	[ -z "$page" ] || "$KRAIT" diff -q "$before" "$after" -o "$page"
-	# Makes a --fail-if of each limit, in place of the arguments.
+	# The arguments are limits. Each one is replaced by "--fail-if LIMIT".
 	for limit; do
 		shift
 		set -- "$@" --fail-if "$limit"

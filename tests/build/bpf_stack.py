@@ -3,11 +3,11 @@
 """The BPF stack that each program and its subprograms take together, from the object file alone;
 and how many instructions the verifier looks at.
 
-A program whose combined stack is larger than 512 bytes doesn't load, on 5.10 above all, and only
-there does anybody notice. check_max_stack_depth() in the kernel's kernel/bpf/verifier.c adds the
-stacks of a chain of calls, each rounded up to 32 bytes (from 6.8 on to 16 where a JIT compiles).
-This script does the same: the calls are the object's, and a stack reaches down to the lowest offset
-from r10.
+A program whose combined stack is larger than 512 bytes may load on a new kernel and not on an old
+one such as 5.10. This script finds it on any machine. check_max_stack_depth() in the kernel's
+kernel/bpf/verifier.c adds the stacks of a chain of calls, each rounded up to 32 bytes (from 6.8 on
+to 16 where a JIT compiles). This script does the same: it reads the calls from the object, and the
+size of a stack is the lowest offset from r10.
 
 bpf_stack.py [OBJECT...]: says for each program of the objects (krait's) whether it is within the
 limits, and whether each function's depth is the one in the kernel's own log. By that log, a program
@@ -99,7 +99,8 @@ class Object:
         )
 
     def instructions(self, function):
-        """(offset, opcode, destination, source, offset of memory, constant) of each."""
+        """Yields (offset, opcode, destination, source, offset of memory, constant) of each
+        instruction."""
         section, at = function
         code = self.bytes(self.sections[section])[at : at + self.size[function]]
         for i, (op, regs, off, imm) in enumerate(struct.iter_unpack("<BBhi", code)):

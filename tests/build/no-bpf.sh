@@ -18,7 +18,8 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 }
 profile=tests/golden/go-cpu.pb.gz
 none() { ! "$@"; }
-# Compares its report with that of the whole krait, which tests/golden/report.py checks.
+# Compares the report of this build with that of the full krait, which tests/golden/report.py
+# checks.
 same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
 merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }
 # Code 3 says that the build lacks a command; the command line isn't wrong.
@@ -30,7 +31,7 @@ says_why() {
 }
 
 check builds make -j"$(nproc)" BPF=no CLANG=false BPFTOOL=false
-# What each object was made of is in the file beside it.
+# The .d file beside each object lists the sources and headers that it was made of.
 made_of() { make -s BPF=no CLANG=false BPFTOOL=false objects | sed 's/\.o$/.d/' | xargs cat; }
 check sources-known grep -F src/cli/main.c <(made_of)
 check headers none grep -E 'bpf/(bpf|libbpf)\.h|libelf\.h|gelf\.h|elfutils/|\.skel\.h' <(made_of)

@@ -94,8 +94,8 @@ verdict rooms "$(awk '
 			" format/speedscope format/trace format/v8 picture/html"
 		may["live"] = may["format"] " format view/filter"
 		may["live/browse"] = may["live"] " live"
-		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
-		# Makefile) include none of these.
+		# A build with BPF=no has only some folders of src/cli (FILES in the Makefile).
+		# These may not include the rooms of the capture side, which such a build lacks.
 		files = may["live"] " view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
@@ -197,8 +197,8 @@ verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules
 
 verdict generated "$(files . | grep -E '(^|/)__pycache__/|\.py[co]$')"
 
-# A comment or a page that names a file of this repository which is gone. NAME stands for any;
-# libffi has a src/tramp.c, and the profiles of tests/golden are of a src/a.c.
+# Finds comments and pages that name a file of this repository which is gone. NAME stands for any
+# name; libffi has a src/tramp.c, and the profiles of tests/golden are of a src/a.c.
 named_files() {
 	files . | grep -E '\.([ch]|py|sh|md|in)$|/run$' | grep -vxE 'tests/build/rules.sh|LICENSES/.*' | xargs grep -noE \
 		'(^|[^[:alnum:]_/.<%$-])(abi|bpf|src|ui|tests|bench|docs|man|packaging)/[[:alnum:]_./-]+\.(c|h|py|sh|md|js|in)\b' |
@@ -209,12 +209,13 @@ named_files() {
 verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
 
-# Phrases that readers had to read twice. The reader of folded stacks still knows an old one.
+# Phrases that readers had to read twice must not come back. folded_in.c still reads an old mark.
 verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
-# Marks, and the words of outcomes, stand in abi/marks.h alone. A mark may be part of a longer text; words of one or two
-# are anybody's ("complete", "not readable").
+# Marks, and the words of outcomes, stand in abi/marks.h alone. A mark may be part of a longer text.
+# Outcomes of one or two words ("complete", "not readable") aren't checked, because they are
+# ordinary English.
 mark_texts() { grep -ohE '"[^"]*"' abi/marks.h | grep -vE '^"[^"]*\."$'; }
 list=$(mktemp)
 { mark_texts | sed -nE 's/^"(\[[^]:%]*).*/"\1/p' | sort -u; mark_texts | grep -v '^"\[' | awk 'NF > 2'; } >"$list"

@@ -136,8 +136,9 @@ def one_event(work):
 
 
 def long_waits(work):
-    """A wait counts for all blocks of time in which it was: the thread waits 1 s in one function and
-    1 s in another, and so does a second run, whose waits begin half a second later."""
+    """diff divides a run into blocks of time. A long wait counts in each block that it overlaps.
+    The thread waits 1 s in one function and 1 s in another, in turn. A second run does the same,
+    but its waits begin half a second later: nothing has changed."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for path, first in ((a, SECOND), (b, SECOND // 2)):
         made = Made()
@@ -170,7 +171,7 @@ def batch(path, wait_ms, other_ms=10, comment="ended: 0", idle_s=0):
 
 
 def words(work):
-    """The sentences and sums, where it is known how much work was done and where it isn't."""
+    """diff's sentences and sums are right, both if the amount of work is known and if it isn't."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     batch(a, 10, idle_s=3)
     batch(b, 15, idle_s=2)
@@ -185,7 +186,7 @@ def words(work):
         got = compared(a, b, "off_cpu", *args)
         verdict("idle " + args[0], "idle" not in got and got["all"] == ({"before": 11e9, "after": 12e9} if args == ["--idle"] else
                                                                        {"before": 3e9, "after": 2e9}), str(got))
-    # a side of one file asks by its own labels, the other one doesn't
+    # both sides are of one file: side a asks for idle waits by a label, side b doesn't
     got = json.loads(krait(a, "--json", "--value", "off_cpu", "--a", "idle=yes", "--b", "state=net").stdout)
     verdict("idle --a", (got.get("idle"), got["all"]) == ({"before": 0, "after": 0.3}, {"before": 0.3, "after": 0.8}), str(got))
     rows = {f["name"]: f["own"] for f in compared(a, b, "wall", "--idle")["functions"]}
@@ -207,7 +208,7 @@ def words(work):
     batch(b, 14, 14)
     text = krait(a, b, "--value", "off_cpu").stdout
     verdict("words-all", "all of it together is 40 % more: what is waited for was slower" in text and "machine" not in text, text)
-    # of nothing there is no percentage
+    # a change from 0 has no percentage
     for path, value in ((a, {CPU: SECOND}), (b, {OFF: SECOND})):
         made = Made("ended: 0")
         made.add("fetch", value, 0, state="net")

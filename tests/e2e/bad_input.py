@@ -232,7 +232,8 @@ def nowhere_else():
             subprocess.run(["umount", d], check=True)
 
 
-# As on NFS, a file can't be made without a name (O_TMPFILE).
+# A library that makes open() with O_TMPFILE fail, as on NFS: krait can't make a file without a
+# name.
 NO_TMPFILE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -389,9 +390,9 @@ def forgotten_dashes():
 
 @kit.case
 def too_few_to_count():
-    """If an event is sampled at a rate and has few samples, krait doesn't show a number of events
-    made from them. With -c 1 the recording has the number of events, which is at least the kernel's
-    count."""
+    """If an event is sampled at a rate and has few samples, krait doesn't estimate the number of
+    events from the samples. With -c 1 the recording has the number of events, which is at least the
+    kernel's count."""
     waits = "import time, resource\nfor _ in range(25): time.sleep(0.02)\nprint(resource.getrusage(resource.RUSAGE_SELF)[14])"
     with folder() as d:
         done = krait("record", "-e", "context-switches", "-o", d + "/a.pb.gz", "--", kit.PYTHON, "-c", waits)

@@ -60,7 +60,7 @@ def write(path, text, mode=0o644):
 
 
 def record(d, out, times):
-    """Makes two runs in which hot() does its work so many times."""
+    """Records two runs in which hot() does its work @times times."""
     write(d + "/bench.py", BENCHMARK % times)
     run(SCRIPT, "record", "-n", "2", "-o", out, "--", kit.PYTHON, "bench.py", cwd=d)
 
@@ -294,8 +294,8 @@ class Github:
 
 @case
 def action_runs():
-    """On the default branch the recording becomes the baseline. On another branch it is compared,
-    commented on, and fails the job."""
+    """On the default branch the recording becomes the baseline. On another branch the recording is
+    compared with the baseline, the result is posted as a comment, and the job fails."""
     inputs = {"command": kit.PYTHON + " bench.py", "runs": "2", "krait": kit.KRAIT, "token": "t", "limits": "own:bench.hot>+30%\n\nown:bench.parse>+90%\n"}
     with folder() as d:
         write(d + "/gh", GH, 0o755)

@@ -88,7 +88,8 @@ def known_before_it_runs():
             check(done.returncode == 0, done.stderr)
             with open(d + "/o.json") as f:
                 outcomes = json.load(f)["outcomes"]
-            # Only `env` itself is a program that has gone before krait could look at it.
+            # Of these programs only `env` may have exec'ed another one before krait could look at
+            # it.
             check("gone before" not in done.stderr or command == [d + "/env"], done.stderr)
             check(outcomes["PENDING"] == 0, "%s: %d samples weren't walked" % (
                 command, outcomes["PENDING"]))
@@ -297,8 +298,8 @@ def output_apart():
 
 @kit.case
 def directories():
-    """Paths are shown relative to the working directory of their own process, if several are
-    recorded too."""
+    """Paths are shown relative to the working directory of their own process, also if several
+    processes are recorded."""
     with folder() as d:
         programs = []
         for name in "one", "two":
@@ -410,8 +411,8 @@ def interrupt_of_a_command():
 
 @kit.case
 def interrupt_of_a_background_job():
-    """A script's background job, and its command, ignore the SIGINT of Ctrl-C, but kill -INT ends
-    the recording."""
+    """If krait is a background job of a script, krait and its command ignore the SIGINT of Ctrl-C,
+    but kill -INT ends the recording."""
     leader, terminal = os.openpty()
 
     def begin():
@@ -577,7 +578,7 @@ def breaks_off():
 
 @kit.case
 def python_names_its_threads():
-    """A thread's name in Python is shown, whatever happens to the kernel's."""
+    """A thread is shown under its name in Python, even while it changes its name in the kernel."""
     source = """
 import ctypes, itertools, threading, time
 def worker():

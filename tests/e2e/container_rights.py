@@ -109,7 +109,8 @@ def dockers_profile():
     works(**as_docker(said, profile, DOCKER + ("BPF",)))
 
 
-# A script that runs a program as another user, and krait with the arguments on it.
+# A script that runs a program as another user. Its arguments are a krait command, to which it adds
+# -p and the program's number.
 OTHER = "setpriv --reuid 1000 --clear-groups /usr/bin/python3 -c '%s' & pid=$!; sleep 1; \"$@\" -p $pid; code=$?; kill -9 $pid; exit $code" % kit.BUSY
 
 

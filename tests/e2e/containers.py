@@ -154,7 +154,8 @@ def start(group, directory, *args):
 
 
 def move_late(recording, programs, group, directory, to, to_group):
-    """A program moves while krait stands still. Then another one begins where it was."""
+    """While krait is stopped, a program starts and moves to another directory or cgroup. Then a
+    second program starts where the first one began."""
     os.kill(recording.pid, signal.SIGSTOP)
     mover = start(group, directory, programs + "/moves.py", to, to_group)
     check(mover.stdout.readline() == b"moved\n", "it hasn't moved")
@@ -166,8 +167,8 @@ def move_late(recording, programs, group, directory, to, to_group):
 
 @case
 def moved():
-    """What krait reads of a process that has moved since its first sample doesn't hold for others
-    that are where it was then."""
+    """A process moves to another directory or cgroup after its first sample, and krait reads the
+    new one. It must not use it for a process that is where the first one began."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, \
             cgroup(("krait-other.slice", 0), ("docker-%s.scope" % OTHER, 0)) as other, folder() as d:
         out, *dirs = (os.path.join(d, name) for name in ("x.pb.gz", "here", "there", "home"))

@@ -201,8 +201,8 @@ def columns(text):
 
 @case
 def odd_text():
-    """Source and names keep to their columns; characters that a terminal would obey are left
-    out."""
+    """The marks below a line of source are in the right columns, also with wide and combining
+    characters. Control characters are left out of source and names."""
     call = "time.sleep(1000)"
     lines = ["a = '\u4e2d\u6587e\u0301\u202e\x9b';\tb = (%s, 1)" % call, "c = (%s, '%s')" % (call, "\xe9" * 300),
              "d = ('%s', %s)" % ("\xe9" * 300, call)]
@@ -289,7 +289,8 @@ def frozen():
 
 
 def timed_dump(*args):
-    """dump(), and the CPU time that it took: on a busy machine wall time proves nothing."""
+    """Returns what dump() returns, and the CPU time that krait took. On a busy machine wall time
+    would prove nothing."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = dump(*args)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -650,7 +651,8 @@ def children():
 
 @case
 def not_python():
-    """A process that isn't Python is shown, if it was named: blocked, running, a kernel thread."""
+    """A process that isn't Python is shown if -p names it. Tried with a blocked process, a running
+    one and a kernel thread."""
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         process = dump("-p", target.pid)[target.pid]
@@ -718,7 +720,8 @@ def ends_meanwhile():
 
 @case
 def ended():
-    """A zombie, and a process whose first thread has ended, are called that; none is \"not Python\"."""
+    """krait says that a process is a zombie, or that its first thread has ended. It calls neither
+    \"not Python\"."""
     with kit.Background(kit.PYTHON, "-c", "", stdout=subprocess.PIPE) as target:
         wait_for(lambda: state(target.pid) == "Z", 5)
         process = dump("-p", target.pid)[target.pid]
@@ -760,7 +763,8 @@ def thread_number():
 
 @case
 def splice():
-    """Of the two descriptors of a splice, the one that the thread waits for is named."""
+    """A thread is blocked in splice(), which has two descriptors: krait names the one that it waits
+    for."""
     source = """
 import ctypes, os, sys
 (a, b), (c, d) = os.pipe(), os.pipe()

@@ -284,7 +284,7 @@ def none_came():
 
 @kit.case
 def time_of_a_later_event():
-    """A trace shows the event that is a time, even if it was asked for second."""
+    """A trace shows the event whose value is a time, even if another event was asked for first."""
     with folder() as d:
         out = d + "/o.trace.json"
         done = kit.krait("record", "-e", "page-faults", "-e", "cpu-clock", "-o", out, "--", kit.PYTHON, "-c",

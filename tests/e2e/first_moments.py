@@ -112,8 +112,9 @@ def start_and_end():
     check(outcomes["NO_PYTHON"] <= 0.01 * samples, "%s" % outcomes)
 
 
-# MB of code of a library with 60,000 functions, of which one runs. OpenBLAS has 24 MB. krait makes
-# rows of files with more than 64 MB before the first sample only if its cache has them.
+# How many MB of code the test's library has. It has 60,000 functions, of which one runs. The real
+# OpenBLAS has 24 MB. If a file has more than 64 MB, its rows are there before the first sample only
+# if krait's cache has them.
 OPENBLAS, TORCH = 24, 72
 LARGE = r"""
 .section .note.GNU-stack,"",@progbits

@@ -31,8 +31,8 @@ def burn(ms):
     end = time.thread_time_ns() + ms * 1000000
     while time.thread_time_ns() < end:
         pass
-# The process exists before krait lets it begin. So what came before this line counts only as far as
-# the thread ran then, or was ready to.
+# The process exists for some time before krait lets it run. So of the time before this line only
+# that counts in which the thread ran or was ready to run.
 began = time.monotonic_ns() - time.thread_time_ns() - ready_ns()
 def tell():
     life, ready, cpu = time.monotonic_ns() - began, ready_ns(), time.thread_time_ns()

@@ -184,7 +184,7 @@ def by():
     """--by makes a root frame of each label's value, and --label selects samples by it."""
     with folder() as d:
         krait("record", "-q", "-o", d + "/o.folded", "--label-intervals", d + "/i", "--by", "item", "--", kit.PYTHON, "-c", WORKS, d + "/i")
-        # the labels come after the process
+        # the frame of the label comes after the frame of the process
         roots = {line.split(";")[1] for line in open(d + "/o.folded")}
         check({"px", "py", "cx", "cy", "both", "[no item]"} <= roots, "%s" % roots)
         _, _ = record(d)

@@ -255,7 +255,7 @@ def forks():
 
 @case
 def writable():
-    """In memory that stays writable, only the bytes show that the code is other code."""
+    """In memory that stays writable, only the bytes show that code was replaced."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the program's machine code is x86-64's")
     profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")

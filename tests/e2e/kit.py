@@ -284,8 +284,8 @@ def python(source=BUSY, executable=PYTHON, **kw):
 
 
 def share(out, name, file=None, pids=None):
-    """Returns (samples in the profile, a file or what was read; of these, samples with a Python
-    function of this name and file)."""
+    """Returns (samples in the profile, samples with a Python function of this name and file). @out:
+    the profile, or the file that it is read from."""
     profile, total, found = out if isinstance(out, pprof.Profile) else pprof.read(out), 0, 0
     for sample in profile.samples:
         if pids is not None and int(sample.labels.get("pid", 0)) not in pids:
@@ -308,7 +308,8 @@ WHOLE = 0.99  # the part of an honest program's stacks that must be whole
 
 
 def by_thread(profile, *names):
-    """Returns {tid: {state: ns}} of off_cpu; with names, of stacks with one of these functions."""
+    """Returns {tid: {state: ns of off_cpu}}. If @names are given, only of stacks with one of these
+    functions."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     for sample in profile.samples:
@@ -400,7 +401,7 @@ def install_packages(version, place, packages):
 
 
 def ran(command):
-    """Runs a command. Returns nothing if it succeeds, else its last line."""
+    """Runs a command. Returns "" if it succeeds, else the last line of its output."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=1200,
                           check=False)
     return (done.stdout.strip() or "no word").split("\n")[-1] if done.returncode else ""

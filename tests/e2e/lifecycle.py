@@ -91,7 +91,7 @@ def starts_and_stops():
 
 @kit.case
 def children_have_no_descriptors():
-    """The profiled command inherits nothing of krait's."""
+    """The profiled command inherits none of krait's descriptors."""
     with folder() as d:
         done = krait("record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                      "import os; print([os.readlink('/proc/self/fd/' + f) for f in "

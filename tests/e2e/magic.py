@@ -195,8 +195,8 @@ def bounded():
 
 @case
 def goes_on():
-    """A cell that fails shows one error. One without rights runs, and names the command that helps.
-    Unknown options are reported."""
+    """A cell that raises an exception shows one error. Without the right to record, the cell runs,
+    and krait names the command that gives the right. Unknown options are reported."""
     kit.need("setpriv")
     with folder() as d:
         os.chmod(d, 0o755)

@@ -130,7 +130,8 @@ int main(void) { for (;;) work(); }
 
 
 def built_with_musl(d, source):
-    """Returns the names of the programs in @d, linked in both ways."""
+    """Compiles the program with musl, linked statically and dynamically. Yields the names of the
+    two files in @d."""
     with open(d + "/source.c", "w") as f:
         f.write(source)
     for name, link in (("static", ["-static"]), ("dynamic", [])):
@@ -1002,7 +1003,7 @@ def nameless_machinery():
 
 
 def compiles(path):
-    """Tells whether this interpreter has a compiler."""
+    """Tells whether this interpreter has the JIT compiler."""
     ask = [path, "-c", "import sys; sys.exit(not sys._jit.is_enabled())"]
     return not subprocess.run(ask, env=dict(os.environ, PYTHON_JIT="1"), check=False,
                               stderr=subprocess.DEVNULL).returncode
@@ -1171,8 +1172,9 @@ def called_as_python_calls_them():
                 for f, callee in zip(stack, stack[1:]):
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
-            # A function may end in a jump to another one, which has a name of C such as
-            # PyUnicode_Join. A name of another Python function would be wrong.
+            # A C function may end in a jump to another one, which is then sampled instead: a name
+            # of C such as PyUnicode_Join is right too. The name of another Python function would be
+            # wrong.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
             right = [of for of in called if called[of] == truth[of]]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait record -e wait`: how long each thread waits, where, and what for. The truth is what the
-program knows: which line of its own waits for what, and the kernel's accounts of the thread, by
-which it waits while it neither runs nor is ready to."""
+"""`krait record -e wait`: how long each thread waits, where, and what for. The program knows what
+each of its lines waits for. The truth of the times is the kernel's accounts of the thread: it waits
+while it neither runs nor is ready to run."""
 import collections
 import json
 import os
@@ -218,7 +218,8 @@ def still_waiting():
           done.stderr)
 
 
-# All its threads wait soon after it says so; one of them tells when its wait was over.
+# The program prints a line before its threads begin to wait. One of the threads prints when its
+# wait was over.
 BEFORE = """
 import os, threading, time
 lock = threading.Lock()
@@ -269,7 +270,8 @@ def began_before():
     check("; 4 of them still waited at the end, for " in said, said)
 
 
-# Once it has read a byte, it starts an interpreter that krait doesn't know yet: the file argv[1].
+# A program that reads a byte, and then starts an interpreter that krait doesn't know yet: the file
+# argv[1].
 STARTS = """
 import subprocess, sys, threading, time
 held = threading.Lock()
@@ -475,8 +477,8 @@ def becomes_python():
     check(sums["after", "sleep"] > 0.85e9, "10 waits of 0.1 s: %s\n%s" % (sums, done.stderr))
 
 
-# Each function waits for another thing: the other end of a connection, or a file. It tells what
-# that is, as it knows it itself.
+# Each function waits for something else: the other end of a connection, or a file. It tells what
+# that is.
 ON = """
 import fcntl, json, os, select, socket, subprocess, sys, threading, time
 folder = os.path.dirname(sys.argv[1])
@@ -587,7 +589,7 @@ def on_what():
 
 @kit.case
 def on_before():
-    """So it does for waits that began before the recording."""
+    """The label `on` is right for waits that began before the recording, too."""
     with folder() as d:
         with open(d + "/waits.py", "w") as f:
             f.write(ON.replace("time.sleep(0.9)", "print(flush=True); os.read(0, 1)"))
@@ -606,7 +608,7 @@ def on_before():
 
 @kit.case
 def bad_input():
-    """What has no meaning for waits is refused, with one sentence."""
+    """Options without a meaning for waits are refused with one sentence."""
     kit.refused(2, "neither a rate nor modifiers", "record", "-e", "wait:u", "-p", os.getpid())
     kit.refused(2, "neither a rate nor modifiers", "record", "-e", "wait/period=1/", "-p", os.getpid())
     kit.refused(2, "leave it out", "record", "-e", "wait", "-F", "99", "-p", os.getpid())

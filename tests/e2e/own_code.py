@@ -155,7 +155,8 @@ WHEEL = [name for name in TOGETHER if not name.startswith(("celery", "stranger",
 
 
 def install_together(root, script, **texts):
-    """Installs TOGETHER, with the files that say which packages are together."""
+    """Installs the packages of TOGETHER, with the files (@texts) that say which of them are of one
+    wheel."""
     env = install(root)
     for path, text in {**TOGETHER, **texts}.items():
         os.makedirs(os.path.dirname(root + SITE + path), exist_ok=True)

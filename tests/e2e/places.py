@@ -286,8 +286,8 @@ def python_into_a_stranger():
 
 @kit.case
 def same_inode_elsewhere():
-    """A mapped file with the executable's inode number, of another file system, isn't the
-    executable."""
+    """krait doesn't take a mapped file for the executable if only the inode number is the same, but
+    not the file system."""
     kit.need("gcc")
     library = next((library for _, library, _ in kit.shared()), None)
     if not library:

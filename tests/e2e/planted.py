@@ -105,7 +105,7 @@ def refused(p, out, sudo=None):
 
 
 def accepted(p, out, real, owner=0, sudo=None):
-    """Checks that a report goes there, into @real."""
+    """Checks that krait writes a report to @out, and that the file @real then has it."""
     done = krait("report", p.folded, "-o", out, "--format", "folded", sudo=sudo)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
     with open(real) as f:

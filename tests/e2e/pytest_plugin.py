@@ -14,7 +14,7 @@ from kit import check, folder
 
 PACKAGE = os.path.join(kit.ROOT, "packaging", "python")
 OWN = "work.py"
-# Modules in which each function has one line that takes its time: LINE + its number.
+# A module in which each function spends its time in one line. LINES has the numbers of these lines.
 WORK = """import time
 def first(seconds):
     end = time.process_time() + seconds
@@ -176,8 +176,8 @@ def child_of_a_test():
 
 @kit.case
 def signals_of_others():
-    """A conftest that reaps every child and blocks what ends krait: the page is there, and no
-    signal came to the tests."""
+    """A conftest reaps every child and blocks the signals that end krait: the page is written all
+    the same, and no signal came to the tests."""
     with folder() as d:
         project(d, TRUTH + SIGNALS)
         code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first or thread")
@@ -187,8 +187,8 @@ def signals_of_others():
 
 @kit.case
 def behind_sudo():
-    """pytest as root, called by sudo: the tests have their labels, though root's files aren't those
-    of the user who called."""
+    """pytest as root, called by sudo: samples have the labels of their tests, although the plugin's
+    file belongs to root and not to the user who called sudo."""
     with folder() as d:
         project(d)
         code, text = session(d, newest(), "--krait", "-k", "first", SUDO_UID="65534", SUDO_GID="65534", SUDO_USER="nobody")
@@ -197,8 +197,8 @@ def behind_sudo():
 
 @kit.case
 def without_rights():
-    """Without the rights to record, the tests run and give the exit code. The summary names the
-    command that grants the rights."""
+    """Without the rights to record, the tests run, and the exit code is theirs. The summary names
+    the command that grants the rights."""
     kit.need("setpriv")
     with folder() as d:
         project(d)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Twelve real programs run once with planted code that burns CPU or waits, and once without. In the
-first case the report's first sentence must name that code, in the second it must name nothing
-small. A seed, the day's or KRAIT_SEED, draws which program gets which code. The programs measure
-how much CPU time that code takes."""
+first case the report's first sentence must name that code, in the second it must name no function
+with a small share. A seed, the day's or KRAIT_SEED, draws which program gets which code. The
+programs measure how much CPU time that code takes."""
 import ast
 import contextlib
 import fcntl
@@ -111,8 +111,8 @@ class Site:
 
 
 def hang_up(connection):
-    """Closes a connection, after it has read the request. If it didn't read it, the client would
-    get a reset and might end."""
+    """Reads the request, and then closes the connection. If the request stayed unread, the client
+    would get a reset and might end."""
     with contextlib.suppress(OSError), connection:
         connection.recv(4096)
 

@@ -30,7 +30,7 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 	if "$@"; then pass "$name"; else fail "$name" "see the log"; fi
 }
 
-# Alice (4711) may use sudo, Bob (4712) is there to be looked at.
+# Alice (4711) may use sudo, Bob (4712) is another user, whose processes Alice tries to record.
 make_users() {
 	cp -a /etc "$work/etc"
 	mount --bind "$work/etc" /etc

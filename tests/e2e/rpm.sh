@@ -61,7 +61,8 @@ records() {
 }
 # Lists all files but the tools' own records.
 listed() { ( cd "$1" && find . -path ./var -prune -o -print | LC_ALL=C sort ); }
-# with_tool TOOL INSTALL REMOVE: tests with functions that are given the root
+# with_tool TOOL INSTALL REMOVE: installs and removes the package in a new root; INSTALL and REMOVE
+# are functions whose argument is the root
 with_tool() {
 	local root=$work/$1-root
 	mkdir "$root"

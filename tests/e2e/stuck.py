@@ -412,7 +412,8 @@ def script_that_stops(d, what):
         yield target, fs
 
 
-# Ways to hang: each starts a program with a file that stops, at another part that krait reads.
+# Ways to hang: each starts a program with a file whose file system stops answering. In each way
+# krait is just reading something else.
 WAYS = {
     "tables": lambda d: library_that_stops(d, "symbols", EXPORTS),
     "map": lambda d: perf_map_that_stops(d, "twice"),

@@ -152,7 +152,8 @@ def record(d, source, *options):
 
 
 def agree(summary, said):
-    """krait's own check: the sums of switches, and what the kernel's accounts leave."""
+    """Checks krait's own check: the waits that it adds up from switch to switch equal the time that
+    the kernel's accounts leave for waiting."""
     one, other = summary["wait_check"]["switches_ns"], summary["wait_check"]["kernel_ns"]
     slack = SHARE * other + 20000 * summary["wait_check"]["threads"]
     check(other and abs(one - other) <= slack, "%s\n%s" % (summary["wait_check"], said))
@@ -166,7 +167,8 @@ def lives():
         told, profile, summary, said = record(d, LIVES, "--wall", "--wait-budget", "100")  # every wait at its own stack
     check(len(told) >= 200, len(told))
     sums, everywhere, all_of, off = by_thread(profile, "inner", "final"), by_thread(profile), collections.Counter(), []
-    # The last threads told before the process ended: all of them wait for as long as that took.
+    # The last threads tell their accounts and then wait for the process to end: all of them for the
+    # same time, @late.
     late = statistics.median(waited(sums[tid]) - (passed - cpu - ready) for tid, passed, cpu, ready, _ in told[-LAST:])
     check(-SLACK_NS <= late < 0.5e9, "%d ns between what the last threads tell and the end\n%s" % (late, said))
     for i, (tid, passed, cpu, ready, before) in enumerate(told):
@@ -175,15 +177,17 @@ def lives():
         if abs(got - rest) > SHARE * passed + ONE_NS:
             off.append("%d waited %d, recorded %s" % (tid, rest, dict(sums[tid])))
     check(abs(all_of["waited"] - all_of["rest"]) <= SHARE * all_of["passed"] + SLACK_NS * len(told), "waited: %s" % all_of)
-    # What a thread does after it has told is in the recording: how long it is ready then isn't known.
+    # The recording also has what a thread does after it has told its accounts. How long it is ready
+    # to run then isn't known.
     check(0.999 * all_of["ready"] - SLACK_NS * len(told) <= all_of["runnable"] <= 1.1 * all_of["ready"] + ONE_NS * len(told),
           "ready: %s\n%s" % (all_of, said))
     check(len(off) <= len(told) // 50, "\n".join(off))
     agree(summary, said)
 
 
-# Two pairs of threads hand a byte to and fro on all CPUs, as fast as they can. It tells also how long
-# they may have waited before and after what they tell, and how often, as the kernel counts it.
+# Two pairs of threads hand a byte to and fro on all CPUs, as fast as they can. The program also
+# tells how long the threads may have waited before and after their accounts, and how many waits the
+# kernel counted.
 SHORT = KIT + """
 ends, until = [os.pipe() for _ in range(4)], time.monotonic() + 2
 def echoes(i):
@@ -205,7 +209,8 @@ print(json.dumps([told, rest, resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw]
 
 @kit.case
 def short_waits():
-    """Waits of some microseconds each add up to what the kernel's accounts leave, to 0.1 %."""
+    """Waits of some microseconds each add up to the waiting time that the kernel's accounts leave,
+    within 0.1 %."""
     with folder() as d:
         (told, outside, waits), profile, summary, said = record(d, SHORT, "--wall")
     # Stacks are taken by chance, so time of waits before and after account() may be at inner().
@@ -266,7 +271,7 @@ def too_small():
 
 @kit.case
 def still_there():
-    """Of threads that live on, what counts is what happened until the recording's end."""
+    """If threads live longer than the recording, their time counts until the recording's end."""
     source = KIT.replace("told = []", "") + """
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 def hashes(i):
@@ -295,8 +300,9 @@ time.sleep(60)
     check(2 * 1e9 * 0.97 <= got, "ready for %d\n%s" % (got, done.stderr))
 
 
-# A thread shares its CPU with another process. It calls execve(), and goes on like that. Then it tells [its process, how long it was
-# ready in its life, how long the first thread was before, if that is another, what of both was before the first statement].
+# A thread shares its CPU with another process. It calls execve() and goes on like that. Then it
+# tells [its process, how long it was ready in its life, how long another first thread was ready
+# before the execve(), how much of both was before the first statement].
 EXECS = KIT + """
 def hashes(seconds):
     end = time.monotonic() + seconds
@@ -370,8 +376,8 @@ def throttled_ns(group):
 
 @kit.case
 def throttled():
-    """A control group with a quota: for how long it was throttled, and that this is why its thread
-    was ready to run without a CPU."""
+    """For a control group with a quota krait says how long it was throttled, and that its thread
+    therefore was ready to run but had no CPU."""
     group = quota_group()
     if not group:
         raise kit.Skip("no control group with a quota can be made here")
@@ -388,7 +394,7 @@ def throttled():
         os.rmdir(group)
     found = re.search(r"control group (/krait-throttled\S+) had used up its CPU quota for ([0-9.]+) s", done.stderr)
     check(found and group.endswith(found[1]), done.stderr)
-    # krait reads before its recording and after it, but later and earlier than this test
+    # krait's two readings of the group are between the two readings of this test
     check(0.8 <= float(found[2]) <= (after - before) / 1e9 + 0.05, "%d ns: %s" % (after - before, found[0]))
     check("had no CPU: longer than they ran" in done.stderr, done.stderr)
 

@@ -103,7 +103,8 @@ FEW = (2, 7), (3, 8), (3, 11), (3, 12), (3, 15)
 
 
 def versions():
-    """Returns an interpreter of each version, or of some."""
+    """Yields (name, version, path) of one interpreter of each version; in the fast tier only of the
+    versions in FEW."""
     seen = set()
     for name, version, kind, path in kit.interpreters():
         if not kit.FULL and version not in FEW:

@@ -348,8 +348,8 @@ while True:
 
 @case
 def stuck():
-    """Threads that wait throughout are shown while they wait: each interval has all of it, by reason and
-    function, and the table of threads says where they wait now."""
+    """Threads that wait throughout are shown while they wait: each interval has their waiting time,
+    by reason and function, and the table of threads says where they wait now."""
     with python(STUCK) as target:
         last = top_json("-p", target.pid, "-n", 4, "-i", "600ms", "--wall", "--threads")[-1]
         functions = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "--wall")[-1]
@@ -388,7 +388,8 @@ while True:
 
 @case
 def blocked():
-    """Who keeps whom from the GIL now: one thread sleeps with it, the other waits nearly all the time."""
+    """top says who keeps whom from the GIL now. In the program one thread sleeps with the GIL, and
+    the other one waits for it nearly all the time."""
     with python(HOLDER) as target:
         shown = top_json("-p", target.pid, "-n", 2, "-i", "1s", "--wall")[1]
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
@@ -428,7 +429,9 @@ while True:
 
 @case
 def locks():
-    """Who ended whose waits for locks lately: the lock's owner nearly all of one thread's time, and the queue's feeder of another's."""
+    """top says who ended whose waits for locks lately. In the program two threads wait nearly all
+    the time: "asker" for the lock, which "owner" releases, and "eater" for the queue, which
+    "feeder" fills."""
     with python(LOCKS) as target:
         shown = top_json("-p", target.pid, "-n", 2, "-i", "1s", "--wall")[1]
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout

@@ -161,8 +161,8 @@ def same_bytes():
 
 @kit.case
 def installed():
-    """pip installs it into a fresh environment by its name alone. It runs, and its removal leaves
-    no file."""
+    """pip installs the wheel into a fresh environment by its name alone. The installed krait runs,
+    and its removal leaves no file."""
     with folder() as d:
         run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
         before = file_list(d)

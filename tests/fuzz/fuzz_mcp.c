@@ -21,8 +21,8 @@ static void check(bool ok)
 }
 
 /*
- * Replaces running krait. The name of a file is never an option, and recordings stay in their
- * directory.
+ * Replaces the function that runs krait. Checks that the name of a file is never an option, and
+ * that recordings stay in their directory.
  */
 int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
 {

@@ -25,7 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	const char *text = (const char *)data;
 	struct perf_map *whole = perf_map_new(), *pieces = perf_map_new();
-	/* Adding a piece costs more the more there is: a large file has 250 pieces. */
+	/*
+	 * Each further piece costs more than the one before, so a large file has only 250 pieces.
+	 */
 	size_t step = MAX(n ? (size_t)1 + data[0] % 64 : (size_t)1, n / 250);
 
 	check(!perf_map_feed(whole, text, n));

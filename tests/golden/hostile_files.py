@@ -187,8 +187,8 @@ def cuts(directory):
 
 
 def cut_line(directory):
-    """From folded stacks that are cut one line is left out, and the report says so. A cut at the
-    end of a line loses nothing."""
+    """If a file of folded stacks is cut within a line, that line is left out, and the report says
+    so. A cut at the end of a line loses nothing."""
     global failed
     path = os.path.join(directory, "cut.folded")
     with open(path, "wb") as f:

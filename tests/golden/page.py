@@ -282,8 +282,8 @@ def uncounted(b):
 
 
 def weighed(b):
-    """Page and picture don't call times, or counts and bytes of objects, numbers of samples. If
-    the period is 1, page and picture show no sampling rate."""
+    """Page and picture call a value "samples" only if it counts samples: not if it is a time, or
+    counts objects or bytes. If the period is 1, they show no sampling rate."""
     stacks = [(["main", "f"], 4), (["main", "g"], 2)]
     time_type, heap = (("time", "nanoseconds"),), (("objects", "count"), ("space", "bytes"), ("live", "count"))
     for types, value, head, want, title in (

@@ -205,8 +205,8 @@ def two(b):
 
 
 def first_differs(b):
-    """Of two recordings whose first events differ, "samples" count different things: the page has the
-    values of both without them, and shows the one that it is asked for."""
+    """If the first events of two recordings differ, their "samples" count different things. So the
+    page has all values but "samples", and shows the one that it is asked for."""
     faults, time = write("faults-first", BEFORE, faults_first=True), write("time-first", AFTER)
     for sides, options in (((faults, time), ["page-faults", "CPU time"]), ((time, faults), ["CPU time", "page-faults"])):
         krait("diff", *sides, "-o", page.pages / "first.html")

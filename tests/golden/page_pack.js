@@ -19,8 +19,8 @@ const parse = (text) =>
 const pack = (files, input) => spawnSync('awk', ['-f', 'ui/pack.awk', ...files],
 	{encoding: 'utf8', input, maxBuffer: 1 << 28, env: {...process.env, LC_ALL: 'C'}});
 
-// Whether a token may be left out: semicolons, because a tree shows where statements end; export;
-// and the parentheses of (x) => ....
+// True if ui/pack.awk may leave out the token: a semicolon (the tree shows where statements end),
+// "export", or the parentheses of (x) => ....
 function isFree(node) {
 	const {kind, parent} = node;
 
@@ -39,7 +39,7 @@ function isFree(node) {
 const SHORT = {'Math.abs': '$a', 'Math.floor': '$f', 'Math.max': '$x', 'Math.min': '$n',
 	'Math.round': '$r'};
 
-// A tree as text: its nodes' kinds, and what its tokens say.
+// Returns a tree as text: its nodes' kinds, and the text of its tokens.
 function tree(node) {
 	const children = node.getChildren().filter((c) => !isFree(c));
 
@@ -54,7 +54,8 @@ function tree(node) {
 		':' + node.getText());
 }
 
-// The trees of a statement: of each declaration one, because let a, b is let a; let b.
+// Returns the trees of a statement: one for each declaration, because let a, b is the same as let
+// a; let b.
 function treesIn(node) {
 	const list = node.kind === Kind.VariableStatement && node.declarationList;
 

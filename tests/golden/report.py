@@ -503,7 +503,8 @@ def others(work):
         "<module> (app.py:3);f (lib/a.py:10)": 12, "<module> (app.py:3);sin (libm.so.6)": 3})
     check("py-spy-no-frames", sum(folded(krait("report", "-", "--format", "folded",
                                                stdin=pyspy + b" 2\n").stdout).values()) == 17)
-    # As py-spy 0.4.3 wrote it, shortened: frames last, weights in seconds, a thread a profile.
+    # A speedscope file of py-spy 0.4.3, shortened: the frames are at the end, weights are in
+    # seconds, and each thread has its own profile.
     scope = {"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [
         {"type": "sampled", "name": name, "unit": "seconds", "startValue": 0.0, "endValue": 0.015,
          "samples": samples, "weights": [0.005] * len(samples)} for name, samples in (
@@ -582,7 +583,7 @@ def real_ones(work):
         got = pprof.read(back)
         check("real-" + name, stacks(got) == truth and len(truth) > 5, str(set(stacks(got).items()) ^ set(truth.items()))[:300])
         if threads:
-            # Threads have no name if nobody had told it to them yet.
+            # a thread has no name in samples from before the program gave it one
             check("real-threads-" + name, {s.labels.get("thread") for s in got.samples} - {None} == threads)
         lines = {(f.name, os.path.basename(f.file), f.line) for s in got.samples for f in got.stack(s)}
         check("real-lines-" + name, ("leaf", "spin.py", 3) in lines or name in ("perf.folded", "py-spy.trace.json"), str(lines)[:300])
@@ -768,9 +769,9 @@ def gil(path):
 
 
 def gil_waits(work):
-    """Who waited for the GIL, and what the holder did. w waits from 0 to 8 s, v from 4 to 8 s. h
-    holds the GIL in two samples of 2 s: at 1 s, while one thread waits, and at 5 s, while two wait.
-    s sleeps with the GIL for 3 s, from 5 s on."""
+    """The report says who waited for the GIL, and what its holder did meanwhile. w waits from 0 to
+    8 s, v from 4 to 8 s. h holds the GIL in two samples of 2 s: at 1 s, while one thread waits, and
+    at 5 s, while two wait. s sleeps with the GIL for 3 s, from 5 s on."""
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * 10 ** 9, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
             {"type": "mapping", "id": 1, "name": "[python 3.12]"},
@@ -794,7 +795,9 @@ def gil_waits(work):
     matrix = [line.split() for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[1:4]]
     check("gil-matrix", matrix == [["h", "s", "others", "nobody"], ["w", "4.00", "s", "2.00", "s", "-", "2.00", "s"],
                                    ["v", "2.00", "s", "2.00", "s", "-", "-"]], text)
-    # Only a name that several threads have is a number in a narrow heading. "(work)" is of Python's own name of a thread.
+    # Headings of columns are narrow: a long name is cut at the front, and a name that several
+    # threads have is replaced by the thread's number. "Thread-1 (work)" is a name as Python makes
+    # it.
     names = data.replace(b'"h"', b'"Thread-1 (work)"').replace(b'"s"', b'"Thread-2 (work)"').replace(b'"v"', b'"Thread-2 (work)"')
     named = krait("report", "-", "--by", "gil", stdin=names).stdout.decode().split("waited for the GIL while it was held by")[-1]
     check("gil-matrix-names", re.split("  +", named.splitlines()[1].strip())[:2] == ["…-1 (work)", "tid 115"], named)
@@ -813,8 +816,9 @@ def gil_waits(work):
 
 
 def gil_many(work):
-    """Each wait is compared with no holder: 40,000 of both would make 1.6 billion comparisons. Thread w waits 20,000 times at once
-    from 0 to 8 s, and v from 4 to 8 s. h holds the GIL in 20,000 samples at 1 s and as many at 5 s, for each of which 1 us was waited."""
+    """krait doesn't compare each wait with each sample of a holder: 40,000 of both would need 1.6
+    billion comparisons. Thread w waits 20,000 times at once from 0 to 8 s, and v from 4 to 8 s. h
+    holds the GIL in 20,000 samples at 1 s and as many at 5 s, for each of which 1 us was waited."""
     n, s = 20000, 10 ** 9
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * s, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
@@ -1364,7 +1368,8 @@ def hidden_text(work):
 
 
 def unprivileged(work, path):
-    """Reading profiles needs no rights: it works as nobody, into a directory that is nobody's."""
+    """Reading profiles needs no rights: it works as the user nobody, and writes into a directory of
+    that user."""
     if os.geteuid():
         return  # the other checks are then made without rights, and show it
     binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")

@@ -103,7 +103,8 @@ def made(path):
 
 
 def made_waits(path):
-    """Makes a recording in which t7 waits for the GIL that t8 holds, and then for work; t9 waits for a lock, first until t8 ends that."""
+    """Makes a recording in which t7 waits for the GIL that t8 holds, and then for work; t9 waits
+    for a lock, and t8 ends a part of that wait."""
     times = ("cpu", "off_cpu", "gil_wait", "gil_blame", "lock_blame")
     w = pprof.Writer((("samples", "count"),) + tuple((name, "nanoseconds") for name in times), duration=10 ** 10)
     work = w.location("[python 3.12]", "work", "/srv/app/app.py", 3, 5, 1)

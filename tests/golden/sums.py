@@ -265,7 +265,8 @@ def check(seed, work):
 
 
 def each_seed(name, n, test):
-    """Exit code of a test of @n seeds, or of those that the arguments say: FIRST [NUMBER]."""
+    """Calls @test for @n seeds, or for those that the arguments of the script name: FIRST [NUMBER].
+    Returns the exit code."""
     first, n = (int(x) for x in (sys.argv[1:] + ["0", str(n)][len(sys.argv) - 1:])[:2])
     with tempfile.TemporaryDirectory() as work:
         for seed in range(first, first + n):

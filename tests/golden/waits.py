@@ -103,7 +103,8 @@ PUT = MAIN + [("feed", APP, 99), ("Queue.put", STD + "queue.py", 5), ("Condition
 
 
 def flushed(share=0.8):
-    """Of what each worker waits, worker-2 ends the most. The main thread ends a part, and of the rest nobody knows who did."""
+    """worker-2 ends most of each worker's waiting time. The main thread ends a part of it. Who
+    ended the rest isn't known."""
     m = pool(types=BLAMED).ended(FLUSH, 9, 7, "MainThread", tid=11, thread="worker-2")
     for i in range(8):
         m.ended(FLUSH, 7.6 * share, 10 + i, "worker-%d" % (i + 1), tid=11, thread="worker-2")
@@ -224,7 +225,7 @@ SENTENCES = [
     (lambda: Made(WAIT).add(EXECUTE, 9, "net").add(SLEEP, 1, "sleep"),
      "The main thread waited 9.0 s for the network, 90 % of the waiting, in psycopg.cursor.Cursor.execute, called "
      "from /srv/app/app.py:31; 10 % asleep"),
-    # 20 of 25 s of the worker, whose time the main thread's 59.9 s without work don't hide
+    # the worker waited 20 of 25 s; the 59.9 s in which the main thread had no work don't hide that
     (lambda: idle_main(net=20, running=5), "Thread worker waited 80 % of its time for the network in psycopg.cursor.Cursor.execute, "
      "called from /srv/app/app.py:31; 20 % running"),
     (lambda: idle_main(running=25), "100 % of the CPU time is"),
@@ -280,7 +281,7 @@ def everywhere(work):
 
 
 def part_of_the_time(work):
-    """Of a wait that began before the part of the time, or ends after it, that part counts."""
+    """If --since and --until cut a wait, only the part of it between them counts."""
     m = Made()
     for second in range(10):
         m.add(EXECUTE, 0.9, "net", time=second * SECOND).add(MAIN, 0.1, time=second * SECOND + 9 * SECOND // 10)
@@ -320,8 +321,8 @@ def busy_worker(work):
 
 
 def many_states(work):
-    """A file with more states than there are: their number doesn't count twice, and names stay in
-    their rows."""
+    """A file with far more states than krait knows: the time for reading it doesn't grow with waits
+    times states, and odd names stay in their rows."""
     n = 50000
     m = Made().add(SLEEP, 20, "two\nlines").add(SLEEP, 10, "long" * 1000).add(SLEEP, 1, "other")
     for i in range(n):
@@ -423,7 +424,8 @@ def waits_for_locks(*args):
 
 
 def wakers_json(path):
-    """In JSON, what each thread waited for locks adds up, with what isn't known; but not with filters."""
+    """In JSON, the rows of a thread add up to its waits for locks, because one row has the rest,
+    whose end nobody is known for. With filters there is no such row."""
     main, two = ("MainThread", "7"), ("worker-2", "7")
     got = waits_for_locks(flushed().save(path))
     check("wakers-json", len(got) == 1 + 8 + 8 + 9 and got[0] == (main, two, "flush:88", 9) and
@@ -432,7 +434,8 @@ def wakers_json(path):
     rests = {w[0]: w[3] for w in got[17:]}
     check("wakers-json-rest", rests == {main: 0.8, **{("worker-%d" % i, "7"): 1.14 for i in range(1, 9)}} and
           {w[1] for w in got[17:]} == {None}, rests)
-    # then only what worker-2 ended is left, and nothing else is known of the others
+    # with this filter only the waits that worker-2 ended are left; no row has the rest of the
+    # waiting threads' time
     got = waits_for_locks(path, "--thread", "worker-2")
     check("wakers-json-filter", got[0] == (("MainThread", None), two, "flush:88", 9) and [w[1:] for w in got[1:]] == 8 * [(two, "flush:88", 6.08)], got)
     got = waits_for_locks(two_processes().save(path))
@@ -445,7 +448,8 @@ def wakers(work):
     path = flushed().save(os.path.join(work, "w.pb.gz"))
     text = krait("report", path, "--by", "waiter", "--limit", "2").stdout
     rows = [row.split(None, 7) for row in text.split("who waited")[-1].splitlines()[1:]]
-    # the eight workers that wait are one; worker-2 alone ends waits. 8 x 6.08 s, 8 x 0.38 s; of 9.8 s and 8 x 7.6 s, 9 s and these are known
+    # the eight waiting workers share the row "worker-N", and worker-2 ends their waits: 8 x 6.08 s
+    # by worker-2, 8 x 0.38 s by the main thread; the last row is the rest of 9.8 s + 8 x 7.6 s
     check("wakers-first", rows[0][:6] == ["48.6", "s", "68.9", "%", "worker-N", "worker-2"] and rows[1][:5] == ["9.00", "s", "12.7", "%", "MainThread"], text)
     check("wakers-line", rows[1][6:] == ["app.flush", "(/srv/app/app.py:88)"], text)
     check("wakers-more", rows[2][:6] == ["3.04", "s", "4.3", "%", "1", "more"], text)

@@ -49,9 +49,9 @@ else:
     print(os.path.realpath("/proc/self/exe"))' 2>/dev/null
 }
 
-# differ NAME WANT GOT: PASS, or FAIL with the fields of WANT that GOT has otherwise. Fields that
-# GOT doesn't have at all fail too, except those of _PyRuntime and the build. The size of
-# _PyRuntime is a fact of the tables only: a file has its own.
+# differ NAME WANT GOT: prints PASS, or FAIL with the fields whose values in WANT and GOT differ. A
+# field that GOT lacks fails too, unless it is one of _PyRuntime or of the build. The size of
+# _PyRuntime is compared only with krait's tables, because krait reads it from the file otherwise.
 differ() {
 	local bad
 	bad=$(awk -v name="$1" 'NR == FNR { got[$1] = $2; next }
@@ -98,7 +98,8 @@ check_interpreter() {
 	fi
 }
 
-# Builds of the same version that moved objects (and would have been seen by image_check()).
+# Checks the layouts of other builds of the same version, in which fields are at other offsets: with
+# trace refs, and debug builds.
 check_flavours() {
 	local name=$1 inc=$2 version=$3
 	if compile "$work/offsets" "$inc" -DPy_TRACE_REFS -DPy_REF_DEBUG; then

@@ -15,7 +15,7 @@ pid=
 stop() { [ -z "$pid" ] || kill "$pid" 2>/dev/null || true; pid=; }
 trap 'stop; rm -rf "$work"' EXIT
 
-# The script that is looked into, which works in every version.
+# The script whose threads are read. It works in every version.
 cat >"$work/target.py" <<'PY'
 import os, sys, threading, time
 def beta_sleep():

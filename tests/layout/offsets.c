@@ -275,8 +275,9 @@ static void runtime(void)
 #if VERSION >= 0x0309
 	AT("runtime_finalizing", _PyRuntimeState, _finalizing);
 	/*
-	 * The words that bpf/python/thread.bpf.h reads as the flags of the start: one behind the
-	 * other, the last one here.
+	 * bpf/python/thread.bpf.h reads the flags of the initialization as words that follow each
+	 * other, and finds them by their distance from _finalizing. This checks that they lie
+	 * there.
 	 */
 	if (offsetof(_PyRuntimeState, initialized) !=
 		    offsetof(_PyRuntimeState, _finalizing) - (VERSION >= 0x030b ? 8 : 4) ||

@@ -83,7 +83,8 @@ def wrong(truth, profile, how):
         whole = sum(sums[tid].values())
         if not whole:
             yield "%s has no waits" % what
-        # Before, it may wait for other things: for locks, and in a pool until its first task.
+        # Before its longest wait a thread may wait for other things: for locks, and in a pool for
+        # its first task.
         elif 2 * sums[tid][counts] < whole or stacks[tid][1] != counts:
             yield "%s: %s, not %s: %s" % (what, dict(sums[tid]), counts, stacks[tid])
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which waits of real programs krait calls idle, which a loop's, and which neither: servers, task queues, pools and
-loops of many libraries, without work and with work that waits. How each program was made says what is true
-(programs/): what has no work is idle or a loop, and a thread that waits for something says so itself.
+"""Which waits of real programs krait calls idle, which a loop's, and which neither: servers, task
+queues, pools and loops of many libraries, without work and with work that waits. The truth is how
+each program (programs/) was made: threads without work are idle or loops, and a thread that waits
+for something says so itself.
 
     idle_programs.py [--version 3.13] [--only GLOB] [--keep]
 
@@ -88,7 +89,7 @@ def wait_until(condition, seconds, what):
 
 
 class Running:
-    """A program of the list that runs."""
+    """A running program of the list."""
 
     def __init__(self, program, python, root, slow, redis_port):
         self.program, self.python = program, python
@@ -138,7 +139,8 @@ class Running:
         return any(name.startswith("ready") or name.isdigit() for name in os.listdir(self.folder))
 
     def settle(self):
-        """Waits until it is up, gives it its work, and waits until that waits."""
+        """Waits until the program has started, gives it its work, and waits until the threads that
+        got work wait."""
         wait_until(self.is_up, 60, "start")
         if self.program.port:
             self.get("/quick", 10)

@@ -129,12 +129,12 @@ def handles_quiet_client():
 
 
 def fetches_job():
-    """What --idle-at names."""
+    """A function that --idle-at names."""
     queue.Queue().get()
 
 
 def fetches_job_remotely():
-    """What --idle-at names, below functions that krait doesn't know."""
+    """A function that --idle-at names. It waits in functions that krait doesn't know."""
     def reads():
         connected()[1].recv(1)
     reads()
@@ -142,7 +142,7 @@ def fetches_job_remotely():
 
 class Jobs(object):
     def get(self):
-        """What --idle-at names, with its class."""
+        """A method that --idle-at names, with its class."""
         threading.Event().wait()
 
 

@@ -16,7 +16,7 @@ from . import recording
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
 MOST_BYTES = 300000  # bytes by which a cell's picture may make a notebook larger
 # Pairs that are tried in turn until the picture is small enough: the least width of a box that is
-# kept (the picture is 1200 wide), and whether boxes keep the words that are shown at the pointer.
+# kept (the picture is 1200 wide), and whether boxes keep their tooltips.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
 # Packages whose frames call a cell; these frames are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",

@@ -218,7 +218,10 @@ static void test_states(void **state)
 	assert_int_equal(counted(COUNT_IGNORED), 2);
 }
 
-/* A linked process that runs the interpreter's own program hasn't got to Python yet. */
+/*
+ * Until libpython is found (PROC_LINKING), a process that runs the interpreter's own program counts
+ * as starting.
+ */
 static void test_starting(void **state)
 {
 	__u32 tgid = TGID;
@@ -249,7 +252,10 @@ static void test_not_sampled(void **state)
 	assert_int_equal(counted(COUNT_SAMPLES), 1);
 }
 
-/* In a PID namespace of its own krait speaks of processes by their numbers there. */
+/*
+ * If krait runs in a PID namespace of its own, records have the numbers of processes in that
+ * namespace.
+ */
 static void test_namespace(void **state)
 {
 	__u32 tgid = TGID % 10, one = 1;

@@ -202,8 +202,8 @@ static void test_not_loaded_yet(void **state)
 }
 
 /*
- * User space is asked about a linked process after MAX_LINKING_TRIES samples without libpython;
- * about a process in state PROC_HOST never.
+ * User space is asked about a process that is linked to libpython after MAX_LINKING_TRIES samples
+ * without libpython. It is never asked about a process in state PROC_HOST.
  */
 static void test_tries(void **state)
 {

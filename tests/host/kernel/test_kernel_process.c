@@ -411,7 +411,10 @@ static void test_directory(void **state)
 	assert_int_equal(dir.generation, 3);
 }
 
-/* How much code a process maps is told of the image that is meant, and of no other one. */
+/*
+ * The question how much code an image maps is answered for that image only: not for an image after
+ * another execve(), nor for another process.
+ */
 static void test_question(void **state)
 {
 	struct made m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes into the rings: each CPU's into its own, what is refused is counted, and which records
+ * Tests the rings: records of each CPU go into its own ring, refused ones are counted, and some
  * wake user space.
  */
 #include "kernel_shim.h"

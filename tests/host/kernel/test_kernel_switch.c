@@ -12,7 +12,7 @@
 static struct rq rq;
 static struct cfs_rq queue = {&rq};
 
-/* The sum of the waits that were sent, with those without a stack. */
+/* The sum of the waits that were sent, those without a stack included. */
 static uint64_t sent_ns(void)
 {
 	uint64_t sum = 0;
@@ -107,7 +107,10 @@ static void test_last_stack(void **state)
 	assert_int_equal(last_wait()->arg[0], 3);
 }
 
-/* What is owed at a thread's end is sent for each site, not as a wait. */
+/*
+ * At a thread's end, time of waits that no record has yet is sent: the sum for each site, not as a
+ * wait.
+ */
 static void test_owed(void **state)
 {
 	uint64_t ns[WAIT_SITES] = {};
@@ -166,8 +169,8 @@ static void test_never_a_stack(void **state)
 }
 
 /*
- * A process isn't recorded any more. What its thread has waited until then, and no record has told,
- * is sent when that shows.
+ * A process isn't recorded any more. When the program notices that, it sends the waiting time of
+ * the thread that no record has yet.
  */
 static void test_unwanted_later(void **state)
 {
@@ -203,8 +206,8 @@ static void test_unwanted(void **state)
 }
 
 /*
- * The program asks no map about a process of which it knows that it isn't recorded, until such
- * knowledge is forgotten. Nor does it about threads that have no entry.
+ * The program remembers that a process isn't recorded, and doesn't look it up again until
+ * forget_strangers(). Nor does it look up threads that have no entry.
  */
 static void test_stranger(void **state)
 {
@@ -339,8 +342,8 @@ static void take_sent(struct told *ret)
 }
 
 /*
- * Waits of 1 ms where the period is @period: the stacks that are taken are as many as the chance
- * says, evenly, and stand for all.
+ * With the period @period, the stacks of some waits of 1 ms are taken: as many as the chance says.
+ * Together they stand for all waits.
  */
 static void check_chance(uint64_t period)
 {
@@ -393,7 +396,7 @@ static void test_long(void **state)
 	assert_int_equal(entry()->wait.flags & WAIT_LEFT, 0);
 }
 
-/* A chosen wait that is long stands for none of those. */
+/* If the stack of a long wait was chosen, the wait stands only for itself. */
 static void test_long_chosen(void **state)
 {
 	(void)state;
@@ -715,7 +718,10 @@ static void test_gil_held(void **state)
 	assert_int_equal(entry()->blame_ns, 0);
 }
 
-/* What others wait while the holder sleeps: a sleep without a record leaves it to the next one. */
+/*
+ * Others wait while the GIL's holder sleeps. If a sleep has no record, the blame goes into the
+ * record of the next sleep.
+ */
 static void test_gil_slept(void **state)
 {
 	(void)state;
@@ -736,7 +742,7 @@ static void test_gil_slept(void **state)
 	assert_int_equal(entry()->slept_blame_ns, 0);
 }
 
-/* If no sleep of the holder has a record for a second, a sample has it. */
+/* If no sleep of the holder has had a record for a second, the blame goes into a sample. */
 static void test_gil_slept_long_ago(void **state)
 {
 	(void)state;
@@ -805,8 +811,9 @@ static void other_waits(uint64_t gil)
 }
 
 /*
- * A process whose GIL has ever new addresses keeps to a few entries. Those for which somebody waits
- * stay, and if there are no others, waits are counted as ones without room.
+ * A process whose GIL changes its address again and again gets only a few entries. An entry stays
+ * as long as a thread waits for its GIL. If all entries stay, waits for another GIL are only
+ * counted (COUNT_NO_GIL).
  */
 static void test_gil_changes(void **state)
 {
@@ -840,7 +847,7 @@ static void test_gil_changes(void **state)
 
 /*
  * Before the sum of all waits gets too large for its word, new waits are counted in another one.
- * Who waits already is counted to the end in the old one.
+ * Threads that wait already are counted in the old one until their waits end.
  */
 static void test_gil_full(void **state)
 {
@@ -1044,8 +1051,8 @@ static const struct rec_account *account_sent(void)
 
 /*
  * The kernel reads its clock when it wakes a thread, and not again for the switch that follows. So
- * the time until the switch is CPU time of that thread, and no wait. What the kernel does after the
- * end of a thread's CPU time, until the switch, is.
+ * the time until the switch is CPU time of that thread, and not waiting. The time from the end of a
+ * thread's CPU time until the switch is waiting.
  */
 static void test_scheduler_clock(void **state)
 {
@@ -1086,8 +1093,8 @@ static void test_preempted(void **state)
 }
 
 /*
- * User space has noted how long the thread was ready before the recording. What came since counts
- * from the beginning on, though the thread leaves a CPU only later. A note of an earlier thread
+ * User space has noted how long the thread was ready before the recording. What was added since
+ * then counts, also the part from before the thread first leaves a CPU. A note of an earlier thread
  * with its number doesn't count.
  */
 static void test_noted_delay(void **state)
@@ -1111,7 +1118,8 @@ static void test_noted_delay(void **state)
 
 /*
  * The account of a thread whose wait user space has read begins with that wait, which began with
- * the recording. What was ready, ran or was stolen since is no wait.
+ * the recording. Time since then in which the thread was ready, ran, or was stolen from isn't
+ * waiting.
  */
 static void test_read_wait_counts(void **state)
 {
@@ -1202,8 +1210,8 @@ static const struct rec_account *account_of(__u32 exec_id)
 }
 
 /*
- * The thread of a new image counts anew: what it was ready, waited, and what was stolen from it
- * before execve() is told of the image before.
+ * After execve() a thread's account begins anew. The account of the image before has how long the
+ * thread was ready and waited, and what was stolen from it, until then.
  */
 static void test_exec(void **state)
 {
@@ -1303,7 +1311,7 @@ static void test_exec_elsewhere(void **state)
 	}
 }
 
-/* A thread that is met within execve(), and has had the same number all the time, tells all. */
+/* A thread is first seen within execve(), and keeps its number: its account has all its time. */
 static void test_met_in_exec(void **state)
 {
 	(void)state;
@@ -1334,7 +1342,10 @@ static void test_first_ends_late(void **state)
 	assert_int_equal(entry()->delay_begin_ns, 0);
 }
 
-/* What isn't recorded has no entry after execve() either. The GILs of the image before go. */
+/*
+ * A process that isn't recorded has no entry after execve() either. The entries of its former
+ * image's GILs are removed.
+ */
 static void test_exec_alone(void **state)
 {
 	(void)state;
@@ -1346,15 +1357,15 @@ static void test_exec_alone(void **state)
 	assert_int_equal(shim.n_sent, 0);
 }
 
-/* The thread gets the CPU, which isn't seen. */
+/* The thread gets the CPU, but the program at switches doesn't run. */
 static void get_cpu_unseen(void)
 {
 	process.task.se.exec_start = rq.clock_task;
 }
 
 /*
- * It isn't seen that the thread comes back. How long it waited follows from its CPU time, and
- * nothing is lost, whether it leaves the CPU or calls execve() then.
+ * The program misses the switch back to the thread. How long the thread waited follows from its CPU
+ * time. No time is lost, whether the thread next leaves the CPU or calls execve().
  */
 static void test_unseen(void **state)
 {
@@ -1382,7 +1393,7 @@ static void test_unseen(void **state)
 	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen + 2);
 }
 
-/* So it is for a wait that user space has read, if the thread ran once since then. */
+/* A wait that user space has read ends in the same way, if the thread ran once since then. */
 static void test_read_unseen(void **state)
 {
 	(void)state;
@@ -1400,7 +1411,7 @@ static void test_read_unseen(void **state)
 	assert_int_equal(last_wait()->sample.time_ns, shim.now_ns - 3 * MS);
 }
 
-/* A switch that isn't seen shows in the two sums. */
+/* If the program misses a wait, the account's two sums of waiting time differ. */
 static void test_switch_missed(void **state)
 {
 	(void)state;

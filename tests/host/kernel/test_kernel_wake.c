@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who ends a wait for a lock: the thread whose futex call wakes the waiting one up, and nobody whom
- * an interrupt made look like that. The wait's record says so once, and no other record does.
+ * Who ends a wait for a lock: the thread whose futex call wakes the waiting one up. If an interrupt
+ * wakes it, the thread that was interrupted doesn't count. The wait's record names the waker
+ * once, and no other record does.
  */
 #include "kernel_switch.h"
 
@@ -152,7 +153,7 @@ static void test_processes(void **state)
 	assert_int_equal(woken_by(), 0);
 }
 
-/* Who holds the GIL is another question. */
+/* A wait for the GIL has no waker: whom it is blamed on is found by the GIL's holder. */
 static void test_gil(void **state)
 {
 	(void)state;
@@ -167,7 +168,10 @@ static void test_gil(void **state)
 	assert_int_equal(woken_by(), 0);
 }
 
-/* Only a wait whose stack was taken is asked who ends it, and that costs a part of the budget. */
+/*
+ * Who ends a wait is looked up only if the wait's stack was taken. Looking it up costs a part of
+ * the budget.
+ */
 static void test_budget(void **state)
 {
 	uint64_t spent, samples;
@@ -192,7 +196,10 @@ static void test_budget(void **state)
 	shim.tick_ns = 0;
 }
 
-/* A later wait that nobody is seen to end has no waker, nor has time that is owed at the end. */
+/*
+ * A waker belongs to one wait: the next wait, which nobody is seen to end, has none. Time that is
+ * sent at the thread's end has none either.
+ */
 static void test_once(void **state)
 {
 	(void)state;

@@ -103,7 +103,10 @@ static void thread_says(bool attached)
 		put_u32(image.tstate + image.l->tstate_gil, attached);
 }
 
-/* A free-threaded build has a GIL that may be enabled (PYTHON_GIL=1). Else it is as in others. */
+/*
+ * A free-threaded build has a GIL that may be enabled (PYTHON_GIL=1). Apart from that, its GIL is
+ * as in other builds.
+ */
 static void enable(uint32_t count)
 {
 	if (is_free())

@@ -28,5 +28,5 @@ def waits():
 
 
 def ready():
-    """Everything has been started that the program has."""
+    """The program has started all that it starts."""
     write("ready-%d" % os.getpid(), "")

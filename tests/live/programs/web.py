@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A site, as WSGI and as ASGI. /quick answers at once; of the other pages the thread that makes them waits for
-something, forever."""
+"""A site, as WSGI and as ASGI. /quick answers at once. A thread that makes one of the other pages
+waits for something, forever."""
 import asyncio
 import queue
 import subprocess

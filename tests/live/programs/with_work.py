@@ -416,7 +416,8 @@ def gevent_threads():
 
 
 def gevent_blocked():
-    """A greenlet that calls what gevent didn't replace stops its whole thread."""
+    """A greenlet that calls a blocking function which gevent didn't replace blocks its whole
+    thread."""
     import gevent
 
     gevent.spawn(sleeps).join()
