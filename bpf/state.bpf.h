@@ -99,13 +99,13 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * Up to the _LEAST numbers no time is limited, even on the slowest machine.
  */
 #define SAMPLE_NS   500000
-#define PROVE_LEAST 192 /* up to so many frames, proving isn't limited in time */
+#define PROVE_LEAST 192 /* up to this many frames, proving isn't limited in time */
 #define PROVE_NS    130000
 #define PROVE_LATE  16 /* how many code objects are proved even after PROVE_NS */
-/* up to so many bytes of HASH_BUDGET, proving isn't limited in time */
+/* up to this many bytes of HASH_BUDGET, proving isn't limited in time */
 #define HASH_LEAST (64 << 10)
 #define SEND_NS	   300000
-#define SEND_LEAST 16 /* so many code objects are sent even if SEND_NS is over */
+#define SEND_LEAST 16 /* this many code objects are sent even if SEND_NS is over */
 
 /*
  * The check of a code object, which is kept from sample to sample. The key changes whenever another

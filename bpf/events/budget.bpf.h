@@ -29,7 +29,7 @@ __u64 wait_burst_ns;
 
 #define ADJUST_NS    (1 << 24)	     /* least time between changes of wait_period_ns: 17 ms */
 #define ADJUST_MOST  (1 << 27)	     /* it is changed after this time whatever was spent: 134 ms */
-#define ADJUST_LEAST (32 * STACK_NS) /* before that, it is changed once so much was spent */
+#define ADJUST_LEAST (32 * STACK_NS) /* it is changed earlier once this much was spent */
 #define PERIOD_LEAST 1000	     /* a period below this is 0: all waits are taken */
 #define PERIOD_MOST  1000000000
 #define FASTER	     16 /* the most that the period grows by at once */

@@ -13,7 +13,7 @@
 
 /* how many libraries of the loader's list are looked at; a linked libpython comes early */
 #define MAX_LIBRARIES	  64
-#define MAX_LINKING_TRIES 200 /* after so many samples without a libpython, user space is asked */
+#define MAX_LINKING_TRIES 200 /* after this many samples without a libpython, user space is asked */
 
 struct link_map {
 	__u64 addr, name, dynamic, next;

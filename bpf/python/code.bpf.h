@@ -66,7 +66,7 @@ walk_global int hash_next(__u32 slot)
 
 /*
  * Adds w->acc_len bytes at w->acc_addr of the target to w->acc; negative = not readable. If there
- * are more than ABI_LINETABLE_BYTES, only so many are added; user space does the same.
+ * are more than ABI_LINETABLE_BYTES, only that many are added; user space does the same.
  */
 walk_global int hash_bytes(__u32 slot)
 {

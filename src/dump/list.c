@@ -9,7 +9,7 @@
 #include "base/system/log.h"
 #include "dump/internal.h"
 
-/* Python's list of threads is read until it is the same twice in a row, but only so many times */
+/* Python's list of threads is read until two reads in a row are equal, at most this many times */
 #define LIST_TRIES 5
 
 static bool same_states(const py_tstates *a, const py_tstates *b)

@@ -22,7 +22,7 @@
 #define NOTES_MAX_BYTES	   (1u << 20)
 #define NOTES_MAX	   64	/* the most sections or segments with notes that are read */
 #define DYNAMIC_MAX	   1024 /* the most entries of a dynamic section; libtorch has 60 */
-#define DYNAMIC_NAME_BYTES 256	/* the name of a needed library is cut off at so many bytes */
+#define DYNAMIC_NAME_BYTES 256	/* the name of a needed library is cut off at this many bytes */
 /* the most sections of a file: libelf keeps 200 bytes for each */
 #define HEADERS_MAX (1u << 18)
 /* the most relocations, 64 MiB of struct elf_reloc_ref; libpython has 40,000 */

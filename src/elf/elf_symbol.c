@@ -4,7 +4,7 @@
 #include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* for so many entries of a table, work is spent at once */
+#define LOOK_APART 4096 /* work is spent for this many entries of a table at once */
 
 /*
  * Is section @i a string table? The last one that was found is kept in f->strings: each relocation

@@ -37,7 +37,7 @@ static bool may_have(const struct table *v, const struct table_column *c, int wi
 	       (!c->of_waits || live_shows_waits(v->live));
 }
 
-/* Where waits are shown, so many characters of a line are left for the name. */
+/* Where waits are shown, this many characters of a line are left for the name. */
 #define NAME_LEAST 24
 
 /* Is there room for the column? The columns of states are many, and the first ones come first. */

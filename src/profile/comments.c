@@ -82,7 +82,7 @@ bool comments_is_ended(const char *text)
 }
 
 /*
- * the most runs that are taken from a comment; no recording has so many, but a file may say
+ * the most runs that are taken from a comment; no recording has that many, but a file may say
  * anything
  */
 #define MAX_RUNS 1000000000

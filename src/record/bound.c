@@ -26,7 +26,7 @@
 
 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
-#define KEEP_BYTES 32768 /* condensing keeps one function for so many bytes of the limit */
+#define KEEP_BYTES 32768 /* condensing keeps one function for this many bytes of the limit */
 /* the least time between two condensings, so that pending samples are added in between */
 #define APART_NS     NSEC_PER_SEC
 
@@ -39,7 +39,9 @@
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
-/* NEEDED_CPU is counted for at most so many CPUs; with more, rings are smaller or many CPUs idle */
+/*
+ * NEEDED_CPU is counted for at most this many CPUs; with more, rings are smaller or CPUs are idle
+ */
 #define NEEDED_CPUS 8ull
 
 int session_check_memory(void)

@@ -10,7 +10,7 @@
 #include "base/util.h"
 
 #define PATIENCE_SECONDS 5 /* how many seconds the end of a recording waits while nothing comes */
-#define PATIENCE_LIMIT	 6 /* all in all the wait takes at most so many times .seconds */
+#define PATIENCE_LIMIT	 6 /* in all the wait takes at most this many times .seconds */
 
 struct patience {
 	unsigned seconds;  /* how long to wait while nothing comes; 0: PATIENCE_SECONDS */

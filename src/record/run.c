@@ -186,7 +186,8 @@ static void follow_cpus(struct session *s)
 		r = sampler_renew_cpus(s->sampler);
 	rights_for_events(false);
 	if (r)
-		log_warn("CPUs went online or offline, and sampling can't follow: %s", err_msg());
+		log_warn("CPUs went online or offline, and krait can't open its events anew: %s",
+			 err_msg());
 }
 
 /* Varies a period by up to 10 %, so that the work of a drain isn't in step with anything. */

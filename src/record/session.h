@@ -266,17 +266,18 @@ _must_use_ int session_stop(struct session *s);
 void session_read_blocked(struct session *s);
 
 /*
- * waits/open.c, after a drain: where it is time to, reads the stacks of long waits that the kernel
- * program didn't choose. session_end_left(): right before sampling ends.
+ * waits/open.c: session_look_at_left(), to be called after each drain, reads the stacks of long
+ * waits whose stacks the kernel program didn't take; it does so only from time to time.
+ * session_end_left() does the same right before sampling ends.
  */
 void session_look_at_left(struct session *s);
 void session_end_left(struct session *s);
 
 /*
- * session_note_asked() notes that the kernel program has asked about a process. After the drain
- * session_read_met() reads those threads of such processes that wait since then.
- * session_complete_wait(): *@ret is the record of such a wait with its stack, or of one that wasn't
- * chosen (WAIT_LEFT). False: the record is complete as it is.
+ * session_note_asked() notes that the kernel program has asked about a process. session_read_met(),
+ * to be called after the drain, reads those threads of these processes that have waited since then.
+ * session_complete_wait(): *@ret is the record of such a wait with its stack, or of one whose stack
+ * the kernel program didn't take (WAIT_LEFT). False: the record is complete as it is.
  */
 void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
@@ -284,9 +285,10 @@ bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t
 			   struct rec_wait *ret);
 /*
  * session_met_wait(): the wait of record @rec if user space has read its stack; else NULL.
- * session_give_stack() gives that stack to *@ret, and all else that is known of the wait if it
- * wasn't chosen (@left). session_read_left() reads threads of processes
- * @tgids that wait since @left_until_ns or longer, and whose stacks weren't chosen.
+ * session_give_stack() gives that stack to *@ret, and everything else that is known of the wait if
+ * the kernel program didn't take its stack (@left). session_read_left() reads the threads of
+ * processes @tgids that have waited since @left_until_ns or longer, and whose stacks the kernel
+ * program didn't take.
  */
 const struct rec_wait *session_met_wait(const struct session *s, const struct rec_wait *rec);
 void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *ret);

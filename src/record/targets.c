@@ -177,7 +177,7 @@ bool session_targets_ended(struct session *s, uint64_t now_ns)
 }
 
 /*
- * For so long after the command's end its other processes may end too, for example because they see
+ * The command's other processes may end this long after the command, for example because they see
  * that a pipe is closed.
  */
 #define ENDING_MS 100

@@ -171,8 +171,8 @@ static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading 
 }
 
 /*
- * By how much the scheduler's clock is behind CLOCK_MONOTONIC, which entries of the map that the
- * kernel program made tell; 0: there are none.
+ * Returns by how much the scheduler's clock is behind CLOCK_MONOTONIC, according to the entries of
+ * the map that the kernel program made; 0: there are no such entries.
  */
 static uint64_t clock_behind(const struct sampler *s)
 {
@@ -219,7 +219,10 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 	       ret->n <= ABI_INTERPRETERS;
 }
 
-/* When the thread began to wait; if sampling has just begun, or that isn't known, when it began. */
+/*
+ * Returns when the thread began to wait. If that isn't known, or sampling has just begun, returns
+ * when sampling began.
+ */
 static uint64_t wait_since(const struct sampler *s, const struct rec_task *task)
 {
 	uint64_t began_ns = s->skel->bss->began_ns;

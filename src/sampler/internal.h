@@ -109,10 +109,11 @@ struct counted {
 bool counted_read(const struct rec_sample *of, struct counted *ret);
 
 /*
- * How much of these times has come between the moment when the thread of @e left its CPU the last
- * time (.left_ns) and the recording's end. @now: what /proc says @after_ns after the end. A thread
- * that was off its CPU at the end may have run, or been ready to run, since then, so that much time
- * is subtracted. One that was on a CPU had been ready until it got that, and not since.
+ * Returns how much these times grew between the moment when the thread of @e last left its CPU
+ * (.left_ns) and the recording's end. @now: the times that /proc shows @after_ns after the end. A
+ * thread that was off its CPU at the end may have run, or been ready to run, since then, so that
+ * much time is subtracted. A thread that was on a CPU at the end was ready to run only before it
+ * got that CPU.
  */
 struct counted waits_since_left(const struct wait_entry *e, const struct counted *now,
 				uint64_t after_ns);

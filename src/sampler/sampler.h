@@ -162,7 +162,7 @@ _must_use_ int sampler_drain(struct sampler *s);
 typedef void (*sampler_open_fn)(void *ctx, const struct rec_wait *wait, bool left);
 void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx);
 
-/* Of how many waits no stack was chosen so far. */
+/* Returns for how many waits no stack was taken so far. */
 uint64_t sampler_waits_left(struct sampler *s);
 
 /*

@@ -248,8 +248,8 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 }
 
 /*
- * The thread's last record has its last wait, of @ns. A wait that isn't over stands for itself
- * alone: others that aren't over have records, too.
+ * Sets the record of the thread's last wait, which took @ns. A wait that isn't over stands for no
+ * other waits, because each wait that isn't over gets a record of its own.
  */
 static void add_last(struct wait_entry *e, uint64_t ns)
 {
@@ -268,7 +268,10 @@ static void add_last(struct wait_entry *e, uint64_t ns)
 	wait->site = e->site;
 }
 
-/* Hands on what waits took that no record has yet: with the last record those at its site. */
+/*
+ * Hands on the time of waits that no record has yet, one record for each site. The record of the
+ * thread's last wait has the time of its own site.
+ */
 static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 {
 	struct rec_wait owed = e->wait;
@@ -283,7 +286,7 @@ static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 	}
 }
 
-/* Does the record say of any time? */
+/* Does the record have any time that would be lost without it? */
 static bool has_time(const struct rec_wait *rec)
 {
 	return rec->sample.weight || rec->others_ns || rec->gil_ns || rec->gil_others_ns ||
@@ -299,7 +302,10 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	if (!e->start_ns) /* the program was about to begin the thread's account */
 		return;
 	last = since_it_left(s, e);
-	/* It was preempted, and is ready since, unless it came back unseen. */
+	/*
+	 * The thread was preempted, and has been ready to run since, unless it got a CPU without
+	 * krait seeing it.
+	 */
 	if (!e->has_cpu && e->phase == WAIT_RUNS)
 		last.delay_ns = s->ended_ns - MIN(e->left_ns + last.cpu_ns, s->ended_ns);
 	ns = last_wait(s, e, last.delay_ns + (e->phase == WAIT_WAITS ? last.cpu_ns : 0));
@@ -355,7 +361,7 @@ void waits_read_open(struct sampler *s)
 			hand_on(s, &e);
 }
 
-/* An entry that has changed so lately may be read in the middle of a change. */
+/* An entry that changed less than this long ago may be read in the middle of a change. */
 #define SETTLED_NS NSEC_PER_MSEC
 
 /* When the entry was changed last, as far as its last wait tells. */

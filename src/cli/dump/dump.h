@@ -61,7 +61,7 @@ struct dump_running {
 	struct map threads; /* dump_thread_key() of a thread -> its struct dump_thread */
 	struct map whole;   /* struct dump_thread of each thread whose stack lacks nothing */
 	/*
-	 * how many samples this pass over the profile has met; so many were taken in passes before
+	 * how many samples this pass over the profile has met; how many samples earlier passes took
 	 */
 	uint64_t seen, taken;
 	/* the latest samples had all the mappings and unwind tables that they needed */

@@ -181,7 +181,7 @@ static void add_presence(const struct session *s, struct closing *c)
 						      "recording with --wall for what it waits");
 }
 
-/* with so many samples, an estimate of the number of events is right to some percent */
+/* from this many samples on, an estimate of the number of events is right to a few percent */
 #define ENOUGH_SAMPLES 1000
 
 /*

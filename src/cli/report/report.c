@@ -418,7 +418,7 @@ static int run(const struct command *self, int argc, char **argv)
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
-	/* A number that --limit gave counts, even if so many rows don't fit. */
+	/* A number given by --limit counts, even if that many rows don't fit. */
 	o.style.fit = !o.style.limit;
 	if (r < 0)
 		r = report(&o, operands.operand);

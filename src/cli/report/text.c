@@ -12,7 +12,7 @@
 #include "cli/report/print.h"
 #include "picture/markup.h"
 
-#define OWN_ROWS 3 /* in a terminal with few rows, the table of the user's own lines has so many */
+#define OWN_ROWS 3 /* rows of the table of the user's own lines, in a terminal with few rows */
 
 void report_end_row(struct report_printer *p)
 {

@@ -17,7 +17,7 @@
 #include "record/command/signals.h"
 
 #define KEEP_BYTES (64u << 10)
-/* the command's end, or a signal to stop, is noticed after so many ms at the latest */
+/* the command's end, or a signal to stop, is noticed after this many ms at the latest */
 #define WAIT_MS 100
 
 struct child {

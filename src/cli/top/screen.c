@@ -19,7 +19,7 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)
-#define IDLE_MS		100 /* a signal to stop is noticed after so many ms at the latest */
+#define IDLE_MS		100 /* a signal to stop is noticed after this many ms at the latest */
 
 struct interactive {
 	struct top *top;

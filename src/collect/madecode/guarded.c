@@ -14,7 +14,7 @@
 #include "python/heap/peek.h"
 
 #define PAGE 4096u
-/* the most bytes of a guarded function: comparing so many takes 3 us a sample */
+/* the most bytes of a guarded function; comparing that many takes 3 us a sample */
 #define MOST_BYTES (16u << 10)
 #define MOST_CODE  64 /* the most guarded functions that are kept of one process */
 /*

@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-/* Once so many samples wait (1 MiB), stacks don't wait any more for names of code in no file. */
+/*
+ * Once this many samples wait (1 MiB), stacks no longer wait for names of code that lies in no
+ * file.
+ */
 #define WAITING_MAX 16384
 
 static const struct code_source *const sources[] = {

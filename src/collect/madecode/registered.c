@@ -172,7 +172,7 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 	if (has_news(p, latest))
 		space_wanted(p, SPACE_GROWN);
 	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
-		  "understood, %zu beyond a limit, %zu sections in doubt; %zu pieces of code of "
+		  "understood, %zu beyond a limit, %zu doubtful sections; %zu pieces of code of "
 		  "CPython's JIT compiler",
 		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful,
 		  reg->executors.n);

@@ -21,7 +21,7 @@ struct step {
 	const struct step *(*done)(struct collect *c, struct job *j);
 	enum {
 		FOR_STACKS, /* for stacks, which wait for the result */
-		/* for stacks, which are better with the result, and for the next recording */
+		/* for stacks, which can do without the result, and for the next recording */
 		FOR_BOTH,
 		FOR_NEXT /* for the next recording alone */
 	} use;

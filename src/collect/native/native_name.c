@@ -64,7 +64,7 @@ struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 	return ret;
 }
 
-/* Reads bytes of the file's code; false: the file doesn't have so many. */
+/* Reads @n bytes of the file's code at @vaddr; false: the file doesn't have them. */
 static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *bytes, size_t n)
 {
 	vec_foreach(l, &f->loads)

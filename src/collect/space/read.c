@@ -24,9 +24,11 @@
 #define READ_SHARE 10
 /* upper bound of the time between two readings that READ_SHARE gives */
 #define READ_APART_NS (100 * NSEC_PER_MSEC)
-/* after so many readings because of unknown code, the time between two of them doubles each time */
+/*
+ * after this many readings because of unknown code, the time between two of them doubles each time
+ */
 #define FREE_READS 8
-/* after so long without a reading of mappings, FREE_READS counts anew */
+/* after this long without a reading of mappings, FREE_READS counts anew */
 #define READ_RESET_NS (10 * NSEC_PER_SEC)
 
 /*

@@ -16,7 +16,7 @@
 
 /* the most stacks of a thread that are told apart here */
 #define STACKS_MOST 4096
-/* up to so many are searched one after the other: more than most threads have */
+/* up to this many stacks are searched one by one, without an index; most threads have fewer */
 #define STACKS_FEW 16
 
 /*

@@ -154,7 +154,7 @@ int pb_next(struct pb_cursor *c, struct pb_field *f)
 int pprof_in_next(struct pprof_in *in, struct pb_field *f)
 {
 	struct pb_cursor c = {.what = "Profile"};
-	int r = fill(in, 20); /* a tag and a length have at most so many bytes */
+	int r = fill(in, 20); /* a tag and a length have at most 20 bytes together */
 
 	if (r || in->at == in->end)
 		return r;

@@ -94,7 +94,9 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	size_t n = 0;
 	const uint32_t *stack = run->stack ? profile_get_stack(s->p, run->stack, &n) : NULL;
 
-	/* A sample with which the sum would overflow is left out; no real recording is so long. */
+	/*
+	 * A sample with which the sum would overflow is left out; no real recording is that long.
+	 */
 	if (!weight || __builtin_add_overflow(s->end, weight, &s->end))
 		return 0;
 	fprintf(s->out, "%s\n[", s->comma);

@@ -296,7 +296,7 @@ static void draw_foot(struct browse *b, struct screen *s)
 	}
 }
 
-#define WAITS_FROM_ROWS 20 /* a screen of so many rows has room for who waits for whom */
+#define WAITS_FROM_ROWS 20 /* a screen with this many rows shows who waits for whom */
 #define WAITS_PART	3  /* and it may take this part of the screen */
 
 /* Draws who waits for whom, above the table. Returns the first line below it. */

@@ -44,8 +44,8 @@ struct html {
 };
 
 /*
- * A page with more than HTML_PREVIEW boxes gets a preview of so many boxes. A comparison with more
- * than HTML_MANY_SAMPLES samples gets a preview too.
+ * A page with more than HTML_PREVIEW boxes gets a preview of HTML_PREVIEW boxes. A comparison with
+ * more than HTML_MANY_SAMPLES samples gets a preview too.
  */
 #define HTML_PREVIEW	  20000
 #define HTML_MANY_SAMPLES 200000

@@ -7,8 +7,8 @@
 #include "python/find/image_internal.h"
 
 /*
- * In 3.6, the GIL's condition and mutex variables together take at most so many bytes, in whichever
- * order the compiler put them.
+ * In 3.6, the GIL's condition and mutex variables together take at most this many bytes, in any
+ * order that the compiler chose.
  */
 #define STATICS_BYTES 512
 

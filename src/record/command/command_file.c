@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* a script's interpreter may itself be a script: so many are followed, as in the kernel */
+/* a script's interpreter may itself be a script; this many are followed, as in the kernel */
 #define MAX_SCRIPTS    4
 #define FIRST_LINE     256
 #define DEFAULT_SEARCH "/bin:/usr/bin"

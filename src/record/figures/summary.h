@@ -32,8 +32,8 @@ struct summary {
 };
 
 /*
- * How many of the @due samples (by CPU time) didn't come, if so few as @came can't be chance; else
- * 0.
+ * Returns how many of the @due samples (by CPU time) didn't come. 0: the difference to @came may be
+ * chance.
  */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 

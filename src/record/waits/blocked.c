@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads threads that wait, as `krait dump` does (docs/decisions/0008), where the kernel program
- * couldn't: when a recording of waits begins, and when krait has met a process, which often has
- * been waiting since then. The records that are made here are handled like those from the kernel.
+ * couldn't: when a recording of waits begins, and when krait has just met a process, whose threads
+ * may still be in the wait in which the kernel program met them. The records that are made here are
+ * handled like those from the kernel.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -20,7 +21,10 @@
 /* How long reading may take. A thread takes some 50 to 300 us. */
 #define READ_NS (400 * NSEC_PER_MSEC)
 
-/* The same for the processes that were met in one drain. At most so many of them are read. */
+/*
+ * How long reading the processes that were met in one drain may take, and the most of them that are
+ * read.
+ */
 #define MET_NS	      (20 * NSEC_PER_MSEC)
 #define MET_PROCESSES 64
 /* the most stacks that are kept until their waits are over */
@@ -190,7 +194,10 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 	return true;
 }
 
-/* The child for which the thread waits has got its name before the recording. */
+/*
+ * Tells the collector the name of the child process for which the thread waits: the child got its
+ * name before the recording.
+ */
 static void name_child(struct reading *r, const struct rec_task *task)
 {
 	uint32_t child =
@@ -228,7 +235,10 @@ static void on_blocked(void *ctx, const struct proc_entry *proc, const struct re
 	r->unread.full += r_add && r_add != -EEXIST;
 }
 
-/* The descriptor, if the thread waits in a poll() of one; else -1. */
+/*
+ * Returns the descriptor for which the thread waits, if it waits in a poll() of a single one; else
+ * -1.
+ */
 static int on_polled(void *ctx, const struct rec_task *task)
 {
 	struct reading *r = ctx;
@@ -252,11 +262,12 @@ static struct session_unread read_blocked(struct session *s, const pid_vec *tgid
 	const struct sampler_blocked to = {on_polled, on_blocked, left_until_ns, &r};
 
 	if (sampler_blocked(s->sampler, tgids, &to)) {
-		log_info("threads that wait already can't be read: %s", err_msg());
+		log_info("threads that already wait can't be read, so their waits are missing: %s",
+			 err_msg());
 		r.unread.all = true;
 	}
 	walker_free(r.walker);
-	log_debug("%u waiting threads were read, %u more had woken up before", r.read, r.late);
+	log_debug("read %u waiting threads; %u more woke up before they were read", r.read, r.late);
 	return r.unread;
 }
 
@@ -275,7 +286,7 @@ void session_read_met(struct session *s)
 	if (s->asked.n)
 		unread = read_blocked(s, &s->asked, 0, MET_NS);
 	if (unread.late)
-		log_info("%u threads that waited already weren't read: reading took too long",
+		log_info("%u waiting threads weren't read, because reading took too long",
 			 unread.late);
 	s->asked.n = 0;
 }

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits that aren't over, for whoever shows what happens now. The kernel program took the stacks of
- * most of them when they began, and keeps them in the map `waits`. The others are read as `krait
- * dump` reads blocked threads, once they have lasted long enough. A recording does that too, so
- * that a long wait never counts for another stack.
+ * Finds the waits that aren't over, for code that shows the present state, such as krait top. The
+ * kernel program took the stacks of most of them when they began, and keeps them in the map
+ * `waits`. The others are read as `krait dump` reads blocked threads, once they have lasted long
+ * enough. A recording does that too, so that a long wait never counts for another stack.
  */
 #include "base/system/clock.h"
 #include "base/error.h"
 #include "record/session.h"
 #include "waits.h"
 
-/* A wait whose stack wasn't chosen is read once it is so long. Most are far shorter. */
+/*
+ * A wait whose stack the kernel program didn't take is read once it lasts this long. Most are far
+ * shorter.
+ */
 #define LEFT_NS	      (200 * NSEC_PER_MSEC)
 #define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
 /*
- * So often a recording looks for such waits. Each that takes WAIT_LONG_NS is met. Where there are
- * many threads, it looks less often: it takes at most so many thousandths of a CPU.
+ * How often a recording looks for such waits: often enough to find each wait that takes
+ * WAIT_LONG_NS. With many threads it looks less often, so that this takes at most LOOK_PER_MILL
+ * thousandths of a CPU.
  */
 #define LOOK_NS	      (WAIT_LONG_NS / 2)
 #define LOOK_PER_MILL 4
-/* At the recording's end, waits are read that have lasted so long. */
+/* At the recording's end, waits are read if they have lasted at least this long. */
 #define LEFT_END_NS (10 * NSEC_PER_MSEC)
 
 struct open_wait {
@@ -113,8 +117,8 @@ int session_open_waits(struct session *s, session_open_fn fn, void *ctx)
 }
 
 /*
- * Reads the stacks of waits that weren't chosen and last since @left_until_ns or longer. Returns
- * whether there are others, which haven't lasted so long.
+ * Reads the stacks of waits that have lasted since @left_until_ns or longer, if the kernel program
+ * didn't take them. Returns whether there are shorter waits without a stack.
  */
 static bool read_left(struct session *s, uint64_t left_until_ns)
 {

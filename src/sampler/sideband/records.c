@@ -161,7 +161,7 @@ bool sideband_dispatch(struct sideband *s, const struct record *r)
 }
 
 /*
- * For so long after its time a record may still be missing in another CPU's ring, because it is
+ * For this long after its time a record may still be missing in another CPU's ring, because it is
  * being written.
  */
 #define WRITTEN_NS NSEC_PER_MSEC

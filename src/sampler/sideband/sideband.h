@@ -58,7 +58,7 @@ struct sideband_config {
 	const struct sideband_ops *ops;
 	void *ctx;
 	size_t ring_bytes; /* bytes of each CPU's ring; 0: SIDEBAND_RING_BYTES */
-	/* the reader is woken when a ring has so many bytes; 0: by any record */
+	/* the reader is woken when a ring has this many bytes; 0: by any record */
 	uint32_t wakeup_bytes;
 };
 
@@ -85,8 +85,9 @@ int sideband_fd(const struct sideband *s);
 /* Calls back for everything that was recorded until now. Returns the number of records. */
 size_t sideband_drain(struct sideband *s);
 /*
- * May the rings have a record of process @tgid that sideband_drain() hasn't called back for, or is
- * doing so now? If they are full of others', the answer is yes.
+ * Tells whether the rings may have a record of process @tgid for which sideband_drain() hasn't
+ * called back yet, or is calling back now. True also if the rings have too many records to look
+ * through.
  */
 bool sideband_has_more(const struct sideband *s, uint32_t tgid);
 

@@ -17,11 +17,11 @@
 /* A change costs each part half a sample on average, so it waits for this many periods. */
 #define LEAST_PERIODS 64
 
-/* The periods of a CPU aren't changed until it has brought so many records. */
+/* The periods of a CPU aren't changed before this many records have come from it. */
 #define LEAST_RECORDS 32
 
 /*
- * A counter's samples that a change drops (half a sample on average) aren't made up for. With so
+ * A counter's samples that a change drops (half a sample on average) aren't made up for. With this
  * many records between two changes that is 0.2 %.
  */
 #define LEAST_RECORDS_COUNTER 256

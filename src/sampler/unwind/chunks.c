@@ -9,7 +9,7 @@
 #include "sampler/unwind/internal.h"
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
-/* with so many chunks in .limbo, waiting until they are free is better than taking more memory */
+/* with this many chunks in .limbo, waiting until they are free is better than taking more memory */
 #define LIMBO_WORTH 64
 
 /* Bytes of the maps that exist even without any rows. */

@@ -21,7 +21,7 @@ struct unwind_store_maps {
 };
 
 /*
- * How many slabs fit into @bytes of memory, together with the other maps. The map `slabs` has so
+ * How many slabs fit into @bytes of memory, together with the other maps. The map `slabs` has this
  * many entries.
  */
 uint32_t unwind_store_slabs(size_t bytes);

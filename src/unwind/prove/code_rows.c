@@ -13,9 +13,9 @@
 #define ALIGNMENT 16
 
 /*
- * The calls in a file show where functions begin. They are used only if the file has so many bytes
- * of code without call frame information. A file with fewer has only the start and end code of a
- * library there.
+ * The calls in a file show where functions begin. They are used only if the file has at least this
+ * many bytes of code without call frame information. In a file with fewer, this code is only a
+ * library's start and end code.
  */
 #define WORTH_CALLERS 4096
 

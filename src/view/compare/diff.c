@@ -17,7 +17,7 @@
  * this part of a native function's total is its own, it was nearly always called by Python.
  */
 #define HARDLY 0.05
-#define FAR    5 /* a difference of so many standard errors is never taken for chance */
+#define FAR    5 /* a difference of this many standard errors is never taken for chance */
 /*
  * A function that ran in at most this many stretches of time can't be judged. A function that runs
  * all the time has some 20 stretches (see stretches()).

@@ -120,8 +120,9 @@ static int spread(struct maker *m)
 }
 
 /*
- * Makes .one of the rows, which has the sum of squares, the value of one independent sample: as
- * many equal samples of that value would vary as much. 0: the samples say it for all rows.
+ * Turns .one of the rows from the sum of the samples' squares into the value of one independent
+ * sample: equal samples of that value, with the same sum, would vary as much. 0: one value holds
+ * for all rows (struct noise).
  */
 static void find_one(struct maker *m, struct noise_row *rows)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include "view/compare/noise.h"
 
-#define SURE   2.5  /* a change of so many standard errors is sure */
+#define SURE   2.5  /* a change of this many standard errors is sure */
 #define SOME   0.01 /* a function with less than this part of all costs isn't used */
 #define ENOUGH 50   /* how many samples a function needs on each side */
 #define MOST   100  /* the most functions that can have SOME of all costs each */
@@ -17,9 +17,9 @@
  */
 #define DOUBT 4.0
 /*
- * Functions don't follow the machine's speed alike: by so much of a change one function's cost
- * differs from another's. Where a second thread of the core was busy, a program took 1.45 times as
- * long, its SHA-256 1.24 times and its sorting 1.43 times.
+ * Functions don't follow the machine's speed alike. One function's change of cost may differ from
+ * another's by this part of the change. Where a second thread of the core was busy, a program took
+ * 1.45 times as long, its SHA-256 1.24 times and its sorting 1.43 times.
  */
 #define RESPONSE 0.2
 

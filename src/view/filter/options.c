@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells what the choices of what is shown of a profile ask for; see options.h. */
+/* Answers questions about the user's choices of what is shown of a profile; see options.h. */
 #include "view/filter/options.h"
 
 void view_options_fini(struct view_options *o)

@@ -85,7 +85,7 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 	return r;
 }
 
-/* a function with so many percent of all isn't worth naming as a cause */
+/* a function with more than this percentage of all isn't worth naming as a cause */
 #define NEARLY_ALL 80
 
 /* A function of the user's own code that calls the collector, directly or not. */

@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "base/text/str.h"
 
-#define FOLD_FROM 4 /* so many names become one */
+#define FOLD_FROM 4 /* this many names become one */
 
 struct fold_names {
 	struct intern keys, names; /* .keys: names with N for numbers */
