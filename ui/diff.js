@@ -16,8 +16,8 @@ import {flame, nodeSums, page, state, valueName} from './view.js';
 /** @typedef {import('./sides.js').Cost} Cost */
 
 // Bits of a verdict, as in src/picture/html/html_diff.h. SELF: the own cost of a function changed
-// by more than noise; TOTAL: its total cost did. The bit of twice the value says it of the cost's
-// share.
+// by more than noise; TOTAL: its total cost did. Twice each value is the bit for the share of that
+// cost.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);

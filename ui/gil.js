@@ -16,8 +16,8 @@ const MOST_WAITERS = 6, MOST_HOLDERS = 4; // the most threads with a row or a co
 const WINDOW = 1e7; // ns
 
 /**
- * What the table is called; which value a row shows of its thread, and a column of its own; and the
- * heading of the time without a holder.
+ * The table's caption; the value that is shown when a row's thread is chosen, and when a column's
+ * is; and the heading of the time without a holder.
  * @typedef {{caption: string, row: string, where: string, column: string, what: string, rest:
  *   string}} Words
  */

@@ -161,7 +161,6 @@ function placeOf(text, column) {
 
 /**
  * Returns the number of blanks with which all lines begin. These blanks aren't shown.
- * The number of blanks with which all lines begin; they aren't shown.
  * @param {string[]} all
  */
 export function indentation(all) {

@@ -59,7 +59,7 @@ export function lengthsOf(d) {
 }
 
 /**
- * How long others had waited for a lock when a sample's thread ended that: the wait ended at the
+ * For each sample whose thread ended a wait for a lock: how long that wait was. It ended at the
  * sample's time. null: the recording doesn't say.
  * @param {Data} d
  */
@@ -69,8 +69,8 @@ export function endedOf(d) {
 }
 
 /**
- * Over which time the samples of a value count. .length: in ns, 0 for a moment; .ended: it is over
- * at the sample's time, and doesn't begin there. null: each is a moment.
+ * The spans of time of a value's samples. .length: in ns, 0 for a moment; .ended: the sample's time
+ * is the span's end, not its beginning. null: each sample is a moment.
  * @param {Data} d @param {number} v value type
  */
 function spansOf(d, v) {

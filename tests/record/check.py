@@ -36,8 +36,8 @@ def record(*command):
 
 @case
 def engine_records():
-    """Samples by the CPU time that the program says it had, in its own functions; not a word on
-    standard error."""
+    """There are as many samples as are due for the CPU time that the program says it had, in its
+    own functions. Nothing is printed on standard error."""
     with folder() as d:
         done = record(kit.PYTHON, "-c", WORK, d + "/time")
         check(done.returncode == 0, done.stdout[-500:])
@@ -53,7 +53,8 @@ def engine_records():
 
 @case
 def engine_fails_quietly():
-    """What can't be run is an error with its message, which the engine leaves to who asked."""
+    """If the command can't be run, the engine returns an error with a message. Its caller prints
+    the message."""
     done = record("/nowhere/python")
     check(done.returncode == 1 and done.stdout.startswith("failed: can't run '/nowhere/python'"), done.stdout)
     check(done.stderr == "", "standard error: " + done.stderr[:500])

@@ -41,7 +41,7 @@
 
 extern char **environ;
 
-/* What the samples must have, so that a cut can lose it. */
+/* Names that the samples must have, because a cut could lose them. */
 static const char *const has[] = {"mine=this", "thread=early", "thread=late", "new_",
 				  "[python 3", "mmap.cpython", "libc.so"};
 

@@ -8,12 +8,11 @@ itself.
 
 With waits, no sample may be lost, and the samples of all pairs together must stand for as much CPU
 time as without, to half a percent, or to three standard errors if that is more, as on a busy
-machine. No function's share may be further from the truth with waits than
-without, by more than three standard errors. A pair in which one is is recorded again, because that
-happens by chance in one of some hundred pairs; so does all pairs together, by four. (Without waits
-shares may be off too, on a busy machine: interrupts are off while the kernel switches to another
-thread, so that no sample meets that time.) Each fault that is put into right recordings must be
-found.
+machine. No function's share may be further from the truth with waits than without, by more than
+three standard errors. By chance that happens in one of some hundred pairs, so such a pair is
+recorded again. For all pairs together the limit is four standard errors. (Without waits shares may
+be off too, on a busy machine: interrupts are off while the kernel switches to another thread, so
+that no sample meets that time.) Each fault that is put into right recordings must be found.
 """
 import argparse
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cpu_waits_target.py SECONDS: threads that compute, and wait thousands of times a second between
-that. Prints {function: nanoseconds of CPU time} as JSON, by the threads' own clocks."""
+"""cpu_waits_target.py SECONDS: threads that compute, and wait thousands of times a second in
+between. Prints {function: nanoseconds of CPU time} as JSON, by the threads' own clocks."""
 import json
 import os
 import sys

@@ -39,10 +39,10 @@ MIXED = ("mixed", 0.002, ("sorts", "matches", "sleeps", "asks", "asks"))
 PROGRAMS = (MIXED, ("pair", 0.001, ("sorts", "asks")), ("fair", 0.0, ("sorts", "sorts", "matches", "matches")),
             ("many", 0.001, ("sorts", "matches", "sleeps") + 13 * ("asks",)))
 
-# Others may take a thread's CPU just before it sleeps for the GIL, and when it has just got the GIL.
-# The thread doesn't wait for the GIL then. The truth can't tell how long that was, so waits with such
-# a switch may be missing (.unsure). If it happens in a futex call, it counts as a wait, though the
-# thread didn't sleep (.extra).
+# Other threads may take a thread's CPU just before it sleeps for the GIL, and when it has just got
+# the GIL. The thread doesn't wait for the GIL then. The truth can't tell how long that was, so
+# waits with such a switch may be missing (.unsure). If it happens in a futex call, it counts as a
+# wait, though the thread didn't sleep (.extra).
 Truth = collections.namedtuple("Truth", "waits unsure extra blame asleep")
 
 

@@ -64,7 +64,8 @@ class waiting(object):
 
 
 def block(call, *args):
-    """Calls what may wait. So a wait is told from others of its thread."""
+    """Calls a function that may wait. By this frame the test tells measured waits from the thread's
+    other ones."""
     return call(*args)
 
 

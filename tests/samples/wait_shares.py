@@ -41,7 +41,7 @@ PROGRAMS = [MIXED] + 3 * [Program("lengths", None, ())] + [
     Program("in_step", threads, ("--wait-budget", budget))
     for threads, budget in ((1, "0.2"), (1, "0.1"), (2, "0.1"), (3, "0.1"), (4, "0.1"), (6, "0.1"), (8, "0.1"))] + [
     Program("many", 10000, ())]
-# waits are so long, or threads so short, that all stacks are taken
+# programs whose waits are so long, or whose threads live so briefly, that all stacks are taken
 CERTAIN = ("many", "length 10000", "length 50000", "length 200000", "length 1000000")
 
 Row = collections.namedtuple("Row", "tid function time ns")
@@ -64,7 +64,7 @@ def rows_of(profile):
 
 
 def together(told, rows):
-    """Returns the same as of one thread."""
+    """Returns @told and @rows with all threads joined into one."""
     return [["all", 0, function, ns] for _, _, function, ns in told], [row._replace(tid=0) for row in rows]
 
 
@@ -116,7 +116,7 @@ def points(share):
 
 
 def off(share):
-    """Names the share, and whether it is too small or too large."""
+    """Returns the names of the share, and whether it is too large."""
     return share.name, share.function, share.seen > share.true
 
 
@@ -158,7 +158,7 @@ def equal_weights(rows):
 
 
 def stale_stacks(rows):
-    """One stack of two is that of the thread's sample before."""
+    """Every second stack is that of the thread's previous sample."""
     last, out = {}, []
     for i, row in enumerate(sorted(rows, key=lambda row: row.time)):
         out.append(row._replace(function=last.get(row.tid, row.function)) if i % 2 == 0 else row)
@@ -167,7 +167,7 @@ def stale_stacks(rows):
 
 
 def one_function(rows):
-    """What other waits took always goes to a()."""
+    """The time of waits without a stack of their own always goes to a()."""
     least = collections.defaultdict(lambda: 1 << 62)
     for row in rows:
         least[row.tid, row.function] = min(least[row.tid, row.function], row.ns)

@@ -73,7 +73,7 @@ static void test_one_process(void **state)
 	assert_false(sideband_has_more(band, child));
 }
 
-/* Very many records aren't looked through. */
+/* If there are very many records, krait doesn't look through them: one may be of any process. */
 static void test_many_records(void **state)
 {
 	if (!band)

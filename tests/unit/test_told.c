@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The mappings of a process are taken from what the side band told of it, and read from /proc where
- * that isn't exact. The child's own /proc/PID/maps says what it has mapped. Of the first mapping
- * the side band tells a wrong address here, so the address shows where the mappings came from.
+ * that isn't exact. The child's own /proc/PID/maps says what it has mapped. Here the side band
+ * tells a wrong address of the first mapping, so the address shows where the mappings came from.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -252,8 +252,8 @@ static void read_again(struct fixture *f, enum space_stale why)
 }
 
 /*
- * What is mapped later is in the list too. If a stack has unknown code, or something was unmapped,
- * /proc is asked.
+ * Mappings that are made later are in the list too. If a stack has unknown code, or something was
+ * unmapped, /proc is asked.
  */
 static void test_later(void **state)
 {
@@ -333,7 +333,7 @@ static void test_exec_late(void **state)
 	expect_read(f);
 }
 
-/* A record that krait itself made doesn't say since when the process is this image. */
+/* A record that krait itself made doesn't say since when the process runs this image. */
 static void test_met_by_krait(void **state)
 {
 	struct fixture *f = *state;
@@ -354,7 +354,7 @@ static void test_events_lost(void **state)
 	expect_read(f);
 }
 
-/* Nothing would tell that code without a file was moved. */
+/* The side band wouldn't tell that code without a file was moved, so /proc is read. */
 static void test_anonymous(void **state)
 {
 	struct fixture *f = *state;
@@ -415,7 +415,7 @@ static void test_too_many(void **state)
 	assert_int_equal(n_asked, 0);
 }
 
-/* Lists of as many other images take the place of this one's. */
+/* As many other images exec as krait keeps lists for, so this image's list is replaced. */
 static void test_long_ago(void **state)
 {
 	struct fixture *f = *state;
@@ -426,7 +426,7 @@ static void test_long_ago(void **state)
 	expect_read(f);
 }
 
-/* The number of the process is another one's by now. */
+/* The process has ended. Its number may belong to another process by now. */
 static void test_ended(void **state)
 {
 	struct fixture *f = *state;

@@ -189,7 +189,7 @@ static void test_contradictions(void **state)
 	assert_refused("-f -o x.pb.gz", "--format folded");
 }
 
-/* What --by takes of waits is what the message for a wrong label lists. */
+/* The labels of waits that --by accepts are those that the message for a wrong label lists. */
 static void test_by(void **state)
 {
 	static const char *const of_waits[] = {"state", "idle", "on", "waiter"};

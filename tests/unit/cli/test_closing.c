@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Closing lines about what a recording of waits lacks, of figures that were made up. */
+/* Closing lines about what a recording of waits lacks, for figures that are made up here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -442,7 +442,7 @@ static void send_waits(struct fixture *f)
 
 /*
  * A thread has one set of labels for each thing that it waits for, however often. The tables of
- * these sets are kept memory, and are given up if that is too much.
+ * these sets count as kept memory (collect_kept_bytes()), and are given up if that gets too much.
  */
 static void test_sets_of_waits(void **state)
 {
@@ -1141,7 +1141,7 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
-/* Processes that are met after the profile was condensed get mappings of what it is then. */
+/* After the profile was condensed, processes that are met get mappings of the condensed profile. */
 static void test_condensed_mapping(void **state)
 {
 	struct fixture *f = *state;

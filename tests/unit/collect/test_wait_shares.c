@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What waits without a stack took is divided between stacks as the truth is, whatever mixture of
- * lengths there is, and none of it is lost.
+ * The time of waits whose stacks weren't taken is divided between the stacks of their site. The
+ * shares are right whatever lengths the waits have, and no time is lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -164,7 +164,7 @@ static void test_cost(void **state)
 	end(&p, 1.5);
 }
 
-/* Sites share nothing, and what is left goes to a wait of the site. */
+/* Time isn't shared between sites. Time that is left at the end goes to a wait of its own site. */
 static void test_sites(void **state)
 {
 	struct waiting one = {.rec = {.stack = 1, .weight = 10}, .times = 2 * WAIT_ONE, .site = 1};
@@ -193,7 +193,7 @@ static void test_sites(void **state)
 	shares_free(s);
 }
 
-/* Far more stacks than are told apart: the sum is right. */
+/* There are far more stacks than krait tells apart. The sum is right all the same. */
 static void test_many_stacks(void **state)
 {
 	struct wait_shares *s = NULL;
@@ -240,7 +240,10 @@ static void test_nonsense(void **state)
 	shares_free(NULL);
 }
 
-/* What others took, without a wait that tells it, goes to the stacks that the site has. */
+/*
+ * Time of other waits may come in a record that has no wait of its own. It goes to the stacks that
+ * the site has.
+ */
 static void test_owe(void **state)
 {
 	struct waiting one = {.rec = {.stack = 1, .weight = 10}, .times = 2 * WAIT_ONE, .site = 1};

@@ -194,7 +194,7 @@ static void test_blame(void **state)
 	assert_int_equal(s.blame.time_ns, 2000);
 }
 
-/* The waiter's name of that moment is in the labels. A later name is in those of later samples. */
+/* The labels have the waiter's name at that moment. Labels of later samples have its later name. */
 static void test_names(void **state)
 {
 	struct fixture *f = *state;

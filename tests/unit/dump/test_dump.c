@@ -102,7 +102,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
 	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
-	/* Of the two ends of tee(), the one that isn't ready is named. */
+	/* tee() has two descriptors: krait names the one that isn't ready. */
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_readable").fd, 3);
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_writable").fd, 4);
 	assert_int_equal(wait_in('S', SYS_splice, 3, 0, "wait_woken").fd, -1);

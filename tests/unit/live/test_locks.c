@@ -87,8 +87,9 @@ static void expect(const char *want)
 }
 
 /*
- * The longest come first: the places, and who waited there. The line is the user's that called what
- * ended the wait. Each interval is told by itself, and waits may be longer than it.
+ * Places, and the threads that waited there, are sorted by time, the longest first. A place is the
+ * line of the user's code that called the function which ended the wait. Each interval is shown by
+ * itself. Waits may be longer than the interval in which they ended.
  */
 static void test_order(void **state)
 {
@@ -105,7 +106,7 @@ static void test_order(void **state)
 	expect("");
 }
 
-/* A line names three threads; those without a label are others too. */
+/* A line names three threads at most. Further ones, and those without a label, are "others". */
 static void test_many(void **state)
 {
 	char tid[8], name[16];
@@ -124,7 +125,7 @@ static void test_many(void **state)
 	       "  0.05 s  ended by c in f (app.py:11): v 0.05 s\n");
 }
 
-/* A terminal obeys nothing in names, and a newline in one doesn't end a line. */
+/* No escape sequence in a name reaches the terminal, and a newline in a name doesn't end a line. */
 static void test_names(void **state)
 {
 	ends("2", "w\x1b[2J\n", "3", "w\x1b[2J\n", 7, S);

@@ -106,7 +106,7 @@ static const struct live_row *row_of(const char *tid)
 	return NULL;
 }
 
-/* What the interval that has just ended has of a thread's waiting. */
+/* Returns how long a thread was in this state in the interval that has just ended. */
 static int64_t waited(const char *tid, enum live_state state)
 {
 	return live_in_state(l, row_of(tid), state);
@@ -231,8 +231,8 @@ static void test_gil(void **state)
 }
 
 /*
- * Names of threads and functions are their program's. In the lines about the GIL a terminal obeys
- * nothing that they have, and a newline doesn't end a line.
+ * Names of threads and functions are their program's. No escape sequence in the lines about the GIL
+ * reaches the terminal, and a newline doesn't end a line.
  */
 static void test_gil_names(void **state)
 {
@@ -257,7 +257,10 @@ static void test_gil_names(void **state)
 	table_fini(&v);
 }
 
-/* What was counted stays counted once the profile has other ids. */
+/*
+ * Condensing the profile changes its ids. The time of an open wait that was counted before isn't
+ * counted again.
+ */
 static void test_condensed(void **state)
 {
 	struct condense c;

@@ -93,7 +93,7 @@ static void test_own(void **state)
 	assert_true(cgroups_are(text, group));
 	while (n < ABI_GROUPS && group[n])
 		n++;
-	/* each of them counts, and is that of its own hierarchy */
+	/* the number of each group must match, and so must its hierarchy */
 	for (size_t i = 0; i < n; i++) {
 		other = group[i];
 		group[i] = other + 1;
@@ -103,7 +103,7 @@ static void test_own(void **state)
 		group[i] = other;
 	}
 	assert_true(cgroups_are(text, group));
-	/* the kernel has more than a record has room for */
+	/* 0: the process is in more groups than a record has room for */
 	memset(group, 0, sizeof(*group));
 	assert_false(cgroups_are(text, group));
 }

@@ -21,7 +21,7 @@ static void expect(const struct wait_entry *e, struct counted now, uint64_t afte
 
 /*
  * The thread had a CPU at the end. It was ready for 3 ms before it got that. Later it was preempted
- * for 40 ms, which isn't of the recording's time.
+ * for 40 ms, after the recording's end.
  */
 static void test_on_cpu(void **state)
 {

@@ -238,7 +238,7 @@ static void test_modules(void **state)
 		test_sample(p, FRAMES({"work", files[i], 1}), LABELS("process", "app.py"), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_dotted(p, files[i], names[i]);
-	/* If two scripts ran, those of their names that would be equal keep the directory. */
+	/* If two scripts ran, names that would be the same in both keep the directory. */
 	test_sample(p, FRAMES({"work", "/srv/new/app.py", 1}), LABELS("process", "app.py"), 1);
 	assert_dotted(p, "/srv/new/app.py", "new.app.work");
 	assert_dotted(p, files[0], "old.app.work");
@@ -352,7 +352,7 @@ static void assert_cut(const char *state, int64_t off, int64_t gil, int64_t blam
 
 #define LEFT(...) ((const int64_t[5]){__VA_ARGS__})
 
-/* Of a wait that isn't all in the time that is shown, the part in that time counts. */
+/* If only a part of a wait is in the time that is shown, that part counts. */
 static void test_cut_waits(void **state)
 {
 	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 200), LEFT(1, 300, 0, 60, 0));
@@ -362,18 +362,18 @@ static void test_cut_waits(void **state)
 		   LEFT(1, 400, 0, 80, 50));
 	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 500), LEFT(0));
 	assert_cut("net", 400, 0, 80, VIEW(.until_ns = 100), LEFT(0));
-	/* with the time until it gets a CPU, the thread waits for the GIL for longer */
+	/* a wait for the GIL ends when the thread gets a CPU, so it may be longer than off_cpu */
 	assert_cut("gil", 400, 500, 0, VIEW(.since_ns = 450), LEFT(1, 50, 150));
 	assert_cut("gil", 400, 500, 0, VIEW(.since_ns = 550), LEFT(1, 0, 50));
 	assert_cut("gil", 0, 500, 0, VIEW(.until_ns = 150), LEFT(1, 0, 50, 0, 100));
-	/* these are sums of several moments, which are told by the sample of one */
+	/* the sum of several moments counts in full if the sample's own time is shown */
 	assert_cut("runnable", 400, 0, 0, VIEW(.since_ns = 200), LEFT(0));
 	assert_cut("stolen", 400, 0, 0, VIEW(.until_ns = 200), LEFT(1, 400, 0, 0, 100));
 	assert_cut("net", INT64_MAX - 100, 0, INT64_MAX, VIEW(.since_ns = 101),
 		   LEFT(1, INT64_MAX - 101, 0, INT64_MAX));
 }
 
-/* So it is for the thread that ended a wait, whose sample has the time of the wait's end. */
+/* The sample of the thread that ended a wait is cut in the same way. Its time is the wait's end. */
 static void test_cut_ended(void **state)
 {
 	assert_cut_ended(400, VIEW(.since_ns = 200), 1, 300, 300);
@@ -382,7 +382,7 @@ static void test_cut_ended(void **state)
 	assert_cut_ended(400, VIEW(.since_ns = 50, .until_ns = 900), 1, 400, 450);
 	assert_cut_ended(400, VIEW(.since_ns = 500), 0, 0, 0);
 	assert_cut_ended(400, VIEW(.until_ns = 100), 0, 0, 0);
-	/* it stands for others too that were longer than since the beginning */
+	/* the sample stands for other waits too, so it counts evenly from the recording's start */
 	assert_cut_ended(5000, VIEW(.until_ns = 100), 1, 1000, 100);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Python -> C -> Python ...: 1 to 200 times through what Python itself is made of.
+"""Python -> C -> Python ...: 1 to 200 times through Python's own built-in functions.
 
 py_at_K is called by way of WAYS[(K - 1) % len(WAYS)] from py_at_(K-1) only.
 """
