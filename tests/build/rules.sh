@@ -98,10 +98,12 @@ verdict rooms "$(awk '
 		# These may not include the rooms of the capture side, which such a build lacks.
 		files = may["live"] " view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
+		may["cli/config"] = "base/ cli cli/options"
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
 		running = files " dump/ record/ live/ cli/report " capture
-		may["cli/man"] = may["cli/agent"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
+		may["cli/agent"] = running " cli/config"
+		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"

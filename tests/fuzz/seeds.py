@@ -152,6 +152,11 @@ SEEDS = {
                b'{"pid":1,"tid":2,"begin":5,"end":60,"labels":{"test":"b","phase":"\\u00e9"}}\n',
     },
     "fuzz_walk": walks(),
+    "fuzz_config": {
+        "right": b'# all of it\nfrequency 99\nwall\r\ncomm = "a \\"b" # c\nadd-label k=v\npid 12\npid=13\nfocus ^x$\n',
+        "wrong": b"frequncy 9\n--wall\nwall yes\nhelp\ncomm \"a\ncount\nF 9\nduration x\ncomm \xff\ncomm \x1b\n",
+        "mark": b"\xef\xbb\xbfnative full\n",
+    },
     "fuzz_options": {
         "command": words("-F 999 -o a.html --add-label k=v --native=full --interpreter-frames -- python app.py"),
         "process": words("-p 12 -p13 -d 500ms --times --since 1s --until 2s --summary-json - -qf"),

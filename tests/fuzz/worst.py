@@ -555,10 +555,21 @@ def walks():
                     release, seeds.all_over(kind, step))
 
 
+def configurations():
+    """A file has 64 KiB at most (CONFIG_BYTES)."""
+    full = 64 << 10
+    yield "unknown", b"frequncy\n" * (full // 9)
+    yield "settings", b"wall\n" * (full // 5)
+    yield "names", fill(lambda i: b"comm a%d\n" % i)[:full]
+    yield "one-line", b"comm " + b"#" * (full - 5)
+    yield "quotes", b'comm "' + b"\\\\" * (full // 2 - 8) + b'"'
+    yield "too-big", b"wall\n" * (MIB // 5)
+
+
 WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
-    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages,
+    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages, "config": configurations,
     "intervals": intervals, "walk": walks,
 }
 

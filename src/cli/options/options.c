@@ -20,7 +20,8 @@ struct parser {
 	const struct command *command;
 	char **argv;
 	int argc, next;
-	void *fields;
+	option_met_fn met;
+	void *ctx;
 };
 
 const char *options_similar(const char *typed, const char *const *words)
@@ -108,11 +109,25 @@ static int unknown_option(const struct command *c, const char *typed, size_t n)
 		       name ? name : "", c->name);
 }
 
+int option_store(const struct option_row *row, void *fields, const char *value)
+{
+	int r = row->set((char *)fields + row->field, value);
+
+	return r == -ENOMEM ? err_set(r, "out of memory") : r;
+}
+
+/* An option_met_fn; @fields: the command's options. */
+static int store_typed(void *fields, const struct option_row *row, const char *value)
+{
+	int r = option_store(row, fields, value);
+
+	return r && r != -ENOMEM ? err_wrap(r, "--%s", row->name) : r;
+}
+
 /* Gives @row its value, from @attached ("--name=value", "-nvalue") or from the next word. */
 static int take(struct parser *p, const struct option_row *row, const char *attached)
 {
 	const char *value = attached;
-	int r;
 
 	if (!row->set)
 		return OPTIONS_HELP_ASKED;
@@ -124,10 +139,7 @@ static int take(struct parser *p, const struct option_row *row, const char *atta
 				       row->arg);
 		value = p->argv[p->next++];
 	}
-	r = row->set((char *)p->fields + row->field, value);
-	if (r == -ENOMEM)
-		return err_set(r, "out of memory");
-	return r ? err_wrap(r, "--%s", row->name) : 0;
+	return p->met(p->ctx, row, value);
 }
 
 static int take_long(struct parser *p, const char *word)
@@ -234,10 +246,10 @@ static int take_command(struct parser *p, struct operands *ret)
 	return 0;
 }
 
-int options_parse(const struct command *c, int argc, char **argv, void *fields,
-		  struct operands *ret)
+int options_each(const struct command *c, int argc, char **argv, option_met_fn met, void *ctx,
+		 struct operands *ret)
 {
-	struct parser p = {.command = c, .argv = argv, .argc = argc, .fields = fields};
+	struct parser p = {.command = c, .argv = argv, .argc = argc, .met = met, .ctx = ctx};
 	int r = 0;
 
 	*ret = (struct operands){.words = argv};
@@ -254,6 +266,12 @@ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 			r = take_operand(&p, word, ret);
 	}
 	return r;
+}
+
+int options_parse(const struct command *c, int argc, char **argv, void *fields,
+		  struct operands *ret)
+{
+	return options_each(c, argc, argv, store_typed, fields, ret);
 }
 
 /* Tells whether the value of the option in @word is the next word of the command line. */

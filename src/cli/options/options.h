@@ -15,6 +15,14 @@
  */
 typedef int (*option_set_fn)(void *field, const char *value);
 
+/* What a configuration file (cli/config) may do with an option. */
+enum option_in_file {
+	/* the file may have it; a program that runs goes on with what it began with */
+	OPTION_RESTART,
+	OPTION_LIVE,  /* the file may have it; a program that runs takes over a new value */
+	OPTION_TYPED, /* only a command line may have it */
+};
+
 struct option_row {
 	const char *group; /* heading above the option in --help; NULL: it follows the row before */
 	const char *name;  /* long name of the option, without the dashes; NULL ends the table */
@@ -29,6 +37,7 @@ struct option_row {
 	const char *complete;
 	option_set_fn set; /* function that stores the value; NULL: the row is that of --help */
 	size_t field;	   /* offset of the option's field in the command's options */
+	enum option_in_file in_file;
 };
 
 #define COMPLETE_FILE	 "<file>"
@@ -95,6 +104,17 @@ struct operands {
  */
 _must_use_ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 			     struct operands *ret);
+
+/*
+ * As options_parse(), but hands each option to @met instead of storing it. @value is a word of
+ * argv, or a part of one. @met returns 0 or -errno + message, which ends the parsing.
+ */
+typedef int (*option_met_fn)(void *ctx, const struct option_row *row, const char *value);
+_must_use_ int options_each(const struct command *c, int argc, char **argv, option_met_fn met,
+			    void *ctx, struct operands *ret);
+
+/* Stores an option's value in its field in @fields. 0, or -errno + message. */
+_must_use_ int option_store(const struct option_row *row, void *fields, const char *value);
 
 /*
  * Returns how many words at the beginning of argv[0..argc) are options and their values.

@@ -322,3 +322,14 @@ int value_times_none(void *field, const char *text)
 	*(enum profile_times *)field = PROFILE_TIMES_NONE;
 	return 0;
 }
+
+bool value_adds(option_set_fn set)
+{
+	static const option_set_fn adding[] = {value_more, value_strings, value_pid, value_label,
+					       value_function};
+
+	for (size_t i = 0; i < ARRAY_SIZE(adding); i++)
+		if (set == adding[i])
+			return true;
+	return false;
+}

@@ -40,6 +40,9 @@ int value_color(void *field, const char *text);	 /* sets an enum color_mode by i
 int value_times_exact(void *field, const char *text);
 int value_times_none(void *field, const char *text);
 
+/* Does a setter add to what its field has already, so that an option may be repeated? */
+bool value_adds(option_set_fn set);
+
 /* The row of --color, for commands that print in colour. @at: offset of an enum color_mode. */
 #define VALUE_COLOR_ROW(at)                                                                        \
 	{                                                                                          \

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Configuration files of a command: each line is a long option of the command's table, so a file
+ * can say what a command line can, in the same words, and is checked by the same functions.
+ *
+ *	# every Python process, 99 times a second
+ *	frequency 99
+ *	wall
+ *	comm "my app"
+ *
+ * A # after a blank, or at the line's beginning, begins a comment. A value may be quoted; then \"
+ * and \\ stand for " and \. Between name and value is a blank or =. The file comes first, then the
+ * *.conf of the directory FILE.d in the order of their names, then the command line. Of an option
+ * that has one value the last one counts. An option that may be repeated gets all of them.
+ */
+#ifndef CLI_CONFIG_CONFIG_H
+#define CLI_CONFIG_CONFIG_H
+
+#include <stdio.h>
+#include "base/util.h"
+#include "base/vec.h"
+#include "cli/options/options.h"
+#include "cli/options/values.h"
+
+#define CONFIG_BYTES  (64u << 10) /* the most bytes of a file */
+#define CONFIG_FILES  100	  /* the most files in FILE.d */
+#define CONFIG_FAULTS 100	  /* how many faults are kept; the others are counted */
+
+/* An option that a file or the command line has set. */
+struct config_setting {
+	const struct option_row *row;
+	const char *value; /* NULL: the option takes none */
+	const char *file;  /* where it was said; NULL: on the command line */
+	unsigned line;
+};
+
+struct config {
+	const struct command *command;
+	void *fields;			     /* the command's options; the caller's */
+	VEC(struct config_setting) settings; /* in the order in which they were set */
+	VEC(const char *) files;	     /* the files that were read */
+	VEC(char *) faults;		     /* what is wrong, a sentence each */
+	size_t more_faults;		     /* how many faults came after CONFIG_FAULTS */
+	VEC(char *) texts, argv;	     /* the memory of the texts above */
+};
+
+/* @fields are set to the command's defaults, and stay the caller's. */
+void config_init(struct config *c, const struct command *command, void *fields);
+void config_fini(struct config *c); /* also frees texts that @fields points to */
+
+/*
+ * Reads the file @path (missing: that is no fault), its directory, and the command line into the
+ * fields. If the command line has --config FILE, the file is that one, and must exist. @argv isn't
+ * changed, so it can be read again; what @ret points to belongs to @c.
+ * 0; OPTIONS_HELP_ASKED; -EINVAL: there are faults; -ENOMEM + message.
+ */
+_must_use_ int config_load(struct config *c, const char *path, int argc, char **argv,
+			   struct operands *ret);
+
+/* A part of that: reads the lines of a file. 0 (also with faults) or -ENOMEM + message. */
+_must_use_ int config_read_text(struct config *c, const char *file, const char *text, size_t n);
+/* Reads the file @path and its directory. @must: the file must exist. 0 or -ENOMEM + message. */
+_must_use_ int config_read_files(struct config *c, const char *path, bool must);
+
+/* Adds a fault. */
+void config_fault(struct config *c, const char *fmt, ...) _printf_(2, 3);
+/*
+ * Adds the last error message as a fault, for a command's check of its options. The fault says
+ * where the options that the message names ("--rate") were set. Returns -EINVAL.
+ */
+int config_blame(struct config *c);
+
+/* Logs all faults. */
+void config_say_faults(const struct config *c);
+
+/* Prints the settings as a file that says the same, each with where it comes from. */
+void config_print(const struct config *c, FILE *out);
+
+/*
+ * Calls @met for each option that isn't set as it was before: @row->in_file says whether a running
+ * program takes it over. Both were loaded without faults, for the same command.
+ */
+void config_changes(const struct config *before, const struct config *after,
+		    void (*met)(void *ctx, const struct option_row *row), void *ctx);
+
+/*
+ * Appends where the option @row got its value: "/etc/krait/agent.conf:3", "command line",
+ * "default".
+ */
+struct str;
+void config_origin(const struct config *c, const struct option_row *row, struct str *ret);
+
+/* The row of --config. @at: offset of a const char *. */
+#define CONFIG_ROW(at, otherwise)                                                                  \
+	{                                                                                          \
+		.name = "config", .arg = "FILE", .set = value_string, .field = (at),               \
+		.initial = (otherwise), .complete = COMPLETE_FILE, .in_file = OPTION_TYPED,        \
+		.help = "read FILE, then the *.conf in the directory FILE.d; each line is a long " \
+			"option without its dashes"                                                \
+	}
+
+#endif
