@@ -11,6 +11,7 @@
 #include "collect/budget/crowd.h"
 #include "collect/budget/look.h"
 #include "collect/code/codes.h"
+#include "collect/code/same.h"
 #include "collect/code/together.h"
 #include "collect/internal.h"
 #include "collect/stack/bodies.h"
@@ -41,9 +42,9 @@ static bool init(struct collect *c)
 	c->command = calloc(1, sizeof(*c->command));
 	return c->intake && c->command &&
 	       processes_init(c, sizeof(struct made_code), close_process) && look_init(c) &&
-	       crowd_init(c) && threads_init(c) && codes_init(c) && together_init(c) &&
-	       images_init(c) && !natives_init(c) && spaces_init(c, &made_code_of_spaces) &&
-	       made_init(c) && stacks_init(c);
+	       crowd_init(c) && threads_init(c) && codes_init(c) && same_init(c) &&
+	       together_init(c) && images_init(c) && !natives_init(c) &&
+	       spaces_init(c, &made_code_of_spaces) && made_init(c) && stacks_init(c);
 }
 
 /* Frees all but what jobs read. False: a job or a read of memory still runs. */
@@ -55,6 +56,7 @@ static bool fini(struct collect *c)
 	if (c->processes)
 		processes_fini(c);
 	together_fini(c);
+	same_fini(c);
 	codes_fini(c);
 	threads_fini(c);
 	crowd_fini(c);

@@ -6,6 +6,7 @@
 #include "collect/budget/absent.h"
 #include "collect/budget/asked.h"
 #include "collect/budget/crowd.h"
+#include "collect/code/same.h"
 #include "collect/code/together.h"
 #include "collect/internal.h"
 #include "collect/stack/bodies.h"
@@ -76,6 +77,13 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 	asked_end(c, began_ns);
 }
 
+static int make_code(struct collect *c, const struct process *p, const struct rec_code *rec,
+		     size_t n, unsigned version, struct py_code **ret)
+{
+	return p->start_boot_ns > c->start_boot_ns ? same_code(c, rec, n, version, ret)
+						   : py_code_from_record(rec, n, version, ret);
+}
+
 static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
@@ -87,7 +95,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	if (p >= 0 && code_met(c, (uint32_t)p, rec->code, rec->check))
 		return;
 	if (layout && p >= 0)
-		r = py_code_from_record(rec, n, layout->version, &code);
+		r = make_code(c, process_at(c, p), rec, n, layout->version, &code);
 	if (r) {
 		c->no_memory |= r == -ENOMEM;
 		broken(c);

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 #include "collect/code/recent.h"
+#include "collect/code/same.h"
 
 struct codes {
 	struct recent_codes *recent; /* code objects that came last; NULL: none has come yet */
 	uint32_t round;	 /* how often codes_next_round() was called: the present round */
-	uint64_t serial; /* py_code.serial of the code object that came last of all */
+	uint64_t serial; /* the py_code.serial that was given last */
 };
 
 struct recent_codes {
@@ -32,12 +33,6 @@ void codes_fini(struct collect *c)
 	free(c->codes);
 }
 
-static void free_code(struct collect *c, struct py_code *code)
-{
-	c->kept.codes -= code->counted; /* names that came later aren't counted */
-	py_code_free(code);
-}
-
 /* Frees code object @i of the process. The last one of .codes gets its index. */
 static void drop(struct collect *c, struct process *p, size_t i)
 {
@@ -49,7 +44,7 @@ static void drop(struct collect *c, struct process *p, size_t i)
 		p->codes.v[i] = last;
 		(void)!map_put(&p->code_index, code_key(last->addr, last->check), i + 1);
 	}
-	free_code(c, code);
+	same_free_code(c, code);
 }
 
 static uint64_t id_of(const struct process *p, const struct py_code *code)
@@ -98,17 +93,23 @@ struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uin
 	return known;
 }
 
+uint64_t codes_next_serial(struct collect *c)
+{
+	return ++c->codes->serial;
+}
+
 bool code_keep(struct collect *c, struct process *p, struct py_code *code)
 {
+	code->counted = 0;
 	if (vec_push(&p->codes, code)) {
 		c->no_memory = true;
-		py_code_free(code);
+		same_free_code(c, code);
 		return false;
 	}
 	if (map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n))
 		c->no_memory = true;
 	code->round = c->codes->round;
-	code->serial = ++c->codes->serial;
+	code->serial = code->like ? code->like->serial : codes_next_serial(c);
 	code->counted = py_code_bytes(code);
 	c->kept.codes += code->counted;
 	c->stats.codes++;
@@ -128,13 +129,14 @@ void codes_next_round(struct collect *c)
 			if (p->codes.v[k]->round != c->codes->round)
 				drop(c, p, k);
 	}
+	same_forget(c);
 	c->codes->round++;
 }
 
 void codes_forget(struct collect *c, struct process *p)
 {
 	vec_foreach(code, &p->codes)
-		free_code(c, *code);
+		same_free_code(c, *code);
 	vec_fini(&p->codes);
 	map_fini(&p->code_index);
 }

@@ -35,6 +35,9 @@ struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uin
  */
 _must_use_ bool code_keep(struct collect *c, struct process *p, struct py_code *code);
 
+/* Returns a number for py_code.serial that no other code has, and none ever will. */
+uint64_t codes_next_serial(struct collect *c);
+
 /* Frees the code objects of which no record has come since the last call. */
 void codes_next_round(struct collect *c);
 /* Frees the code objects of a process that is forgotten. */

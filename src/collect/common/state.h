@@ -49,6 +49,7 @@ struct collect {
 	struct absent *absent;
 	struct threads *threads;   /* state of thread/ */
 	struct codes *codes;	   /* state of code/: of codes.c */
+	struct same *same;	   /* of same.c */
 	struct packages *packages; /* of together.c */
 	struct images *images;	   /* state of interp/ (interp/image.h) */
 	struct natives *natives;   /* state of native/ (native/native.h) */

@@ -12,11 +12,18 @@ void py_code_free(struct py_code *code)
 {
 	if (!code)
 		return;
-	free(code->name);
+	if (code->users > 1) {
+		code->users--;
+		return;
+	}
+	if (!code->like) {
+		free(code->name);
+		free(code->file);
+		free(code->linetable);
+	}
+	py_code_free(code->like);
 	free(code->module);
 	free(code->made_in);
-	free(code->file);
-	free(code->linetable);
 	free(code);
 }
 
@@ -27,8 +34,11 @@ static size_t text_bytes(const char *text)
 
 size_t py_code_bytes(const struct py_code *code)
 {
-	return sizeof(*code) + text_bytes(code->name) + text_bytes(code->module) +
-	       text_bytes(code->made_in) + text_bytes(code->file) + code->linetable_bytes;
+	size_t own = sizeof(*code) + text_bytes(code->module) + text_bytes(code->made_in);
+
+	return code->like ? own
+			  : own + text_bytes(code->name) + text_bytes(code->file) +
+				    code->linetable_bytes;
 }
 
 static int set_string(char **field, const struct wire_text *w, const uint8_t *raw, size_t bytes)
@@ -160,11 +170,27 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 	return 0;
 }
 
+struct py_code *py_code_like(struct py_code *like, const struct rec_code *rec)
+{
+	struct py_code *code = malloc(sizeof(*code));
+
+	if (!code)
+		return NULL;
+	*code = *like;
+	code->addr = rec->code;
+	code->check = rec->check;
+	memcpy(code->text, rec->text, sizeof(code->text));
+	code->like = like;
+	code->users = 0;
+	like->users++;
+	return code;
+}
+
 void py_code_cut_lines(struct py_code *code, uint32_t n)
 {
 	uint8_t *less;
 
-	if (code->linetable_bytes <= n)
+	if (code->linetable_bytes <= n || code->like)
 		return;
 	code->linetable_bytes = n;
 	code->missing |= 1u << CODE_LINETABLE;

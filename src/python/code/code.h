@@ -47,6 +47,12 @@ struct py_code {
 	uint32_t round;	 /* for the owner of this struct: the round in which the code came last */
 	uint64_t serial; /* for the owner of this struct: a number that no other code ever had */
 	size_t counted;	 /* for the owner of this struct: how many bytes it counted for the code */
+	/*
+	 * .name, .file and .linetable are those of this code object, which lives as long as others
+	 * have it here; NULL: they are this code object's own
+	 */
+	struct py_code *like;
+	uint32_t users; /* of a code object that others may have in .like: who needs it; else 0 */
 	/* addresses and lengths of the texts as they were when the code object was first met */
 	struct wire_text text[CODE_TEXT_MAX];
 };
@@ -58,8 +64,21 @@ struct py_code {
  */
 _must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 				   struct py_code **ret);
-void py_code_free(struct py_code *code);	  /* @code may be NULL */
-size_t py_code_bytes(const struct py_code *code); /* Returns the memory that @code takes. */
+/* @code may be NULL. If it has .users, one of them doesn't need it any more. */
+void py_code_free(struct py_code *code);
+/* Returns the memory that @code takes, without what it has of .like. */
+size_t py_code_bytes(const struct py_code *code);
+
+/*
+ * Makes a code object from a record with the same content as @like had, whose .users has counted
+ * the caller. NULL: out of memory.
+ */
+struct py_code *py_code_like(struct py_code *like, const struct rec_code *rec);
+/*
+ * Are names and lines of @code what its record said, whatever process it is of? Not if something is
+ * read from the process later.
+ */
+bool py_code_is_settled(const struct py_code *code);
 
 static inline void cleanup_py_code(struct py_code **code)
 {

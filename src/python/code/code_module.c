@@ -174,6 +174,12 @@ static bool is_made(const struct py_code *code)
 	       !str_starts(code->file, "<frozen ");
 }
 
+bool py_code_is_settled(const struct py_code *code)
+{
+	return !code->missing && code->name && code->file && !is_made(code) &&
+	       !cell_part(code->file);
+}
+
 /* Sets .file to "/tmp/ipykernel_7/In [3]". The folder tells the cells of two notebooks apart. */
 static int set_cell(struct py_code *code, uint64_t number)
 {
