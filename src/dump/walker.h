@@ -72,8 +72,8 @@ uint64_t walker_sp(const struct walker_regs *regs);
 bool walker_runs(struct walker *w, const struct walker_thread *t);
 
 /*
- * Walks the thread's Python frames. *hash is another one if the frames are others; it isn't set
- * without an interpreter (.where).
+ * Walks the thread's Python frames. *hash: a hash over the frames, which differs if the frames
+ * differ. It isn't set if .where is NULL.
  */
 enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash);
 
@@ -104,7 +104,7 @@ uint64_t walker_end(const struct walker *w);
 /* Sends the stack that was walked last, as records. *ret: a sample with that stack. */
 void walker_sample(struct walker *w, pid_t tid, uint64_t time_ns, struct rec_sample *ret);
 
-/* Does the same, and sends the sample too. */
+/* Does what walker_sample() does, and sends the sample too. */
 void walker_send(struct walker *w, pid_t tid, uint64_t time_ns);
 
 #endif

@@ -144,7 +144,7 @@ static void list_names(char *buf, size_t n)
 }
 
 /*
- * Tells whether it is a file of perf record. A pprof message could begin with these bytes, but none
+ * Tells whether perf record wrote the file. A pprof message could begin with these bytes, but none
  * does.
  */
 static bool is_perf_data(const uint8_t *data, size_t n)
@@ -153,9 +153,9 @@ static bool is_perf_data(const uint8_t *data, size_t n)
 }
 
 /*
- * Tells whether it is a file of Python's pstats: in marshal's format, a dict whose keys are tuples
- * of three. Such a file has no stacks. It has each function's own time, its time including callees,
- * and both by caller. krait would have to invent stacks that add up to these times.
+ * Tells whether it is a file that Python's pstats reads: in marshal's format, a dict whose keys are
+ * tuples of three. Such a file has no stacks. It has each function's own time, its time including
+ * callees, and both by caller. krait would have to invent stacks that add up to these times.
  */
 static bool is_pstats(const uint8_t *data, size_t n)
 {

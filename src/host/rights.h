@@ -62,9 +62,9 @@ void rights_for_container(const struct rights *r, struct str *ret);
 _must_use_ int rights_check(const struct rights *r);
 
 /*
- * @error: what examining a process has returned, which this returns too. If the kernel didn't
- * permit that, and krait is root and lacks the capability for other users' processes, the message
- * becomes one with the command that helps.
+ * Completes the message about a process that couldn't be examined. @error: the error, which is
+ * returned unchanged. If the kernel didn't permit it, and krait is root and lacks the capability
+ * for other users' processes, sets a message with the command that helps.
  */
 int rights_to_see(const struct rights *r, pid_t pid, int error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who kept whom from the GIL in the last interval: gathered sample by sample, and as lines of text.
+ * Finds out who waited for whom for the GIL in the last interval, and writes it as lines of text.
  */
 #include <stdlib.h>
 

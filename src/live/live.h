@@ -196,7 +196,10 @@ static inline const struct sums *live_recent(const struct live *l)
 
 /* Adds a sample of the profile. 0 or -ENOMEM + message. */
 _must_use_ int live_add(struct live *l, const struct profile_sample *s);
-/* Adds what a sample counts, whatever was counted of it before. (For open.c.) */
+/*
+ * For open.c: adds a sample as live_add() does, but subtracts nothing that was counted of its wait
+ * before.
+ */
 _must_use_ int live_count(struct live *l, const struct profile_sample *s);
 
 /*

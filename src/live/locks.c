@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose waits for locks ended in the last interval, and who ended them; as lines of text. */
+/* Writes as lines of text whose waits for locks ended in the last interval, and who ended them. */
 #include <errno.h>
 
 #include "base/cleanup.h"

@@ -103,7 +103,10 @@ int live_open_add(struct live *l, const struct profile_sample *s, bool left)
 	return live_count(l, &more);
 }
 
-/* Later samples of the thread will have the time of the wait, too. */
+/*
+ * Notes what was counted of a wait that gets no sample of its own: later samples of the thread
+ * contain that time too.
+ */
 static int owe(struct live_open *o, const struct live_wait *w)
 {
 	const uint64_t *before = map_get(&o->debts, w->thread);
@@ -142,7 +145,7 @@ int live_open_end(struct live *l)
 	return r ? err_set(r, "out of memory") : 0;
 }
 
-/* Takes what was counted of the wait of sample @s away from it. */
+/* Subtracts from sample @s what was counted of its wait before. */
 static void take_told(struct live *l, struct live_wait *w, struct profile_sample *s)
 {
 	int64_t values[OPEN_VALUES];

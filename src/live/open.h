@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits that aren't over. At each tick what has come to them since the last tick is counted, as if
- * it were a sample. When the wait's own sample comes, only what wasn't counted yet is added. So
- * each interval has the time that threads waited in it.
+ * Waits that aren't over. At each tick the time by which they grew since the last tick is counted,
+ * as if it were a sample. When the wait's own sample comes, only what wasn't counted yet is added.
+ * So each interval has the time that threads waited in it.
  */
 #ifndef LIVE_OPEN_H
 #define LIVE_OPEN_H
@@ -26,7 +26,7 @@ struct live_wait {
 	/* the sample's, for live_wait_now(); 0 after the profile was condensed */
 	uint32_t labels, stack;
 	uint32_t tick; /* the last tick before which it was open */
-	/* if it is shorter than WAIT_LONG_NS, later samples of the thread have its time */
+	/* its stack was left out; if it ends before WAIT_LONG_NS, later samples have its time */
 	bool left;
 	bool over; /* its sample has come */
 };
@@ -49,10 +49,12 @@ void live_open_begin(struct live *l);
 _must_use_ int live_open_add(struct live *l, const struct profile_sample *s, bool left);
 _must_use_ int live_open_end(struct live *l);
 
-/* A sample has come: takes away from it what was counted before. */
+/*
+ * Called when sample @s has come: subtracts from it what was counted of its wait while it lasted.
+ */
 void live_open_settle(struct live *l, struct profile_sample *s);
 
-/* The profile was condensed, so that its ids are others. */
+/* Called after the profile was condensed, which changes its ids. */
 void live_open_condensed(struct live_open *o);
 
 /* What the thread of a row waits for now; NULL: it doesn't wait. */

@@ -217,7 +217,7 @@ void table_name(struct table *v, const struct live_row *row, struct str *ret)
 		table_location_name(v, v->live->table, row->location, ret);
 }
 
-/* a thread that waits since a shorter time isn't said to wait now */
+/* a thread that has waited for less than this isn't shown as waiting now */
 #define NOW_NS (100 * NSEC_PER_MSEC)
 
 void table_wait_now(struct table *v, const struct live_row *row, struct str *ret)

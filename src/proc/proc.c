@@ -115,8 +115,8 @@ static void prove_place(struct proc_facts *f, const char *path, const struct str
 }
 
 /*
- * Reads cgroup and container of a process. What can't be read stays empty. @group: NULL, or what
- * .shared is judged by.
+ * Reads cgroup and container of a process. What can't be read stays empty. @group: NULL, or the
+ * control groups by which .shared is decided.
  */
 static int read_place(const struct proc *p, const __u64 *group, struct proc_facts *f)
 {
@@ -131,7 +131,7 @@ static int read_place(const struct proc *p, const __u64 *group, struct proc_fact
 	if (path.n > PROC_CGROUP_BYTES)
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
 	f->claim_uid = (uid_t)-1;
-	/* what mountinfo says below is said by each process for itself */
+	/* this isn't set from mountinfo (below), which only holds for this one process */
 	f->shared = group && path.n > 1 && cgroups_are(str_cstr(&text), group);
 	if (container_from_cgroup(str_cstr(&path), &claim)) {
 		prove_place(f, str_cstr(&path), &text, &id);

@@ -21,7 +21,7 @@ static const struct profile_value_type *sampled_event(const struct profile_meta 
 	return NULL;
 }
 
-/* Is it the waiting for the GIL, or what others waited for a thread? */
+/* Is it how long threads waited for the GIL, or how long others waited for a thread? */
 static bool is_of_gil_or_blame(const struct profile_value_type *v)
 {
 	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame") ||

@@ -7,9 +7,7 @@
 #include "picture/markup.h"
 #include "view/wall.h"
 
-/*
- * a text with more bytes that says how a command ended isn't quoted: krait's own are shorter
- */
+/* the most bytes of a text on how a command ended that is quoted; krait's own texts are shorter */
 #define LONG_END 80
 /* if all costs change by a smaller part than this, the machine's speed alone may be the cause */
 #define WHOLE 0.14
@@ -218,7 +216,7 @@ static void add_quiet(const struct diff_facts *f, const char *what, struct str *
 		 below_changed(f) ? "; some native code below them changed" : "");
 }
 
-/* Appends "12 % more". Of nothing there is no percentage. */
+/* Appends "12 % more"; only "more" if side A cost nothing, since there is no percentage then. */
 static void add_whole(const struct diff_cost *all, struct str *b)
 {
 	double change = diff_change(all);

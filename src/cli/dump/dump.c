@@ -71,7 +71,10 @@ static void add_tree(struct run *x, pid_t pid)
 		else if (is < 0 && is != -ESRCH)
 			log_warn("%s", error_words());
 	}
-	/* None of the tree is Python. The process was named, so its native stacks are shown. */
+	/*
+	 * No process of the tree is Python. The user named this one, so its native stacks are
+	 * shown.
+	 */
 	if (!r && !any && other)
 		r = dump_add_other(x->dump, pid);
 	if (r < 0) {
@@ -326,10 +329,10 @@ static int check(const struct dump_options *o)
 	const struct session_options *s = &r->session;
 
 	if (s->pids.n && (s->comms.n || s->cgroups.n || s->containers.n))
-		return err_set(-EINVAL, "--pid chooses already; leave --comm, --cgroup and "
+		return err_set(-EINVAL, "--pid already chooses; leave --comm, --cgroup and "
 					"--container out");
 	if (o->short_frames && o->json)
-		return err_set(-EINVAL, "--short is for text; --json has all; keep one");
+		return err_set(-EINVAL, "--short is for text, --json has everything; keep one");
 	if (r->quiet && r->verbose)
 		return err_set(-EINVAL, "--quiet and --verbose exclude each other; keep one");
 	if (s->no_children && !s->pids.n)

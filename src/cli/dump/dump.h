@@ -18,7 +18,7 @@ struct dump_options {
 	/* the targets; must come first, because rows of record's option table point into it */
 	struct record_options record;
 	bool json, short_frames;
-	/* prints a process instead of dump_print_text(); NULL: not */
+	/* the function that prints a process; NULL: dump_print_text() */
 	void (*print)(void *arg, const struct dump_print *to, const struct dump_process *p,
 		      const struct proc *proc);
 	void *print_arg;

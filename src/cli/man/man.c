@@ -252,7 +252,10 @@ static void wait_rules_of(enum wait_kind kind, struct str *ret)
 	}
 }
 
-/* What no rule says: waits that are told from others by more than the system call. */
+/*
+ * Conditions of kinds of waits that the table of rules lacks: the system call alone doesn't show
+ * them.
+ */
 static const char *const further_rules[WAIT_KIND_MAX] = {
 	[WAIT_NET] = "as other below, if the descriptor is a socket",
 	[WAIT_PIPE] = "as other below, if the descriptor is a pipe or a FIFO",

@@ -253,7 +253,7 @@ int value_count(void *field, const char *text)
 int value_times(void *field, const char *text)
 {
 	if (!read_number(text, field))
-		return err_set(-EINVAL, "'%s' is not a number of times from 1 on", text);
+		return err_set(-EINVAL, "'%s' is not a number of times; write 1 or more", text);
 	return 0;
 }
 

@@ -25,8 +25,8 @@ struct printer {
 };
 
 /*
- * Tells whether the thread runs or waits for a CPU. (/proc/PID/task/TID/stat then says R, by which
- * py-spy goes.)
+ * Tells whether the thread runs or waits for a CPU. (py-spy decides by /proc/PID/task/TID/stat,
+ * which then says R.)
  */
 static bool is_active(const struct dump_thread *t)
 {

@@ -18,7 +18,10 @@
  * krait's own CPU time below this percentage of a CPU is printed only with -v, but always recorded
  */
 #define OWN_PERCENT 5.0
-/* so is krait's own CPU time below this sum, since each recording uses some at its end */
+/*
+ * krait's own CPU time below this sum is printed only with -v, too: each recording uses some at its
+ * end
+ */
 #define OWN_LEAST_NS NSEC_PER_SEC
 
 static void add_unknown(struct closing *c, uint64_t n)

@@ -49,13 +49,16 @@ static void add_sum(struct closing *c)
 			     str_cstr(&open));
 }
 
-/* Beyond this share the two sums of waits disagree, if it is more than some switches can be off. */
+/*
+ * The two sums of waits disagree if they differ by more than this percentage, and by more than this
+ * time for each thread, which some inexact switches may explain.
+ */
 #define APART_PERCENT	0.1
 #define APART_THREAD_NS 20000
 
 /*
- * Says whether the waits, added up from switch to switch, are what the kernel's accounts of the
- * threads leave for them.
+ * Says whether the waits, added up from switch to switch, agree with the kernel's accounts of the
+ * threads.
  */
 static void add_check(struct closing *c)
 {
@@ -77,8 +80,8 @@ static void add_check(struct closing *c)
 #define THROTTLED_PERCENT 1.0
 
 /*
- * Says which control groups were throttled, and for which part of the time for which their threads
- * were ready to run that can be the reason.
+ * Says which control groups were throttled, and how much of the time for which their threads were
+ * ready to run the throttling may explain.
  */
 static void add_throttled(const struct session *s, struct closing *c)
 {
@@ -86,7 +89,7 @@ static void add_throttled(const struct session *s, struct closing *c)
 		size_t threads;
 		uint64_t ready;
 
-		/* first, since the next call goes through the whole profile */
+		/* this is checked first, because the next call goes through the whole profile */
 		if (summary_percent(t->ns, c->m->wall_ns) < THROTTLED_PERCENT)
 			continue;
 		ready = session_throttle_ready(s, t->path, &threads);
@@ -129,7 +132,7 @@ static void add_ready(const struct session *s, struct closing *c)
 			     stolen);
 }
 
-/* Says of how many threads the wait is missing in which they were when the recording began. */
+/* Says how many threads lack the wait in which they were when the recording began. */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct session_unread *u = &s->unread;

@@ -346,7 +346,7 @@ static bool has_time(const struct record_options *o)
 {
 	const struct event *shown = shown_event(o);
 
-	/* the values of waits that aren't an event's: all are times */
+	/* the values of waits that no event has; all of them are times */
 	if (!shown && o->value && !streq(o->value, "samples"))
 		return true;
 	for (unsigned i = 0; !o->value && i < o->events.n; i++)
@@ -432,7 +432,7 @@ int record_options_check(struct record_options *o)
 	if (!r)
 		r = check_sampling(o);
 	if (!r && o->session.idle_at.n && !session_events_wait(&o->events))
-		r = err_set(-EINVAL, "--idle-at says what waits are; add --wall or -e wait");
+		r = err_set(-EINVAL, "--idle-at is about waits; add --wall or -e wait");
 	if (!r)
 		r = check_native(o);
 	if (!r)

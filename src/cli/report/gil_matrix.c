@@ -56,7 +56,7 @@ static void add_head(const struct gil_pairs *g, bool md, struct str *out)
 		_cleanup_str_ struct str name = {};
 		bool numbered = gil_pairs_name(g, t, &name);
 
-		/* of a name and a number, a narrow column has the number */
+		/* a narrow column shows the thread's number instead of its name with the number */
 		if (!md && numbered && cells_width(str_cstr(&name), name.n) >= CELL_COLUMNS) {
 			str_clear(&name);
 			str_addf(&name, "tid %s", profile_label_text(g->p, t->labels, "tid"));

@@ -196,7 +196,10 @@ static void add_sentence(const struct str *sentence, int width, bool md, struct 
 
 /* Waiting for less than 1/LEAST_OF_DURATION of the recording's time isn't worth a sentence. */
 #define LEAST_OF_DURATION 100
-/* a thread that sleeps with the GIL is named if others wait for it 1/LEAST_ASLEEP of all waiting */
+/*
+ * a thread that sleeps with the GIL is named if others wait for it at least 1/LEAST_ASLEEP of all
+ * their waiting
+ */
 #define LEAST_ASLEEP 20
 
 static bool matters(const struct blames *b)

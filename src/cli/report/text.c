@@ -247,7 +247,7 @@ static int add_gil(struct report_printer *p)
 	return r;
 }
 
-/* Prints a share. @many: what several of its kind are called: "threads". */
+/* Prints a share. @many: the plural of what it is a share of: "threads". */
 static void print_share(struct report_printer *p, const struct report_share *s, const char *many,
 			bool code)
 {

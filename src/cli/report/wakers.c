@@ -17,7 +17,7 @@
 #include "view/waits/locks.h"
 #include "view/waits/waker.h"
 
-/* Waits that threads of one name ended in one line, of threads of one name. */
+/* The sum of waits that have the same three texts. */
 struct ended {
 	char *text[3]; /* who waited, who ended the wait, and in which line */
 	int64_t ns;
@@ -65,7 +65,7 @@ static void add_pid(const struct wakers *k, uint32_t pid, struct str *b)
 		str_addf(b, " (pid %s)", profile_get_string(k->f->p, pid));
 }
 
-/* Appends the name that is shown of a thread, and its process. The name was noted before. */
+/* Appends the name under which a thread is shown, and its process. The name was noted before. */
 static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, const char *name,
 		       const char *tid, struct str *b)
 {
@@ -179,7 +179,7 @@ static void merge_rows(struct wakers *k)
 	qsort(k->rows.v, k->rows.n, sizeof(*k->rows.v), compare_times);
 }
 
-/* the narrowest and the widest that a column of names is */
+/* the least and the most columns that names get */
 #define NAME_LEAST 10
 #define NAME_MOST  28
 

@@ -17,8 +17,8 @@ struct alive {
 };
 
 /*
- * Adds the processes and threads that were sampled since the last call, and keeps of all only those
- * that are alive.
+ * Adds the processes and threads that were sampled since the last call, and removes all that are no
+ * longer alive.
  */
 void alive_look(struct alive *a, const struct profile *p);
 /* Must be called after the profile was condensed, because its ids have changed then. */

@@ -49,8 +49,8 @@ static int32_t number(const char *s, size_t n)
 }
 
 /*
- * Tells whether it is the name of a source file of another language than Python. Every other file
- * with a line number counts as Python's.
+ * Tells whether the text is the name of a source file in another language than Python. Every other
+ * file with a line number counts as Python's.
  */
 static bool native_source(const char *s, size_t n)
 {
@@ -118,8 +118,8 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 }
 
 /*
- * Tells whether it names a mapping, such as "[unknown]" or "libz.so.1". Writers put a mapping where
- * they know no source file, even if a line number follows.
+ * Tells whether the text names a mapping, such as "[unknown]" or "libz.so.1". Writers put a mapping
+ * where they know no source file, even if a line number follows.
  */
 static bool is_mapping(const char *s, size_t n)
 {

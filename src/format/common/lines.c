@@ -27,7 +27,10 @@ static int take(struct splitter *s, const char *text, size_t n)
 	return s->take(s->arg, &line);
 }
 
-/* Handles the lines that end within buf[0..n). *@used is where the line begins that doesn't. */
+/*
+ * Handles the lines that end within buf[0..n). *@used: where the line begins that doesn't end
+ * there.
+ */
 static int take_whole(struct splitter *s, const char *buf, size_t n, size_t *used)
 {
 	int r = 0;

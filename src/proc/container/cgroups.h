@@ -10,14 +10,14 @@
 #include "records.h"
 
 /*
- * Appends the directory where that hierarchy is mounted whose path cgroup_path() takes from the
- * same @text, in the mounts that are seen at @root.
+ * Appends the directory below @root where a hierarchy is mounted: the one whose path cgroup_path()
+ * takes from the same @text.
  */
 void cgroup_mount(const char *root, const char *text, size_t n, struct str *ret);
 
 /*
- * Is @text, of /proc/PID/cgroup, that of the processes in @group (struct proc_place)? False also if
- * that can't be found out, because krait doesn't see a hierarchy.
+ * Tells whether @text, the contents of a /proc/PID/cgroup, names the control groups @group (struct
+ * proc_place). False also if that can't be found out, because krait doesn't see a hierarchy.
  */
 bool cgroups_are(const char *text, const __u64 group[static ABI_GROUPS]);
 

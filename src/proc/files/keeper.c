@@ -35,8 +35,8 @@ static struct {
 } all;
 
 /*
- * Waits until no other thread uses the keeper. A job waits as long as an answer to another thread
- * may take, the main thread only as long as an answer to itself.
+ * Waits until no other thread uses the keeper. Waits at most as long as an answer from the child
+ * may take, which is longer in a job than in the main thread. False: the keeper is still in use.
  */
 static bool lock(struct keeper *k)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bounds how long the main thread waits for files. There is a bound for each file system, one for
- * each user (both WAITED_ONE), and one for all together (WAITED_ALL). So much may be waited at
- * once, and in addition a share of the time that has passed since the first wait. For slow answers
- * only a part of WAITED_ONE and WAITED_ALL may be waited at once (WAITED_SLOW). Answers as fast as
- * those of the machine's own files don't count, because a machine that starts programs all day has
- * many of them.
+ * each user (both WAITED_ONE), and one for all together (WAITED_ALL). The bound is what may be
+ * waited at once. In addition, a share of the time since the first wait may be waited. For slow
+ * answers only a part of WAITED_ONE and WAITED_ALL may be waited at once (WAITED_SLOW). Answers as
+ * fast as those of the machine's own files don't count, because a machine that starts programs all
+ * day has many of them.
  */
 #ifndef PROC_FILES_WAITED_H
 #define PROC_FILES_WAITED_H

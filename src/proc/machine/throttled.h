@@ -23,7 +23,9 @@ typedef VEC(struct throttled) throttled_vec;
 void throttled_list(const char *root, throttled_vec *ret);
 void throttled_fini(throttled_vec *v);
 
-/* Leaves in @now what is more than in @before. */
+/*
+ * Reduces @now to the groups that were throttled after @before was read, with the time since then.
+ */
 void throttled_since(throttled_vec *now, const throttled_vec *before);
 
 /* Is the group @path the group @in, or within it? */

@@ -130,8 +130,8 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 /*
  * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
  * while it is locked, but files of map_files can't be opened. So the child waits here, and not
- * krait later. To look for a mapping, the kernel takes the lock; no process has the mapping that is
- * looked for here. SIGKILL ends this wait, but wouldn't end the wait in process_vm_readv().
+ * krait later. It looks up a mapping that no process has, for which the kernel takes the lock.
+ * SIGKILL ends this wait, but wouldn't end the wait in process_vm_readv().
  */
 static void wait_for_lock(void)
 {

@@ -162,8 +162,8 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 }
 
 /*
- * Skips a hole in the file, which reads as NULs. Of these no more are taken than the longest line
- * has, however long the hole is. Where the file system doesn't report holes, they are read.
+ * Skips a hole in the file, which reads as NULs. Takes at most as many NULs as the longest line has
+ * bytes, however long the hole is. If the file system doesn't report holes, the NULs are read.
  */
 static int skip_hole(struct perf_map *m, uint64_t end)
 {
@@ -180,7 +180,7 @@ static int skip_hole(struct perf_map *m, uint64_t end)
 	return feed(m, nuls, n);
 }
 
-/* May a block be read, and may the entries of the last one be laid over the others? */
+/* Does the thread's slice allow to read a block, and to sort in the entries of the last block? */
 static bool may_read_block(const struct perf_map *m, size_t entries_before)
 {
 	return slice_spend(BLOCK_BYTES * WORK_BYTE +

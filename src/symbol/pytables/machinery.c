@@ -16,8 +16,8 @@
 static const char *const patterns[] = {
 	/*
 	 * The evaluation loop: running it, making and clearing its frames, looking up its names.
-	 * Not all of _PyEval_*: importing, unpacking and matching are work, and waiting for the GIL
-	 * is waiting.
+	 * Not here are functions of _PyEval_* that import, unpack, match or wait for the GIL,
+	 * because users want to see these.
 	 */
 	"_PyEvalFrame*",
 	"_PyEval_CallTracing",

@@ -24,7 +24,7 @@ struct entry {
 	/* the type or module that has it: index in scan.owners + 1; 0: none is known */
 	uint32_t owner;
 	bool shared; /* several owners have the function, so that its name stays without an owner */
-	/* Python code calls it by this name, which is from a method table or a type's own */
+	/* Python code calls it by this name, which is from a method table or is a type's name */
 	bool method;
 	bool several; /* the function also has other names */
 	bool owned;   /* the name has its owner's name before it, by finish_names() */

@@ -7,7 +7,7 @@
  * that lead into frameworks.
  */
 #define CALLS 16
-/* a call of the trunk leads to more of the user's code in 1/PASSED_ON of all, or more */
+/* a call of the trunk leads to more of the user's code in at least 1/PASSED_ON of all stacks */
 #define PASSED_ON 10
 /* the trunk is in at least this many percent of the stacks with the user's code */
 #define TRUNK 80

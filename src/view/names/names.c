@@ -59,8 +59,8 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 }
 
 /*
- * Returns the text of @name that must differ between files: if @module, that which gives the
- * module's name, else that of the file.
+ * Returns the text of @name that must differ between files: with @module the part of the path that
+ * becomes the module's name, else the shown file.
  */
 static const char **text_of(struct name *name, bool module)
 {

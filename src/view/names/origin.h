@@ -51,8 +51,8 @@ _must_use_ int origin_init(struct origin *o, const struct profile *p);
 void origin_fini(struct origin *o);
 
 /*
- * @file: a string. @own: length of the path up to the end of the project's directory; 0: the file
- * isn't in it.
+ * Returns whose code a file has. @file: its name, a string of the profile. @own: length of the path
+ * up to the end of the project's directory; 0: the file isn't in it.
  */
 enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 

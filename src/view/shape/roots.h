@@ -2,7 +2,7 @@
 /*
  * Root frames: frames outside of a stack that say whose the stack is. The first is the process, if
  * several are shown. Processes with equal names have one root frame, unless --by process asks for
- * each. The second is what --by names.
+ * each. The second shows what --by asks for.
  */
 #ifndef VIEW_SHAPE_ROOTS_H
 #define VIEW_SHAPE_ROOTS_H

@@ -2,7 +2,7 @@
 /*
  * Hands out a profile thread by thread, each thread in order of time, as viewers with a track for
  * each thread need it. (A profile itself mixes the samples of all threads, and sorts them only
- * within 10 s.) Memory is bounded: so many threads are read at a time as fit into a window of
+ * within 10 s.) Memory is bounded: only as many threads are read at a time as fit into a window of
  * samples. A thread with more samples is read in parts.
  */
 #ifndef VIEW_SHAPE_TIMELINE_H

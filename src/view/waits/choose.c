@@ -20,7 +20,10 @@ uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_
 	return best;
 }
 
-/* How long a group ran or waited, without waits for time or for any event that comes. */
+/*
+ * Returns how long a group ran or waited, without waits for a time or for whatever event comes next
+ * (.passive).
+ */
 static int64_t busy(const struct waits_group *g)
 {
 	return waits_whole(g) - g->passive;
@@ -44,7 +47,9 @@ static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
 	return best;
 }
 
-/* Does the group wait for most of its time, and for time or for what other threads may do? */
+/*
+ * Does the group spend most of its time waiting for work, for a time, or for what other threads do?
+ */
 static bool waits_for_others(const struct waits *w, uint32_t group)
 {
 	const struct waits_group *g = &w->groups.v[group];
@@ -76,8 +81,8 @@ bool waits_others_run(const struct waits *w, uint32_t group)
 }
 
 /*
- * Is a report about group @other instead of the main thread's, which had no work most of its time
- * @all? It is if @other waited while it had work to do.
+ * Is a report better about group @other than about group @main? It is if @main had no work for most
+ * of its time @all, while @other waited though it had work to do.
  */
 static bool works_more(const struct waits_group *main, const struct waits_group *other, int64_t all)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads whose names differ only in numbers, as those of a server that starts one for each
- * request. If there are many, they have one name together, with N for the numbers: "worker-N".
+ * Gives many threads whose names differ only in numbers one common name, with N for the numbers:
+ * "worker-N". A server that starts a thread for each request has such threads.
  */
 #ifndef VIEW_WAITS_FOLD_H
 #define VIEW_WAITS_FOLD_H

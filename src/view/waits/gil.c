@@ -16,7 +16,10 @@
 
 #define BUCKET_NS (10 * (int64_t)NSEC_PER_MSEC)
 
-/* Times in ascending order. .sums: of the times before each, and at the end of all. */
+/*
+ * Times in ascending order. .sums[i]: the sum of the times before .v[i]; the last one is the sum of
+ * all.
+ */
 struct times {
 	VEC(uint64_t) v;
 	uint64_t *sums;
@@ -110,7 +113,10 @@ int gil_pairs_add(struct gil_pairs *g, const struct profile_sample *s)
 	return r;
 }
 
-/* The thread that waited (@waiters), or was waited for, longest of those that have no row yet. */
+/*
+ * Of the threads without a row (with @waiters) or a column yet, returns the one that waited
+ * longest, or for which others waited longest.
+ */
 static uint32_t longest(const struct gil_pairs *g, bool waiters)
 {
 	uint32_t best = 0;
@@ -220,7 +226,7 @@ static int sort_waits(struct maker *m)
 	return r;
 }
 
-/* How many of the times are before @at. */
+/* Returns how many of the times are before @at. */
 static size_t before(const struct times *t, uint64_t at)
 {
 	size_t low = 0, high = t->v.n;
@@ -236,7 +242,7 @@ static size_t before(const struct times *t, uint64_t at)
 	return low;
 }
 
-/* Sums up how much of [0, @at) comes after each of the times that are before @at. */
+/* Returns the sum of @at - t over all times t before @at. */
 static uint64_t after_each(const struct times *t, uint64_t at)
 {
 	size_t n = before(t, at);
@@ -245,8 +251,8 @@ static uint64_t after_each(const struct times *t, uint64_t at)
 }
 
 /*
- * How long the waits were in the span. Sums wrap around, and their differences don't: these fit
- * into 64 bits, except in a file that was made for it.
+ * Returns how long the waits were within the span. The sums may wrap around. Their differences are
+ * right all the same, because they fit into 64 bits, except in a forged file.
  */
 static double waited_in(const struct series *s, const struct gil_span *span)
 {
@@ -307,7 +313,10 @@ static int by_time(const void *va, const void *vb, void *arg)
 	return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* Divides all that was waited. Most holders are of the same 10 ms as the one before them. */
+/*
+ * Divides the time that others waited for each holder. Most holders are in the same 10 ms as the
+ * holder before, so .part needn't be computed for each.
+ */
 static void divide_all(struct maker *m)
 {
 	struct gil_pairs *g = m->g;

@@ -25,7 +25,7 @@ struct gil_thread {
 	uint32_t labels; /* one of its label sets, for its name */
 	uint32_t process;
 	int64_t waited, blamed;
-	/* its row and its column; 0: threads that aren't known */
+	/* the thread's row and column in the table; 0: those of threads that aren't known */
 	uint32_t row, column;
 };
 

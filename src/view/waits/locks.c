@@ -70,8 +70,8 @@ void lock_waits_thread(const struct profile *p, uint32_t labels, const char *nam
 }
 
 /*
- * Notes what the thread is called by its labels @name and @tid, or makes *id the name that is
- * shown.
+ * With @note, notes the name that labels @name and @tid give the thread. Otherwise sets *id to the
+ * name under which the thread is shown.
  */
 static int fold(struct lock_waits *w, struct fold_names *f, bool note, uint32_t labels,
 		const char *name, const char *tid, uint32_t *id)
@@ -142,7 +142,9 @@ static int longest_place(const void *va, const void *vb)
 	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : compare(a->first, b->first);
 }
 
-/* Makes one of all waits of the same thread, waker and place. They are sorted by these. */
+/*
+ * Merges all waits with the same thread, waker and place into one. The waits are sorted by these.
+ */
 static void merge(struct lock_waits *w)
 {
 	size_t n = 0;
@@ -176,8 +178,8 @@ static int find_places(struct lock_waits *w)
 }
 
 /*
- * Takes what is known from what the threads waited. If some waits are of threads that aren't known,
- * nobody's rest is.
+ * Subtracts the waits whose waker is known from how long each thread waited. If some waits are of
+ * unknown threads, no thread's rest is known.
  */
 static void find_rests(struct lock_waits *w)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Who waited for whose lock. A sample's value lock_blame is how long the thread of its label
- * `waiter_tid` had waited for a lock, until the sample's thread ended that (docs/decisions/0026).
+ * `waiter_tid` had waited for a lock, until the sample's thread ended the wait
+ * (docs/decisions/0026).
  */
 #ifndef VIEW_WAITS_LOCKS_H
 #define VIEW_WAITS_LOCKS_H
@@ -30,7 +31,7 @@ struct lock_place {
 	int64_t ns;
 };
 
-/* How long a thread waited for locks without it being known who ended that. */
+/* How long a thread waited for locks in waits whose waker isn't known. */
 struct lock_rest {
 	uint32_t labels; /* one of the thread's label sets */
 	int64_t ns;
@@ -55,12 +56,12 @@ void lock_waits_fini(struct lock_waits *w);
 /* Takes in @ns of a sample's value, whose place is @at. 0 or -ENOMEM. */
 _must_use_ int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t ns);
 
-/* Takes in @ns for which a thread waited for locks, whoever ended that. 0 or -ENOMEM. */
+/* Takes in @ns for which a thread waited for locks, no matter who ended the wait. 0 or -ENOMEM. */
 _must_use_ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns);
 
 /*
- * Takes threads of one name for one, and many whose names differ only in numbers (fold.h). To be
- * called before lock_waits_sort(), if at all; .rests mean nothing then. 0 or -ENOMEM.
+ * Joins threads of the same name, and many threads whose names differ only in numbers (fold.h). To
+ * be called before lock_waits_sort(), if at all; .rests mean nothing then. 0 or -ENOMEM.
  */
 _must_use_ int lock_waits_fold(struct lock_waits *w);
 

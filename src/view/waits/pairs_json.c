@@ -60,7 +60,7 @@ void gil_pairs_json(const struct gil_pairs *g, struct str *out)
 {
 	size_t rows = g->rows.n + 2;
 
-	/* those that aren't known come last */
+	/* threads that aren't known come last */
 	for (size_t i = 1; i <= rows; i++) {
 		size_t row = i % rows;
 

@@ -5,7 +5,7 @@
 
 #include "view/waits/threads.h"
 
-/* What one stack is in. 0: there is no such frame. */
+/* The frames of one stack that tell where its thread waits. 0: there is no such frame. */
 struct waits_frames {
 	uint32_t own;	 /* the innermost function of the user's own code */
 	uint32_t callee; /* what .own calls directly; without .own, the innermost function */

@@ -132,8 +132,8 @@ static int add_all(struct map *at, waits_states *ret, struct profile *p,
 }
 
 /*
- * Sums up what is beyond WAITS_STATES states, and as many idle ones, as "other": a file may come
- * from anywhere. @ret is sorted.
+ * Keeps the first WAITS_STATES states and as many idle ones, and sums up the others as "other". A
+ * file may come from anywhere and have any number of states. @ret is sorted.
  */
 static int sum_up(waits_states *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds who ended the most of what threads waited for locks; see waker.h. */
+/* Finds the thread that ended the largest part of other threads' waits for locks; see waker.h. */
 #include "view/waits/waker.h"
 
 #include <errno.h>

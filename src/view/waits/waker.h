@@ -16,7 +16,7 @@ struct waits_waker {
 	int64_t ns; /* how long others had waited */
 };
 
-/* Finds who ended the most of what the group waited for locks. 0 or -ENOMEM. */
+/* Finds the thread that ended the largest part of the group's waits for locks. 0 or -ENOMEM. */
 _must_use_ int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *ret);
 
 /* Appends "worker-2 in flush (app.py:88)"; with @pid "worker-2 (pid 7) in ...". */

@@ -330,7 +330,7 @@ static int speak(const struct waits *w, bool always, struct str *b)
 	if (!g || !(g->wait || g->idle))
 		return 0;
 	if (waits_only_idle(g)) {
-		/* where CPU time went is more than that the main thread had no work */
+		/* where CPU time went is more important than that the main thread had no work */
 		if (!always && waits_others_run(w, main == UINT32_MAX ? group : main))
 			return 0;
 		add_idle(&s);
