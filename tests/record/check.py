@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """src/record records without a command line, and prints nothing (tests/record/record.c).
 
-What was to be found comes from the program itself: its functions, and the CPU time that it had.
-Wants root.
+The program itself says what must be found: its functions, and the CPU time that it had. Wants root.
 """
 import os
 import re

@@ -266,7 +266,9 @@ static uint64_t unmaps(void *ctx, uint32_t slot)
 	return 0;
 }
 
-/* Which reading of the mappings came last: when they are read depends on the clock. */
+/*
+ * The version of the mappings that were read last. (When mappings are read depends on the clock.)
+ */
 static uint32_t latest_version;
 
 static int set_space(void *ctx, uint32_t slot, const struct unwind_space *head,

@@ -4,7 +4,7 @@
  * SCRIPT (faults.py) prints a line, reads one, works for 2 s, prints a line and reads again.
  *
  * 1. Each page fault of it is a sample, and a window is cut each 200 ms. The windows must have as
- *    many samples as the kernel counts page faults of SCRIPT, with a counter that krait hasn't.
+ *    many samples as the kernel counts page faults of SCRIPT. That counter is the test's own.
  * 2. What the collector was given is given to other collectors (stream.h), cut into windows or not.
  *    Each sample must be the same: time, values, labels, and all that is known of its frames.
  * 3. The same with mistakes, which must be seen.

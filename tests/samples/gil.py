@@ -153,7 +153,7 @@ def main():
     parser.add_argument("--seconds", type=float)
     options = parser.parse_args()
     krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
-    # a free-threaded build has the states of the others if its GIL is enabled
+    # a free-threaded build whose GIL is enabled has the same states as ordinary builds
     enabled = os.environ.get("PYTHON_GIL") == "1"
     rows = oracle.interpreters(True, options.only, enabled)
     if enabled:

@@ -6,11 +6,11 @@ that was asked to give the GIL away waits in drop_gil() until another one has it
 
     gil_uprobes.py [--only GLOB] [--seconds N]
 
-Needs interpreters with symbols. Judged is for how long threads slept in these functions, until they
-had a CPU again. Between two sleeps a thread looks at the GIL, and it may be preempted, as before the
-first sleep. Such times are no waits (docs/decisions/0024), and are said beside the result. A thread
-that is preempted in a futex call may be woken up there, and counts as waiting, so more may be
-recorded than was slept, but not more than preemption.
+Needs interpreters with symbols. The test judges how long threads slept in these functions, until
+they had a CPU again. Between two sleeps a thread looks at the GIL, and it may be preempted, as
+before the first sleep. Such times are no waits (docs/decisions/0024), and are printed beside the
+result. A thread that is preempted in a futex call may be woken up there, and counts as waiting, so
+krait may record more than the time slept, but the excess may not be longer than the preemption.
 """
 import argparse
 import collections
@@ -32,7 +32,8 @@ from judge import pprof  # noqa: E402
 WITHIN = 0.005
 GROUP = "krait_gil_%d" % os.getpid()
 NAME = re.compile(r"^([0-9a-f]+) [tT] ((?:take|drop)_gil(?:\.\w+)*)$", re.M)
-# blanks, but no ends of lines: numbers below 10,000 have a blank before them
+# " +", not "\s+", so that no match goes over the end of a line; numbers below 10,000 have blanks
+# before them
 LINE = re.compile(r"^ *(\d+) +(\d+)\.(\d+): +(?:%s:(in|out)|PERF_RECORD_SWITCH(?:_CPU_WIDE)? (IN|OUT) *(preempt)?)" % GROUP, re.M)
 
 

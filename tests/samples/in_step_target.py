@@ -3,10 +3,10 @@
 
 in_step_target.py HZ SECONDS: makes HZ beats a second of time.perf_counter() until it has used
 SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON. That
-is the time between two readings of the clock, with the end of one and the beginning of the other.
-No time is left out: what main() does between two beats counts for a. A first reading, whose result
-isn't used, makes all second ones alike, however long the function before them was.
-in_step.py counts samples on the lines of main() accordingly.
+is the time from one reading of the clock to the next. It includes the end of the first call of
+cpu() and the beginning of the second. No time is left out: what main() does between two beats
+counts for a. A first reading, whose result isn't used, makes all second ones alike, however long
+the function before them was. in_step.py counts samples on the lines of main() accordingly.
 """
 import json
 import sys

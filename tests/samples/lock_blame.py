@@ -31,7 +31,7 @@ BUDGET = "50"    # percent of a CPU: all stacks are taken
 FAST = ("python3-dist",)
 SOME = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 
-# waits: {function: ns}; blame: {(function that waits, function that ends it): ns}; both of a
+# waits: {function: ns}; blame: {(function that waits, function that ends it): ns}; from a
 # recording, or by the program's clocks
 Account = collections.namedtuple("Account", "waits blame")
 

@@ -51,7 +51,8 @@ def lived():
 
 
 class waiting(object):
-    """Notes how long this thread waits meanwhile. @of: who waits, and who ends that."""
+    """Notes how long this thread waits in a with block. @of: the function that waits, and the one
+    that ends the wait."""
 
     def __init__(self, *of):
         self.of = of

@@ -43,7 +43,7 @@ def c(account, n, length):
 
 
 class Account(object):
-    """What the current thread waited in each function."""
+    """How long the current thread waited in each function."""
 
     def __init__(self, name):
         libc.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1))

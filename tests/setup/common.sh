@@ -38,8 +38,9 @@ attempt() {
 	return 0
 }
 
-# stamped WHAT FILE...: true if WHAT has been done by the present text of these files. If WHAT also
-# depends on the machine, a function salt_WHAT prints what it depends on, which must be the same.
+# stamped WHAT FILE...: true if WHAT was done before, with the present text of these files. If WHAT
+# also depends on the machine, a function salt_WHAT prints what it depends on, which must be the
+# same.
 stamped() { [ "$(cat "$KRAIT_TEST_CACHE/stamp/$1" 2>/dev/null)" = "$(stamp_of "$@")" ]; }
 stamp() { mkdir -p "$KRAIT_TEST_CACHE/stamp"; stamp_of "$@" >"$KRAIT_TEST_CACHE/stamp/$1"; }
 stamp_of() {

@@ -19,7 +19,8 @@ cd "$(dirname "$0")"
 . ./from-source.sh
 . ./interpreters-lib.sh
 
-# once WHAT FUNCTION FILE...: unless the present text of these files has done it already.
+# once WHAT FUNCTION FILE...: calls FUNCTION, unless it was done before with the present text of
+# these files.
 once() {
 	local what=$1 function=$2; shift 2
 	stamped "$what" "$@" && return 0

@@ -48,7 +48,9 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Reads the peak of memory, but not by getrusage(): that begins with what the parent had. */
+/*
+ * Reads the peak of memory, but not by getrusage(), whose peak includes the parent's before exec.
+ */
 static unsigned int peak_kib(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");

@@ -267,7 +267,8 @@ static int unnamed(char **argv)
 }
 
 /*
- * Prints the peak of resident memory, but not by getrusage(): that begins with what the parent had.
+ * Prints the peak of resident memory, but not by getrusage(), whose peak includes the parent's
+ * before exec.
  */
 static void print_memory(void)
 {

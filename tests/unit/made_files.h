@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A directory with files that compilers and binutils have just made. Another tool's word on them is
- * the truth of the tests. Defines `dir`, from MADE_DIR.
+ * A directory with files that compilers and binutils have just made. The tests compare krait's
+ * answers with what another tool says of these files. Defines `dir`, from MADE_DIR.
  */
 #ifndef TESTS_UNIT_MADE_FILES_H
 #define TESTS_UNIT_MADE_FILES_H

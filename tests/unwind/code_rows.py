@@ -28,7 +28,7 @@ import unwind_rows
 NOT_ALONE = re.compile(r"(\.byte|rex(\.[WRXB]+)?|data16|addr32|[c-gs]s|repn?z|lock)( |$)")
 MOVES = re.compile(r"(push|pop|sub|add|lea|mov|leave|call)\b.*(%rsp|%rbp|^)|push|pop")
 LEAST_SAME = 0.99
-# Files whose call frame information is wrong in another way, and in which.
+# Files whose call frame information is wrong in another way, and how it is wrong.
 KNOWN_WRONG = {
     "libmvec.so.1": "SVML's wrappers: behind `sub $32,%rsp` it says that the frame is 40 bytes larger",
     "libjsvml.so": "SVML: registers are said to be restored before they are popped",

@@ -100,9 +100,9 @@ def classify(frames, chains):
 
 
 def judge_cycles(result):
-    """Judges a profile by the CPU's own counter as judge() does. The profile has one sample for 10
-    million cycles in user code. At 1 GHz the number of samples therefore tells how long the program
-    ran, which must be what the program says."""
+    """Judges a profile whose samples come from the CPU's own counter, as judge() does and by their
+    number. The profile has one sample for 10 million cycles in user code. At 1 GHz the number of
+    samples therefore tells how long the program ran, which must be what the program says."""
     problems, summary = judge(result)
     if problems is None or problems:
         return problems, summary

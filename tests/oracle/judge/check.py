@@ -186,7 +186,7 @@ class Checker(object):
         found = [child for node in moved if end_ok(codes[node], loc)
                  for child in callers[node] if call_ok(child[2], loc)]
         if not found and any(line_ok(code, loc) for code in codes.values()):
-            # The interpreter itself has called: a finalizer, a signal handler.
+            # The interpreter itself may have made the call, to a finalizer or a signal handler.
             found = [e for e in self.roots(callee.key) if e[1]["index"] in self.truth.anywhere]
         if found:
             return self.state(found)

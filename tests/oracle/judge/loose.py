@@ -32,7 +32,8 @@ class Files:
                 self.codes.setdefault("/".join(parts[first:]), []).append(code)
 
     def whole_path(self, location):
-        """Finds, of several files that fit, one in which a function of that name has that line."""
+        """Returns the whole path of a location's file. If several files fit, takes one in which a
+        function of that name has that line."""
         file = location.file
         if file in self.whole or file not in self.codes:
             return file

@@ -62,8 +62,8 @@ class Graph(object):
 
 
 def between_ok(between, never, gap, symbols, machinery):
-    """True if the frames of others in @gap (their names and files) may be between two frames of the
-    program. @between and @never are from the program's graph."""
+    """True if two frames of the program may have the frames in @gap between them. These aren't the
+    program's; @gap has their names and files. @between and @never are from the program's graph."""
     if between == "nothing":
         return not gap
     if never and symbols and any(matches(never, each) for each in gap):
@@ -78,10 +78,10 @@ def between_ok(between, never, gap, symbols, machinery):
 class State(object):
     """A state of the walk through the graph, as a finite automaton has it.
 
-    nodes: where in the graph the walk may be. gap: frames of others since the program's last frame.
-    loose: native frames may be missing; fresh: only until the program's next frame. holes: Python
-    frames may be missing. steps: {frame: the state after it}; parts: {several frames: the result of
-    walk()}.
+    nodes: where in the graph the walk may be. gap: frames that came after the program's last frame
+    and aren't the program's. loose: native frames may be missing; fresh: only until the program's
+    next frame. holes: Python frames may be missing. steps: {frame: the state after it}; parts:
+    {several frames: the result of walk()}.
     """
     __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps", "parts")
 

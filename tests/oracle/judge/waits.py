@@ -211,7 +211,8 @@ class Report(object):
 
 
 def is_state(state, states):
-    """Tells whether a state is one of these; "other" stands for all that begin with it."""
+    """Tells whether @state is one of @states; "other" stands for all states that begin with
+    "other:"."""
     return state in states or ("other" in states and state.startswith("other:"))
 
 
@@ -315,8 +316,8 @@ class Judge(object):
         self.judge_gil()
 
     def judge_gil(self):
-        """Judges waits for the GIL that were captured when another wait was over, and what was
-        captured between waits."""
+        """Judges waits for the GIL that were captured when another wait was over, and samples that
+        were captured between waits."""
         share = GIL + GIL_TIMES * self.log.gil_share()
         for tid, thread in sorted(self.log.threads.items()):
             between = thread.waited(self.window)[0] - sum(thread.by_place(self.window).values())
@@ -352,7 +353,7 @@ class Judge(object):
 
 def judge(profile, log, window=None, idle=False, exact=False):
     """Returns what the profile says wrongly of the program's waits. window: the recording's start
-    and end by the monotonic clock, where the profile doesn't know them. idle: it tells idle from
-    waiting. exact: the profile was made from the log, so nothing is allowed for what the log can't
-    know."""
+    and end by the monotonic clock, where the profile doesn't know them. idle: the profile tells
+    idle threads from waiting ones. exact: the profile was made from the log, so nothing is allowed
+    for what the log can't know."""
     return Judge(profile, log, window, idle, exact).all()

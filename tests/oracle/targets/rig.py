@@ -13,7 +13,7 @@ seconds = None  # drivers/inside.py puts a duration here; else it is the first a
 
 
 def run(round_):
-    """Runs rounds for sys.argv[1] seconds; prints "ready" after the first whole round."""
+    """Runs rounds for sys.argv[1] seconds; prints "ready" when one whole round is behind."""
     warm = False
     end = 1e18
     left = 2

@@ -196,8 +196,8 @@ static void test_others_go_on(void **state)
 }
 
 /*
- * The worker is left while a job hangs. The job is told to stop, and doesn't touch memory that was
- * freed meanwhile.
+ * The worker is abandoned while a job hangs. The job is told to stop, and doesn't touch memory that
+ * was freed meanwhile.
  */
 static void test_abandon(void **state)
 {

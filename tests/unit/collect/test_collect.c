@@ -343,9 +343,9 @@ static struct apart apart_of(struct fixture *f)
 }
 
 /*
- * Each record says how long its thread was ready so far: the profile has the sum once, in whatever
- * order the records come, and what the last account says is at the stack of the last sample. The
- * thread was ready right before the record that says so. Times count from 500 on.
+ * Each record says how long its thread was ready so far. The profile has that time once, in
+ * whatever order the records come. The time that only the account has is at the stack of the last
+ * sample. The thread was ready right before the record that says so. Times count from 500 on.
  */
 static void test_ready(void **state)
 {
@@ -372,7 +372,7 @@ static void test_ready(void **state)
 	assert_int_equal(st.samples, 3);
 }
 
-/* A record that says more than the recording took is believed up to that. */
+/* If a record says a longer time than the recording took, the recording's time counts. */
 static void test_ready_too_long(void **state)
 {
 	struct fixture *f = *state;
@@ -385,8 +385,8 @@ static void test_ready_too_long(void **state)
 }
 
 /*
- * The account of a thread that calls execve() comes some time after that was reported. Once the
- * image before has been forgotten, nothing of it counts again.
+ * The account of a thread that calls execve() comes some time after the exec was reported. Once the
+ * earlier image has been forgotten, none of its time counts again.
  */
 static void test_account_after_exec(void **state)
 {
@@ -699,8 +699,7 @@ static void test_end_forgets(void **state)
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	/*
-	 * The samples stay. That the code objects are gone is shown by ASan's leak check and this
-	 * flush.
+	 * The samples stay. ASan's leak check and this flush show that the code objects are gone.
 	 */
 	assert_int_equal(samples(f).n, 1);
 }
@@ -1418,8 +1417,8 @@ static void send_ready_of(struct fixture *f, uint8_t type, uint64_t time_ns, uin
 }
 
 /*
- * A thread has the number of an earlier one, of which records still come. What these say of time
- * ready to run counts once, and so does what the later thread's say.
+ * A thread has the number of an earlier one, whose records still come. The time for which each of
+ * the two threads was ready to run counts once.
  */
 static void test_tid_again_late(void **state)
 {

@@ -187,7 +187,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Reports the child, as kernel programs do that take it for @state and know no mappings of it. */
+/*
+ * Reports the child, as kernel programs do if its state is @state for them and they have no
+ * mappings of it.
+ */
 static struct process *meet(struct fixture *f, enum proc_state state)
 {
 	struct rec_proc rec = {.type = REC_PROC,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names that threads get in Python: what becomes of samples that have an older one. The names are
- * given here, in place of those that src/python reads of a process.
+ * Threads get new names in Python, and samples with an older name get the new one. The test makes
+ * up the names, in place of src/python, which would read them in a process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +149,7 @@ static struct counted counted(const char *name)
 	return c;
 }
 
-/* The last name is in all samples: those of before the first one too. */
+/* All samples get the last name, also those from before the first renaming. */
 static void test_renamed_twice(void **state)
 {
 	static const char *const names[] = {"a", "b", "c"};

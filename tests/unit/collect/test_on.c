@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a thread waited for, by name: the other end of a socket, files, child processes. Also the
- * limit on how many are remembered.
+ * limit on how many names are remembered.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Each reference to a process or to its mappings is counted, and the counts go back to 0. Otherwise
- * the memory of ended processes would never be freed. As long as a stack waits for its names, the
- * mappings stay with which it was sampled. A forked child may use those of its parent.
+ * the memory of ended processes would never be freed. The mappings with which a stack was sampled
+ * stay as long as the stack waits for its names. A forked child may use those of its parent.
  */
 #include <setjmp.h>
 #include <stdarg.h>

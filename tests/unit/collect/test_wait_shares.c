@@ -153,7 +153,7 @@ static void test_phases(void **state)
 	end(&p, 1.5);
 }
 
-/* Taking a stack makes a wait longer. What the stacks stand for is still the shorter time. */
+/* Taking a stack makes a wait longer. The stacks still stand for the shorter time. */
 static void test_cost(void **state)
 {
 	struct program p = program(3000 * US, 15 * US);

@@ -79,7 +79,7 @@ static void test_states(void **state)
 	assert_string_equal(in_call(SYS_restart_syscall, 0, SLEEPS), "other: restart_syscall");
 }
 
-/* A wait that isn't over has the same words, but a number of its own (WAIT_STATE_OPEN). */
+/* The state of a wait that isn't over has the same text, but another number (WAIT_STATE_OPEN). */
 static void test_open(void **state)
 {
 	struct rec_wait wait = {.call = SYS_nanosleep, .state = SLEEPS};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait dump makes of texts of /proc, of system calls and kernel functions, and of source
- * lines; and that its unwind tables equal the rows that they were made of. Truth: made-up texts and
- * files.
+ * Tests krait dump with texts and files that are made up: what it reads from texts of /proc, which
+ * waits it tells from system calls and kernel functions, and which source lines it shows. Its
+ * unwind tables must equal the rows that they were made of.
  */
 #include <grp.h>
 #include <limits.h>

@@ -300,7 +300,7 @@ static int check_library(struct dl_phdr_info *info, size_t n, void *arg)
 	return 0;
 }
 
-/* All that the libraries of this program export is found by .gnu.hash, and nothing else. */
+/* All symbols that this program's libraries export are found by .gnu.hash, and no others. */
 static void test_exported(void **state)
 {
 	unsigned checked = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests environments as they were given, and running as the user behind sudo (needs root). */
+/*
+ * Tests reading the environment that a process was started with, and running as the user who called
+ * sudo (needs root).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests whose waits for locks krait top says to have ended, and by whom. */
+/* Tests what krait top says of waits for locks: who waited, and who ended the waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Thread @tid, @name, ends what @waiter had waited for @ns, in @line of the user's function f. */
+/*
+ * Thread @tid, called @name, ends a wait of @waiter that took @ns. It does that in @line of the
+ * user's function f.
+ */
 static void ends(const char *tid, const char *name, const char *waiter_tid, const char *waiter,
 		 int32_t line, int64_t ns)
 {

@@ -141,8 +141,9 @@ static void test_less(void **state)
 }
 
 /*
- * A wait whose stack wasn't chosen has no sample of its own: later samples of its thread have its
- * time, which is taken away from these. Other threads' samples stay as they are.
+ * A wait whose stack wasn't chosen has no sample of its own: later samples of its thread include
+ * its time, which was counted already and is subtracted from them. Other threads' samples stay as
+ * they are.
  */
 static void test_left(void **state)
 {

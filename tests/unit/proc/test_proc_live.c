@@ -379,7 +379,7 @@ static void test_match_globs(void **state)
 	assert_false(fits("app.py", "db@*", "01"));
 }
 
-/* Returns the executable's mapping in the process's maps, where it comes a moment after exec. */
+/* Returns the executable's mapping, which may appear in the process's maps a moment after exec. */
 static struct mapping exe_mapping(const struct proc *p, const char *exe, struct maps *m)
 {
 	for (int i = 0; i < 1000; i++) {

@@ -180,7 +180,7 @@ static void test_child_is_killed(void **state)
 }
 
 /*
- * Starts a process that stops this one while it waits for @child, for longer than it has patience.
+ * Starts a process that stops this one, while it waits for @child, for longer than its time limit.
  * The child goes on a little later.
  */
 static pid_t start_stopper(pid_t child)

@@ -2,8 +2,8 @@
 /*
  * Objects of a hostile process: random words, pointers in circles, huge sizes. The process is this
  * one, read through process_vm_readv. Reads must not crash (ASan, UBSan), must be bounded, and must
- * find no name in nonsense. That right structures are read right is tested with real interpreters,
- * in tests/live/threads.sh and classes.sh.
+ * find no name in nonsense. tests/live/threads.sh and classes.sh test with real interpreters that
+ * sound structures are read correctly.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -122,7 +122,7 @@ static void test_copies(void **state)
 	v[TLBC_INDEX] -= 4;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	assert_non_null(strstr(err_msg(), "tlbc_index"));
-	/* a build with a GIL has none */
+	/* a build with a GIL has no copies of bytecode */
 	memcpy(v, debug_offsets_3_15, sizeof(v));
 	v[CO_TLBC] = v[CO_TLBC - 1] - 8;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);

@@ -13,11 +13,11 @@ static void test_missing(void **state)
 {
 	assert_int_equal(summary_missing(0, 0), 0);
 	assert_int_equal(summary_missing(1000, 1200), 0);
-	/* up to three times the square root of what is due is chance */
+	/* a difference of three times the square root of the expected number can be chance */
 	assert_int_equal(summary_missing(27, 24), 0);
 	assert_int_equal(summary_missing(10000, 9700), 0);
 	assert_int_equal(summary_missing(10000, 9699), 301);
-	/* with very many samples, a visible share counts */
+	/* with very many samples, up to 1 % may be missing */
 	assert_int_equal(summary_missing(1000000, 990000), 0);
 	assert_int_equal(summary_missing(1000000, 989000), 11000);
 }
@@ -25,12 +25,12 @@ static void test_missing(void **state)
 static void test_rate(void **state)
 {
 	assert_false(summary_rate_is_off(0, 0));
-	/* up to three times the square root of what is due is chance */
+	/* a difference of three times the square root of the expected number can be chance */
 	assert_false(summary_rate_is_off(185, 196));
 	assert_false(summary_rate_is_off(100, 130));
 	assert_true(summary_rate_is_off(100, 131));
 	assert_true(summary_rate_is_off(100, 69));
-	/* with very many samples, five percent count */
+	/* with very many samples, the rate may differ by up to 5 % */
 	assert_false(summary_rate_is_off(1000000, 1050000));
 	assert_true(summary_rate_is_off(1000000, 1050001));
 	assert_true(summary_rate_is_off(1000000, 949999));

@@ -223,9 +223,9 @@ static double wrong(const struct program *p, enum part part, unsigned n)
 }
 
 /*
- * What comes after an interrupt gets too few samples. So the shares of three functions that begin
- * by the clock are right only if the time between two beats is counted for the function that
- * follows it. A standard error is 0.04 points.
+ * Code that runs right after an interrupt gets too few samples. So the shares of three functions
+ * that begin by the clock are right only if the time between two beats is counted for the function
+ * that follows it. A standard error is 0.04 points.
  */
 static void test_interrupts(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Functions of the interpreter that krait hides, and functions that it never hides. The names are
- * those that nm shows in CPython 2.7 and 3.6 to 3.15. The file with the list of patterns is
- * included, to check that each pattern is used as it stands.
+ * those that nm shows in CPython 2.7 and 3.6 to 3.15. The source file with the list of patterns is
+ * included, so that the list itself can be checked too.
  */
 #include <setjmp.h>
 #include <stdarg.h>

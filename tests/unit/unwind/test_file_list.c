@@ -114,8 +114,8 @@ static void test_no_link(void **state)
 }
 
 /*
- * A list of another command, one that is too long and an empty one aren't used. Of a list that is
- * cut off, what is there is used.
+ * A list of another command, one that is too long and an empty one aren't used. A list that is cut
+ * off is used up to its end.
  */
 static void test_damaged(void **state)
 {

@@ -237,7 +237,7 @@ static void test_speed(void **state)
 }
 
 /*
- * A slower machine isn't so for all functions alike: where most take 1.45 times as long, one may
+ * A slower machine doesn't slow all functions alike. Where most take 1.45 times as long, one may
  * take 1.22 times as long, but none 2.5 times.
  */
 static void test_response(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests who waited for whom for the GIL on waits and holders that are made here. The truth is each
- * wait compared with each holder.
+ * Tests the table of who waited for whom for the GIL, with waits and holders that are made here.
+ * The right sums come from comparing each wait with each holder.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,8 @@ static int64_t overlap(const struct made *w, const struct made *h)
 }
 
 /*
- * Adds what each thread waited for the holder @h to truth[waiter][holder]; else to truth[THREADS].
+ * Divides the blame of holder @h among the threads that waited meanwhile, in truth[waiter][holder].
+ * If none waited, it goes to truth[THREADS][holder].
  */
 static void divide(const struct made *v, size_t n, const struct made *h,
 		   double truth[THREADS + 1][THREADS])
@@ -182,7 +183,10 @@ static void test_others(void **state)
 			    (g.threads.v[g.columns.v[0]].row == 3 ? (double)MS / 7 : 0));
 }
 
-/* As many waits at a time as holders: the time that this takes doesn't grow with their product. */
+/*
+ * There are as many waits at the same time as there are holders. The sums take a time that doesn't
+ * grow with the product of both numbers.
+ */
 static void test_many(void **state)
 {
 	_cleanup_(gil_pairs_fini) struct gil_pairs g;

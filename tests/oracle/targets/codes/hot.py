@@ -44,7 +44,7 @@ def slot(n, after=-1):
 
 
 def replace(i):
-    """Gives slot() another code object while its previous one may be running."""
+    """Other code for slot(), while the one before may be running."""
     slot.__code__ = CODES[i]
     heat(slot)
 

@@ -42,8 +42,8 @@ def make():
 
 
 def chain(made, state):
-    """e_call_K catches what e_throw_K throws through e_guarded_K. Of each two, one calls on from the
-    handler and the other from the destructor."""
+    """e_call_K catches what e_throw_K throws through e_guarded_K. The next Python function is
+    called from the handler if K is even, else from the destructor."""
     state = made.python(state, "py_throw_0")
     for k in range(N):
         call = made.native(state, "e_call_%d" % k, BETWEEN)

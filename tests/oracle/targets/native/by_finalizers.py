@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
 # needs: 3.6
-"""__del__ and weak reference callbacks that run while rubbish is collected, and what they call."""
+"""__del__ and weak reference callbacks that run during garbage collection, and what they call."""
 import gc
 import sys
 import weakref

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-"""Generators and coroutines that C code resumes, and chains of them that Python code does."""
+"""Generators and coroutines that C code resumes, and chains of them that Python code resumes."""
 import sys
 
 import stacks

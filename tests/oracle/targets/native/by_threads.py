@@ -2,7 +2,7 @@
 # library: hop.c
 # incomplete: 3% libffi's trampolines can be code that nothing describes
 # no python: threads that begin and end
-"""Threads made in C that call in, with chains as in by_ctypes.py; the main thread waits meanwhile."""
+"""Threads made in C call Python, in chains as in by_ctypes.py, while the main thread waits."""
 import ctypes
 
 import by_ctypes
