@@ -231,7 +231,7 @@ $(B)/tests/host/%: $(B)/tests/host/%.o $(B)/libkrait.a
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 # Linked without libkrait.a, so that nothing of the command line can get in.
 ENGINE_OBJ := $(patsubst %.c,$(O)/%.o,$(foreach r,$(ENGINE),$(wildcard src/$(r)/*.c)))
-$(B)/tests/record/record: $(B)/tests/record/record.o $(ENGINE_OBJ)
+$(B)/tests/record/record $(B)/tests/record/types: %: %.o $(ENGINE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 # stream.c wraps these functions: it saves their arguments, and makes mistakes in some of them.

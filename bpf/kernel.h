@@ -4,8 +4,7 @@
  * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A struct
  * also has members that only some kernels or architectures have; programs ask whether these exist.
  * If a member has different types in different kernels, the struct has flavours (struct
- * NAME___WHAT). Other structs have none, because libbpf compares each type here with all types of
- * the kernel, which takes 1 to 2 ms at the start.
+ * NAME___WHAT).
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H

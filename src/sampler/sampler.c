@@ -17,6 +17,7 @@
 #include "base/system/log.h"
 #include "sample.skel.h"
 #include "sampler/internal.h"
+#include "sampler/kernel_types.h"
 
 /* libbpf's last lines say why a program was refused; the text before them can be megabytes. */
 #define LIBBPF_TAIL 4000
@@ -184,8 +185,18 @@ static int refused(int r)
 	return err_sys(r, "the kernel refused krait's programs");
 }
 
+static struct sample_bpf *open_programs(struct kernel_types *types)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	size_t n;
+
+	opts.btf_custom_path = kernel_types_open(types, sample_bpf__elf_bytes(&n));
+	return sample_bpf__open_opts(&opts);
+}
+
 static int load(struct sampler *s)
 {
+	_cleanup_(kernel_types_close) struct kernel_types types = {.fd = -1};
 	int r;
 
 	libbpf_set_print(sampler_log_libbpf);
@@ -194,7 +205,7 @@ static int load(struct sampler *s)
 		return err_set(-EINVAL,
 			       "the kernel doesn't say in /sys/devices/system/cpu/possible which "
 			       "CPUs there are; is /sys mounted?");
-	s->skel = sample_bpf__open();
+	s->skel = open_programs(&types);
 	if (!s->skel)
 		return err_sys(-errno, "can't open the kernel programs");
 	waits_prepare(s);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "sampler/internal.h"
+#include "sampler/kernel_types.h"
 #include "tasks.skel.h"
 
 #define STREAM_BYTES (256u << 10)
@@ -20,14 +21,24 @@ struct tasks {
 	struct bpf_link *link;
 };
 
+static struct tasks_bpf *open_program(struct kernel_types *types)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	size_t n;
+
+	opts.btf_custom_path = kernel_types_open(types, tasks_bpf__elf_bytes(&n));
+	return tasks_bpf__open_opts(&opts);
+}
+
 int tasks_open(struct tasks **ret)
 {
+	_cleanup_(kernel_types_close) struct kernel_types types = {.fd = -1};
 	struct tasks *t = calloc(1, sizeof(*t));
 	int r = 0;
 
 	libbpf_set_print(sampler_log_libbpf);
 	if (t)
-		t->skel = tasks_bpf__open();
+		t->skel = open_program(&types);
 	if (!t || !t->skel) {
 		free(t);
 		return err_sys(-ENOMEM, "can't prepare the program that reads threads");

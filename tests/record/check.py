@@ -16,6 +16,8 @@ import kit  # noqa: E402
 from kit import case, check, folder  # noqa: E402
 
 RECORD = os.path.join(kit.ROOT, "build/release/tests/record/record")
+TYPES = os.path.join(kit.ROOT, "build/release/tests/record/types")
+OBJECTS = os.path.join(kit.ROOT, "build/release/bpf/events")
 HZ = 999
 WORK = """
 import sys, time
@@ -68,6 +70,38 @@ def engine_alone():
         check(" %s\n" % name not in names, "it has " + name)
 
 
+def types(path, *load):
+    out = subprocess.run([TYPES, path, *load], capture_output=True, text=True, check=True, timeout=60)
+    first, *tags = out.stdout.splitlines()
+    return first, tags[: len(tags) // 2], tags[len(tags) // 2 :]
+
+
+@case
+def picked_types():
+    """With the types that krait picks, the programs' instructions are those that libbpf makes of the
+    kernel's own types."""
+    for name in ("sample.bpf.o", "tasks.bpf.o"):
+        first, picked, kernels = types(os.path.join(OBJECTS, name), "load")
+        check(first == "picked", name + ": " + first)
+        check(re.match("on_[a-z]+ [0-9a-f]{16}$", picked[0]), name + ": " + picked[0])
+        check(picked == kernels, "%s: %s, with the kernel's types %s" % (name, picked, kernels))
+
+
+@case
+def types_that_are_missing():
+    """A struct that isn't in the kernel itself may be in a module, so libbpf looks; a typedef may be
+    missing."""
+    with open(os.path.join(OBJECTS, "sample.bpf.o"), "rb") as f:
+        elf = f.read()
+    for old, new, word in (("mm_flags_t", "mm_flagz_t", "picked"), ("unix_sock", "unix_sick", "not picked")):
+        with folder() as d:
+            with open(d + "/o", "wb") as f:
+                f.write(elf.replace(b"\0%s\0" % old.encode(), b"\0%s\0" % new.encode()))
+            first = types(d + "/o")[0]
+            check(first == word, "%s isn't there: %s" % (old, first))
+
+
 if __name__ == "__main__":
-    subprocess.run(["make", "-s", "-C", kit.ROOT, RECORD[len(kit.ROOT) + 1:]], check=True, stdout=subprocess.DEVNULL)
+    built = [path[len(kit.ROOT) + 1 :] for path in (RECORD, TYPES)]
+    subprocess.run(["make", "-s", "-C", kit.ROOT, *built], check=True, stdout=subprocess.DEVNULL)
     sys.exit(kit.main())
