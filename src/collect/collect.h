@@ -145,6 +145,9 @@ void collect_look_again(struct collect *c);
  */
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 
+/* The Python for which collect_examine() last returned -ENOTSUP: "PyPy 3.11". */
+const char *collect_not_understood(const struct collect *c);
+
 /*
  * To be called before the first sample: gives the kernel programs the mappings of the processes
  * that were examined, and the unwind rows of the files in them. Stops at @until_ns

@@ -174,11 +174,18 @@ static int settle(struct collect *c, struct process *p)
 
 /*
  * Decides about a process without an interpreter. If its executable has nothing to do with Python,
- * the process is certainly not Python. Else it counts as not Python once it is GIVE_UP_NS old.
+ * the process is certainly not Python. Else it counts as not Python once it is GIVE_UP_NS old. The
+ * kernel programs aren't told of java: its arguments decide.
  */
 static int give_up(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct maps *maps, const struct exe_key *exe)
 {
+	const char *other = java_python(proc);
+
+	if (other)
+		return refuse(c, p, other);
+	if (exe && java_is_exe(proc))
+		return settle(c, p);
 	if (exe && !image_may_come(c, proc, maps, exe)) {
 		image_teach(c, proc, maps, exe, NULL, NULL);
 		return settle(c, p);
@@ -350,14 +357,28 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	return describe(c, p, &proc, &maps, &found, exe);
 }
 
+static int not_understood(struct collect *c, pid_t tgid, const char *what)
+{
+	snprintf(c->images->refused, sizeof(c->images->refused), "%s", what);
+	return err_set(-ENOTSUP, "process %d can't be profiled: %s", tgid, what);
+}
+
+const char *collect_not_understood(const struct collect *c)
+{
+	return c->images->refused;
+}
+
 /*
- * 0: the process has no interpreter. -EACCES, -EPERM: its executable, whatever it is called, can't
- * be looked into.
+ * 0: the process has no interpreter. -ENOTSUP: it has one that isn't in an ELF file. -EACCES,
+ * -EPERM: its executable, whatever it is called, can't be looked into.
  */
-static int none_found(const struct proc *proc)
+static int none_found(struct collect *c, const struct proc *proc)
 {
 	_cleanup_close_ int fd = file_open_exe(proc->dirfd);
+	const char *other = java_python(proc);
 
+	if (other)
+		return not_understood(c, proc->tgid, other);
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
@@ -455,13 +476,14 @@ int collect_examine(struct collect *c, pid_t tgid)
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (!r)
 		r = image_find(c, &proc, &maps, &found);
-	r = r ? r : none_found(&proc);
+	r = r ? r : none_found(c, &proc);
+	if (r == -ENOTSUP)
+		return r;
 	if (r <= 0)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
 	image_left_out(c, (uint32_t)tgid, &maps, &found.left_out);
 	if (found.first.file->image.unsupported[0])
-		return err_set(-ENOTSUP, "process %d can't be profiled: %s", tgid,
-			       found.first.file->image.unsupported);
+		return not_understood(c, tgid, found.first.file->image.unsupported);
 	r = locate(c, &proc, &maps, &found, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
 	if (!r && place.start_code && matches(c, &proc)) {

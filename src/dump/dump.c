@@ -240,6 +240,9 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 	for (size_t i = 1; i < t->n_python; i++)
 		p.more[i - 1] = dump_layout(d, t->python[i].where.layout)->version;
 	note_other(d, &p);
+	if (d->refused == p.pid)
+		snprintf(p.not_understood, sizeof(p.not_understood), "%s",
+			 collect_not_understood(d->collect));
 	if (locked)
 		p.name = dump_text(d, stat.comm);
 	t->zombie = stat.state == 'Z' || stat.state == 'X';
@@ -263,8 +266,10 @@ int dump_add(struct dump *d, pid_t pid)
 	int r = proc_open(&t.proc, pid);
 
 	d->found = (struct proc_several){};
+	d->refused = 0;
 	r = r ? r : check_seen(d, &t.proc);
 	r = r ? r : examine(d, &t.proc);
+	d->refused = r == -ENOTSUP ? pid : 0;
 	for (; t.n_python < d->found.n; t.n_python++)
 		t.python[t.n_python].where = d->found.where[t.n_python];
 	if (r == 1)

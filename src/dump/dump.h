@@ -90,6 +90,8 @@ struct dump_process {
 	 * "CPython 3.9 in FILE"; "": none.
 	 */
 	char other[sizeof(struct collect_other)];
+	/* an interpreter of Python that krait doesn't understand, "PyPy 3.11"; "": none */
+	char not_understood[128];
 	const char *name, *cgroup, *container; /* texts that the profile owns */
 	/* threads, ordered by tid; the process's first thread comes first */
 	VEC(struct dump_thread) threads;
@@ -136,8 +138,8 @@ bool dump_close(struct dump *d);
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 
 /*
- * Adds a process that isn't Python to the dump: its threads have native and kernel stacks. 1 or
- * -errno + message.
+ * Adds a process to the dump that isn't Python, or whose Python isn't understood (dump_add() has
+ * just said so): its threads have native and kernel stacks. 1 or -errno + message.
  */
 _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 

@@ -56,6 +56,7 @@ struct dump {
 	VEC(struct target) targets;
 	VEC(struct dump_process) processes;
 	struct proc_several found; /* the interpreters that collect_examine() found last */
+	pid_t refused;		   /* the process whose Python it didn't understand; 0: none */
 	uint64_t start_ns;	   /* when the dump began, CLOCK_MONOTONIC */
 	uint64_t sockets_ns; /* CPU time, in ns, that may still be spent on lists of sockets */
 	int kallsyms;	     /* descriptor of /proc/kallsyms; -1: none */

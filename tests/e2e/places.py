@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Where an interpreter can hide: deleted files, other namespaces, other names, other programs."""
+import json
 import os
 import re
 import shutil
@@ -406,6 +407,44 @@ def other_interpreters_are_named():
     counts = re.findall(r"(\d+) samples of 1 process( not understood: PyPy|)", done.stderr)
     check(len(counts) == 2 and counts[0][0] == counts[1][0] and counts[1][1], done.stderr)
     check("not examined" not in done.stderr, done.stderr)
+
+
+SPINS = """
+volatile int n;
+int mp_execute_bytecode(void) { for (;;) n++; }
+int main(void) { return mp_execute_bytecode(); }
+"""
+
+
+@kit.case
+def others_are_named():
+    """Interpreters that aren't CPython are named, by a symbol, by the program's name, or by what java was told to
+    run: by records of a process, of all and of a command, by top and by dump. A program that is none of them isn't
+    Python. The programs are stand-ins, made here."""
+    with folder() as d:
+        with open(d + "/spins.c", "w") as f:
+            f.write(SPINS)
+        subprocess.run(["gcc", "-o", d + "/spins", d + "/spins.c"], check=True)
+        for name in ("rustpython", "java", "none"):
+            subprocess.run(["strip", "-o", d + "/" + name, d + "/spins"], check=True)
+        commands = {"MicroPython": ["/spins"], "RustPython": ["/rustpython"], "Jython": ["/java", "-jar", "jython.jar"],
+                    "": ["/none"]}
+        running = {what: Background(d + c[0], *c[1:]) for what, c in commands.items()}
+        try:
+            kit.runs([one.pid for one in running.values()], 0.1)
+            kit.refused(1, "can't be profiled: Jython", "record", "-p", running["Jython"].pid, "-o", d + "/o.pb.gz")
+            kit.refused(1, "can't be profiled: RustPython", "top", "--json", "-p", running["RustPython"].pid)
+            done = krait("dump", "--json", *[a for one in running.values() for a in ("-p", one.pid)])
+            said = {p["pid"]: p["not_understood"] for p in json.loads(done.stdout)["processes"]}
+            check(said == {one.pid: what or None for what, one in running.items()}, str(said))
+            done = krait("record", "-d", 0.5, "-F", 499, "-o", d + "/o.pb.gz")
+            named = re.findall(r"samples of 1 process not understood: (.*)", done.stderr)
+            check({what for what in commands if what} <= set(named), done.stderr)
+        finally:
+            for one in running.values():
+                one.stop(9)
+        done = krait("record", "-o", d + "/o.pb.gz", "--", "timeout", "0.5", d + "/rustpython")
+        check("1 process not understood: RustPython" in done.stderr, done.stderr)
 
 
 @kit.case

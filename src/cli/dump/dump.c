@@ -58,25 +58,28 @@ static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
 	struct rights rights;
-	bool any = false, other = false;
+	bool any = false, other = false, is_other;
 	int r = proc_asked(pid, x->o->record.session.no_children, &tree);
 
 	for (size_t i = 0; !r && i < tree.n; i++) {
 		int is = add(x, tree.v[i]);
 
 		any |= is == 1;
-		other |= !is && tree.v[i] == pid;
-		if (is < 0 && tree.v[i] == pid)
+		is_other = (!is || is == -ENOTSUP) && tree.v[i] == pid;
+		other |= is_other;
+		if (is < 0 && !is_other && tree.v[i] == pid)
 			r = is;
-		else if (is < 0 && is != -ESRCH)
+		else if (is < 0 && !is_other && is != -ESRCH)
 			log_warn("%s", error_words());
 	}
 	/*
-	 * No process of the tree is Python. The user named this one, so its native stacks are
-	 * shown.
+	 * No process of the tree is a Python that krait understands. The user named this one, so
+	 * its native stacks are shown. dump_add() is asked again, to know what the process is.
 	 */
-	if (!r && !any && other)
+	if (!r && !any && other) {
+		(void)!dump_add(x->dump, pid);
 		r = dump_add_other(x->dump, pid);
+	}
 	if (r < 0) {
 		rights_read(&rights);
 		failed(x, rights_to_see(&rights, pid, r));

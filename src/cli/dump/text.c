@@ -357,6 +357,8 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	dump_put_text(to->out, *p->name ? p->name : "[unknown]");
 	if (p->version)
 		put_versions(to, p);
+	else if (*p->not_understood)
+		fprintf(to->out, ", %s, which isn't supported", p->not_understood);
 	else if (to->life == LIFE_GOES_ON) /* only while the process goes on can this be known */
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");

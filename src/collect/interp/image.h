@@ -51,6 +51,8 @@ struct images {
 	/* numbers of processes that image_left_out() has counted */
 	struct map others;
 	unsigned held; /* how many files have an open .fd */
+	/* the interpreter for which collect_examine() last returned -ENOTSUP */
+	char refused[sizeof(((struct py_image *)0)->unsupported)];
 };
 
 /* Makes the state of this folder. False: out of memory. */
@@ -139,6 +141,15 @@ _must_use_ int image_find(struct collect *c, const struct proc *proc, const stru
  */
 void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
 		    const struct image_at *one);
+
+/*
+ * java_is_exe(): does @proc run the java command? java_python(): the interpreter of Python that
+ * this command was told to run, by name; NULL: none that is known. java_python_in(): the same, by a
+ * command line that ends with a NUL.
+ */
+bool java_is_exe(const struct proc *proc);
+const char *java_python(const struct proc *proc);
+const char *java_python_in(const char *cmdline, size_t n);
 
 /* The number to add to an address in the interpreter's file to get its address in the process. */
 uint64_t image_bias(const struct image_at *one);

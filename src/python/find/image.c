@@ -50,12 +50,6 @@ static bool needs_libpython(struct elf_file *elf)
 	return false;
 }
 
-static bool is_pypy(const struct image_ctx *c)
-{
-	return c->sym[SYM_rpython_startup_code].value || c->sym[SYM_pypy_main_startup].value ||
-	       c->sym[SYM_pypy_setup_home].value;
-}
-
 static void find_symbols(struct image_ctx *c, bool dynamic)
 {
 	static const char *const names[] = {
@@ -65,11 +59,6 @@ static void find_symbols(struct image_ctx *c, bool dynamic)
 	};
 
 	elf_file_find_in(c->elf, dynamic, names, c->sym, SYM_MAX);
-}
-
-static bool has_interpreter(const struct image_ctx *c)
-{
-	return c->sym[SYM__PyRuntime].value || c->sym[SYM__PyThreadState_Current].value;
 }
 
 /*
@@ -82,9 +71,9 @@ static void find_all_symbols(struct image_ctx *c)
 	struct elf_section sec;
 
 	find_symbols(c, true);
-	if (is_pypy(c) || (has_interpreter(c) && c->sym[SYM__PyRuntime].value))
+	if (image_other_by_symbol(c) || c->sym[SYM__PyRuntime].value)
 		return;
-	if (has_interpreter(c) || elf_file_is_program(c->elf) ||
+	if (image_has_runtime(c) || elf_file_is_program(c->elf) ||
 	    elf_file_section(c->elf, ".PyRuntime", &sec))
 		find_symbols(c, false);
 }
@@ -200,6 +189,7 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
 	struct image_ctx c = {.image = ret};
+	const char *other;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
@@ -214,12 +204,17 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 		return 0;
 	c.elf = elf;
 	find_all_symbols(&c);
-	if (is_pypy(&c)) {
-		name_it(ret, "PyPy", image_version_after(name, "pypy"));
+	other = image_other_by_symbol(&c);
+	if (other) {
+		name_it(ret, other, image_version_after(name, "pypy"));
 		return 1;
 	}
-	if (!find_runtime(&c) && !has_interpreter(&c))
-		return 0;
-	examine(&c);
-	return 1;
+	if (find_runtime(&c) || image_has_runtime(&c)) {
+		examine(&c);
+		return 1;
+	}
+	other = image_other_by_name(&c, name);
+	if (other)
+		name_it(ret, other, 0);
+	return other ? 1 : 0;
 }

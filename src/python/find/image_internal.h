@@ -30,7 +30,12 @@
 	X(_Py_GetRefTotal)	       /* only builds of 3.x with Py_REF_DEBUG have it */          \
 	X(rpython_startup_code)	       /* only PyPy has it */                                      \
 	X(pypy_main_startup)                                                                       \
-	X(pypy_setup_home)
+	X(pypy_setup_home)                                                                         \
+	X(mp_execute_bytecode)	       /* MicroPython's loop, if it isn't stripped */              \
+	X(Ci_cinderx_initialized)      /* Cinder 3.10 and 3.12 */                                  \
+	X(_PyEval_ShadowByteCodeEnabled) /* Cinder 3.8 and 3.10 */                                 \
+	X(_Py_RecursionLimitLowerWaterMark_Precomputed) /* Pyston 2 */                             \
+	X(graal_create_isolate)	       /* every library of GraalVM's native-image */
 /* clang-format on */
 
 enum image_symbol {
@@ -49,6 +54,16 @@ struct image_ctx {
 	uint64_t runtime_size; /* size of _PyRuntime; 0: not known */
 	struct py_image *image;
 };
+
+/* Has the file CPython's state: does it hold an interpreter? */
+bool image_has_runtime(const struct image_ctx *c);
+
+/*
+ * The name of the interpreter in the file, if that isn't CPython's own: as its symbols say; as the
+ * name of the file says, where the file has no CPython. NULL: it is none that is known.
+ */
+const char *image_other_by_symbol(const struct image_ctx *c);
+const char *image_other_by_name(const struct image_ctx *c, const char *path);
 
 /*
  * Returns by how many bytes the GIL's two mutexes together are larger than on x86-64: 16 on AArch64

@@ -184,6 +184,43 @@ static void test_others(void **state)
 	assert_int_equal(read_image(&f, "/usr/bin/python3.11", &image), 0);
 }
 
+/* What krait says of a file called @name that is a program or a library and defines @symbols. */
+static void check_other(const char *name, uint16_t type, const char *const *symbols,
+			const char *what)
+{
+	struct py_image image;
+	struct fake f = {0};
+
+	ew_init(&f.w, type);
+	for (size_t i = 0; symbols[i]; i++)
+		ew_symbol(&f.w, symbols[i], 0x4000 + 0x1000 * i, 16, 1);
+	assert_int_equal(read_image(&f, name, &image), what ? 1 : 0);
+	assert_string_equal(image.unsupported, what ?: "");
+}
+
+/* Interpreters that aren't CPython's own, by what they define, and by their names. */
+static void test_named(void **state)
+{
+#define SYMBOLS(...) ((const char *const[]){__VA_ARGS__, NULL})
+	check_other("app", ET_EXEC, SYMBOLS("mp_execute_bytecode"), "MicroPython");
+	check_other("micropython", ET_EXEC, SYMBOLS("main"), "MicroPython");
+	check_other("rustpython", ET_EXEC, SYMBOLS("main"), "RustPython");
+	check_other("graalpy", ET_EXEC, SYMBOLS("main"), "GraalPy");
+	check_other("libpythonvm.so", ET_DYN, SYMBOLS("graal_create_isolate"), "GraalPy");
+	check_other("python3.8", ET_DYN,
+		    SYMBOLS("_PyRuntime", "_Py_RecursionLimitLowerWaterMark_Precomputed"),
+		    "Pyston");
+	check_other("python3.10", ET_DYN, SYMBOLS("_PyRuntime", "Ci_cinderx_initialized"),
+		    "Cinder");
+	check_other("python3.8", ET_DYN, SYMBOLS("_PyRuntime", "_PyEval_ShadowByteCodeEnabled"),
+		    "Cinder");
+	/* an extension of an ordinary CPython, another library, libraries with a program's name */
+	check_other("_cinderx.so", ET_DYN, SYMBOLS("Ci_cinderx_initialized"), NULL);
+	check_other("libapp.so", ET_DYN, SYMBOLS("graal_create_isolate"), NULL);
+	check_other("libpythonvm.so", ET_DYN, SYMBOLS("main"), NULL);
+	check_other("micropython.so", ET_DYN, SYMBOLS("main"), NULL);
+}
+
 /*
  * Adds PyCode_Type, with the members that krait needs, and the debug offsets of 3.13 or later.
  * Returns the address of the offsets.
@@ -283,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_object), cmocka_unit_test(test_old_and_unknown),
 		cmocka_unit_test(test_others),	       cmocka_unit_test(test_section_and_scan),
 		cmocka_unit_test(test_cookie),	       cmocka_unit_test(test_unknown_debug_offsets),
+		cmocka_unit_test(test_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
