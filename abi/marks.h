@@ -12,7 +12,7 @@
 
 /* clang-format off */
 
-/* Marks are frames too. Where another frame has the name of its file, a mark has this one. */
+/* Marks are frames too. This stands in the place of a mark's file name. */
 #define MARK_MAPPING "[krait]"
 
 /*

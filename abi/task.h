@@ -13,8 +13,8 @@
 #define TASK_NO_ID 0xffffffffu /* the kernel's invalid uid and gid */
 
 /*
- * Map `polled`: host tid -> the only descriptor for which the thread waits in poll(). Only user
- * space can read that of another thread.
+ * Map `polled`: host tid -> the only descriptor for which the thread waits in poll(). A kernel
+ * program can't read that descriptor of another thread, so user space does.
  */
 struct task_polled {
 	__u64 switches; /* rec_task.switches: it doesn't count once the thread has run */

@@ -112,8 +112,8 @@ struct wait_entry {
 	__u64 gil, gil_holder;
 	__u64 tstate; /* PyThreadState of the thread then */
 	/*
-	 * Address and value of its thread_id then. Another value means that the state was freed and
-	 * is another thread's now.
+	 * Address and value of the thread_id of .tstate at that time. If the value at the address
+	 * has changed, the state was freed and belongs to another thread now.
 	 */
 	__u64 owner_at, owner;
 	__u32 gil_bytes;   /* size of what waiters sleep on */
@@ -128,7 +128,9 @@ struct wait_entry {
 	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
 	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
 	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
-	/* how much of that was while this thread slept with the GIL, and when that began */
+	/*
+	 * the part of .blame_ns during which this thread slept with the GIL; when that sleep began
+	 */
 	__u64 slept_blame_ns, slept_since_ns;
 	struct wait_site sites[WAIT_SITES];
 };

@@ -77,7 +77,10 @@ walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 	return unused;
 }
 
-/* The counts of the GIL of @e, in the slot found last; NULL: another GIL has that slot now. */
+/*
+ * Returns the counts of the GIL of @e, which are in the slot that was found last. NULL: another GIL
+ * has that slot now.
+ */
 walk_inline struct gil_count *gil_of_entry(const struct wait_entry *e)
 {
 	struct gil_count *c = gil_at(e->host_tgid, e->gil_slot);

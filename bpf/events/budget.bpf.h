@@ -161,7 +161,7 @@ walk_inline __u64 average_of(const struct wait_site *s)
 	return n ? (s->recent_ns + s->before_ns) / n + 1 : 0;
 }
 
-/* A wait at the site took @ns. */
+/* Counts a wait at the site that took @ns. */
 walk_inline void count_length(struct wait_site *s, __u64 ns)
 {
 	s->recent++;
@@ -175,8 +175,8 @@ walk_inline void count_length(struct wait_site *s, __u64 ns)
 }
 
 /*
- * Is the stack of this wait taken? Sets e->times. Until a thread has a stack, each of its waits is
- * chosen.
+ * Chooses whether the stack of this wait is taken, and sets e->times. Until a thread has a stack,
+ * each of its waits is chosen.
  */
 walk_inline bool is_chosen(struct wait_entry *e)
 {
@@ -197,7 +197,7 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return e->times != 0;
 }
 
-/* The wait that is over was long: gives it a record of its own, for itself alone. */
+/* Gives the wait that is over, which was long, a record that stands for no other wait. */
 walk_inline void stand_alone(struct wait_entry *e)
 {
 	e->wait.times = WAIT_ONE;

@@ -241,7 +241,7 @@ walk_global int send_owed(__u32 tid)
 	return 0;
 }
 
-/* Thread @tid, the current one, ends. */
+/* Called when thread @tid, the current one, ends. */
 walk_global int end_thread(__u32 tid)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
@@ -272,7 +272,7 @@ walk_global int end_earlier(__u32 tid)
 	return 0;
 }
 
-/* An entry as it is for a thread that hasn't waited yet. */
+/* The entry of a thread that hasn't waited yet. */
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*
@@ -422,7 +422,7 @@ walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, 
 		finish_wait(e, run_delay(task));
 }
 
-/* Thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
+/* Called when thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
 walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64 now)
 {
 	__u32 tid = prev->pid;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How a thread spent its time, by the kernel's accounts: CPU time, the time that it was ready to
- * run, and the time that was stolen from it. The rest is what it waited. It is all read by the
- * clock of the scheduler, and at the moments at which the scheduler reads that clock itself. Other
- * clocks are read a little later, and of waits of a few microseconds that would be some percent
- * (docs/decisions/0023).
+ * run, and the time that was stolen from it. The rest is what it waited. All these times are by the
+ * clock of the scheduler, read at the moments at which the scheduler itself reads it. Another clock
+ * would be read a little later, and for waits of a few microseconds the difference would be some
+ * percent (docs/decisions/0023).
  */
 #ifndef BPF_PROCESS_ACCOUNT_H
 #define BPF_PROCESS_ACCOUNT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tells at a task switch whether a thread is one that needs nothing done. Most threads of a machine
- * are, and their switches may cost hardly anything. So this asks no map, which would take longer
- * than all the rest.
+ * Tells at a task switch whether krait has nothing to do for a thread. That is so for most threads
+ * of a machine, and their switches may cost hardly anything. So no map is searched here, because
+ * that would take longer than all the rest.
  */
 #ifndef BPF_PROCESS_KNOWN_H
 #define BPF_PROCESS_KNOWN_H
@@ -12,8 +12,8 @@
 #define STRANGERS 1024 /* a power of two */
 
 /*
- * How many entries map `waits` has of the threads whose numbers have the same low bits. While an
- * entry is made, the thread is counted before. So 0 means that the thread has no entry.
+ * How many entries map `waits` has of the threads whose numbers have the same low bits. A thread is
+ * counted before its entry is made. So 0 means that no such thread has an entry.
  */
 __u32 threads_met[THREADS_MET];
 

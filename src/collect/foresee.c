@@ -212,7 +212,8 @@ static void add_listed(void *arg, const char *path)
 		return;
 	add_file(c, fd, DEPTH_MOST);
 	if (teach_program(c, fd, path))
-		log_info("the kernel programs don't know %s before it runs: %s", path, err_msg());
+		log_info("can't prepare the kernel programs for %s before it runs: %s", path,
+			 err_msg());
 }
 
 static void foresee_command(struct collect *c, int fd)
@@ -252,7 +253,7 @@ void foresee_remember(struct collect *c)
 		if ((*f)->met && (*f)->root < 0 && (*f)->loads.n && paths.n < FILES_MOST)
 			(void)!vec_push(&paths, (*f)->path);
 	if (paths.n && file_list_write(c->config.cache, c->command->path, paths.v, paths.n))
-		log_info("which files %s mapped isn't kept for its next recording: %s",
+		log_info("can't save which files %s mapped, for its next recording: %s",
 			 c->command->path, err_msg());
 	vec_fini(&paths);
 }

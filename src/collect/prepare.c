@@ -10,9 +10,9 @@
 #include "collect/internal.h"
 
 /*
- * A file with more code than this waits until a stack needs it, unless the cache on disk has its
- * table. Most of that code never runs, and making its table takes seconds. OpenBLAS has 30 MB of
- * code, libtorch_cpu 200.
+ * If a file has more code than this, its table is made only when a stack needs it, unless the cache
+ * on disk has it. Most of that code never runs, and making its table takes seconds. OpenBLAS has 30
+ * MB of code, libtorch_cpu 200.
  */
 #define PREPARED_CODE (64u << 20)
 

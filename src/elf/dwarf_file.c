@@ -54,7 +54,7 @@ static int open_dwarf(int fd, const char *name, Elf **elf, int *copy, Dwarf **re
 	if (!bytes)
 		return err_set(-ENODATA, "%s has no DWARF", name);
 	if (bytes > DWARF_BYTES_MAX)
-		return err_set(-EFBIG, "%s has too much DWARF for %s, or more than %llu MiB of it",
+		return err_set(-EFBIG, "%s has more DWARF than %s allows, or more than %llu MiB",
 			       name, limit_names.memory, DWARF_BYTES_MAX >> 20);
 	*ret = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
 	if (!*ret)

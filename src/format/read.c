@@ -224,7 +224,7 @@ static void refuse_markup(const char *data, size_t n)
 			return;
 		}
 	}
-	err_set(-EINVAL, "byte %zu: the page or picture is cut off there, before its recording", n);
+	err_set(-EINVAL, "byte %zu: the page or picture ends there, before its recording", n);
 }
 
 /*

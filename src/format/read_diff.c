@@ -28,7 +28,7 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	int r;
 
 	if (!start)
-		return err_set(-EINVAL, "no page of a comparison: the recording '%s' isn't in it",
+		return err_set(-EINVAL, "it is no page of a comparison: it lacks recording '%s'",
 			       words[side]);
 	r = embedded_decode((const char *)data, n, start, &pprof, &pprof_n);
 	if (r)

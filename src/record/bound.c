@@ -64,7 +64,7 @@ void session_bound_init(struct session *s)
 	s->max_bytes = s->options->memory;
 	if (!s->max_bytes)
 		s->max_bytes = MAX(MIN(memory_allowed() / SHARE, MOST_BYTES), LEAST_BYTES);
-	log_debug("%zu MiB of memory are for what is recorded", s->max_bytes >> 20);
+	log_debug("what is recorded may take %zu MiB of memory", s->max_bytes >> 20);
 }
 
 int session_condense(struct session *s, struct condense *c)

@@ -108,7 +108,10 @@ static uint64_t prepare_ns(const struct session *s)
 	return s->options->pids.n || s->options->cmd ? PREPARE_ASKED_NS : PREPARE_ALL_NS;
 }
 
-/* The profile has the same beginning as the waits in it, so that they add up to its duration. */
+/*
+ * The profile begins at the time from which waits count. So the times of a thread add up to the
+ * profile's duration.
+ */
 static int begin_sampling(struct session *s)
 {
 	int r = sampler_enable(s->sampler, true, &s->start_ns);

@@ -59,7 +59,7 @@ struct session_use {
 	bool waits;
 };
 
-/* Of threads that waited when the recording began, those whose wait is missing. */
+/* How many threads waited when the recording began, but lack that wait in the recording. */
 struct session_unread {
 	unsigned late; /* reading them would have taken too long */
 	unsigned full; /* the kernel's table had no room */

@@ -106,7 +106,7 @@ static void teach_command(struct session *s)
 	fd = command_file_open(s->options->cmd[0], search, path);
 	caller_leave(&s->caller);
 	if (fd >= 0 && collect_teach(s->collect, fd, path))
-		log_info("the kernel programs don't know %s before it runs", path);
+		log_info("can't prepare the kernel programs for %s before it runs", path);
 }
 
 int session_add_targets(struct session *s)

@@ -178,8 +178,8 @@ def says_where():
             done = krait("record", "-d", "1", "-p", program.pid, *options)
             check(done.returncode == 0 and "krait dump" not in done.stderr, done.stderr)
             return done.stderr
-        for name, words in (("o.svg", "svg shows one value, and here not the waits; --value off_cpu"),
-                            ("o.folded", "folded shows one value, and here not the waits; --value off_cpu"),
+        for name, words in (("o.svg", "svg shows only one value, not the waits; --value off_cpu"),
+                            ("o.folded", "folded shows only one value, not the waits; --value off_cpu"),
                             ("o.pb.gz", "`krait report --value off_cpu %s/o.pb.gz` shows where" % d)):
             check(words in said("--wall", "-o", "%s/%s" % (d, name)), "not said of %s: %s" % (name, words))
         report = krait("report", d + "/o.pb.gz").stdout

@@ -172,7 +172,7 @@ def compared(path):
         none = "they have no value in common: %s has %s; %s has %s" % (path, a[0], other, b[0])
         refused(name, none, path, other)
         refused(name + "-page", none, path, other, "-o", page)
-        refused(name + "-samples", "samples are of %s in %s, of %s in %s: they can't be compared; --value chooses a value that both have"
+        refused(name + "-samples", "samples are of %s in %s, but of %s in %s: they can't be compared; --value chooses a value that both have"
                 % (a[0], path, b[0], other), path, other, "--value", "samples")
     two_events(path, 200, 17)
     save(other, (SAMPLES, SWITCHES), [("sleep", [1, 3])] * 34, period=(SWITCHES, 3))

@@ -216,8 +216,8 @@ int diff_options_check(struct diff_options *o, const struct operands *operands)
 		return err_set(-EINVAL, "only a page shows source text; %s does nothing here",
 			       o->source.all ? "--source" : "--no-source");
 	if (!r && o->view.by && !diff_is_page(o) && o->view.grain != VIEW_AS_IS)
-		return err_set(-EINVAL, "--by and rows of lines, functions or modules exclude "
-					"each other; keep one");
+		return err_set(-EINVAL, "--by excludes --lines, --functions and --modules; "
+					"keep one of them");
 	return r ? r : view_options_check(&o->view);
 }
 

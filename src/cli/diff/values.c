@@ -154,11 +154,12 @@ int diff_choose_values(struct diff_facts *f, const char *name)
 	f->diff.waits = is_of_waits(&a->values[f->diff.value[DIFF_A]]);
 	unit = b->values[f->diff.value[DIFF_B]].unit;
 	if (!streq(f->unit, unit))
-		return err_set(-EINVAL, "%s is in %s in %s, in %s in %s: they can't be compared",
+		return err_set(-EINVAL,
+			       "%s has the unit %s in %s, but %s in %s: they can't be compared",
 			       f->type, f->unit, f->name[DIFF_A], unit, f->name[DIFF_B]);
 	if (streq(f->type, "samples") && diff_samples_differ(a, b))
 		return err_set(-EINVAL,
-			       "samples are of %s in %s, of %s in %s: they can't be compared; "
+			       "samples are of %s in %s, but of %s in %s: they can't be compared; "
 			       "--value chooses a value that both have",
 			       a->period_type.type, f->name[DIFF_A], b->period_type.type,
 			       f->name[DIFF_B]);

@@ -247,7 +247,7 @@ static void warn_of_unreadable(void)
 
 	if (st.processes)
 		log_warn("memory of %u process%s couldn't be read (the first: %d, %s), because a "
-			 "file system or storage behind it doesn't answer; the stacks aren't whole",
+			 "file system or storage behind it doesn't answer; stacks are incomplete",
 			 st.processes, st.processes == 1 ? "" : "es", st.first, st.comm);
 }
 

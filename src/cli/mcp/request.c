@@ -227,7 +227,7 @@ void mcp_answer(const char *directory, const char *line, size_t n, struct str *r
 	else if (!q.id.n)
 		; /* a notification expects no answer */
 	else if (read_id(&q.id, &id))
-		add_error(ret, NO_ID, RPC_REQUEST, "id is a string or a whole number");
+		add_error(ret, NO_ID, RPC_REQUEST, "id must be a string or an integer");
 	else if (!q.method.n)
 		add_error(ret, str_cstr(&id), RPC_REQUEST, "there is no method");
 	else

@@ -121,7 +121,7 @@ static int end(pid_t pid, int *status)
 	kill(pid, SIGKILL);
 	if (has_ended(pid, status, KILL_MS))
 		return 0;
-	return err_set(-ETIMEDOUT, "krait (process %d) hangs in a file that it reads", pid);
+	return err_set(-ETIMEDOUT, "krait (process %d) can't be ended: it hangs in a file", pid);
 }
 
 int mcp_run(char *const *argv, unsigned seconds, struct str *ret)

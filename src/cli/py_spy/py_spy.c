@@ -228,11 +228,10 @@ static int check(const struct py_spy_options *o, const struct operands *operands
 static void warn(const struct py_spy_options *o)
 {
 	if (o->idle)
-		log_warn("--idle: krait samples threads that run; what waits isn't in the result, "
-			 "`krait py-spy dump` shows it");
+		log_warn("--idle has no effect: krait samples only threads that run; "
+			 "`krait py-spy dump` also shows threads that wait");
 	if (o->locals)
-		log_warn("--locals: krait doesn't read local variables; the stacks come without "
-			 "them");
+		log_warn("--locals has no effect: krait doesn't read local variables");
 }
 
 static int run_one(const struct command *c, int argc, char **argv,

@@ -27,8 +27,7 @@
 
 /*
  * Notes how the command and the recording ended. Only if both commands ran to their end does krait
- * diff take two recordings for the same work. So any other end has a text that can't be mistaken
- * for that.
+ * diff take two recordings for the same work. So for any other end the text says something else.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
@@ -210,7 +209,7 @@ static void say_hidden(const struct recording *x, const struct summary *m)
 	const char *name = x->options->format->name;
 
 	if (hides_waits(x, m) && (!has_all_values(x) || streq(name, "svg")))
-		log_note("%s shows one value, and here not the waits; --value off_cpu shows them",
+		log_note("%s shows only one value, not the waits; --value off_cpu shows them",
 			 name);
 }
 

@@ -139,7 +139,8 @@ static bool shows_source(const struct report_options *o)
 
 /*
  * Will others read the output? Files and Markdown are passed on to others. Anybody may have made
- * the profile, so that it names a file of the user's is no reason to publish that file's text.
+ * the profile. So krait doesn't publish the text of a file of the user's just because the profile
+ * names that file.
  */
 static bool is_passed_on(const struct report_options *o)
 {
@@ -266,8 +267,7 @@ static int check_per(const struct report_facts *f, bool wanted, const char *what
 {
 	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
 
-	return r == -EINVAL ? err_set(r, "--per-%s: no sample says of which %s it is", what, what)
-			    : r;
+	return r == -EINVAL ? err_set(r, "--per-%s: no sample has the label '%s'", what, what) : r;
 }
 
 static int find_facts(const struct report_options *o, struct report_facts *f)

@@ -151,7 +151,7 @@ static int choose_table(struct top_options *o)
 	bool own = by && (streq(by, "process") || streq(by, "thread"));
 
 	if (by && o->table != TABLE_NOT_CHOSEN)
-		return err_set(-EINVAL, "--by and --%s exclude each other: each is a table",
+		return err_set(-EINVAL, "--by and --%s exclude each other: each chooses the table",
 			       table_word(o->table));
 	if (own)
 		o->table = streq(by, "process") ? LIVE_PROCESSES : LIVE_THREADS;

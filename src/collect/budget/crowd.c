@@ -124,7 +124,7 @@ void crowd_fini(struct collect *c)
 	if (!c->crowds)
 		return;
 	vec_foreach(u, &c->crowds->users)
-		log_debug("new processes of user %u took %.3f s", u->uid,
+		log_debug("examining new processes of user %u took %.3f s", u->uid,
 			  (double)u->budget.took_ns / NSEC_PER_SEC);
 	map_fini(&c->crowds->by_uid);
 	vec_fini(&c->crowds->users);

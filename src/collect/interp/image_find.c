@@ -14,7 +14,7 @@
 
 #define MAX_CANDIDATES 8 /* the most files with an interpreter that are considered in one process */
 
-/* Is a file's interpreter initialised in the process? The greater, the more certain. */
+/* Is a file's interpreter initialised in the process? A greater value is more certain. */
 enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 
 struct candidate {

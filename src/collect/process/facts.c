@@ -165,7 +165,7 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 	bool same;
 
 	if (at && known_place_find(c, at, rec->time_ns, p)) {
-		log_debug("process %u takes over the facts of one with the same place",
+		log_debug("process %u takes over the facts of another process with the same place",
 			  p->key.tgid);
 		p->unwanted = false;
 		return true;

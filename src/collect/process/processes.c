@@ -10,8 +10,8 @@
 
 #define FLUSHES_AFTER_END 3
 /*
- * The same for a process that was replaced by an exec, if waits are recorded. The side band tells
- * of the exec in the middle of execve(), and the threads' accounts come at its end.
+ * How many flushes a process image is kept that an exec has replaced, if waits are recorded. The
+ * side band reports the exec in the middle of execve(), but the threads' accounts come at its end.
  */
 #define FLUSHES_AFTER_EXEC 16
 /* records of a process may still come for this long after it was forgotten */

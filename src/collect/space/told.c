@@ -93,7 +93,7 @@ static bool same(const struct told_map *a, const struct told_map *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
-/* False: there is no room, or something else was there before. */
+/* Adds mapping @m to the list. False: there is no room, or another mapping was in its place. */
 static bool add(struct told_image *i, const struct told_map *m)
 {
 	size_t at = count_upto(i->map, i->n, end, m->start);
@@ -108,7 +108,10 @@ static bool add(struct told_image *i, const struct told_map *m)
 	return true;
 }
 
-/* Nothing tells when code that lies in no file is moved. Such code breaks the list. */
+/*
+ * The side band doesn't report when code that lies in no file is moved. So such code makes the list
+ * useless.
+ */
 void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
 		 uint64_t time_ns)
 {

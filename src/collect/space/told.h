@@ -32,7 +32,7 @@ void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
 void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
 		 uint64_t time_ns);
 void told_ended(struct collect *c, uint32_t tgid);
-/* Events were lost: no list is whole. */
+/* Called when events were lost: after that no list is complete. */
 void told_forget(struct collect *c);
 
 /*

@@ -198,9 +198,9 @@ static void merge_leaf(struct merge *m)
  * Merges a stack whose outermost Python frames belong to an evaluation loop that the walk didn't
  * follow to its end. Among the native frames, that loop is the next one further out. The native
  * frames beyond it are left out, because their Python frames aren't known. If that loop isn't known
- * either, a mark shows where native frames are missing. So it is while greenlet switches: greenlet
- * has taken the frames that end a loop's part out of the chain of Python frames, so the chain ends
- * as if it were complete.
+ * either, a mark shows where native frames are missing. This happens while greenlet switches:
+ * greenlet has taken the frames that end a loop's part out of the chain of Python frames, so the
+ * chain ends as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {

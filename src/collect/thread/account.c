@@ -8,9 +8,9 @@
 #include "collect/thread/internal.h"
 
 /*
- * Returns by how much @told is more than *@known, and adds that to *@known. @told counts up to
- * @most at the most: the length of the recording so far, because no thread can have more. Records
- * of several CPUs come out of order, and an older one adds nothing.
+ * Returns by how much @told is more than *@known, and adds that to *@known. At most @most of @told
+ * counts: the length of the recording so far, because no thread can have more. Records of several
+ * CPUs come out of order, and an older one adds nothing.
  */
 static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
 {

@@ -109,7 +109,7 @@ void thread_forget_sets(struct collect *c, struct thread *t);
 /* Counts a sample that came when the thread had run for @runtime_ns. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
 
-/* The thread has another name, and its sets stay as they are. */
+/* Notes that the thread has another name now. Its label sets stay as they are. */
 static inline void thread_new_name(struct collect *c, struct thread *t)
 {
 	t->name_id = ++c->threads->last_name_id;

@@ -126,7 +126,8 @@ static void label(struct collect *c, const struct process *p, const struct threa
 }
 
 /*
- * All that distinguishes the label sets of a thread's waits. There are at most ON_VALUES + 1 .on.
+ * All that distinguishes the label sets of a thread's waits. .on has at most ON_VALUES + 1
+ * different values.
  */
 static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 {
@@ -216,7 +217,7 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	return set->id;
 }
 
-/* Condensing may have made one set of several, so no set is a thread's own any more. */
+/* Condensing may have merged several sets into one, so no set is a thread's own any more. */
 static void rebase_set(struct label_set *set, const struct rebase *r)
 {
 	*set = (struct label_set){.id = r->condense ? condense_labels_whole(r->condense, set->id)

@@ -147,7 +147,7 @@ static int next_event(struct browse *b)
 	struct profile_value_type shown;
 
 	if (m->n_values < 3) {
-		browse_say(b, "one event is recorded%s%s", b->several_by ? "; " : "",
+		browse_say(b, "only one event is recorded%s%s", b->several_by ? "; " : "",
 			   b->several_by ?: "");
 		return 0;
 	}

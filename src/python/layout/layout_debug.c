@@ -255,7 +255,7 @@ static int check_read(const uint64_t *m)
 		bad = "thread_id";
 	else if (m[M_current_frame] >= m[M_thread_id])
 		bad = "current_frame";
-	return bad ? err_set(-ENOTSUP, "its %s lies further in than krait reads", bad) : 0;
+	return bad ? err_set(-ENOTSUP, "its %s has an offset that is too large", bad) : 0;
 }
 
 static const struct order *find_order(unsigned version)
