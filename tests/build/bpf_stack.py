@@ -173,7 +173,7 @@ def rounded(n, to):
 
 
 def judge(o, program):
-    """(Is it within the limits?, what it takes)"""
+    """Returns (whether the program is within the limits, what its stack takes, in words)."""
     try:
         total, chain = o.deepest(program)
     except Bad as e:

@@ -129,8 +129,8 @@ class Recording:
         return counts
 
     def save_dearer(self, path, leaf, points, rng):
-        """Gives @leaf @points of share more: its samples are repeated at random, and all later
-        samples come so much later."""
+        """Gives @leaf a share that is larger by @points. Some of its samples, drawn at random, are
+        repeated, and all samples after them get later times."""
         total = sum(s.values[0] for s in self.read.samples)
         cpu = sum(s.values[1] for s in self.read.samples)
         share = self.owners()[leaf] / total

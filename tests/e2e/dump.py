@@ -435,7 +435,7 @@ def forbid_stopping():
     calls = TO_STOP[os.uname().machine]
     rows = [(0x20, 0, 0, 0)]  # loads the number of the call
     rows += [(0x15, len(calls) - i, 0, call) for i, call in enumerate(calls)]
-    # two ends: the call goes on, or the process is ended
+    # the filter's two results: the call goes on, or the process is ended
     rows += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000)]
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     filters = struct.pack("HP", len(rows), ctypes.addressof(program))

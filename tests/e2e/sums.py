@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a thread ran, waited and was ready to run is its whole life, no more and no less. The truth
-is the kernel's: each thread reads its CPU time and how long it was ready (schedstat), and the
-clock."""
+"""The times that a thread ran, waited and was ready to run add up to its whole life, no more and no
+less. The truth is the kernel's: each thread reads its CPU time and how long it was ready
+(schedstat), and the clock."""
 import collections
 import json
 import os

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compiled against one interpreter's own headers (check.sh does it). Prints "name offset" for every
- * field of PY_OFFSETS, and for each fact that src/python has on _PyRuntime: the compiler's word on
- * src/python/layout/layout.c. A field that this version doesn't have is printed as 0.
+ * field of PY_OFFSETS, and for each fact that src/python has on _PyRuntime. check.sh compares these
+ * numbers, which are the compiler's, with those of src/python/layout/layout.c. A field that this
+ * version doesn't have is printed as 0.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>

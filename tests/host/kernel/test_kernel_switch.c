@@ -530,8 +530,8 @@ static void test_added_too_late(void **state)
 }
 
 /*
- * The end of a thread wasn't seen, and a later one has its number. What was known of the earlier
- * one is told, and nothing of it counts for the later one.
+ * The end of a thread wasn't seen, and a later one has its number. The earlier thread's waits and
+ * account are sent, and none of its time counts for the later one.
  */
 static void test_number_again(void **state)
 {

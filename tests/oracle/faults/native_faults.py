@@ -210,7 +210,7 @@ def repeated(known):
 
 
 def marked_and_swapped(known):
-    """Fault: of a stack with a mark, two frames that are called below the mark change places. The
+    """Fault: in a stack with a mark, two frames that are called below the mark change places. The
     judge must find it: a mark stands for missing frames, and excuses no others."""
     out = native_swapped(known)
     return out and [MARK] + out
