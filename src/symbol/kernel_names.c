@@ -14,17 +14,23 @@
 #define IMAGE_MAX (128u << 20)
 /* how many bytes a function has at most, if no symbol of its module follows */
 #define REACH_MAX (64u << 10)
+/* the most bytes of padding before a function (CONFIG_FUNCTION_PADDING_BYTES) */
+#define PADDING_MAX 64
 
 /* A symbol that isn't code is kept only for its address, at which the function before it ends. */
 struct kernel_symbol {
 	uint64_t start;
 	uint32_t name; /* offset of the symbol's name in .text */
 	/* enum rank: of the symbols at one address the one with the lowest rank is kept */
-	uint32_t rank : 2;
-	uint32_t module : 30; /* offset of the module's name in .text; 0: "" */
+	uint32_t rank : 3;
+	uint32_t module : 29; /* offset of the module's name in .text; 0: "" */
 };
 
-enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_NOT_CODE };
+/*
+ * RANK_PADDING: "__pfx_NAME", the bytes before function NAME, which the kernel may have made code
+ * of: the function's entry begins there.
+ */
+enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_PADDING, RANK_NOT_CODE };
 
 struct kernel_names {
 	VEC(struct kernel_symbol) list; /* symbols, ascending, one for each address */
@@ -64,8 +70,10 @@ static uint32_t add_module(struct kernel_names *k, const char *p, size_t n)
 	return add_text(&k->text, p, n);
 }
 
-static enum rank rank_of(char type)
+static enum rank rank_of(char type, const char *name, size_t n)
 {
+	if (n > 6 && !memcmp(name, "__pfx_", 6))
+		return RANK_PADDING;
 	switch (type) {
 	case 'T':
 		return RANK_GLOBAL;
@@ -93,8 +101,8 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 	k->any_addr |= s.start;
 	if (!tab && name_end - line == 2 + 6 && !memcmp(line + 2, "_stext", 6))
 		k->stext = s.start;
-	s.rank = rank_of(line[0]);
-	if (s.rank != RANK_NOT_CODE)
+	s.rank = rank_of(line[0], line + 2, (size_t)(name_end - line - 2));
+	if (s.rank < RANK_PADDING)
 		s.name = add_text(&k->text, line + 2, (size_t)(name_end - line - 2));
 	s.module = tab ? add_module(k, tab, (size_t)(end - tab)) : 0;
 	return k->text.failed ? -ENOMEM : vec_push(&k->list, s);
@@ -122,19 +130,30 @@ static int compare(const void *a, const void *b, void *text)
 	return strcmp(s, t);
 }
 
+static bool is_padding_of(const struct kernel_symbol *padding, const struct kernel_symbol *s)
+{
+	return padding->rank == RANK_PADDING && s->rank < RANK_PADDING &&
+	       s->start - padding->start <= PADDING_MAX;
+}
+
 /* Sorts; keeps one symbol of each address, and the first of adjacent symbols that aren't code. */
 static void sort(struct kernel_names *k)
 {
+	uint64_t last_at = 0; /* of the last symbol that was kept, without its padding */
 	size_t n = 0;
 
 	if (k->list.n)
 		qsort_r(k->list.v, k->list.n, sizeof(*k->list.v), compare, k->text.s);
 	vec_foreach(s, &k->list) {
 		const struct kernel_symbol *last = n ? &k->list.v[n - 1] : NULL;
+		uint64_t at = s->start;
 
-		if (last && (last->start == s->start ||
-			     (last->rank == RANK_NOT_CODE && s->rank == RANK_NOT_CODE)))
+		if (last && (last_at == at ||
+			     (last->rank >= RANK_PADDING && s->rank >= RANK_PADDING)))
 			continue;
+		if (last && is_padding_of(last, s))
+			s->start = k->list.v[--n].start;
+		last_at = at;
 		k->list.v[n++] = *s;
 	}
 	k->list.n = n;
@@ -254,7 +273,7 @@ static const struct kernel_symbol *find(const struct kernel_names *k, uint64_t a
 	if (i == SIZE_MAX)
 		return NULL;
 	s = &k->list.v[i];
-	if (s->rank == RANK_NOT_CODE)
+	if (s->rank >= RANK_PADDING)
 		return NULL;
 	last = i + 1 == k->list.n || s[1].module != s->module ||
 	       is_runtime_code(k->text.s + s->module);
