@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,6 +186,22 @@ static int refused(int r)
 	return err_sys(r, "the kernel refused krait's programs");
 }
 
+/*
+ * Gives the memory of the object file back, because it isn't read again once the programs are
+ * loaded. It is part of krait's own file, so nothing is lost.
+ */
+static void give_back_object(void)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin, end;
+	size_t n;
+
+	begin = (uintptr_t)sample_bpf__elf_bytes(&n);
+	end = (begin + n) & -page;
+	begin = (begin + page - 1) & -page;
+	if (begin < end)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 static struct sample_bpf *open_programs(struct kernel_types *types)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
@@ -222,6 +239,7 @@ static int load(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
 	s->skel->rodata->pidns_inum = sampler_pidns();
 	r = sample_bpf__load(s->skel);
+	give_back_object();
 	return r ? refused(r) : 0;
 }
 

@@ -148,8 +148,8 @@ static void sort(struct kernel_names *k)
 		const struct kernel_symbol *last = n ? &k->list.v[n - 1] : NULL;
 		uint64_t at = s->start;
 
-		if (last && (last_at == at ||
-			     (last->rank >= RANK_PADDING && s->rank >= RANK_PADDING)))
+		if (last &&
+		    (last_at == at || (last->rank >= RANK_PADDING && s->rank >= RANK_PADDING)))
 			continue;
 		if (last && is_padding_of(last, s))
 			s->start = k->list.v[--n].start;
