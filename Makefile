@@ -52,7 +52,7 @@ CPPFLAGS += -D_GNU_SOURCE -Iabi -Isrc -I$(G)/gen
 CFLAGS  ?= -O2 -g
 KCFLAGS := -std=gnu17 -pthread $(WARN) -fno-strict-aliasing $(CFLAGS)
 LDFLAGS ?=
-LDLIBS  := -lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lm
+LDLIBS  := -lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lsqlite3 -lm
 
 # Options that make a fault in a parser harder to use, for all that is optimised. The compiler is
 # asked for each: old compilers, and those for other processors, lack some. (_FORTIFY_SOURCE=3 wants
@@ -81,7 +81,7 @@ LDFLAGS += --coverage
 endif
 ifeq ($(VARIANT),static)
 LDFLAGS += -static-pie
-LDLIBS  := -ldw $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lzstd -lcap -liberty -llzma -lm
+LDLIBS  := -ldw $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lzstd -lcap -liberty -llzma -lsqlite3 -lm
 endif
 
 # Files that are given away say nothing of the directory in which they were built.
@@ -91,7 +91,7 @@ KCFLAGS += $(if $(filter-out asan cov,$(VARIANT)),$(HERE_IS))
 # Rooms (folders of sources), the lowest first. Those that read files are in all variants; those
 # that look at running programs aren't in BPF=no.
 whole    = $(foreach r,$(1),$(r) $(patsubst src/%/,%,$(wildcard src/$(r)/*/)))
-FILES   := $(call whole,base proc host profile view format picture) cli cli/options cli/report cli/diff cli/merge
+FILES   := $(call whole,base proc host profile view format picture store) cli cli/options cli/report cli/diff cli/merge
 RECORD  := elf $(call whole,unwind python symbol sampler collect dump record)
 RUNNING := $(RECORD) $(call whole,live) cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/agent cli/attach cli/py_spy cli/mcp cli/config
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
@@ -99,7 +99,7 @@ ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 ENGINE  := $(call whole,base proc host profile) $(RECORD)
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
-LDLIBS  := -lz -lzstd -lcap -lm
+LDLIBS  := -lz -lzstd -lcap -lsqlite3 -lm
 endif
 # --wrap has src/base/allocate.c called in place of these: an allocation that fails leaves a
 # message.

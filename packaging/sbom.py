@@ -19,6 +19,7 @@ LIBRARIES = {
     "libcap": ("BSD-3-Clause OR GPL-2.0-only", "https://sites.google.com/site/fullycapable"),
     "libbpf": ("LGPL-2.1-only OR BSD-2-Clause", "https://github.com/libbpf/libbpf"),
     "elfutils": ("GPL-2.0-or-later OR LGPL-3.0-or-later", "https://sourceware.org/elfutils"),
+    "SQLite": ("blessing", "https://sqlite.org"),
     "xz": ("LicenseRef-PublicDomain", "https://tukaani.org/xz"),
 }
 # These libraries don't say their versions: those of the compiler's packages are taken.

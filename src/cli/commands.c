@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include <sys/capability.h>
+#include <sqlite3.h>
 #include <sys/utsname.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -111,9 +112,9 @@ static void print_parts(void)
 	struct utsname name;
 
 	uname(&name);
-	str_addf(&parts, "zlib %s, zstd %s, xxHash %d.%d.%d, libcap %d.%d", zlibVersion(),
-		 ZSTD_versionString(), XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE,
-		 LIBCAP_MAJOR, LIBCAP_MINOR);
+	str_addf(&parts, "zlib %s, zstd %s, xxHash %d.%d.%d, libcap %d.%d, SQLite %s",
+		 zlibVersion(), ZSTD_versionString(), XXH_VERSION_MAJOR, XXH_VERSION_MINOR,
+		 XXH_VERSION_RELEASE, LIBCAP_MAJOR, LIBCAP_MINOR, sqlite3_libversion());
 	parts_add_recording(&parts);
 	printf("%s, for %s, compiled by %s\nwith %s\n", LINKED, name.machine, COMPILER,
 	       str_cstr(&parts));

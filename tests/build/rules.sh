@@ -94,9 +94,10 @@ verdict rooms "$(awk '
 			" format/speedscope format/trace format/v8 picture/html"
 		may["live"] = may["format"] " format view/filter"
 		may["live/browse"] = may["live"] " live"
+		may["store"] = "base/ profile/"
 		# A build with BPF=no has only some folders of src/cli (FILES in the Makefile).
 		# These may not include the rooms of the capture side, which such a build lacks.
-		files = may["live"] " view/ host/ picture/svg cli cli/options"
+		files = may["live"] " store view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/config"] = "base/ cli cli/options"
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files

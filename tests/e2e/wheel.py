@@ -203,7 +203,7 @@ def uvx():
 # {library that a linked krait needs: (its name in the SBOM, the Debian package that has it)}
 SONAMES = {"libz": ("zlib", "zlib1g-dev"), "libzstd": ("zstd", "libzstd-dev"), "libcap": ("libcap", "libcap-dev"),
            "libbpf": ("libbpf", "libbpf-dev"), "libdw": ("elfutils", "libdw-dev"), "libelf": ("elfutils", "libelf-dev"),
-           "liblzma": ("xz", "liblzma-dev"), "libc": ("glibc", "libc6-dev"), "libm": ("glibc", "libc6-dev")}
+           "liblzma": ("xz", "liblzma-dev"), "libsqlite3": ("SQLite", "libsqlite3-dev"), "libc": ("glibc", "libc6-dev"), "libm": ("glibc", "libc6-dev")}
 
 
 @kit.case

@@ -14,7 +14,7 @@ SYSROOT=$KRAIT_TEST_CACHE/sysroot-arm64
 
 # Fetches only the libraries themselves, because libc comes with the cross compiler.
 fetch() {
-	local packages="libbpf-dev libelf-dev zlib1g-dev libcap-dev libiberty-dev liblzma-dev libdw-dev libzstd-dev"
+	local packages="libbpf-dev libelf-dev zlib1g-dev libcap-dev libiberty-dev liblzma-dev libsqlite3-dev libdw-dev libzstd-dev"
 	apt_root "$SYSROOT/apt" "$(. /etc/os-release; echo "${VERSION_CODENAME:-sid}")"
 	rm -rf "$SYSROOT/debs"
 	mkdir -p "$SYSROOT/debs"
@@ -40,7 +40,7 @@ main() {
 	fi
 	cflags="-O2 -g -idirafter $include -idirafter $include/$TRIPLET"
 	ldflags="-static -L$lib"
-	libs="-lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lm"
+	libs="-lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lsqlite3 -lm"
 	if [ "${1:-}" = cc ]; then
 		# shellcheck disable=SC2086 # flags
 		"$TRIPLET-gcc" $cflags "${@:2}" $ldflags $libs

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Batches in memory: freeing, clearing, and putting the tree in order; see batch.h. */
+#include "store/batch.h"
+
+#include "base/cleanup.h"
+#include "base/nomem.h"
+
+void batch_fini(struct batch *b)
+{
+	vec_fini(&b->meta.comments);
+	str_fini(&b->text);
+	vec_fini(&b->strings);
+	vec_fini(&b->mappings);
+	vec_fini(&b->functions);
+	vec_fini(&b->locations);
+	vec_fini(&b->labels);
+	vec_fini(&b->sets);
+	vec_fini(&b->nodes);
+	vec_fini(&b->samples);
+	vec_fini(&b->values);
+}
+
+void batch_clear(struct batch *b)
+{
+	b->base[BATCH_STRINGS] += b->strings.n;
+	b->base[BATCH_MAPPINGS] += b->mappings.n;
+	b->base[BATCH_FUNCTIONS] += b->functions.n;
+	b->base[BATCH_LOCATIONS] += b->locations.n;
+	b->base[BATCH_NODES] += b->nodes.n;
+	vec_foreach(set, &b->sets)
+		b->base[BATCH_SETS] = MAX(b->base[BATCH_SETS], set->number);
+	str_clear(&b->text);
+	b->strings.n = b->mappings.n = b->functions.n = b->locations.n = b->labels.n = 0;
+	b->sets.n = b->nodes.n = b->samples.n = b->values.n = b->meta.comments.n = 0;
+}
+
+/* The tree while it is put in order. All arrays are by number of a node; [0] is the root. */
+struct order {
+	uint32_t *first, *next; /* the first child, and the next child of the same parent */
+	uint32_t *number;	/* the new number */
+	uint32_t *by_location;
+	struct batch_node *nodes;
+};
+
+static void order_fini(struct order *o)
+{
+	free(o->first);
+	free(o->next);
+	free(o->number);
+	free(o->by_location);
+	free(o->nodes);
+}
+
+static int by_location(const void *a, const void *b, void *nodes)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct batch_node *x = (struct batch_node *)nodes + i - 1;
+	const struct batch_node *y = (struct batch_node *)nodes + k - 1;
+
+	return x->location != y->location ? (x->location < y->location ? -1 : 1)
+					  : (i > k) - (i < k);
+}
+
+/* Makes the lists of children. Nodes come in by descending location, each before its siblings. */
+static int order_init(struct order *o, const struct batch *b)
+{
+	size_t n = b->nodes.n;
+
+	o->first = calloc(n + 1, sizeof(*o->first));
+	o->next = calloc(n + 1, sizeof(*o->next));
+	o->number = calloc(n + 1, sizeof(*o->number));
+	o->by_location = calloc(n + 1, sizeof(*o->by_location));
+	o->nodes = calloc(n + 1, sizeof(*o->nodes));
+	if (!o->first || !o->next || !o->number || !o->by_location || !o->nodes)
+		return err_nomem();
+	for (uint32_t i = 0; i < n; i++)
+		o->by_location[i] = i + 1;
+	qsort_r(o->by_location, n, sizeof(*o->by_location), by_location, b->nodes.v);
+	for (size_t i = n; i--;) {
+		uint32_t node = o->by_location[i], parent = b->nodes.v[node - 1].parent;
+
+		o->next[node] = o->first[parent];
+		o->first[parent] = node;
+	}
+	return 0;
+}
+
+/* Numbers the nodes in preorder: a node's children, then its next sibling, then its parent's. */
+static void number(struct order *o, const struct batch *b)
+{
+	uint32_t at = o->first[0], n = 0;
+
+	while (at) {
+		const struct batch_node *node = &b->nodes.v[at - 1];
+
+		o->number[at] = ++n;
+		o->nodes[n - 1] = (struct batch_node){o->number[node->parent], node->location};
+		if (o->first[at]) {
+			at = o->first[at];
+			continue;
+		}
+		while (at && !o->next[at])
+			at = b->nodes.v[at - 1].parent;
+		at = at ? o->next[at] : 0;
+	}
+}
+
+int batch_order(struct batch *b)
+{
+	_cleanup_(order_fini) struct order o = {};
+	int r = order_init(&o, b);
+
+	if (r)
+		return r;
+	number(&o, b);
+	if (b->nodes.n)
+		memcpy(b->nodes.v, o.nodes, b->nodes.n * sizeof(*o.nodes));
+	vec_foreach(s, &b->samples)
+		s->node = o.number[s->node];
+	return 0;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads columns that batch_encode() wrote. Anything may be in them: every number is checked before
+ * it is used. Each definition and sample takes at least a byte of some column, so memory and time
+ * are bounded by the number of bytes.
+ */
+#include "base/error.h"
+#include "base/nomem.h"
+#include "store/columns.h"
+
+#define MAX_SET 256 /* the most labels of a set; a sample of krait's has about ten */
+
+struct cursor {
+	const uint8_t *at, *end;
+};
+
+enum count {
+	COUNT_VALUES,
+	COUNT_STRINGS,
+	COUNT_MAPPINGS,
+	COUNT_FUNCTIONS,
+	COUNT_LOCATIONS,
+	COUNT_SETS,
+	COUNT_NODES,
+	COUNT_RUNS,
+	COUNT_SAMPLES,
+	COUNTS
+};
+
+struct decoder {
+	struct batch *b;
+	struct cursor columns[COLUMNS];
+	uint64_t n[COUNTS];
+};
+
+static int damaged(const char *what)
+{
+	return err_set(-EBADMSG, "%s", what);
+}
+
+static int get(struct cursor *c, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
+		uint8_t byte = *c->at++;
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*ret = v;
+			return 0;
+		}
+	}
+	return damaged("a column ends too early");
+}
+
+static int get_small(struct cursor *c, uint64_t most, uint32_t *ret)
+{
+	uint64_t v;
+	int r = get(c, &v);
+
+	if (r)
+		return r;
+	*ret = (uint32_t)v;
+	return v > MIN(most, (uint64_t)UINT32_MAX) ? damaged("a number is out of range") : 0;
+}
+
+static int get_signed(struct cursor *c, int64_t *ret)
+{
+	uint64_t v = 0;
+	int r = get(c, &v);
+
+	*ret = column_unfold(v);
+	return r;
+}
+
+/* How many definitions a table has so far: the numbers that may be referred to. */
+static uint32_t table_size(const struct batch *b, enum batch_table table)
+{
+	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
+			    [BATCH_FUNCTIONS] = b->functions.n, [BATCH_LOCATIONS] = b->locations.n,
+			    [BATCH_SETS] = b->sets.n,		[BATCH_NODES] = b->nodes.n};
+
+	return table == BATCH_TABLES ? UINT32_MAX : (uint32_t)n[table];
+}
+
+static int get_member(struct decoder *d, const struct column_member *m, uint8_t *rows, size_t row,
+		      size_t n)
+{
+	uint32_t most = table_size(d->b, m->of);
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *at = rows + i * row + m->offset;
+		int64_t more;
+		uint32_t small;
+		int r = get_signed(&d->columns[m->column], &more);
+
+		if (r)
+			return r;
+		v += (uint64_t)more;
+		small = (uint32_t)v;
+		if (m->size == sizeof(v))
+			memcpy(at, &v, sizeof(v));
+		else
+			memcpy(at, &small, sizeof(small));
+		if (m->size != sizeof(v) && (v != small || small > most || (m->needed && !small)))
+			return damaged("a definition refers to one that isn't there");
+	}
+	return 0;
+}
+
+/* @rows: the new rows, of zeros. */
+static int get_table(struct decoder *d, const struct column_table *t, void *rows, size_t n)
+{
+	int r = 0;
+
+	if (n)
+		memset(rows, 0, n * t->row);
+	for (size_t i = 0; !r && i < t->n; i++)
+		r = get_member(d, &t->members[i], rows, t->row, n);
+	return r;
+}
+
+/* Makes room for @more rows, of which each takes at least a byte of @column. */
+#define ROOM(d, vec, more, column)                                                                 \
+	(left(d, column) < (more)	       ? damaged("a column is too short")                  \
+	 : vec_reserve(vec, (vec)->n + (more)) ? err_nomem()                                       \
+					       : 0)
+
+static size_t left(const struct decoder *d, enum column column)
+{
+	return (size_t)(d->columns[column].end - d->columns[column].at);
+}
+
+static int get_strings(struct decoder *d)
+{
+	struct batch *b = d->b;
+	struct cursor *bytes = &d->columns[COLUMN_STRING_BYTES];
+	int r = ROOM(d, &b->strings, d->n[COUNT_STRINGS], COLUMN_STRING_LENGTH);
+
+	for (uint64_t i = 0; !r && i < d->n[COUNT_STRINGS]; i++) {
+		struct batch_string s = {.at = (uint32_t)b->text.n};
+
+		r = get_small(&d->columns[COLUMN_STRING_LENGTH], (uint64_t)(bytes->end - bytes->at),
+			      &s.n);
+		if (r)
+			return r;
+		str_add_n(&b->text, bytes->at, s.n);
+		bytes->at += s.n;
+		b->strings.v[b->strings.n++] = s;
+	}
+	if (!r && b->text.n > BATCH_MAX_BYTES)
+		r = damaged("its texts are too long");
+	return r ? r : b->text.failed ? err_nomem() : 0;
+}
+
+#define GET_TABLE(d, member, count, column)                                                        \
+	({                                                                                         \
+		struct batch *_b = (d)->b;                                                         \
+		int _r = ROOM(d, &_b->member, (d)->n[count], column);                              \
+		if (!_r)                                                                           \
+			_r = get_table(d, &column_##member, _b->member.v + _b->member.n,           \
+				       (d)->n[count]);                                             \
+		if (!_r)                                                                           \
+			_b->member.n += (d)->n[count];                                             \
+		_r;                                                                                \
+	})
+
+/* Members of a table that refer to earlier rows of the same table. */
+static int get_locations(struct decoder *d)
+{
+	struct batch *b = d->b;
+	size_t first = b->locations.n;
+	uint64_t n = d->n[COUNT_LOCATIONS];
+	int r = ROOM(d, &b->locations, n, COLUMN_LOCATION_MAPPING);
+
+	if (r)
+		return r;
+	b->locations.n += n;
+	r = get_table(d, &column_locations, b->locations.v + first, n);
+	for (size_t i = first; !r && i < b->locations.n; i++) {
+		const struct profile_location *l = &b->locations.v[i];
+		const struct profile_location *outer =
+			l->outer && l->outer <= i ? &b->locations.v[l->outer - 1] : NULL;
+
+		if (l->outer &&
+		    (!outer || outer->mapping != l->mapping || outer->address != l->address))
+			r = damaged("an inlined function isn't in its caller");
+	}
+	return r;
+}
+
+static int get_nodes(struct decoder *d)
+{
+	struct batch *b = d->b;
+	size_t first = b->nodes.n;
+	uint64_t n = d->n[COUNT_NODES];
+	int r = ROOM(d, &b->nodes, n, COLUMN_NODE_PARENT);
+
+	if (r)
+		return r;
+	b->nodes.n += n;
+	r = get_table(d, &column_nodes, b->nodes.v + first, n);
+	for (size_t i = first; !r && i < b->nodes.n; i++)
+		if (b->nodes.v[i].parent > i)
+			r = damaged("a node comes before its parent");
+	return r;
+}
+
+static int get_labels(struct decoder *d, uint32_t n)
+{
+	struct batch *b = d->b;
+	int r = ROOM(d, &b->labels, n, COLUMN_LABEL_KEY);
+
+	r = r ? r : get_table(d, &column_labels, b->labels.v + b->labels.n, n);
+	b->labels.n += r ? 0 : n;
+	return r;
+}
+
+static int get_sets(struct decoder *d)
+{
+	struct batch *b = d->b;
+	int64_t number = 0, more;
+	int r = 0;
+
+	for (uint64_t i = 0; !r && i < d->n[COUNT_SETS]; i++) {
+		struct batch_set set = {.at = (uint32_t)b->labels.n};
+
+		r = get_signed(&d->columns[COLUMN_SET_NUMBER], &more);
+		r = r ? r : get_small(&d->columns[COLUMN_SET_SIZE], MAX_SET, &set.n);
+		r = r ? r : get_labels(d, set.n);
+		if (r)
+			return r;
+		number = (int64_t)((uint64_t)number + (uint64_t)more);
+		if (number < 1 || number > (int64_t)b->sets.n + 1)
+			return damaged("a label set has a wrong number");
+		set.number = (uint32_t)number;
+		if (set.number <= b->sets.n)
+			b->sets.v[set.number - 1] = set;
+		else if (vec_push(&b->sets, set))
+			return err_nomem();
+	}
+	return r;
+}
+
+static int get_values(struct decoder *d)
+{
+	uint64_t has;
+	int r = get(&d->columns[COLUMN_SAMPLE_HAS], &has);
+
+	if (!r && has >> d->b->meta.n_values)
+		r = damaged("a sample has a value that isn't there");
+	for (uint32_t i = 0; !r && i < d->b->meta.n_values; i++) {
+		int64_t *v = &d->b->values.v[d->b->values.n++];
+
+		*v = 0;
+		if (has >> i & 1)
+			r = get_signed(&d->columns[COLUMN_VALUE + i], v);
+	}
+	return r;
+}
+
+struct before {
+	uint64_t ms, node;
+};
+
+static int get_sample(struct decoder *d, struct before *before, uint32_t labels)
+{
+	struct batch *b = d->b;
+	int64_t ms = 0, node = 0;
+	int r = get_signed(&d->columns[COLUMN_SAMPLE_TIME], &ms);
+
+	r = r ? r : get_signed(&d->columns[COLUMN_SAMPLE_NODE], &node);
+	r = r ? r : get_values(d);
+	before->ms += (uint64_t)ms;
+	before->node += (uint64_t)node;
+	if (!r && before->node > b->nodes.n)
+		r = damaged("a sample refers to a stack that isn't there");
+	b->samples.v[b->samples.n++] =
+		(struct batch_sample){(int64_t)before->ms, (uint32_t)before->node, labels};
+	return r;
+}
+
+static int get_samples(struct decoder *d)
+{
+	struct batch *b = d->b;
+	uint64_t todo = d->n[COUNT_SAMPLES];
+	struct before before = {};
+	int r = ROOM(d, &b->samples, todo, COLUMN_SAMPLE_TIME);
+
+	if (!r && vec_reserve(&b->values, b->values.n + todo * b->meta.n_values))
+		r = err_nomem();
+	for (uint64_t i = 0; !r && i < d->n[COUNT_RUNS]; i++) {
+		uint32_t labels, n;
+
+		r = get_small(&d->columns[COLUMN_RUN_LABELS], b->sets.n, &labels);
+		r = r ? r : get_small(&d->columns[COLUMN_RUN_SIZE], todo, &n);
+		for (uint32_t k = 0; !r && k < n; k++)
+			r = get_sample(d, &before, labels);
+		todo -= r ? 0 : n;
+	}
+	return r ? r : todo ? damaged("samples are missing") : 0;
+}
+
+static int get_comments(struct decoder *d)
+{
+	struct batch_meta *m = &d->b->meta;
+	struct cursor *c = &d->columns[COLUMN_META];
+	uint32_t n, comment;
+	int r = get_small(c, BATCH_MAX_COMMENTS, &n);
+
+	for (uint32_t i = 0; !r && i < n; i++) {
+		r = get_small(c, d->b->strings.n, &comment);
+		if (!r && vec_push(&m->comments, comment))
+			r = err_nomem();
+	}
+	return r;
+}
+
+static int get_meta(struct decoder *d)
+{
+	struct batch_meta *m = &d->b->meta;
+	struct cursor *c = &d->columns[COLUMN_META];
+	size_t strings = d->b->strings.n;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < m->n_values; i++) {
+		r = get_small(c, strings, &m->values[i].type);
+		r = r ? r : get_small(c, strings, &m->values[i].unit);
+	}
+	r = r ? r : get_small(c, m->n_values - 1, &m->default_value);
+	r = r ? r : get_small(c, strings, &m->period_type.type);
+	r = r ? r : get_small(c, strings, &m->period_type.unit);
+	r = r ? r : get_signed(c, &m->period);
+	return r ? r : get_comments(d);
+}
+
+static int get_figures(struct cursor *c, int64_t figures[BATCH_FIGURES])
+{
+	uint64_t n = 0;
+	int64_t v;
+	int r = get(c, &n);
+
+	for (uint64_t i = 0; !r && i < n; i++) {
+		r = get_signed(c, &v);
+		if (!r && i < BATCH_FIGURES)
+			figures[i] = v;
+	}
+	return r;
+}
+
+/* Counts, and how many definitions came before: exactly those that @b has. */
+static int get_head(struct decoder *d, bool *first)
+{
+	struct cursor *c = &d->columns[COLUMN_HEAD];
+	uint32_t base, n_values = d->b->meta.n_values;
+	int r = 0;
+
+	*first = !d->b->strings.n;
+	for (size_t i = 0; !r && i < COUNTS; i++)
+		r = get(c, &d->n[i]);
+	for (enum batch_table i = 0; !r && i < BATCH_TABLES; i++) {
+		r = get_small(c, UINT32_MAX, &base);
+		if (!r && base != table_size(d->b, i))
+			r = damaged("a frame before it is missing");
+	}
+	r = r ? r : get_figures(c, d->b->figures);
+	if (!r && (d->n[COUNT_VALUES] < 1 || d->n[COUNT_VALUES] > PROFILE_MAX_VALUES ||
+		   (!*first && d->n[COUNT_VALUES] != n_values)))
+		r = damaged("it has a wrong number of values");
+	if (!r && d->n[COUNT_SAMPLES] >
+			  BATCH_MAX_SAMPLES - MIN(d->b->samples.n, (size_t)BATCH_MAX_SAMPLES))
+		r = damaged("it has too many samples");
+	d->b->meta.n_values = r ? 0 : (uint32_t)d->n[COUNT_VALUES];
+	return r;
+}
+
+/* Finds the columns. Columns that a later krait adds are skipped. */
+static int split(struct decoder *d, const uint8_t *data, size_t n)
+{
+	struct cursor all = {data, data + n}, lengths;
+	uint64_t columns, length, skip = 0;
+	int r = n > BATCH_MAX_BYTES ? damaged("it is too long") : get(&all, &columns);
+
+	lengths = all;
+	for (uint64_t i = 0; !r && i < columns; i++)
+		r = get(&all, &skip);
+	for (uint64_t i = 0; !r && i < columns; i++) {
+		r = get(&lengths, &length);
+		if (!r && length > (uint64_t)(all.end - all.at))
+			r = damaged("a column is longer than what is there");
+		if (!r && i < COLUMNS)
+			d->columns[i] = (struct cursor){all.at, all.at + length};
+		all.at += r ? 0 : length;
+	}
+	return r;
+}
+
+int batch_decode(struct batch *b, const void *data, size_t n)
+{
+	struct decoder d = {.b = b};
+	bool first;
+	int r = split(&d, data, n);
+
+	r = r ? r : get_head(&d, &first);
+	r = r ? r : get_strings(&d);
+	if (!r && first)
+		r = get_meta(&d);
+	r = r ? r : GET_TABLE(&d, mappings, COUNT_MAPPINGS, COLUMN_MAPPING_NAME);
+	r = r ? r : GET_TABLE(&d, functions, COUNT_FUNCTIONS, COLUMN_FUNCTION_NAME);
+	r = r ? r : get_locations(&d);
+	r = r ? r : get_sets(&d);
+	r = r ? r : get_nodes(&d);
+	return r ? r : get_samples(&d);
+}
+
+int batch_read_figures(const void *data, size_t n, int64_t figures[BATCH_FIGURES])
+{
+	struct decoder d = {};
+	struct cursor *c = &d.columns[COLUMN_HEAD];
+	uint64_t skip;
+	int r = split(&d, data, n);
+
+	for (size_t i = 0; !r && i < COUNTS + BATCH_TABLES; i++)
+		r = get(c, &skip);
+	return r ? r : get_figures(c, figures);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of src/store share: the open store, and how a call of SQLite is checked. */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include <sqlite3.h>
+#include "store/store.h"
+
+#define STORE_ID      0x6b726169 /* "krai": SQLite's application_id */
+#define STORE_VERSION 1		 /* SQLite's user_version: the format */
+#define STORE_FILE    "store.db"
+#define STORE_LOCK    "lock"
+
+/* The number of a frame's row: its segment, then its place in it. */
+#define STORE_SEQUENCE_BITS 20
+#define STORE_FRAME(segment, sequence)                                                             \
+	((sqlite3_int64)((segment) << STORE_SEQUENCE_BITS | (sequence)))
+#define STORE_MOST_SEGMENT (1ull << 42)
+
+struct store {
+	sqlite3 *db;
+	char *dir;
+	int lock_fd; /* -1: opened for reading */
+};
+
+/* What a table has of a frame or segment, beside its blob. */
+struct store_row {
+	struct blob_place place;
+	const void *blob; /* valid until the statement's next step */
+	size_t n;
+};
+
+/*
+ * The error of SQLite that call @rc met, as -errno + message; 0 if it met none. @what: what failed,
+ * in words that follow "can't".
+ */
+int store_error(const struct store *s, int rc, const char *what);
+
+/* Runs statements that return nothing. 0 or -errno + message. */
+_must_use_ int store_exec(struct store *s, const char *sql, const char *what);
+
+/* Prepares @sql. 0 or -errno + message; the caller ends *ret with sqlite3_finalize(). */
+_must_use_ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret);
+static inline void store_finalize(sqlite3_stmt **stmt)
+{
+	sqlite3_finalize(*stmt);
+}
+#define _cleanup_stmt_ _cleanup_(store_finalize)
+
+/* Reads one number: *ret is what @sql selects; 0 if that is no row. 0 or -errno + message. */
+_must_use_ int store_number(struct store *s, const char *sql, int64_t *ret);
+
+/* Undoes a transaction that @r has ended early; returns @r. */
+int store_undo(struct store *s, int r);
+
+/*
+ * read.c: adds the frames of @segment to @b, in order, until one is missing or damaged. *ret: what
+ * they are together. Returns 0; 1 + message if one wasn't good; -errno + message.
+ */
+_must_use_ int store_read_frames(struct store *s, uint64_t segment, struct batch *b,
+				 struct blob_place *ret);
+
+/* Reads the figures of the newest frame, sealed or not; zeros if there is none. 0 or -errno. */
+_must_use_ int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES]);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts the samples of a batch into a profile; see restore.h. Only what they use is made there. */
+#include "store/restore.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "profile/remake/copy.h"
+
+struct restoring {
+	const struct batch *b;
+	const struct store_query *q;
+	struct profile *p;
+	uint32_t *ids[BATCH_TABLES]; /* by number: the id in the profile; 0: not made yet */
+	uint32_t *depths;	     /* by number of a node: how many frames its stack has */
+	uint32_t *stacks;	     /* by number of a node: the stack that ends there */
+	uint8_t *wanted;	     /* by number of a label set: 0 not known yet, 1 no, 2 yes */
+	unsigned value_at[PROFILE_MAX_VALUES];
+};
+
+static void restoring_fini(struct restoring *x)
+{
+	for (size_t i = 0; i < BATCH_TABLES; i++)
+		free(x->ids[i]);
+	free(x->depths);
+	free(x->stacks);
+	free(x->wanted);
+}
+
+static int restoring_init(struct restoring *x)
+{
+	const struct batch *b = x->b;
+	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
+			    [BATCH_FUNCTIONS] = b->functions.n, [BATCH_LOCATIONS] = b->locations.n,
+			    [BATCH_SETS] = b->sets.n,		[BATCH_NODES] = b->nodes.n};
+
+	for (size_t i = 0; i < BATCH_TABLES; i++) {
+		x->ids[i] = calloc(n[i] + 1, sizeof(*x->ids[i]));
+		if (!x->ids[i])
+			return err_nomem();
+	}
+	x->depths = calloc(b->nodes.n + 1, sizeof(*x->depths));
+	x->stacks = calloc(b->nodes.n + 1, sizeof(*x->stacks));
+	x->wanted = calloc(b->sets.n + 1, 1);
+	return x->depths && x->stacks && x->wanted ? 0 : err_nomem();
+}
+
+static int contradicts(const char *what)
+{
+	return err_set(-EBADMSG, "%s", what);
+}
+
+/* Checks what must hold of all places before the first of them is put into the profile. */
+static int check_locations(const struct batch *b)
+{
+	_cleanup_free_ uint16_t *inlined = calloc(b->locations.n + 1, sizeof(*inlined));
+
+	if (!inlined)
+		return err_nomem();
+	for (uint32_t i = 1; i <= b->locations.n; i++) {
+		const struct profile_location *l = &b->locations.v[i - 1];
+
+		inlined[i] = (uint16_t)(inlined[l->outer] + 1);
+		if (inlined[i] > PROFILE_MAX_INLINED)
+			return contradicts("too many functions are inlined into one");
+	}
+	return 0;
+}
+
+/* A stack has a bounded length, and the caller of an inlined function follows it. */
+static int check_nodes(struct restoring *x)
+{
+	const struct batch *b = x->b;
+
+	for (uint32_t i = 1; i <= b->nodes.n; i++) {
+		const struct batch_node *node = &b->nodes.v[i - 1];
+		uint32_t outer = b->locations.v[node->location - 1].outer;
+
+		x->depths[i] = x->depths[node->parent] + 1;
+		if (x->depths[i] > BATCH_MAX_DEPTH)
+			return contradicts("a stack is too deep");
+		if (outer && (!node->parent || b->nodes.v[node->parent - 1].location != outer))
+			return contradicts("an inlined function isn't called by its caller");
+	}
+	return 0;
+}
+
+static const char *text(const struct batch *b, uint32_t string, size_t *n)
+{
+	*n = string ? b->strings.v[string - 1].n : 0;
+	return *n ? b->text.s + b->strings.v[string - 1].at : "";
+}
+
+static uint32_t make_string(struct restoring *x, uint32_t number)
+{
+	size_t n;
+	const char *s;
+
+	if (!number || x->ids[BATCH_STRINGS][number])
+		return number ? x->ids[BATCH_STRINGS][number] : 0;
+	s = text(x->b, number, &n);
+	return x->ids[BATCH_STRINGS][number] = profile_string_n(x->p, s, n);
+}
+
+static uint32_t make_mapping(struct restoring *x, uint32_t number)
+{
+	uint32_t *id = &x->ids[BATCH_MAPPINGS][number];
+	struct profile_mapping m;
+
+	if (*id)
+		return *id;
+	m = x->b->mappings.v[number - 1];
+	m.name = make_string(x, m.name);
+	m.build_id = make_string(x, m.build_id);
+	m.kind = profile_kind(profile_get_string(x->p, m.name));
+	return *id = profile_mapping(x->p, &m);
+}
+
+static uint32_t make_function(struct restoring *x, uint32_t number)
+{
+	uint32_t *id = &x->ids[BATCH_FUNCTIONS][number];
+	struct profile_function f;
+
+	if (!number || *id)
+		return *id;
+	f = x->b->functions.v[number - 1];
+	f.name = make_string(x, f.name);
+	f.file = make_string(x, f.file);
+	f.system_name = make_string(x, f.system_name);
+	f.made_in = make_string(x, f.made_in);
+	f.start_line = MAX(f.start_line, 0);
+	return *id = profile_function(x->p, &f);
+}
+
+/* A chain of inlined functions is short: check_locations(). */
+static uint32_t make_location(struct restoring *x, uint32_t number)
+{
+	uint32_t *id = &x->ids[BATCH_LOCATIONS][number];
+	struct profile_location l;
+
+	if (!number || *id)
+		return *id;
+	l = x->b->locations.v[number - 1];
+	l.mapping = make_mapping(x, l.mapping);
+	l.function = make_function(x, l.function);
+	l.outer = make_location(x, l.outer);
+	l.line = MAX(l.line, 0);
+	l.column = MAX(l.column, 0);
+	profile_check_end(&l);
+	return *id = profile_location(x->p, &l);
+}
+
+static uint32_t make_labels(struct restoring *x, uint32_t number)
+{
+	uint32_t *id = &x->ids[BATCH_SETS][number];
+	const struct batch_set *set = number ? &x->b->sets.v[number - 1] : NULL;
+	VEC(struct profile_label) labels = {};
+
+	if (!number || *id)
+		return *id;
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct profile_label *l = &x->b->labels.v[set->at + i];
+		struct profile_label made = {make_string(x, l->key), make_string(x, l->value)};
+
+		if (made.key && vec_push(&labels, made))
+			profile_no_memory(x->p);
+	}
+	*id = profile_labels(x->p, labels.v, labels.n);
+	vec_fini(&labels);
+	return *id;
+}
+
+/* Makes the nodes from the root to @number that aren't made yet. Returns the node's id. */
+static uint32_t make_node(struct restoring *x, uint32_t number)
+{
+	const struct batch_node *nodes = x->b->nodes.v;
+	uint32_t *ids = x->ids[BATCH_NODES], at = number;
+	VEC(uint32_t) path = {};
+
+	while (at && !ids[at]) {
+		if (vec_push(&path, at))
+			profile_no_memory(x->p);
+		at = nodes[at - 1].parent;
+	}
+	while (path.n && !profile_failed(x->p)) {
+		at = path.v[--path.n];
+		ids[at] = profile_node(x->p, ids[nodes[at - 1].parent],
+				       make_location(x, nodes[at - 1].location));
+	}
+	vec_fini(&path);
+	return ids[number];
+}
+
+static uint32_t make_stack(struct restoring *x, uint32_t number)
+{
+	if (number && !x->stacks[number])
+		x->stacks[number] = profile_stack_at(x->p, make_node(x, number), x->depths[number]);
+	return number ? x->stacks[number] : profile_stack(x->p, NULL, 0);
+}
+
+static bool has_label(const struct restoring *x, uint32_t set,
+		      const struct profile_label_text *want)
+{
+	const struct batch *b = x->b;
+
+	for (uint32_t i = 0; set && i < b->sets.v[set - 1].n; i++) {
+		const struct profile_label *l = &b->labels.v[b->sets.v[set - 1].at + i];
+		size_t key, value;
+		const char *k = text(b, l->key, &key), *v = text(b, l->value, &value);
+
+		if (key == want->key_len && !memcmp(k, want->key, key) &&
+		    value == strlen(want->value) && !memcmp(v, want->value, value))
+			return true;
+	}
+	return false;
+}
+
+/* Does the query want samples of this label set? */
+static bool is_wanted(struct restoring *x, uint32_t set)
+{
+	bool all = true;
+
+	if (!x->q->n_labels)
+		return true;
+	if (!x->wanted[set]) {
+		for (size_t i = 0; i < x->q->n_labels; i++)
+			all &= has_label(x, set, &x->q->labels[i]);
+		x->wanted[set] = all ? 2 : 1;
+	}
+	return x->wanted[set] == 2;
+}
+
+static int find_value(struct restoring *x, const struct profile_value_type *type)
+{
+	struct profile_meta *m = profile_meta(x->p);
+
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (profile_same_type(&m->values[i], type))
+			return (int)i;
+	if (m->n_values == PROFILE_MAX_VALUES)
+		return err_set(-E2BIG, "there are more than %d kinds of values",
+			       PROFILE_MAX_VALUES);
+	m->values[m->n_values] = profile_copy_value_type(x->p, type);
+	return (int)m->n_values++;
+}
+
+static struct profile_value_type value_type(struct restoring *x, uint32_t type, uint32_t unit)
+{
+	return (struct profile_value_type){profile_get_string(x->p, make_string(x, type)),
+					   profile_get_string(x->p, make_string(x, unit))};
+}
+
+/* The first batch says what the profile's period is and which value is shown. */
+static int map_values(struct restoring *x)
+{
+	const struct batch_meta *from = &x->b->meta;
+	struct profile_meta *to = profile_meta(x->p);
+	bool first = !to->n_values;
+
+	for (uint32_t i = 0; i < from->n_values; i++) {
+		struct profile_value_type type =
+			value_type(x, from->values[i].type, from->values[i].unit);
+		int at = find_value(x, &type);
+
+		if (at < 0)
+			return at;
+		x->value_at[i] = (unsigned)at;
+	}
+	if (!first)
+		return 0;
+	to->default_value = x->value_at[from->default_value];
+	to->period_type = value_type(x, from->period_type.type, from->period_type.unit);
+	to->period = from->period;
+	return 0;
+}
+
+static int take_comments(struct restoring *x)
+{
+	struct comments *to = &profile_meta(x->p)->comments;
+	int r = 0;
+
+	vec_foreach(comment, &x->b->meta.comments) {
+		const char *s = profile_get_string(x->p, make_string(x, *comment));
+		bool known = !*s;
+
+		vec_foreach(have, &to->list)
+			known |= streq(*have, s);
+		r = r || known ? r : comments_add(to, s);
+	}
+	return r;
+}
+
+static int take_sample(struct restoring *x, size_t at)
+{
+	const struct batch_sample *s = &x->b->samples.v[at];
+	const int64_t *values = x->b->values.v + at * x->b->meta.n_values;
+	struct profile_sample to = {};
+
+	if (s->ms < x->q->since_ms || s->ms >= x->q->until_ms || !is_wanted(x, s->labels))
+		return 0;
+	to.time_ns = (s->ms - x->q->since_ms) * (int64_t)NSEC_PER_MSEC;
+	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
+		to.values[x->value_at[i]] = values[i];
+	to.stack = make_stack(x, s->node);
+	to.labels = make_labels(x, s->labels);
+	if (profile_failed(x->p))
+		return err_nomem();
+	return profile_add(x->p, &to);
+}
+
+int restore(const struct batch *b, const struct store_query *q, struct profile *p)
+{
+	_cleanup_(restoring_fini) struct restoring x = {.b = b, .q = q, .p = p};
+	int r = restoring_init(&x);
+
+	r = r ? r : check_locations(b);
+	r = r ? r : check_nodes(&x);
+	r = r ? r : map_values(&x);
+	r = r ? r : take_comments(&x);
+	for (size_t i = 0; !r && i < b->samples.n; i++)
+		r = take_sample(&x, i);
+	if (!r && profile_failed(p))
+		r = err_nomem();
+	return r;
+}

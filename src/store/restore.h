@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes a profile of batches, so that every view and format works on what the store holds. */
+#ifndef STORE_RESTORE_H
+#define STORE_RESTORE_H
+
+#include "store/batch.h"
+
+/* Which samples are wanted. */
+struct store_query {
+	int64_t since_ms, until_ms; /* since <= time < until, wall clock */
+	/* labels that a sample must have, such as pid=4711 */
+	const struct profile_label_text *labels;
+	size_t n_labels;
+};
+
+/*
+ * Adds the samples of @b that @q wants to @p, with times since @q->since_ms. The values of @b that
+ * @p hasn't got are added to it. Returns 0; -EBADMSG + message if @b contradicts itself, or -E2BIG
+ * + message if there are too many kinds of values: then nothing was added; -ENOMEM + message.
+ */
+_must_use_ int restore(const struct batch *b, const struct store_query *q, struct profile *p);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes frames, seals segments, and keeps the store within its size; see store.h. */
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "base/system/log.h"
+#include "store/internal.h"
+
+#define INSERT_FRAME "INSERT INTO frame (id, first_ms, last_ms, samples, body) VALUES (?,?,?,?,?)"
+#define INSERT_SEGMENT                                                                             \
+	"INSERT INTO segment (id, first_ms, last_ms, samples, body, frames) VALUES (?,?,?,?,?,?)"
+
+/* What the store's log may take beside the database, with a segment that is being sealed. */
+#define LOG_BYTES ((uint64_t)12 << 20)
+
+int store_next_segment(struct store *s, uint64_t *ret)
+{
+	int64_t sealed, unsealed;
+	int r = store_number(s, "SELECT max(id) FROM segment", &sealed);
+
+	r = r ? r : store_number(s, "SELECT max(id) FROM frame", &unsealed);
+	if (r)
+		return r;
+	*ret = (uint64_t)MAX(sealed, unsealed >> STORE_SEQUENCE_BITS) + 1;
+	if (sealed < 0 || unsealed < 0 || *ret >= STORE_MOST_SEGMENT)
+		return err_set(-EBADMSG, "the store in %s is damaged: a row has a wrong number",
+			       s->dir);
+	return 0;
+}
+
+static int insert(struct store *s, const char *sql, sqlite3_int64 id,
+		  const struct blob_place *place, const struct str *blob)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, sql, &stmt);
+
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, place->first_ms);
+	sqlite3_bind_int64(stmt, 3, place->last_ms);
+	sqlite3_bind_int64(stmt, 4, place->samples);
+	sqlite3_bind_blob64(stmt, 5, blob->s, blob->n, SQLITE_STATIC);
+	if (sqlite3_bind_parameter_count(stmt) == 6)
+		sqlite3_bind_int64(stmt, 6, place->sequence);
+	return store_error(s, sqlite3_step(stmt), "write");
+}
+
+int store_append(struct store *s, const struct blob_place *place, const void *columns, size_t n)
+{
+	_cleanup_str_ struct str blob = {};
+	int r;
+
+	if (place->segment >= STORE_MOST_SEGMENT || place->sequence >> STORE_SEQUENCE_BITS)
+		return err_set(-ERANGE, "the store in %s has no number left for a frame", s->dir);
+	r = blob_pack(place, columns, n, BLOB_FAST, &blob);
+	return r ? r
+		 : insert(s, INSERT_FRAME, STORE_FRAME(place->segment, place->sequence), place,
+			  &blob);
+}
+
+/* Removes the frames of a segment, within a transaction. */
+static int remove_frames(struct store *s, uint64_t segment)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM frame WHERE id >= %lld AND id < %lld",
+		 (long long)STORE_FRAME(segment, 0), (long long)STORE_FRAME(segment + 1, 0));
+	return store_exec(s, sql, "write");
+}
+
+/* Puts the sealed segment in the place of its frames: readers see the ones or the other. */
+static int replace(struct store *s, const struct blob_place *place, const struct str *blob)
+{
+	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
+
+	if (!r && place->samples)
+		r = insert(s, INSERT_SEGMENT, (sqlite3_int64)place->segment, place, blob);
+	r = r ? r : remove_frames(s, place->segment);
+	r = r ? r : store_exec(s, "COMMIT", "write");
+	return store_undo(s, r);
+}
+
+int store_seal(struct store *s, uint64_t segment)
+{
+	__attribute__((cleanup(batch_fini))) struct batch b = {};
+	_cleanup_str_ struct str columns = {}, blob = {};
+	struct blob_place place;
+	int r = store_read_frames(s, segment, &b, &place);
+
+	if (r > 0)
+		log_warn("%s", err_msg());
+	if (r < 0)
+		return r;
+	r = place.samples ? batch_order(&b) : 0;
+	r = r ? r : batch_encode(&b, &columns);
+	r = r ? r : blob_pack(&place, columns.s, columns.n, BLOB_SMALL, &blob);
+	return r ? r : replace(s, &place, &blob);
+}
+
+int store_seal_rest(struct store *s)
+{
+	int64_t id;
+	int r;
+
+	do {
+		r = store_number(s, "SELECT min(id) FROM frame", &id);
+		if (!r && id)
+			r = store_seal(s, (uint64_t)id >> STORE_SEQUENCE_BITS);
+	} while (!r && id);
+	return r;
+}
+
+/* The bytes of the database that are in use; freed pages are used again. */
+static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
+{
+	int64_t pages, free_pages, size;
+	int r = store_number(s, "PRAGMA page_count", &pages);
+
+	r = r ? r : store_number(s, "PRAGMA freelist_count", &free_pages);
+	r = r ? r : store_number(s, "PRAGMA page_size", &size);
+	*ret = r ? 0 : (uint64_t)((pages - free_pages) * size);
+	*all = r ? 0 : (uint64_t)(pages * size);
+	return r;
+}
+
+/* Removes the oldest segment, or, where none is sealed, the oldest frame. */
+static int remove_oldest(struct store *s, bool *removed)
+{
+	int r = store_exec(s, "DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
+			   "make room");
+
+	*removed = sqlite3_changes(s->db) > 0;
+	if (r || *removed)
+		return r;
+	r = store_exec(s, "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)", "make room");
+	*removed = sqlite3_changes(s->db) > 0;
+	return r;
+}
+
+int store_keep_to(struct store *s, uint64_t bytes)
+{
+	uint64_t most = bytes - MIN(bytes, LOG_BYTES), used, all;
+	bool removed = true;
+	int r = used_bytes(s, &used, &all);
+
+	while (!r && used > most && removed) {
+		r = remove_oldest(s, &removed);
+		r = r ? r : used_bytes(s, &used, &all);
+	}
+	if (!r && all > most)
+		r = store_exec(s, "PRAGMA incremental_vacuum(1024)", "make room");
+	return r;
+}
+
+static void add_file(const struct store *s, const char *name, uint64_t *bytes)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	if (asprintf(&path, "%s/%s", s->dir, name) >= 0 && !stat(path, &st))
+		*bytes += (uint64_t)st.st_blocks * 512;
+}
+
+/* Who holds the lock? */
+static pid_t writer_of(const struct store *s)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+	char pid[24] = "";
+
+	if (asprintf(&path, "%s/%s", s->dir, STORE_LOCK) < 0)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !flock(fd, LOCK_SH | LOCK_NB))
+		return 0;
+	return read(fd, pid, sizeof(pid) - 1) > 0 ? (pid_t)strtol(pid, NULL, 10) : 0;
+}
+
+static int count(struct store *s, const char *table, uint64_t *rows, struct store_facts *to)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	char sql[128];
+	int r;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*), sum(samples), min(first_ms), max(last_ms) FROM %s "
+		 "WHERE samples > 0",
+		 table);
+	r = store_prepare(s, sql, &stmt);
+	if (r)
+		return r;
+	r = store_error(s, sqlite3_step(stmt), "read");
+	*rows = (uint64_t)sqlite3_column_int64(stmt, 0);
+	if (r || !*rows)
+		return r;
+	to->samples += (uint64_t)sqlite3_column_int64(stmt, 1);
+	to->first_ms = to->last_ms < 0 ? sqlite3_column_int64(stmt, 2)
+				       : MIN(to->first_ms, sqlite3_column_int64(stmt, 2));
+	to->last_ms = MAX(to->last_ms, sqlite3_column_int64(stmt, 3));
+	return 0;
+}
+
+int store_facts(struct store *s, struct store_facts *ret)
+{
+	uint64_t used;
+	int r;
+
+	*ret = (struct store_facts){.last_ms = -1, .writer = writer_of(s)};
+	r = count(s, "segment", &ret->segments, ret);
+	r = r ? r : count(s, "frame", &ret->frames, ret);
+	r = r ? r : used_bytes(s, &used, &ret->free_bytes);
+	if (r)
+		return r;
+	ret->free_bytes -= used;
+	add_file(s, STORE_FILE, &ret->bytes);
+	add_file(s, STORE_FILE "-wal", &ret->bytes);
+	return store_newest_figures(s, ret->figures);
+}

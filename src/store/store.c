@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens and makes stores, and says what is wrong with what isn't one; see store.h. */
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "store/internal.h"
+
+#define BUSY_MS	   5000 /* how long a call waits for another process's transaction */
+#define DIR_MODE   0700
+#define CHECKPOINT "500" /* pages of SQLite's log, after which it is emptied: 2 MiB */
+#define TABLES	   2
+
+/* Each table as SQLite keeps its text: what isn't exactly this isn't a store. */
+static const char *const tables[TABLES][2] = {
+	{"frame", "CREATE TABLE frame (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
+		  "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, body BLOB NOT NULL)"},
+	{"segment", "CREATE TABLE segment (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
+		    "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, frames INTEGER NOT NULL, "
+		    "body BLOB NOT NULL)"},
+};
+
+static int errno_of(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	default:
+		return -EIO;
+	}
+}
+
+int store_error(const struct store *s, int rc, const char *what)
+{
+	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return 0;
+	if (errno_of(rc) == -EBADMSG)
+		return err_set(-EBADMSG, "the store in %s is damaged: can't %s: %s", s->dir, what,
+			       sqlite3_errstr(rc));
+	return err_set(errno_of(rc), "can't %s in %s: %s", what, s->dir, sqlite3_errstr(rc));
+}
+
+int store_exec(struct store *s, const char *sql, const char *what)
+{
+	return store_error(s, sqlite3_exec(s->db, sql, NULL, NULL, NULL), what);
+}
+
+int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
+{
+	return store_error(s, sqlite3_prepare_v2(s->db, sql, -1, ret, NULL), "read the tables");
+}
+
+int store_number(struct store *s, const char *sql, int64_t *ret)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, sql, &stmt), rc;
+
+	*ret = 0;
+	if (r)
+		return r;
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*ret = sqlite3_column_int64(stmt, 0);
+	return store_error(s, rc, "read");
+}
+
+int store_undo(struct store *s, int r)
+{
+	if (r && !sqlite3_get_autocommit(s->db))
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
+static int path_in(const struct store *s, const char *name, char **ret)
+{
+	return asprintf(ret, "%s/%s", s->dir, name) < 0 ? err_nomem() : 0;
+}
+
+/* One process may write. The lock's file says which one does, for the message to the second. */
+static int lock(struct store *s, pid_t owner)
+{
+	_cleanup_free_ char *path = NULL;
+	char pid[24] = "";
+	int r = path_in(s, STORE_LOCK, &path);
+
+	if (r)
+		return r;
+	s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->lock_fd < 0)
+		return err_sys(-errno, "can't write to %s", s->dir);
+	if (flock(s->lock_fd, LOCK_EX | LOCK_NB)) {
+		(void)!pread(s->lock_fd, pid, sizeof(pid) - 1, 0);
+		return err_set(-EBUSY,
+			       "another krait agent, process %ld, writes to %s; end it first, or "
+			       "choose another directory",
+			       strtol(pid, NULL, 10), s->dir);
+	}
+	snprintf(pid, sizeof(pid), "%ld\n", (long)owner);
+	if (ftruncate(s->lock_fd, 0) || pwrite(s->lock_fd, pid, strlen(pid), 0) < 0)
+		return err_sys(-errno, "can't write to %s", s->dir);
+	return 0;
+}
+
+static int open_file(struct store *s, const char *path, int flags)
+{
+	int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+	int r = store_error(s, rc, "open the store");
+
+	if (!s->db)
+		return err_nomem();
+	if (r)
+		return r;
+	/* nobody's triggers or views run, and lengths in a damaged file have a limit */
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, (int)BATCH_MAX_BYTES);
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	return 0;
+}
+
+/*
+ * Makes an empty store under another name first, so that a crash leaves either none or a whole one.
+ */
+static int make(struct store *s, const char *path)
+{
+	_cleanup_free_ char *unfinished = NULL;
+	char header[128];
+	int r = path_in(s, STORE_FILE ".new", &unfinished);
+
+	if (r)
+		return r;
+	if (unlink(unfinished) && errno != ENOENT)
+		return err_sys(-errno, "can't write to %s", s->dir);
+	r = open_file(s, unfinished, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+	snprintf(header, sizeof(header),
+		 "PRAGMA auto_vacuum=INCREMENTAL; BEGIN; PRAGMA application_id=%d; "
+		 "PRAGMA user_version=%d",
+		 STORE_ID, STORE_VERSION);
+	r = r ? r : store_exec(s, header, "make a store");
+	for (size_t i = 0; !r && i < TABLES; i++)
+		r = store_exec(s, tables[i][1], "make a store");
+	r = r ? r : store_exec(s, "COMMIT", "make a store");
+	sqlite3_close(TAKE_PTR(s->db));
+	if (!r && rename(unfinished, path))
+		r = err_sys(-errno, "can't write to %s", s->dir);
+	return r;
+}
+
+static int check_version(struct store *s)
+{
+	int64_t id, version;
+	int r = store_number(s, "PRAGMA application_id", &id);
+
+	if (r == -EBADMSG)
+		return err_set(r, "%s/%s isn't a store of krait's, and is left as it is", s->dir,
+			       STORE_FILE);
+	r = r ? r : store_number(s, "PRAGMA user_version", &version);
+	if (r)
+		return r;
+	if (id != STORE_ID)
+		return err_set(-EBADMSG,
+			       "%s/%s is a database of another program, and is left as it is",
+			       s->dir, STORE_FILE);
+	if (version > STORE_VERSION)
+		return err_set(-EPROTONOSUPPORT,
+			       "the store in %s has format %lld, of a newer krait; this one knows "
+			       "format %d",
+			       s->dir, (long long)version, STORE_VERSION);
+	return 0;
+}
+
+static bool is_table(const char *name, const char *sql)
+{
+	for (size_t i = 0; i < TABLES; i++)
+		if (streq(name, tables[i][0]) && streq(sql, tables[i][1]))
+			return true;
+	return false;
+}
+
+/* Has the database exactly the tables of a store? */
+static int check_tables(struct store *s)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT name, sql FROM sqlite_schema", &stmt), rc, n = 0;
+
+	if (r)
+		return r;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+		const char *sql = (const char *)sqlite3_column_text(stmt, 1);
+
+		if (!name || !sql || !is_table(name, sql))
+			n = -TABLES;
+		n++;
+	}
+	r = store_error(s, rc, "read the tables");
+	if (!r && n != TABLES)
+		r = err_set(-EBADMSG, "the store in %s is damaged: its tables aren't a store's",
+			    s->dir);
+	return r;
+}
+
+/* A commit is on the disk before it counts, and other processes read meanwhile. */
+static int prepare_to_write(struct store *s)
+{
+	if (sqlite3_db_readonly(s->db, "main"))
+		return err_set(-EACCES, "%s/%s can't be written", s->dir, STORE_FILE);
+	return store_exec(s,
+			  "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+			  "PRAGMA wal_autocheckpoint=" CHECKPOINT
+			  "; PRAGMA journal_size_limit=4194304; PRAGMA temp_store=MEMORY",
+			  "write");
+}
+
+static int open_it(struct store *s, pid_t owner)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = owner && mkdir(s->dir, DIR_MODE) && errno != EEXIST
+			? err_sys(-errno, "can't make the directory %s", s->dir)
+			: path_in(s, STORE_FILE, &path);
+
+	if (!r && owner)
+		r = lock(s, owner);
+	if (!r && access(path, F_OK)) {
+		if (errno != ENOENT)
+			r = err_sys(-errno, "can't read %s", path);
+		else
+			r = owner ? make(s, path)
+				  : err_set(-ENOENT, "no agent has recorded into %s", s->dir);
+	}
+	r = r ? r : open_file(s, path, owner ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+	r = r ? r : check_version(s);
+	r = r ? r : check_tables(s);
+	return r || !owner ? r : prepare_to_write(s);
+}
+
+int store_open(const char *dir, pid_t owner, struct store **ret)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	mode_t mask = umask(077);
+	int r;
+
+	if (s) {
+		s->lock_fd = -1;
+		s->dir = strdup(dir);
+	}
+	r = s && s->dir ? open_it(s, owner) : err_nomem();
+	umask(mask);
+	if (r) {
+		store_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	sqlite3_close(s->db);
+	if (s->lock_fd >= 0)
+		close(s->lock_fd);
+	free(s->dir);
+	free(s);
+}
