@@ -155,7 +155,8 @@ walk_inline bool is_gil_futex(const struct wait_entry *e)
  * Does the thread of @e, the current one, hold its GIL? Up to 3.11 it does if its state is the
  * current one. From 3.12 on the GIL names its holder. While another thread takes the GIL, between
  * two stores, it still names the holder before (docs/decisions/0007). A native thread may free its
- * state and make another one. If the freed one is another thread's now, its thread_id says so.
+ * state and make another one. If another thread uses the freed state now, the state's thread_id
+ * shows that.
  */
 walk_inline bool is_gil_holder(const struct wait_entry *e)
 {

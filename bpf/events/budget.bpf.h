@@ -48,8 +48,8 @@ walk_inline void spend(__u64 ns)
 }
 
 /*
- * Tells whether @ns more than the budget may be spent, so that all stacks are still taken. If they
- * may, counts them as spent.
+ * Tells whether @ns more than the budget may be spent, so that all stacks are still taken. If so,
+ * counts this time as spent.
  */
 walk_inline bool use_burst(__u64 ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The programs of a recording. They share their maps and most of their code, so they are one
- * object. To load an object costs a lot, because all of the kernel's BTF is read for it.
+ * The programs of a recording. They share their maps and most of their code, so they are in one BPF
+ * object. Loading a BPF object costs a lot, because all of the kernel's BTF is read for it.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

@@ -140,7 +140,7 @@ walk_inline void fill(struct rec_task *rec, struct task_struct *task)
 
 	rec->switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	rec->state = state_of(task);
-	/* The width of on_cpu differs between kernels: in 7.3 it is one byte between others. */
+	/* The width of on_cpu differs between kernels: in 7.3 it is a single byte. */
 	rec->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	read_times(rec, task);
 	rec->thread_pointer = thread_pointer(task);

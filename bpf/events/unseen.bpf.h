@@ -19,8 +19,8 @@ walk_inline void end_unseen(struct wait_entry *e, __u64 away_ns, __u64 ran_ns, _
 }
 
 /*
- * It wasn't seen that thread @task, whose entry is @e, got its CPU. How long it was away follows
- * from how long it ran since.
+ * Called if krait didn't see thread @task, whose entry is @e, get its CPU. How long the thread was
+ * away is computed from how long it has run since.
  */
 walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

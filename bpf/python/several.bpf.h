@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which interpreter does the sampled thread run, in a process with several (a program that loads
- * two libpythons)? A thread is in two at once when a function of one calls the other. Then the
- * answer is the interpreter whose GIL the thread holds. If it holds none, the answer is the one
- * that is later in the list: it was loaded later, so the earlier one called it. Where the lists of
- * threads are long, not all interpreters are looked at.
+ * two libpythons)? A thread runs two interpreters at once if a function of one interpreter calls
+ * the other. Then the answer is the interpreter whose GIL the thread holds. If it holds none, the
+ * answer is the one that is later in the list: it was loaded later, so the earlier one called it.
+ * Where the lists of threads are long, not all interpreters are looked at.
  */
 #ifndef BPF_PYTHON_SEVERAL_H
 #define BPF_PYTHON_SEVERAL_H

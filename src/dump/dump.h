@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The stacks of all threads of processes at one moment, without stopping the threads. A blocked
- * thread is read from user space. That it didn't run meanwhile, so that its stack is of one moment,
- * is proven by the kernel's count of its switches. What is read passes through src/collect, as
- * samples do, into a profile, where frames get their names.
+ * thread is read from user space. The kernel's count of the thread's switches proves that the
+ * thread didn't run meanwhile, so that its stack is of one moment. What is read passes through
+ * src/collect, as samples do, into a profile, where frames get their names.
  */
 #ifndef DUMP_DUMP_H
 #define DUMP_DUMP_H

@@ -50,8 +50,9 @@ struct walker {
 };
 
 /*
- * Whose memory is read in the current call. The functions of bpf/ that walk stacks are compiled for
- * user space here. They have no parameter for it, so it is a variable.
+ * The walker of the current call: memory of its process is read. The functions of bpf/ that walk
+ * stacks are compiled for user space here. They have no parameter for the walker, so it is a
+ * variable.
  */
 static __thread struct walker *at;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the formats that krait writes. A new one is one file and one row here. */
+/* The table of the formats that krait writes. A new format needs one file, and one row here. */
 #include "format/format.h"
 #include "base/text/str.h"
 #include "format/common/options.h"

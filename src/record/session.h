@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One recording: its state, its begin, its loop, its end. The caller prints messages, writes files
- * and chooses exit codes: an error is returned with its message (base/error.h), progress goes to
- * log.h's sink, and figures are taken by summary.h.
+ * One recording: its state, and the functions that begin it, run its loop and end it. The caller
+ * prints messages, writes files and chooses exit codes: an error is returned with its message
+ * (base/error.h), progress goes to log.h's sink, and figures are taken by summary.h.
  *
  * In order: session_init(), session_bound_init(), session_check_permitted(),
  * caller_find(&s->caller); a command is started in s->spawn; session_set_up(), rights_drop(),

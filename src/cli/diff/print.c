@@ -21,7 +21,7 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_add(row, mark);
 }
 
-/* Is the function's own cost nothing on both sides? Its total may have changed all the same. */
+/* Is the function's own cost 0 on both sides? Its total may have changed even then. */
 static bool is_nothing(const struct diff_cost *c)
 {
 	return c->value[DIFF_A] <= 0 && c->value[DIFF_B] <= 0;

@@ -30,7 +30,9 @@ struct closing {
 void closing_compose(struct closing *c, const struct session *s, const struct summary *m);
 void closing_fini(struct closing *c);
 
-/* Prints the lines on stderr. The output's path isn't in them: the last line of all has it. */
+/*
+ * Prints the lines on stderr. They don't contain the output's path, which is printed last of all.
+ */
 void closing_print(const struct closing *c);
 
 /*

@@ -163,7 +163,10 @@ static bool hides_waits(const struct recording *x, const struct summary *m)
 	return m->collect.n_waited && !(value && (streq(value, "off_cpu") || is_wall(value)));
 }
 
-/* Does the output have all values of the recording? Other formats have the one of --value. */
+/*
+ * Does the output have all values of the recording? Other formats have only the value that --value
+ * names.
+ */
 static bool has_all_values(const struct recording *x)
 {
 	static const char *const formats[] = {"html", "svg", "pprof", "jsonl"};

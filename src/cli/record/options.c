@@ -341,7 +341,10 @@ static int check_folded(const struct record_options *o)
 	return 0;
 }
 
-/* Is there a time to show? With --value it must be that value; without, any event will do. */
+/*
+ * Can a time be shown? With --value, that value must be a time. Without --value, one event that
+ * counts a time is enough.
+ */
 static bool has_time(const struct record_options *o)
 {
 	const struct event *shown = shown_event(o);

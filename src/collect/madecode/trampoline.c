@@ -84,7 +84,10 @@ struct stub {
 	uint8_t rule[STUB_MAX]; /* which rule holds at each byte of the stub */
 };
 
-/* Index of the instruction at @at, where @rule holds; -1: it isn't one of the known ones. */
+/*
+ * Returns the index in instructions[] of the instruction at @at, where @rule holds; -1: the
+ * instruction isn't known.
+ */
 static int find_instruction(const uint8_t *at, uint8_t rule)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(instructions); i++)

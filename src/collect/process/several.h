@@ -24,8 +24,8 @@ bool several_same(const struct proc_several *a, const struct proc_several *b);
 
 /*
  * Notes that @p has the interpreters @all. If there is more than one, the kernel programs use them
- * from the next .set_proc() on. Returns 0 or -errno + message. After an error only the first is
- * shown.
+ * from the next .set_proc() on. Returns 0 or -errno + message. After an error only the first
+ * interpreter is shown.
  */
 _must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
 void several_forget(struct collect *c, struct process *p);

@@ -154,8 +154,8 @@ const struct space *space_latest(const struct collect *c, const struct process *
 }
 
 /*
- * Was the same memory made executable before, since the same reading? Some programs do so all the
- * time.
+ * Was the same memory made executable before, after the latest reading of the mappings? Some
+ * programs make memory executable all the time.
  */
 static bool is_made_again(const struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			  uint64_t time_ns)

@@ -40,8 +40,8 @@ static uint64_t hash_of(const char *text)
 }
 
 /*
- * The number of the value @text, which is added if it is new; that of "[other]" if there is no
- * room. 0: no memory.
+ * Returns the number of the value @text, which is added if it is new. If there is no room, returns
+ * the number of "[other]". 0: no memory.
  */
 static uint32_t number_of_text(struct on_values *v, const char *text)
 {

@@ -206,7 +206,7 @@ static bool is_awaited(struct walk w)
 
 /*
  * Does the rule fit the stack? @w has come to the first Python function that isn't in place_ways.
- * @through: the one of these that it calls; NULL: none.
+ * @through: the function in place_ways that this function calls directly; NULL: none.
  */
 static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
 {

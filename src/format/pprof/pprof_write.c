@@ -225,7 +225,8 @@ static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 
 /*
  * Writes a sample. The time comes last, because it is what differs between neighbouring samples. So
- * deflate finds all that precedes it in the sample before.
+ * the bytes before the time are often equal to those of the previous sample, which deflate makes
+ * use of.
  */
 static int put_sample(void *arg, const struct profile_sample *s)
 {

@@ -95,8 +95,8 @@ static int open_to_replace(struct output *o, const char *path)
 }
 
 /*
- * Is @p the file that a shell's `>` or `>>` made krait's standard output? Others write there too,
- * so it isn't replaced.
+ * Is @p the file that a shell's `>` or `>>` made krait's standard output? Other programs may write
+ * to that file too, so it isn't replaced.
  */
 static bool is_stdout(const struct place *p)
 {

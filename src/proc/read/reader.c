@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lets child processes read; see reader.h. Here are all children: which are idle, which hang, and
- * what isn't read for that reason. reader_child.c has what one of them does.
+ * Lets child processes read; see reader.h. This file manages all children: which are idle, which
+ * hang, and what isn't read for that reason. reader_child.c has what one child does.
  */
 #include "proc/read/reader.h"
 

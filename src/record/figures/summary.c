@@ -91,8 +91,9 @@ static void take_figures(struct summary *m, struct session *s)
 	m->own_rss_bytes = peak_rss();
 	/*
 	 * A sample that comes late, after a switch between threads, counts for the next thread.
-	 * Within a process that evens out. Between threads whose CPU time is counted and threads
-	 * too short for that it doesn't: all samples of the short ones may be such late ones.
+	 * Within a process that evens out. It doesn't even out between threads whose CPU time is
+	 * counted and threads that ran too briefly for that: all samples of a brief thread may be
+	 * such late ones.
 	 */
 	if (!cpu || m->collect.came * 2 < m->cpu_samples)
 		return;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The figures at the end of a recording: what it got and what it lost. Nothing is lost silently. */
+/*
+ * The figures at the end of a recording: what was recorded, and what was lost. Every loss is
+ * counted.
+ */
 #ifndef RECORD_FIGURES_SUMMARY_H
 #define RECORD_FIGURES_SUMMARY_H
 

@@ -47,8 +47,8 @@ struct diff_row {
 	/* native or kernel code that Python calls: its cost is part of the caller's own cost */
 	bool below;
 	/*
-	 * Name of a function that this one calls, whose change explains the change of this one's
-	 * total; or NULL.
+	 * Name of a function that this row's function calls, and whose change explains the change
+	 * of this row's total. NULL: there is none.
 	 */
 	const char *passes_on;
 };

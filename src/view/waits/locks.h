@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-/* Waits of one thread that another one ended, at one place. */
+/* The waits of one thread that another thread ended at one place. */
 struct lock_wait {
 	uint32_t labels; /* a label set of the thread that ended them, with the label waiter */
 	uint32_t at;	 /* location of the place; 0: not known */
