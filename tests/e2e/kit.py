@@ -5,6 +5,7 @@ import collections
 import contextlib
 import fcntl
 import gzip
+import io
 import json
 import os
 import re
@@ -347,31 +348,70 @@ def folder():
 
 
 def main():
-    """Runs the cases of the calling script, or those that are named."""
+    """Runs the cases of the calling script, or those that are named. -jN: N of them at once, for
+    scripts whose cases mostly wait."""
     # exits on SIGTERM, so that what it started ends too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
-    script = os.path.basename(sys.argv[0]).rsplit(".", 1)[0]
-    failed = False
-    for function in CASES:
-        name = "%s %s" % (script, function.__name__)
-        if len(sys.argv) > 1 and function.__name__ not in sys.argv[1:]:
-            continue
-        if os.getuid() != 0:
-            print("SKIP %s: needs root" % name)
-            continue
+    at_once = max([1] + [int(arg[2:]) for arg in sys.argv[1:] if arg.startswith("-j")])
+    names = [arg for arg in sys.argv[1:] if not arg.startswith("-j")]
+    cases = [function for function in CASES if not names or function.__name__ in names]
+    return several(cases, at_once) if at_once > 1 else max(map(run_case, cases), default=0)
+
+
+def run_case(function):
+    """Runs a case and prints its line. Returns 1 if it failed."""
+    name = "%s %s" % (os.path.basename(sys.argv[0]).rsplit(".", 1)[0], function.__name__)
+    if os.getuid() != 0:
+        print("SKIP %s: needs root" % name)
+        return 0
+    try:
+        function()
+        print("PASS " + name, flush=True)
+        return 0
+    except Skip as reason:
+        print("SKIP %s: %s" % (name, reason), flush=True)
+        return 0
+    except AssertionError as error:
+        print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
+    except Exception:  # a test that raises anything else has failed too; says where
+        print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
+        traceback.print_exc()
+    return 1
+
+
+def several(cases, at_once):
+    """Runs cases in @at_once processes, each of which takes the next case as soon as it has ended
+    one. Returns 1 if a case failed."""
+    left, numbers = os.pipe()
+    os.write(numbers, bytes(range(len(cases))))
+    os.close(numbers)
+    workers, failed = [], 0
+    try:
+        for _ in range(at_once):
+            workers.append(os.fork())
+            if not workers[-1]:
+                workers.clear()
+                os._exit(take_cases(cases, left))
+        while workers:
+            failed |= os.waitpid(workers[0], 0)[1] != 0
+            workers.pop(0)
+    finally:
+        for pid in workers:
+            os.kill(pid, signal.SIGTERM)
+    return int(failed)
+
+
+def take_cases(cases, left):
+    """Runs the cases whose numbers can be read from @left. What a case prints comes in one piece."""
+    failed = 0
+    for number in iter(lambda: os.read(left, 1), b""):
+        said = io.StringIO()
         try:
-            function()
-            print("PASS " + name, flush=True)
-        except Skip as reason:
-            print("SKIP %s: %s" % (name, reason), flush=True)
-        except AssertionError as error:
-            failed = True
-            print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
-        except Exception:  # a test that raises anything else has failed too; says where
-            failed = True
-            print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
-            traceback.print_exc()
-    return 1 if failed else 0
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                failed |= run_case(cases[number[0]])
+        finally:
+            os.write(1, said.getvalue().encode())
+    return failed
 
 
 def with_packages(name, version, *packages):
