@@ -42,8 +42,23 @@ def tool(*args):
         raise Skip("no %s" % args[0]) from None
 
 
-def record(pid, d, *args, seconds=1):
-    done = krait("record", "-p", pid, "-d", seconds, "-F", 499, "-o", d + "/o.pb.gz", *args)
+def record(pids, d, *args, cpu=0.8):
+    """Records a process, or several, until each has used @cpu seconds of CPU time, however busy the
+    machine is."""
+    pids = pids if isinstance(pids, list) else [pids]
+    return record_until(lambda: kit.runs(pids, cpu), d, *args, *(a for pid in pids for a in ("-p", pid)))
+
+
+def record_until(wait, d, *args):
+    with kit.recorder(d + "/o.pb.gz", "-F", 499, *args) as running:
+        wait()
+        code, said = running.finish(timeout=60)
+    check(code == 0, "exit code %d: %s" % (code, said))
+    return kit.pprof.read(d + "/o.pb.gz")
+
+
+def record_for(seconds, pid, d):
+    done = krait("record", "-p", pid, "-d", seconds, "-F", 499, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
     return kit.pprof.read(d + "/o.pb.gz")
 
@@ -106,7 +121,7 @@ def debug_file_of_a_container():
         with Background("unshare", "-m", "timeout", "-s", "KILL", "3", "sh", "-c", setup,
                         CALL_WORK) as target:
             time.sleep(1)
-            got = share(record(target.pid, d, seconds=6), leaf_is("hidden_worker"))
+            got = share(record_for(6, target.pid, d), leaf_is("hidden_worker"))
             check(got > 0.8, "if the container ends, hidden_worker is the leaf of %.0f %%" % (100 * got))
 
 
@@ -129,12 +144,12 @@ int main(void) { for (;;) work(); }
 """
 
 
-def built_with_musl(d, source):
-    """Compiles the program with musl, linked statically and dynamically. Yields the names of the
-    two files in @d."""
+def built_with_musl(d, source, *names):
+    """Compiles the program with musl, linked statically and dynamically. Yields the two @names,
+    which are those of the files in @d."""
     with open(d + "/source.c", "w") as f:
         f.write(source)
-    for name, link in (("static", ["-static"]), ("dynamic", [])):
+    for name, link in zip(names, (["-static"], [])):
         tool("musl-gcc", "-O1", "-o", d + "/" + name, d + "/source.c", *link)
         yield name
 
@@ -143,11 +158,10 @@ def built_with_musl(d, source):
 def musl():
     """musl, a C library without unwind tables: stacks end at the frame that called main()."""
     with folder() as d:
-        for name in built_with_musl(d, BUSY_C):
+        for name in built_with_musl(d, BUSY_C, "busy-static", "busy-dynamic"):
             with Background(d + "/" + name) as target:
-                done = krait("record", "--all", "-F", 499, "-d", 1, "--native=full", "-o", d + "/o.pb.gz")
-                check(done.returncode == 0, done.stderr)
-                got = share(kit.pprof.read(d + "/o.pb.gz"), lambda stack: [
+                profile = record_until(lambda pid=target.pid: kit.runs(pid, 0.8), d, "--all", "--comm", name, "--native=full")
+                got = share(profile, lambda stack: [
                     f.name for f in stack if f.kind == "mark" or f.name in ("main", "work")
                 ] == ["main", "work"], target.pid)
                 check(got > 0.9, "%s: %.1f %% are whole" % (name, 100 * got))
@@ -170,7 +184,7 @@ def musl_threads():
     of which some have a stack protector and some never return. No stack has frames of two
     threads."""
     with folder() as d:
-        for name in built_with_musl(d, THREADS_C):
+        for name in built_with_musl(d, THREADS_C, "made-static", "made-dynamic"):
             with Background(d + "/" + name) as target:
                 time.sleep(0.3)
                 done = krait("record", "--all", "--comm", name, "-F", 999, "-d", 3, "--native=full",
@@ -278,7 +292,7 @@ def functions_that_nothing_describes():
         tool("gcc", "-shared", "-nostdlib", "-o", lib, d + "/two.S")
         with Background(kit.PYTHON, "-c", CALL_TWO, lib) as target:
             kit.runs(target.pid, 0.2)
-            profile = record(target.pid, d, seconds=2)
+            profile = record(target.pid, d, cpu=1.5)
         for name, other in (("first", "second"), ("second", "first")):
             called = lambda stack, at=name: any(f.name == "call_" + at for f in stack)
             wrong = share(profile, lambda stack: called(stack) and any(f.name == other for f in stack))
@@ -418,7 +432,7 @@ def mappings_are_read_soon():
     mappings."""
     def missed(d):
         done = krait("record", "-F", 999, "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
-                     "import json, sqlite3, decimal, time\nend = time.time() + .4\nwhile time.time() < end: pass")
+                     "import json, sqlite3, decimal, time\nend = time.process_time() + .4\nwhile time.process_time() < end: pass")
         check(done.returncode == 0, done.stderr)
         found = outcomes(d)
         check(found["LEAF"] > 100, str(found))
@@ -541,7 +555,7 @@ def build():
         node.me = node
 gc.callbacks.append(note)
 begin = time.thread_time()
-while time.thread_time() < begin + 2:
+while time.thread_time() < begin + 1:
     build()
 with open(sys.argv[1], "w") as f:
     f.write(str(spent / (time.thread_time() - begin)))
@@ -681,10 +695,11 @@ def all_processes():
         tool("gcc", "-O1", "-g", "-o", d + "/busy-c", d + "/busy.c")
         for args in (["--all"], []):
             with Background(d + "/busy-c") as early, \
-                    kit.recorder(d + "/o.pb.gz", "-d", 4, "-F", 499, *args) as krait_runs:
+                    kit.recorder(d + "/o.pb.gz", "-F", 499, *args) as krait_runs:
                 with Background(d + "/busy-c") as late, kit.python():
                     pids = {str(early.pid), str(late.pid)}
-                    code, said = krait_runs.finish(0)
+                    kit.runs([early.pid, late.pid], 0.8)
+                    code, said = krait_runs.finish(timeout=60)
                     check(code == 0, "exit code %d: %s" % (code, said))
             profile = kit.pprof.read(d + "/o.pb.gz")
             seen = {}
@@ -876,9 +891,8 @@ def trampolines(option, since, modes):
             raise Skip("no interpreter with trampolines")
         pids = [pid for _, _, pid in targets]
         kit.runs(pids, 0.4)
-        others = [a for pid in pids[1:] for a in ("-p", pid)]
         for more in modes:
-            profile = record(pids[0], d, "--native=full", *others, *more, seconds=4)
+            profile = record(pids, d, "--native=full", *more, cpu=1)
             for name, _, pid in targets:
                 got = share(profile, is_called_in_order, pid)
                 stubs = share(profile, lambda stack: any(f.kind == "jit" for f in stack), pid)
@@ -962,7 +976,7 @@ def work_is_told_apart():
     for path in paths.values():
         with folder() as d, Background(path, "-c", WORK) as target:
             kit.runs(target.pid, 0.7)
-            profile = record(target.pid, d, seconds=3)
+            profile = record(target.pid, d, cpu=2)
         below = {name: collections.Counter() for name in functions}
         for sample in profile.samples:
             stack = profile.stack(sample)
@@ -975,7 +989,7 @@ def work_is_told_apart():
             own[name] = [(symbol, n) for symbol, n in count.most_common() if n > 5 * others[symbol]][:1]
         print("  %s: %s" % (path, own))
         for name, found in own.items():
-            check(found and found[0][1] > 30, "%s: %s() has no function of its own: %s" % (path, name, below))
+            check(found and found[0][1] > 20, "%s: %s() has no function of its own: %s" % (path, name, below))
 
 
 @kit.case
@@ -985,7 +999,7 @@ def nameless_machinery():
     for path in {kit.PYTHON, kit.interpreter("static", (3, 13))}:
         with folder() as d, Background(path, "-c", COMPILED) as target:
             kit.runs(target.pid, 0.5)
-            profile = record(target.pid, d, "--native=full", "--since", "0.5s", seconds=2)
+            profile = record(target.pid, d, "--native=full", "--since", "0.5s", cpu=1.5)
 
             def is_folded(stack):
                 names = [f.name for f in stack]
@@ -1078,7 +1092,7 @@ def code_made_at_run_time():
         with folder() as d, Background(kit.PYTHON, "-c", MADE_CODE, life, when) as target:
             path = "/tmp/perf-%d.map" % target.pid
             kit.wait_for(lambda path=path: os.path.exists(path), 10)
-            profile = record(target.pid, d, seconds=seconds)
+            profile = record_for(seconds, target.pid, d)
             if os.path.exists(path):
                 os.remove(path)
             for sample in profile.samples:
@@ -1124,7 +1138,7 @@ def kernel_code_that_is_loaded_later():
     """A BPF program that didn't exist when krait read the kernel's names has its name."""
     with folder() as d, Background(kit.PYTHON, "-c", BPF_PROGRAM, "krait_test", 3) as target:
         time.sleep(0.5)
-        profile = record(target.pid, d, seconds=6)
+        profile = record_for(6, target.pid, d)
         if target.process.poll() is not None:
             raise Skip("no BPF program: " + target.process.stderr.read().decode().strip())
         names = {frame.name for sample in profile.samples for frame in profile.stack(sample)}
