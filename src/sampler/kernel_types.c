@@ -28,7 +28,7 @@ struct ext_head {
 	uint32_t head_bytes, func_at, func_bytes, line_at, line_bytes, relo_at, relo_bytes;
 };
 
-/* Before the relocations of each section of the object file. */
+/* What precedes the relocations of each section of the object file. */
 struct ext_section {
 	uint32_t name, n;
 };
@@ -57,7 +57,7 @@ static struct part section(const uint8_t *elf, const char *name)
 
 /*
  * A hash of @name up to its flavour (kernel.h): libbpf compares names without it. If two names have
- * one hash, a type too many is copied, which does no harm.
+ * the same hash, one type more than needed is copied, which does no harm.
  */
 static uint64_t name_hash(const char *name)
 {
@@ -76,8 +76,8 @@ static const char *name_of(const struct btf *btf, const struct btf_type *t)
 enum { MAY_LACK, MUST_HAVE, HAS };
 
 /*
- * Wants the type @id of the programs. A kernel that was built without something may have a struct
- * in a module alone (struct unix_sock), where libbpf looks if it isn't in the kernel itself.
+ * Adds type @id of the programs to the wanted types. A kernel may have a struct only in a module
+ * (such as struct unix_sock); libbpf looks there if the kernel itself lacks the struct.
  */
 static int want(struct picked *p, const struct btf *own, uint32_t id)
 {
@@ -89,7 +89,7 @@ static int want(struct picked *p, const struct btf *own, uint32_t id)
 		       btf_is_composite(t) ? MUST_HAVE : MAY_LACK);
 }
 
-/* Wants all types that relocations of the object file are about. */
+/* Adds all types that the object file's relocations refer to to the wanted types. */
 static int want_all(struct picked *p, const struct btf *own, struct part ext)
 {
 	struct ext_head head;
@@ -112,7 +112,7 @@ static int want_all(struct picked *p, const struct btf *own, struct part ext)
 	return r;
 }
 
-/* Copies a type, if it wasn't yet. Returns its new id or -errno. */
+/* Copies a type, unless it was copied before. Returns the copy's id or -errno. */
 static int pick(struct picked *p, uint32_t id)
 {
 	int r;
@@ -125,13 +125,13 @@ static int pick(struct picked *p, uint32_t id)
 	return r;
 }
 
-/* Is it a type that programs name, or may be one? */
+/* Is it a kind of type that programs can refer to by name? */
 static bool is_nameable(const struct btf_type *t)
 {
 	return btf_is_composite(t) || btf_is_typedef(t) || btf_is_any_enum(t);
 }
 
-/* Copies the kernel's types of the wanted names. */
+/* Copies the kernel's types that have the wanted names. */
 static int pick_wanted(struct picked *p)
 {
 	for (uint32_t id = 1; id < btf__type_cnt(p->all); id++) {
@@ -155,7 +155,10 @@ static int pick_wanted(struct picked *p)
 	return 0;
 }
 
-/* The @i-th reference to another type that copy @id has; NULL: it hasn't so many. */
+/*
+ * Returns the @i-th reference to another type in the copied type @id; NULL: the type has fewer
+ * references.
+ */
 static uint32_t *reference(const struct picked *p, uint32_t id, uint32_t i)
 {
 	struct btf_type *t = (struct btf_type *)btf__type_by_id(p->some, id);
@@ -168,8 +171,8 @@ static uint32_t *reference(const struct picked *p, uint32_t id, uint32_t i)
 }
 
 /*
- * Copies what the copied types consist of. What a pointer points to is left out: a relocation is
- * about one struct and what lies in it.
+ * Copies the types of which the copied types consist. Types that pointers point to are left out,
+ * because a relocation needs only one struct and what lies in it.
  */
 static int pick_parts(struct picked *p)
 {
@@ -199,7 +202,7 @@ static int pick_types(struct picked *p, const void *elf)
 	return r ? r : pick_parts(p);
 }
 
-/* Writes the picked types to a new file in memory; its descriptor, or -1. */
+/* Writes the copied types to a new file in memory. Returns its descriptor, or -1. */
 static int write_types(const struct picked *p)
 {
 	_cleanup_close_ int fd = memfd_create("types", MFD_CLOEXEC);

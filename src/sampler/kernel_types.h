@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's types that krait's programs use, as type information (BTF) of their own. For each
- * such type libbpf compares the names of all types that it is given. The kernel has 100,000 and
- * more, so that takes 1 to 2 ms for each.
+ * type that a program uses, libbpf compares the names of all types that it is given. The kernel has
+ * more than 100,000 types, so that takes 1 to 2 ms for each type.
  */
 #ifndef SAMPLER_KERNEL_TYPES_H
 #define SAMPLER_KERNEL_TYPES_H
@@ -15,9 +15,9 @@ struct kernel_types {
 };
 
 /*
- * Makes the types that the programs of object file @elf (krait's own, not checked) are relocated
- * by, out of those of the running kernel. Returns the path of a file in memory that has them, or
- * NULL: libbpf has to look in the kernel's, and says what is wrong.
+ * Copies from the running kernel's types those by which libbpf relocates the programs of object
+ * file @elf, which is krait's own and isn't checked. Returns the path of a file in memory with the
+ * copies. NULL: libbpf has to use the kernel's types themselves, and says what is wrong.
  */
 const char *kernel_types_open(struct kernel_types *k, const void *elf);
 void kernel_types_close(struct kernel_types *k);

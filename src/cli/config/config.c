@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts files and a command line together, and keeps where each setting is from; see config.h. */
+/*
+ * Combines configuration files with a command line, and keeps the origin of each setting; see
+ * config.h.
+ */
 #include "cli/config/config.h"
 
 #include <stdarg.h>
@@ -57,7 +60,7 @@ void config_say_faults(const struct config *c)
 		log_error("... and %zu more faults", c->more_faults);
 }
 
-/* The last setting of @row; NULL: nothing has set it. */
+/* Returns the last setting of option @row; NULL: nothing has set the option. */
 static const struct config_setting *last_of(const struct config *c, const struct option_row *row)
 {
 	for (size_t i = c->settings.n; i--;)
@@ -119,7 +122,7 @@ static void settings_fini(settings_vec *v)
 	vec_fini(v);
 }
 
-/* An option_met_fn: keeps an option of the command line, whose turn is after the files. */
+/* An option_met_fn: keeps an option of the command line, which is applied after the files. */
 static int keep_typed(void *ctx, const struct option_row *row, const char *value)
 {
 	settings_vec *typed = ctx;
@@ -200,7 +203,7 @@ static bool is_same(const struct config *a, const struct config *b, const struct
 	}
 }
 
-/* Does the last setting of @row say the same in both? */
+/* Is the last setting of @row the same in both? */
 static bool is_same_last(const struct config *a, const struct config *b,
 			 const struct option_row *row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens configuration files. A service of root obeys them, so a file or a directory that others
- * may write to is refused.
+ * Opens configuration files. A service that runs as root follows them, so a file or directory that
+ * other users may write to is refused.
  */
 #include "cli/config/config.h"
 
@@ -21,7 +21,7 @@ static bool is_owners(const struct stat *st)
 	return !st->st_uid || st->st_uid == geteuid();
 }
 
-/* May others than the owner write there? In a sticky directory they can't replace files. */
+/* May users other than the owner write there? In a sticky directory they can't replace files. */
 static bool others_write(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -30,7 +30,10 @@ static bool others_write(const struct stat *st)
 	       (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != getegid());
 }
 
-/* Adds a fault if somebody else than root and krait's own user may write to what @st describes. */
+/*
+ * Adds a fault if a user other than root and krait's own may write to the file or directory that
+ * @st describes. Returns whether it is safe.
+ */
 static bool is_safe(struct config *c, const char *path, const struct stat *st)
 {
 	if (!is_owners(st))
@@ -44,7 +47,7 @@ static bool is_safe(struct config *c, const char *path, const struct stat *st)
 	return false;
 }
 
-/* Opens the file @name in @dir, which @path calls in messages. -1: a fault was added. */
+/* Opens the file @name in @dir; messages call it @path. -1: a fault was added. */
 static int open_file(struct config *c, int dir, const char *name, const char *path)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -149,7 +152,10 @@ static int read_directory(struct config *c, const char *path)
 	return r;
 }
 
-/* Whoever may write to the directory of a file can put another file there. */
+/*
+ * May only root and krait's own user write to the file's directory? Anybody else who may could put
+ * another file there.
+ */
 static bool is_in_safe_place(struct config *c, const char *path)
 {
 	const char *slash = strrchr(path, '/');

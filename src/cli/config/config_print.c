@@ -69,7 +69,7 @@ static bool is_last(const struct config *c, size_t i)
 	return true;
 }
 
-/* Prints the settings of @row that count. False: there are none. */
+/* Prints the settings of @row that have an effect. False: there are none. */
 static bool print_row(const struct config *c, const struct option_row *row, FILE *out)
 {
 	bool any = false;

@@ -11,7 +11,10 @@
 #include "base/text/visible.h"
 #include "cli/advice.h"
 
-/* Where a line is, and what it says: "comm a*" has the name "comm" and the value "a*". */
+/*
+ * A line: its file and number, its option's name and value. "comm a*" has the name "comm" and the
+ * value "a*".
+ */
 struct line {
 	const char *file;
 	unsigned number;
@@ -33,7 +36,7 @@ static char *skip_blanks(char *s)
 	return s;
 }
 
-/* Ends @s before its comment and the blanks before that. */
+/* Cuts off the comment in @s, and the blanks before the comment. */
 static void cut_comment(char *s)
 {
 	char *end = s;
@@ -45,8 +48,8 @@ static void cut_comment(char *s)
 }
 
 /*
- * Takes the quotes off the value at @s, which begins with one. False: no quote ends it, or more
- * than a comment follows.
+ * Removes the quotes from the value at @s, which begins with a quote. False: no quote ends the
+ * value, or something else than a comment follows.
  */
 static bool unquote(char *s)
 {
@@ -64,7 +67,7 @@ static bool unquote(char *s)
 	return !*from || *from == '#';
 }
 
-/* Takes a line apart. False: there is nothing in it, or a fault was added. */
+/* Splits a line into name and value. False: the line is empty, or a fault was added. */
 static bool take_apart(struct config *c, struct line *l, char *text)
 {
 	l->name = skip_blanks(text);
@@ -89,7 +92,7 @@ static bool take_apart(struct config *c, struct line *l, char *text)
 	return true;
 }
 
-/* May the option of @row stand in a file? */
+/* May option @row be set in a file? */
 static bool is_for_files(const struct option_row *row)
 {
 	return row->set && row->in_file != OPTION_TYPED;
@@ -177,7 +180,7 @@ static int take_line(struct config *c, struct line *l, char *text)
 	return 0;
 }
 
-/* Is the line, which has a NUL behind its @n bytes, UTF-8 that can be shown? */
+/* Is the line valid UTF-8 that can be shown? A NUL follows its @n bytes. */
 static bool is_text(const char *s, size_t n)
 {
 	const char *end = s + n;

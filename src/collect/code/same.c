@@ -16,7 +16,7 @@
 #define CONTENTS 512  /* how many contents are kept; a new one takes the place of the oldest */
 #define SEEN	 4096 /* hashes of contents that came once: a power of two */
 
-/* What a record says, without what is the process's own. */
+/* The content of a record: all but what differs between processes, such as addresses. */
 struct content {
 	struct content_head {
 		int32_t firstlineno, firsttraceable;
@@ -34,7 +34,7 @@ struct kept_content {
 	uint64_t hash;
 	size_t n;		 /* how many bytes .content has */
 	struct content *content; /* NULL: this place is free */
-	/* the code object that has the names and lines of the others; none of a process */
+	/* the code object whose names and lines the others share; it belongs to no process */
 	struct py_code *code;
 };
 
@@ -50,7 +50,7 @@ bool same_init(struct collect *c)
 	return (c->same = calloc(1, sizeof(*c->same)));
 }
 
-/* The code object goes on while others share it. */
+/* Frees @code, unless other code objects still share it. */
 static void release(struct collect *c, struct py_code *code)
 {
 	if (code->users == 1)
@@ -97,7 +97,10 @@ void same_fini(struct collect *c)
 	free(TAKE_PTR(c->same));
 }
 
-/* All three texts are one and the same object in _Py_InitCleanup (py_code_is_internal()). */
+/*
+ * Are file name, name and qualified name one and the same object, as in _Py_InitCleanup
+ * (py_code_is_internal())?
+ */
 static bool has_one_text(const struct wire_text *text)
 {
 	return text[CODE_FILENAME].addr == text[CODE_NAME].addr &&
@@ -140,7 +143,7 @@ static struct kept_content *find(const struct same *all, const struct content *c
 	return k && k->n == n && !memcmp(k->content, content, n) ? k : NULL;
 }
 
-/* Has this content come before? What comes only once isn't worth keeping. */
+/* Has this content come before? A content that comes only once isn't worth keeping. */
 static bool was_seen(struct same *all, uint64_t hash)
 {
 	uint64_t *seen = &all->seen[hash % SEEN];
@@ -150,7 +153,10 @@ static bool was_seen(struct same *all, uint64_t hash)
 	return was;
 }
 
-/* Keeps @content with its new code object @code, and takes ownership of that. False: it didn't. */
+/*
+ * Keeps @content, and its new code object @code, of which it takes ownership. False: out of memory,
+ * and the caller still owns @code.
+ */
 static bool keep(struct collect *c, const struct content *content, size_t n, uint64_t hash,
 		 struct py_code *code)
 {

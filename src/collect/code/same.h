@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code objects with the same content. Many processes may run the same program, one after another.
- * The code objects of each come anew, at other addresses, but with the same names and lines. These
- * are kept once, and so the locations of their frames are looked up once. Contents are the same if
- * all their bytes are.
+ * Each process has code objects of its own, at other addresses, but with the same names and lines.
+ * So krait keeps these names and lines once, and looks up the locations of their frames once. Two
+ * contents are the same if all their bytes are equal.
  */
 #ifndef COLLECT_CODE_SAME_H
 #define COLLECT_CODE_SAME_H
@@ -16,15 +16,18 @@ _must_use_ bool same_init(struct collect *c);
 void same_fini(struct collect *c);
 
 /*
- * As py_code_from_record(), but the code object shares the content of earlier ones with the same.
- * Only for processes that began after sampling did: frames of others are noted in the profile when
- * their locations are made (profile_ran_before()).
+ * As py_code_from_record(), but the code object shares the content of an earlier one if that is the
+ * same. Only for processes that began after sampling did. For older ones, making a location also
+ * notes the process's age (profile_ran_before()), and a shared code object would skip that.
  */
 _must_use_ int same_code(struct collect *c, const struct rec_code *rec, size_t n, unsigned version,
 			 struct py_code **ret);
 /* Frees @code, and counts what that frees. */
 void same_free_code(struct collect *c, struct py_code *code);
-/* Frees the contents that no code object has. Later code objects don't share those of others. */
+/*
+ * Forgets all contents, so that later code objects don't share them. Frees those that no code
+ * object uses.
+ */
 void same_forget(struct collect *c);
 
 #endif

@@ -143,9 +143,9 @@ void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
 		    const struct image_at *one);
 
 /*
- * java_is_exe(): does @proc run the java command? java_python(): the interpreter of Python that
- * this command was told to run, by name; NULL: none that is known. java_python_in(): the same, by a
- * command line that ends with a NUL.
+ * java_is_exe(): does @proc run the java command? java_python(): the name of the Python interpreter
+ * that this command was told to run; NULL: it runs none that krait knows. java_python_in(): the
+ * same for a command line, which ends with a NUL.
  */
 bool java_is_exe(const struct proc *proc);
 const char *java_python(const struct proc *proc);

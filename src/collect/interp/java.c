@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interpreters of Python that run in a Java virtual machine. No ELF file shows them, so they are
- * recognized by what the java command was told to run.
+ * Interpreters of Python that run in a Java virtual machine. They aren't in ELF files, so krait
+ * recognizes them by what the java command was told to run.
  */
 #include <limits.h>
 #include "collect/interp/image.h"
@@ -9,7 +9,7 @@
 #include "proc/proc.h"
 #include "proc/read/aside.h"
 
-/* Class paths are long, and the main class comes behind them. */
+/* Class paths are long, and the main class comes after them. */
 #define MAX_ARGUMENTS READER_TASK_BYTES
 
 bool java_is_exe(const struct proc *proc)
@@ -20,7 +20,10 @@ bool java_is_exe(const struct proc *proc)
 	return streq(path_base(exe), "java");
 }
 
-/* The interpreter that one argument names: its main class, or its archive behind -jar. */
+/*
+ * Returns the interpreter that one argument names, as its main class or its archive (after -jar).
+ * NULL: the argument names none.
+ */
 static const char *named_by(const char *arg)
 {
 	const char *base = path_base(arg);

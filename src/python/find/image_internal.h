@@ -55,12 +55,13 @@ struct image_ctx {
 	struct py_image *image;
 };
 
-/* Has the file CPython's state: does it hold an interpreter? */
+/* Has the file the variables with CPython's state? Then it holds an interpreter. */
 bool image_has_runtime(const struct image_ctx *c);
 
 /*
- * The name of the interpreter in the file, if that isn't CPython's own: as its symbols say; as the
- * name of the file says, where the file has no CPython. NULL: it is none that is known.
+ * Both return the name of the interpreter in the file if it isn't CPython itself; NULL: krait knows
+ * none such. image_other_by_symbol() decides by the file's symbols, image_other_by_name() by the
+ * file's name, if no CPython is in the file.
  */
 const char *image_other_by_symbol(const struct image_ctx *c);
 const char *image_other_by_name(const struct image_ctx *c, const char *path);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recognizes interpreters of Python that aren't CPython, or not CPython's own, so that they are
- * named instead of being taken for "not Python" or for a CPython with other structures.
+ * Recognizes Python interpreters that aren't CPython, and forks of CPython. They get names. Else
+ * krait would take them for "not Python", or for a CPython with CPython's own structures.
  *
- * A symbol that only one of them defines is a proof. Stripped programs have no such symbol. They
- * are named by their file's name, which can't be wrong about a stack, because none is read.
+ * A symbol that only one interpreter defines proves which one it is. A stripped program has no such
+ * symbol, and is named by its file's name. A wrong name can't make stacks wrong, because no stacks
+ * of these programs are read.
  */
 #include "base/util.h"
 #include "python/find/image_internal.h"
