@@ -152,7 +152,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 		log_info("%s", err_msg());
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(p, SPACE_GONE);
-	facts_read_start(p, proc);
+	facts_read_start(c, p, proc);
 	return r ? r : 1;
 }
 

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 #include "base/vec.h"
+#include "proc/service/service.h"
 #include "profile/profile.h"
 #include "unwind.h"
 
@@ -59,6 +60,9 @@ struct session_options {
 
 	/* the most bytes for what is recorded, 8 MiB to 4 GiB; 0: krait chooses */
 	uint64_t memory;
+
+	/* where names of services come from; .n 0: samples have no labels of services */
+	struct service_rules services;
 
 	/* Labels for every sample, and the file with the target's own intervals (NULL: none). */
 	VEC(struct profile_label_text) labels;

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/system/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "unwind/cache.h"
@@ -270,6 +271,10 @@ static int make_collector(struct session *s)
 
 	if (r)
 		return r;
+	if (s->options->services.n)
+		config.services = s->services = services_new(&s->options->services, -1);
+	if (s->options->services.n && !s->services)
+		return err_nomem();
 	/* This file is opened before krait gives up the right to see addresses. */
 	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
@@ -338,6 +343,7 @@ void session_fini(struct session *s)
 	spawn_fini(&s->spawn);
 	session_end_sampling(s);
 	session_bound_release(s);
+	services_free(s->services);
 	profile_free(s->profile);
 	proc_match_fini(&s->match);
 	map_fini(&s->exits);

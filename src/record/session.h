@@ -93,6 +93,7 @@ struct session {
 	struct sampler *sampler;
 	struct sideband *sideband;
 	struct unwind_cache *cache; /* cache of unwind tables; NULL: none */
+	struct services *services;  /* NULL: services aren't wanted */
 	struct collect *collect;
 	pid_vec asked; /* processes about which the kernel program asked in this drain */
 	/*

@@ -30,6 +30,7 @@ verdict rooms "$(awk '
 		may["elf"] = "base/";
 		may["proc/read"] = may["proc/machine"] = may["proc/container"] = "base/"
 		may["proc/files"] = "base/ elf proc/read"
+		may["proc/service"] = "base/ proc/read proc/files proc/container"
 		may["proc"] = "base/ elf proc/read proc/files proc/container proc/machine"
 		may["unwind/rows"] = "base/ elf"
 		may["unwind/cfi"] = "base/ elf unwind/rows"

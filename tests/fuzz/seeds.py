@@ -10,6 +10,7 @@ import struct
 import pack
 
 PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # bytes of a struct proc_key
+CONTAINER = b"0123456789abcdef" * 4  # a container's id, as in fuzz_service.c
 SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT, WAIT, ACCOUNT = range(1, 10)
 # Line tables of `def f(n):` in line 7 with two lines below it: 3.11 (locations), 3.10 (line
 # numbers), 2.7 to 3.9 (pairs).
@@ -156,6 +157,16 @@ SEEDS = {
         "right": b'# all of it\nfrequency 99\nwall\r\ncomm = "a \\"b" # c\nadd-label k=v\npid 12\npid=13\nfocus ^x$\n',
         "wrong": b"frequncy 9\n--wall\nwall yes\nhelp\ncomm \"a\ncount\nF 9\nduration x\ncomm \xff\ncomm \x1b\n",
         "mark": b"\xef\xbb\xbfnative full\n",
+    },
+    "fuzz_service": {
+        "environment": b"eA=1\0OTEL_SERVICE_NAME=a\0OTEL_RESOURCE_ATTRIBUTES=service.name=b%2Cc, service.version = 3\0DD_SERVICE=d\0DD_VERSION=1\0",
+        "docker": b'j{"Config":{"Image":"a/b:1","Env":["A"]},"Image":"sha256:0","Name":"/web"}',
+        "storage": b'j[{"id":"%s","names":["n"],"metadata":"{\\"image-name\\":\\"a:1\\",\\"pod-name\\":\\"p\\",\\"metadata-name\\":\\"m\\"}"}]' % CONTAINER,
+        "bundle": b'j{"annotations":{"io.kubernetes.cri.container-name":"a","io.kubernetes.cri.image-name":"b","io.kubernetes.cri.sandbox-name":"c"}}',
+        "log": b"tpod_namespace_container-%s.log" % CONTAINER,
+        "unit": b"t/user.slice/user-1.slice/user@1.service/app.slice/web\\x2d1.service",
+        "packed": b"t# pack-refs\n%s refs/heads/main\n^%s\n" % (CONTAINER, CONTAINER),
+        "image": b"tregistry.example:5000/a/b:1.2@sha256:" + CONTAINER,
     },
     "fuzz_options": {
         "command": words("-F 999 -o a.html --add-label k=v --native=full --interpreter-frames -- python app.py"),

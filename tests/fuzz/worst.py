@@ -566,10 +566,27 @@ def configurations():
     yield "too-big", b"wall\n" * (MIB // 5)
 
 
+def services():
+    """Environments have 256 KiB, files of engines 4 MiB, packed-refs 1 MiB; the first byte says which."""
+    some = 256 << 10
+    entry = b'{"id":"%s","names":["a"],"metadata":"{}"},' % (b"f" * 64)
+    yield "attributes", b"eOTEL_RESOURCE_ATTRIBUTES=" + fill(lambda i: b"service.name=%d," % i)[:some]
+    yield "escapes", b"eOTEL_RESOURCE_ATTRIBUTES=service.name=" + b"%41" * (some // 3)
+    yield "variables", (b"e" + b"DD_SERVICE=a\0" * some)[:some]
+    yield "empty-variables", b"e" + b"\0" * some
+    yield "containers", b"j[" + fill(lambda i: entry)[:-1] + b"]"
+    yield "names", b'j[{"names":[' + fill(lambda i: b'"%d",' % i)[:-1] + b"]}]"
+    yield "deep", nested(b'j{"Config":', b'{"a":')
+    yield "metadata", b'j[{"id":"%s","metadata":"' % seeds.CONTAINER + b"\\u007b" * (MIB // 6 - 40) + b'"}]'
+    yield "refs", b"t" + fill(lambda i: b"%040x refs/heads/mai%d\n" % (i, i))
+    yield "short-refs", b"t" + b"\n" * (MIB - 8)
+    yield "unit", b"t" + b"a.slice/" * (MIB // 8 - 4) + b"x.service"
+
+
 WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
-    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages, "config": configurations,
+    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages, "config": configurations, "service": services,
     "intervals": intervals, "walk": walks,
 }
 

@@ -16,6 +16,11 @@
 #include "sampler/sources/event.h"
 #include "view/wall.h"
 
+static int value_services(void *field, const char *text)
+{
+	return service_rules_parse(text, field);
+}
+
 /* A frequency that isn't in step with timers; perf's default is 99 for the same reason. */
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99
@@ -77,6 +82,14 @@ static const struct option_row rows[] = {
 	 .set = value_label,
 	 .field = RECORD_FIELD(session.labels),
 	 .help = "write this label to every sample; may be repeated"},
+	{.name = "service-from",
+	 .arg = "RULES",
+	 .set = value_services,
+	 .field = RECORD_FIELD(session.services),
+	 .initial = "none; with --by service, version, pod or image " SERVICE_DEFAULT,
+	 .help = "label each sample with the service of its process (service, version, pod and "
+		 "image, as far as they are known), which is named by the first of these rules "
+		 "that knows it: otel, dd, pod, container, image, unit, venv, script"},
 	{.name = "label-intervals",
 	 .arg = "FILE",
 	 .set = value_string,
@@ -229,42 +242,6 @@ static int check_native(const struct record_options *o)
 	return 0;
 }
 
-/* Labels that src/collect gives to every sample, so that they can be values of --by. */
-static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
-					 "cgroup",  "container", "gil"};
-
-/* Tells whether samples will certainly have this label. */
-static bool is_known_label(const struct record_options *o, const char *key)
-{
-	const struct session_options *s = &o->session;
-
-	for (size_t i = 0; i < ARRAY_SIZE(own_labels); i++)
-		if (streq(key, own_labels[i]))
-			return true;
-	if (streq(key, "state"))
-		return session_events_wait(&o->events);
-	for (size_t i = 0; i < s->labels.n; i++)
-		if (strlen(key) == s->labels.v[i].key_len &&
-		    !memcmp(key, s->labels.v[i].key, s->labels.v[i].key_len))
-			return true;
-	return false;
-}
-
-/* Does the recording have this label if a wait came that has it? */
-static bool is_label_of_waits(const struct record_options *o, const char *key)
-{
-	return (streq(key, "idle") || streq(key, "on") || streq(key, "waiter")) &&
-	       session_events_wait(&o->events);
-}
-
-bool record_by_may_lack(const struct record_options *o)
-{
-	const char *by = o->view.by;
-
-	return by && !is_known_label(o, by) &&
-	       (o->session.label_intervals || is_label_of_waits(o, by));
-}
-
 /*
  * Returns the event whose value --value names, or the first event without --value. NULL: there is
  * no such event.
@@ -308,12 +285,12 @@ static int check_shown(const struct record_options *o)
 
 	if (r)
 		return r;
-	if (by && !is_known_label(o, by) && !record_by_may_lack(o))
+	if (by && !record_has_label(o, by) && !record_by_may_lack(o))
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
-			"pid, tid, cgroup, container, gil, with -e wait state, idle, on and "
-			"waiter, and labels that are added",
+			"pid, tid, cgroup, container, gil, service, version, pod, image, with "
+			"-e wait state, idle, on and waiter, and labels that are added",
 			by);
 	if ((o->view.since_ns || o->view.until_ns) && o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
@@ -438,6 +415,8 @@ int record_options_check(struct record_options *o)
 		r = err_set(-EINVAL, "--idle-at is about waits; add --wall or -e wait");
 	if (!r)
 		r = check_native(o);
+	if (!r)
+		r = record_choose_services(o);
 	if (!r)
 		r = check_shown(o);
 	return r ? r : check_output(o);

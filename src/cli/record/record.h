@@ -66,9 +66,15 @@ void record_options_fini(struct record_options *o);
  */
 _must_use_ int record_options_check(struct record_options *o);
 
+/* Tells whether samples will certainly have the label @key. */
+bool record_has_label(const struct record_options *o, const char *key);
+
+/* --by service needs no --service-from. Returns 0, or -EINVAL + message. */
+_must_use_ int record_choose_services(struct record_options *o);
+
 /*
- * Is --by a label that perhaps no sample has: one of --label-intervals, or one that only some waits
- * have?
+ * Is --by a label that perhaps no sample has: one of --label-intervals or of services, or one that
+ * only some waits have?
  */
 bool record_by_may_lack(const struct record_options *o);
 

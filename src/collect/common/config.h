@@ -109,8 +109,10 @@ struct collect_config {
 	bool end_positions; /* it is recorded where expressions end: profile_location.end_column */
 	/* samples are shown as they come, so no sample waits for names that take long */
 	bool prompt;
-	bool all_processes;		    /* processes without Python are recorded too */
-	bool whole_machine;		    /* no process was named by number or started by krait */
+	bool all_processes; /* processes without Python are recorded too */
+	bool whole_machine; /* no process was named by number or started by krait */
+	/* finds services of processes, for the labels service, version, pod and image; NULL: not */
+	struct services *services;
 	struct proc_match *match;	    /* which processes are wanted; NULL: all of them */
 	const struct profile_label *labels; /* labels that the user gave for every sample */
 	size_t n_labels;

@@ -82,6 +82,21 @@ static void read_entry(struct process *p, const struct proc *proc)
 	p->entry = str_take(&entry);
 }
 
+/* Finds out which service the process belongs to, if that is wanted. */
+static void read_service(const struct collect *c, struct process *p, const struct proc *proc)
+{
+	const struct service_process of = {.procdir = proc->dirfd,
+					   .name = p->name,
+					   .cgroup = p->cgroup,
+					   .container = p->container,
+					   .directory = p->directory};
+
+	if (!c->config.services)
+		return;
+	service_fini(&p->service);
+	service_find(c->config.services, &of, &p->service);
+}
+
 static void take_place(struct process *p, struct proc_facts *facts)
 {
 	free(p->cgroup);
@@ -144,9 +159,11 @@ static bool read_at(struct collect *c, struct process *p, const struct proc *pro
 
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 {
-	bool same;
+	bool same, wanted = read_at(c, p, proc, NULL, &same);
 
-	return read_at(c, p, proc, NULL, &same);
+	if (wanted)
+		read_service(c, p, proc);
+	return wanted;
 }
 
 /*
@@ -156,7 +173,8 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 static bool may_share(const struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
 	return rec->state == PROC_PYTHON && is_said(c, p) && !c->config.may_see &&
-	       !proc_entry_is_told(p->name) && rec->place.group[0] && rec->place.dir.mount;
+	       !c->config.services && !proc_entry_is_told(p->name) && rec->place.group[0] &&
+	       rec->place.dir.mount;
 }
 
 bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec, struct proc *proc)
@@ -172,10 +190,15 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 	}
 	if (!process_open(p, proc))
 		return false;
-	if (!read_at(c, p, proc, at, &same) || rec->state != PROC_PYTHON)
+	if (!read_at(c, p, proc, at, &same))
 		return true;
+	if (rec->state != PROC_PYTHON) {
+		read_service(c, p, proc);
+		return true;
+	}
 	same &= read_directory(p, proc, at);
 	read_entry(p, proc);
+	read_service(c, p, proc);
 	if (same)
 		known_place_keep(c, at, p);
 	return true;
@@ -220,8 +243,9 @@ bool facts_renew(struct collect *c, struct process *p, bool *changed)
 	return true;
 }
 
-void facts_read_start(struct process *p, const struct proc *proc)
+void facts_read_start(struct collect *c, struct process *p, const struct proc *proc)
 {
 	(void)read_directory(p, proc, NULL);
 	read_entry(p, proc);
+	read_service(c, p, proc);
 }

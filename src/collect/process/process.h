@@ -16,6 +16,7 @@
 #include "collect/common/state.h"
 #include "collect/process/several.h"
 #include "proc/proc.h"
+#include "proc/service/service.h"
 #include "records.h"
 
 struct made_code;
@@ -99,6 +100,7 @@ struct process {
 	char *entry;
 	/* package that the process's console script imports; NULL: it runs none */
 	char *launched;
+	struct service service;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
 	/* .name is from the first record, and isn't replaced by what /proc says later */
 	bool name_is_said;
@@ -315,8 +317,8 @@ _must_use_ bool facts_met(struct collect *c, struct process *p, const struct rec
 			  struct proc *proc);
 /* Takes over the names of the process that the kernel program has read. */
 void facts_from_record(struct process *p, const struct rec_proc *rec);
-/* Reads the process's working directory, and which package its arguments name. */
-void facts_read_start(struct process *p, const struct proc *proc);
+/* Reads the process's working directory, which package its arguments name, and its service. */
+void facts_read_start(struct collect *c, struct process *p, const struct proc *proc);
 
 /*
  * known_place.c: keeps for a second what was read of processes, by their place (struct proc_place).

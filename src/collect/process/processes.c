@@ -28,6 +28,7 @@ static void process_fini(struct collect *c, struct process *p)
 	free(p->container);
 	free(p->directory);
 	free(p->entry);
+	service_fini(&p->service);
 	free(p->launched);
 	free(p->several);
 	free(p->made);

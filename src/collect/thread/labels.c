@@ -34,6 +34,32 @@ static void add_number(struct collect *c, struct label_list *l, const char *key,
 	add(c, l, key, text);
 }
 
+/* Has the user given each sample a label with this key? */
+static bool is_given(const struct collect *c, const char *key)
+{
+	uint32_t id = profile_string(c->profile, key);
+
+	for (size_t i = 0; i < c->config.n_labels; i++)
+		if (c->config.labels[i].key == id)
+			return true;
+	return false;
+}
+
+/* What the user says of the version or the service counts more than what krait has found. */
+static void add_service(struct collect *c, struct label_list *l, const struct service *s)
+{
+	const struct {
+		const char *key, *value;
+	} own[] = {{"service", s->name},
+		   {"version", s->version},
+		   {"pod", s->pod},
+		   {"image", s->image}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (own[i].value && !is_given(c, own[i].key))
+			add(c, l, own[i].key, own[i].value);
+}
+
 static const char *gil_word(uint8_t state)
 {
 	static const char *const words[] = {
@@ -65,6 +91,8 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	add(c, &l, "process", p->name);
 	add(c, &l, "cgroup", p->cgroup);
 	add(c, &l, "container", p->container);
+	if (c->config.services)
+		add_service(c, &l, &p->service);
 	add(c, &l, "gil", gil_word(gil));
 	if (wait->state)
 		add(c, &l, "state", wait_state_words(wait->state, text, sizeof(text)));

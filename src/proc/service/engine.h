@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the engine of a container, and the kubelet, keep about it in files of root. No engine is
+ * asked. The files, and the versions that this follows:
+ * - Docker 24 (moby, container/container.go): /var/lib/docker/containers/ID/config.v2.json
+ * - Podman 4 and CRI-O 1.29 (containers/storage 1.50, containers.go; cri-o,
+ *   internal/storage/runtime.go): /var/lib/containers/storage/overlay-containers/containers.json,
+ *   volatile-containers.json there
+ * - containerd 1.6 and 2.0 (its CRI plugin's annotations): the bundle's config.json in
+ *   /run/containerd/io.containerd.runtime.v2.task/NAMESPACE/ID
+ * - kubelet 1.30 (pkg/kubelet/kuberuntime/legacy.go): the links /var/log/containers/
+ *   POD_NAMESPACE_CONTAINER-ID.log
+ */
+#ifndef PROC_SERVICE_ENGINE_H
+#define PROC_SERVICE_ENGINE_H
+
+#include "base/util.h"
+
+/* Heap; NULL: not known. */
+struct engine_facts {
+	char *name;	     /* the container's name, without Docker's slash */
+	char *image;	     /* the image's name, as it was asked for */
+	char *pod;	     /* the Kubernetes pod */
+	char *pod_namespace; /* the pod's namespace */
+	char *pod_container; /* the container's name in the pod */
+};
+
+/*
+ * Reads what is known of container @id (64 hex digits; else nothing is known), in the files below
+ * the directory @root. Needs the rights to read them.
+ */
+void engine_read(int root, const char *id, struct engine_facts *ret);
+void engine_facts_fini(struct engine_facts *f);
+
+/*
+ * The readers of each file's text, which may hold anything. What was known before stays.
+ * engine_storage_from() takes the entry of container @id; engine_log_from() takes a link's name.
+ */
+void engine_docker_from(const char *json, size_t n, struct engine_facts *ret);
+void engine_storage_from(const char *json, size_t n, const char *id, struct engine_facts *ret);
+void engine_bundle_from(const char *json, size_t n, struct engine_facts *ret);
+void engine_log_from(const char *name, const char *id, struct engine_facts *ret);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The revision that is checked out where a process works. git is never run: it would obey the
+ * directory's configuration. The few files of .git are read as bounded bytes (gitrepository-layout,
+ * git 2.39).
+ */
+#ifndef PROC_SERVICE_GIT_H
+#define PROC_SERVICE_GIT_H
+
+#include "base/text/str.h"
+
+/*
+ * Appends the first 12 digits of the commit that is checked out in @directory (as the process sees
+ * it) or the next one above it that has a .git. False: not known.
+ */
+bool git_revision(int procdir, const char *directory, struct str *ret);
+
+/* Finds @ref ("refs/heads/main") in the text of packed-refs; returns its digits, or NULL. */
+const char *git_packed(const char *text, const char *ref);
+
+/* Tells whether @s begins with a whole object name: 40 or 64 hex digits. */
+bool git_is_object(const char *s);
+
+#endif

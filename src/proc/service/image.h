@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of container images: registry.example:5000/team/shop:1.2@sha256:DIGITS. */
+#ifndef PROC_SERVICE_IMAGE_H
+#define PROC_SERVICE_IMAGE_H
+
+#include "base/text/str.h"
+
+/* Appends the last part of the image's name, "shop"; nothing if @image is only a digest. */
+void image_name(const char *image, struct str *ret);
+/* Appends the image's tag, "1.2"; nothing if there is none, or if it is "latest". */
+void image_tag(const char *image, struct str *ret);
+
+#endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The labels service and version: what programs' variables and git say of them, by git's own word."""
+import os
+import subprocess
+import sys
+
+import kit
+from kit import case, check, folder, krait
+
+
+def git(directory, *words):
+    return subprocess.run(["git", "-C", directory, "-c", "user.name=a", "-c", "user.email=a@b", *words],
+                          check=True, capture_output=True, text=True).stdout.strip()
+
+
+def labels_of(profile, pid):
+    """Returns the sets of services and versions that samples of a process have."""
+    found = [s.labels for s in profile.samples if s.labels.get("pid") == str(pid)]
+    check(found, "no sample of %d" % pid)
+    return {l.get("service") for l in found}, {l.get("version") for l in found}
+
+
+@case
+def variables_and_git():
+    """Each process has the service and the version of its own variables; without them the unit or
+    the script, and the commit that is checked out where it works. A secret isn't in the file."""
+    kit.need("git")
+    with folder() as d:
+        git(d, "init", "-q")
+        git(d, "commit", "-q", "--allow-empty", "-m", "x")
+        commit = git(d, "rev-parse", "HEAD")
+        inner, out = d + "/src", d + "/x.pb.gz"
+        os.mkdir(inner)
+        env = dict(os.environ, OTEL_RESOURCE_ATTRIBUTES="service.version=2.1,service.name=front%20end", SECRET="xyzzy-secret")
+        with kit.python(cwd=inner) as plain, kit.python(cwd=inner, env=dict(env, DD_SERVICE="dd")) as named:
+            done = krait("record", "-p", plain.pid, "-p", named.pid, "-d", "0.5", "-F", "499", "-o", out, "--service-from", "otel,dd,script")
+            check(done.returncode == 0, done.stderr)
+            profile = kit.pprof.read(out)
+            check(labels_of(profile, named.pid) == ({"front end"}, {"2.1"}), labels_of(profile, named.pid))
+            check(labels_of(profile, plain.pid) == ({"%s -c" % os.path.basename(kit.PYTHON)}, {commit[:12]}), labels_of(profile, plain.pid))
+            check(not any("xyzzy" in str(s) for s in profile.strings), "the file has a secret")
+            shown = krait("report", out, "--by", "service", "-o", "-", "--format", "folded").stdout
+            check({line.split(";")[1] for line in shown.splitlines()} == {"front end", "%s -c" % os.path.basename(kit.PYTHON)}, shown[:300])
+
+
+@case
+def by_service_asks_for_it():
+    """--by service needs no --service-from; without either no sample has the label."""
+    with kit.python(env=dict(os.environ, DD_SERVICE="shop")) as target:
+        by = krait("record", "-p", target.pid, "-d", "0.3", "-f", "--by", "service")
+        check(by.stdout and all(line.startswith("shop;") for line in by.stdout.splitlines()), by.stdout[:300] + by.stderr)
+        with folder() as d:
+            done = krait("record", "-p", target.pid, "-d", "0.3", "-o", d + "/x.pb.gz")
+            check(done.returncode == 0, done.stderr)
+            check(labels_of(kit.pprof.read(d + "/x.pb.gz"), target.pid) == ({None}, {None}), "labels that nobody asked for")
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
