@@ -23,9 +23,9 @@ walk_inline __u64 stolen_before(const struct task_struct *task, const struct wai
 }
 
 /*
- * Corrects .delay_begin_ns if krait first met the current thread within execve(), where the entry
- * assumed that the thread had another number before. It had the same number, so the time that it
- * was ready to run before that still has to be sent.
+ * Corrects .delay_begin_ns if krait first met the current thread within execve(). There its entry
+ * assumed that the thread had another number before. But it had the same number, so the time for
+ * which the thread was ready to run before execve() still has to be sent.
  */
 walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 {

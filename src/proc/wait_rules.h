@@ -72,8 +72,8 @@ const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char 
 enum wait_target { TARGET_UNKNOWN, TARGET_SOCKET, TARGET_PIPE, TARGET_FILE };
 
 /*
- * Which wait for input or output is it? @uninterruptible: the thread can't be woken by a signal, as
- * only disks and network file systems let threads wait.
+ * Which wait for input or output is it? @uninterruptible: no signal can wake the thread up, as in
+ * waits for disks and network file systems only.
  */
 enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible);
 

@@ -34,8 +34,8 @@
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"
 /*
- * Key of a comment which says that there are too few samples: the recording's numbers are only
- * estimates. The report shows it.
+ * Key of a comment which says that there are too few samples, so that the recording's numbers are
+ * only estimates. The report shows this comment.
  */
 #define COMMENTS_TOO_FEW "too few"
 

@@ -86,8 +86,8 @@ void session_describe_target(struct session *s)
 		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
 	}
 	/*
-	 * The current directory of a process is read when the process is met. A short command has
-	 * ended by then, so its directory is noted here.
+	 * The current directory of a process is read when the process is met. A short command may
+	 * have ended before that, so its directory is noted here.
 	 */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);

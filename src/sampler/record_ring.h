@@ -13,11 +13,13 @@
 #define RECORD_RING_MAX (128u << 10)
 
 struct record_ring {
-	/* up to where records were read, in bytes; on a page of its own. NULL: not mapped */
+	/*
+	 * position up to which records were read, in bytes; on a page of its own. NULL: not mapped
+	 */
 	uint64_t *consumed;
 	/*
-	 * up to where records were written or are being written, in bytes; on the page before the
-	 * data
+	 * position up to which records were written or are being written, in bytes; on the page
+	 * before the data
 	 */
 	const uint64_t *produced;
 	const uint8_t *data;

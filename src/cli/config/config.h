@@ -49,15 +49,15 @@ void config_init(struct config *c, const struct command *command, void *fields);
 void config_fini(struct config *c); /* also frees texts that @fields points to */
 
 /*
- * Reads the file @path (missing: that is no fault), its directory, and the command line into the
- * fields. If the command line has --config FILE, the file is that one, and must exist. @argv isn't
- * changed, so it can be read again; what @ret points to belongs to @c.
- * 0; OPTIONS_HELP_ASKED; -EINVAL: there are faults; -ENOMEM + message.
+ * Reads the file @path, the directory of its parts (@path with ".d") and the command line into the
+ * fields. The file may be missing. If the command line has --config FILE, that file is read
+ * instead, and must exist. @argv isn't changed, so it can be read again; what @ret points to
+ * belongs to @c. 0; OPTIONS_HELP_ASKED; -EINVAL: there are faults; -ENOMEM + message.
  */
 _must_use_ int config_load(struct config *c, const char *path, int argc, char **argv,
 			   struct operands *ret);
 
-/* A part of that: reads the lines of a file. 0 (also with faults) or -ENOMEM + message. */
+/* Reads the lines of a file, as config_load() does. 0 (also with faults) or -ENOMEM + message. */
 _must_use_ int config_read_text(struct config *c, const char *file, const char *text, size_t n);
 /* Reads the file @path and its directory. @must: the file must exist. 0 or -ENOMEM + message. */
 _must_use_ int config_read_files(struct config *c, const char *path, bool must);
@@ -65,7 +65,7 @@ _must_use_ int config_read_files(struct config *c, const char *path, bool must);
 /* Adds a fault. */
 void config_fault(struct config *c, const char *fmt, ...) _printf_(2, 3);
 /*
- * Adds the last error message as a fault, for a command's check of its options. The fault says
+ * For a command that checks its options: adds the last error message as a fault. The fault says
  * where the options that the message names ("--rate") were set. Returns -EINVAL.
  */
 int config_blame(struct config *c);
@@ -73,12 +73,13 @@ int config_blame(struct config *c);
 /* Logs all faults. */
 void config_say_faults(const struct config *c);
 
-/* Prints the settings as a file that says the same, each with where it comes from. */
+/* Prints the settings in the form of a configuration file, each with its origin. */
 void config_print(const struct config *c, FILE *out);
 
 /*
- * Calls @met for each option that isn't set as it was before: @row->in_file says whether a running
- * program takes it over. Both were loaded without faults, for the same command.
+ * Calls @met for each option whose setting in @after differs from that in @before. @row->in_file
+ * says whether a running program can take over the new setting. Both configurations are of the same
+ * command, and were loaded without faults.
  */
 void config_changes(const struct config *before, const struct config *after,
 		    void (*met)(void *ctx, const struct option_row *row), void *ctx);

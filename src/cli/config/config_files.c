@@ -153,7 +153,7 @@ static int read_directory(struct config *c, const char *path)
 }
 
 /*
- * May only root and krait's own user write to the file's directory? Anybody else who may could put
+ * May only root and krait's own user write to the file's directory? If others may, they could put
  * another file there.
  */
 static bool is_in_safe_place(struct config *c, const char *path)

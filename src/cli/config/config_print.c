@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints a configuration as a file that says the same, with the origin of each setting. */
+/* Prints a configuration in the form of a configuration file, with the origin of each setting. */
 #include "cli/config/config.h"
 
 #include <stdlib.h>

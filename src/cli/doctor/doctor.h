@@ -30,7 +30,7 @@ void doctor_fini(struct doctor *d);
 /* Runs all checks. Changes nothing on the machine. */
 void doctor_examine(struct doctor *d);
 
-/* Tells whether no check failed, so that krait can record here. */
+/* Tells whether krait can record here: no check failed. */
 bool doctor_usable(const struct doctor *d);
 
 /*

@@ -326,7 +326,7 @@ static bool has_time(const struct record_options *o)
 {
 	const struct event *shown = shown_event(o);
 
-	/* the values of waits that no event has; all of them are times */
+	/* a value of waits that belongs to no event; all such values are times */
 	if (!shown && o->value && !streq(o->value, "samples"))
 		return true;
 	for (unsigned i = 0; !o->value && i < o->events.n; i++)

@@ -19,9 +19,9 @@
 #include "symbol/pytables/method_names.h"
 
 /*
- * Limits of the work on one file, in a thread for which other files wait. torch (300 MB) takes 1.5
- * s for rows and 0.7 s for names. Waiting for the list of code registered for gdb delays all files
- * of a process.
+ * Limits of the work on one file. It is done in a thread, while other files wait for that thread.
+ * torch (300 MB) takes 1.5 s for rows and 0.7 s for names. Waiting for the list of code registered
+ * for gdb delays all files of a process.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
 #define NAMES_WORK (4000 * SLICE_MS)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of places at which threads wait without work, and of event loops; see places.h. */
+/*
+ * The list of places at which threads wait because they have no work, and of event loops; see
+ * places.h.
+ */
 #include <stddef.h>
 
 #include "collect/thread/places.h"
