@@ -319,7 +319,7 @@ static int answer(struct session *s)
 	return r;
 }
 
-int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *ctx)
+int session_run(struct session *s, int (*turn)(void *ctx, uint64_t now), void *ctx)
 {
 	int r = 0;
 
@@ -339,10 +339,10 @@ int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *
 		}
 		r = session_drain(s);
 		r = r < 0 ? r : session_bound(s);
+		if (!r && turn)
+			r = turn(ctx, now);
 		if (r)
 			break;
-		if (turn)
-			turn(ctx, now);
 	}
 	return r;
 }

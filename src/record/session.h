@@ -249,10 +249,10 @@ int session_wait_ms(const struct session *s, uint64_t now);
 
 /*
  * Drains, and keeps within the bounds, until session_finished(). After each round of the loop calls
- * @turn, unless NULL, with @ctx and the time. 0 or -errno + message; session_stop() follows in any
- * case.
+ * @turn, unless NULL, with @ctx and the time; what it returns, unless 0, ends the run. 0 or -errno
+ * + message; session_stop() follows in any case.
  */
-_must_use_ int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *ctx);
+_must_use_ int session_run(struct session *s, int (*turn)(void *ctx, uint64_t now), void *ctx);
 
 /*
  * Ends sampling and takes in what is left. 0, or the first error, -errno + message; the profile can

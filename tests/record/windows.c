@@ -298,7 +298,7 @@ static void find_mistakes(struct session *s)
 	clear(&cut.got);
 }
 
-static void cut_without_memory(void *ctx, uint64_t now)
+static int cut_without_memory(void *ctx, uint64_t now)
 {
 	struct session *s = ctx;
 	struct profile *window;
@@ -308,6 +308,7 @@ static void cut_without_memory(void *ctx, uint64_t now)
 	expect(session_window(s, &window) == -ENOMEM, "a cut without memory didn't fail");
 	stream_fault(NULL);
 	expect(session_window(s, &window) == -ENOMEM, "a second cut uses the old ids");
+	return 0;
 }
 
 /* The session was stopped, but its collector still holds what came. */

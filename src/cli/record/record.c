@@ -17,7 +17,7 @@
 #include "format/format.h"
 #include "record/command/signals.h"
 
-static void show_progress(void *ctx, uint64_t now)
+static int show_progress(void *ctx, uint64_t now)
 {
 	struct recording *x = ctx;
 	const struct session_events *events = &x->session.events;
@@ -26,7 +26,7 @@ static void show_progress(void *ctx, uint64_t now)
 	char rate[96];
 
 	if (now - x->shown_ns < 500 * NSEC_PER_MSEC)
-		return;
+		return 0;
 	x->shown_ns = now;
 	collect_stats(x->session.collect, &st);
 	if (events->n > 1)
@@ -43,6 +43,7 @@ static void show_progress(void *ctx, uint64_t now)
 	log_progress("Sampling %s, %.0f s, %llu samples — Ctrl-C to stop", rate,
 		     (double)(now - x->session.start_ns) / NSEC_PER_SEC,
 		     (unsigned long long)st.samples);
+	return 0;
 }
 
 /*
