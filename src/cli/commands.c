@@ -25,6 +25,7 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_doctor,
 	&command_agent,
+	&command_last,
 	&command_py_spy,
 	&command_attach,
 	&command_run,

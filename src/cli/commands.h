@@ -21,6 +21,7 @@ extern const struct command command_agent;
 extern const struct command command_attach;
 extern const struct command command_run;
 extern const struct command command_py_spy;
+extern const struct command command_last;
 extern const struct command command_report;
 extern const struct command command_merge;
 extern const struct command command_diff;

@@ -17,7 +17,8 @@ struct blob_place {
 	uint64_t segment;
 	uint32_t sequence; /* of the frame in its segment, from 0; a sealed segment: its frames */
 	uint32_t samples;  /* how many samples are in it */
-	int64_t first_ms, last_ms; /* times of the earliest and latest sample; none: 0, -1 */
+	/* the time that it is of, which includes those of its samples; wall clock */
+	int64_t first_ms, last_ms;
 };
 
 /* Appends the blob of columns data[0..n) to *ret. 0 or -ENOMEM + message. */

@@ -26,6 +26,11 @@ void numbering_begin(struct numbering *n)
 	n->sets.n = 0;
 }
 
+void numbering_forget(struct numbering *n)
+{
+	n->sets.n = 0;
+}
+
 /* Returns where the number of @id is kept; NULL: out of memory. */
 static uint32_t *number_of(struct numbering *n, enum batch_table table, uint32_t id)
 {

@@ -33,6 +33,12 @@ void numbering_fini(struct numbering *n);
 void numbering_begin(struct numbering *n);
 
 /*
+ * The profile's ids have changed: the frame may be completed, and a new segment must begin before
+ * the next sample.
+ */
+void numbering_forget(struct numbering *n);
+
+/*
  * Adds a sample of @p to the frame; @ms: its wall clock time. 0 or -ENOMEM + message; then the
  * segment can't go on.
  */

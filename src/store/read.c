@@ -57,12 +57,10 @@ static int add_row(struct batch *b, const struct store_row *row)
 
 static void count_in(struct blob_place *sum, const struct blob_place *frame)
 {
-	if (frame->samples) {
-		sum->first_ms =
-			sum->samples ? MIN(sum->first_ms, frame->first_ms) : frame->first_ms;
-		sum->last_ms = sum->samples ? MAX(sum->last_ms, frame->last_ms) : frame->last_ms;
-	}
-	sum->samples += frame->samples;
+	bool first = !sum->sequence;
+
+	sum->first_ms = first ? frame->first_ms : MIN(sum->first_ms, frame->first_ms);
+	sum->last_ms = first ? frame->last_ms : MAX(sum->last_ms, frame->last_ms);
 	sum->sequence++;
 }
 
@@ -72,7 +70,7 @@ int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct
 	int r = store_prepare(s, ROWS " FROM frame WHERE id >= ? AND id < ? ORDER BY id", &stmt);
 	int rc = SQLITE_DONE;
 
-	*ret = (struct blob_place){.segment = segment, .last_ms = -1};
+	*ret = (struct blob_place){.segment = segment};
 	if (r)
 		return r;
 	sqlite3_bind_int64(stmt, 1, STORE_FRAME(segment, 0));
@@ -221,11 +219,50 @@ static int answer(struct answer *a)
 	return r;
 }
 
+/* The span of what a table has of the window: *first and *last become less and greater. */
+static int span_of(struct store *s, const char *table, const struct store_query *q, int64_t *first,
+		   int64_t *last)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	char sql[128];
+	int r;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT min(first_ms), max(last_ms) FROM %s WHERE last_ms >= ? AND first_ms < ?",
+		 table);
+	r = store_prepare(s, sql, &stmt);
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, q->since_ms);
+	sqlite3_bind_int64(stmt, 2, q->until_ms);
+	r = store_error(s, sqlite3_step(stmt), "read");
+	if (r || sqlite3_column_type(stmt, 0) == SQLITE_NULL)
+		return r;
+	*first = MIN(*first, sqlite3_column_int64(stmt, 0));
+	*last = MAX(*last, sqlite3_column_int64(stmt, 1));
+	return 0;
+}
+
+/* Narrows the window to what was recorded, so that the profile says how long it is of. */
+static int narrow(struct store *s, struct store_query *q)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	int r = span_of(s, "segment", q, &first, &last);
+
+	r = r ? r : span_of(s, "frame", q, &first, &last);
+	if (r || first == INT64_MAX)
+		return r;
+	q->since_ms = MAX(q->since_ms, first);
+	q->until_ms = MIN(q->until_ms - 1, MAX(last, q->since_ms)) + 1;
+	return 0;
+}
+
 #define MOST_MS (INT64_MAX / (int64_t)NSEC_PER_MSEC)
 
 int store_read(struct store *s, const struct store_query *q, struct profile **ret)
 {
-	struct answer a = {.s = s, .q = q, .p = profile_new()};
+	struct store_query window = *q;
+	struct answer a = {.s = s, .q = &window, .p = profile_new()};
 	struct profile_meta *m = a.p ? profile_meta(a.p) : NULL;
 	int r;
 
@@ -235,9 +272,10 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 		profile_free(a.p);
 		return err_set(-EINVAL, "the window of time ends before it begins");
 	}
-	m->time_ns = q->since_ms * (int64_t)NSEC_PER_MSEC;
-	m->duration_ns = (q->until_ms - q->since_ms) * (int64_t)NSEC_PER_MSEC;
-	r = answer(&a);
+	r = narrow(s, &window);
+	m->time_ns = window.since_ms * (int64_t)NSEC_PER_MSEC;
+	m->duration_ns = (window.until_ms - window.since_ms) * (int64_t)NSEC_PER_MSEC;
+	r = r ? r : answer(&a);
 	if (!r && !m->n_values)
 		r = err_set(-ENODATA, "%s has nothing of that time", s->dir);
 	if (r) {

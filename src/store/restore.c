@@ -215,6 +215,18 @@ static bool has_label(const struct restoring *x, uint32_t set,
 	return false;
 }
 
+/* Labels of one key are alternatives. */
+static bool has_one_of(const struct restoring *x, uint32_t set, const struct profile_label_text *l)
+{
+	bool any = false;
+
+	for (size_t i = 0; !any && i < x->q->n_labels; i++)
+		any = x->q->labels[i].key_len == l->key_len &&
+		      !memcmp(x->q->labels[i].key, l->key, l->key_len) &&
+		      has_label(x, set, &x->q->labels[i]);
+	return any;
+}
+
 /* Does the query want samples of this label set? */
 static bool is_wanted(struct restoring *x, uint32_t set)
 {
@@ -224,7 +236,7 @@ static bool is_wanted(struct restoring *x, uint32_t set)
 		return true;
 	if (!x->wanted[set]) {
 		for (size_t i = 0; i < x->q->n_labels; i++)
-			all &= has_label(x, set, &x->q->labels[i]);
+			all &= has_one_of(x, set, &x->q->labels[i]);
 		x->wanted[set] = all ? 2 : 1;
 	}
 	return x->wanted[set] == 2;

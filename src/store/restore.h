@@ -8,7 +8,7 @@
 /* Which samples are wanted. */
 struct store_query {
 	int64_t since_ms, until_ms; /* since <= time < until, wall clock */
-	/* labels that a sample must have, such as pid=4711 */
+	/* labels that a sample must have, such as pid=4711; those of one key are alternatives */
 	const struct profile_label_text *labels;
 	size_t n_labels;
 };

@@ -78,7 +78,7 @@ static int replace(struct store *s, const struct blob_place *place, const struct
 {
 	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
 
-	if (!r && place->samples)
+	if (!r && place->sequence)
 		r = insert(s, INSERT_SEGMENT, (sqlite3_int64)place->segment, place, blob);
 	r = r ? r : remove_frames(s, place->segment);
 	r = r ? r : store_exec(s, "COMMIT", "write");
@@ -96,7 +96,7 @@ int store_seal(struct store *s, uint64_t segment)
 		log_warn("%s", err_msg());
 	if (r < 0)
 		return r;
-	r = place.samples ? batch_order(&b) : 0;
+	r = batch_order(&b);
 	r = r ? r : batch_encode(&b, &columns);
 	r = r ? r : blob_pack(&place, columns.s, columns.n, BLOB_SMALL, &blob);
 	return r ? r : replace(s, &place, &blob);
@@ -188,9 +188,7 @@ static int count(struct store *s, const char *table, uint64_t *rows, struct stor
 	int r;
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT count(*), sum(samples), min(first_ms), max(last_ms) FROM %s "
-		 "WHERE samples > 0",
-		 table);
+		 "SELECT count(*), sum(samples), min(first_ms), max(last_ms) FROM %s", table);
 	r = store_prepare(s, sql, &stmt);
 	if (r)
 		return r;

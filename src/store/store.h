@@ -15,6 +15,9 @@
 #include "store/blob.h"
 #include "store/restore.h"
 
+/* where the agent records, unless it is told another directory */
+#define STORE_DIRECTORY "/var/lib/krait"
+
 struct store;
 
 /*
@@ -62,7 +65,7 @@ _must_use_ int store_read(struct store *s, const struct store_query *q, struct p
 
 struct store_facts {
 	uint64_t segments, frames, samples; /* sealed segments; frames that aren't sealed */
-	int64_t first_ms, last_ms;	    /* times of the samples; none: 0, -1 */
+	int64_t first_ms, last_ms;	    /* what it is of; nothing: 0, -1 */
 	uint64_t bytes, free_bytes;	    /* of all files; of them unused */
 	pid_t writer;			    /* the agent that writes now; 0: none */
 	int64_t figures[BATCH_FIGURES];	    /* of the newest frame */

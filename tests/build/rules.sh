@@ -77,6 +77,7 @@ verdict rooms "$(awk '
 		may["record"] = "base/ profile/ host/ dump record/command " capture
 		may["record/command"] = "base/"
 		may["record/figures"] = "base/ proc/ profile/ record record/command"
+		may["agent"] = "base/ profile/ store sampler record"
 		may["view/names"] = "base/ profile/"
 		may["view/shape"] = may["view/filter"] = may["view/costs"] = "base/ profile/ view/names"
 		may["view"] = "base/ profile/ view/names view/filter view/waits"
@@ -107,6 +108,7 @@ verdict rooms "$(awk '
 		may["cli/agent"] = running " cli/config"
 		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
+		may["cli/agent"] = running " agent cli/record cli/config"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"
 	}

@@ -47,6 +47,11 @@ void caps_rest(void)
 	set(&s);
 }
 
+void caps_give_up(void)
+{
+	set(&(struct sets){});
+}
+
 uint64_t caps_raise(uint64_t caps)
 {
 	struct sets s;

@@ -24,6 +24,9 @@
  */
 void caps_rest(void);
 
+/* Gives up for good all capabilities, for a process that needs none. */
+void caps_give_up(void);
+
 /*
  * Puts those of @caps into effect that are permitted; capabilities that are in effect already stay
  * so. Returns the capabilities that were in effect before, for caps_restore().

@@ -7,6 +7,7 @@
 #include "cli/exit.h"
 
 static const struct command *const agent_commands[] = {
+	&command_agent_run,
 	&command_agent_status,
 	NULL,
 };
@@ -61,6 +62,5 @@ const struct command command_agent = {
 	.rows = rows,
 	.commands = agent_commands,
 	.operand = "COMMAND",
-	.hidden = true,
 	.run = run,
 };

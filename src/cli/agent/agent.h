@@ -5,9 +5,7 @@
 
 #include "cli/commands.h"
 
-/* where the agent keeps what it records, unless --store names another directory */
-#define AGENT_STORE "/var/lib/krait"
-
+extern const struct command command_agent_run;
 extern const struct command command_agent_status;
 
 #endif

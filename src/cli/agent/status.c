@@ -2,32 +2,85 @@
 /* `krait agent status`: what the agent keeps, costs and loses. */
 #include "cli/agent/agent.h"
 
-#include <errno.h>
-#include <sys/stat.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/options/values.h"
+#include "store/store.h"
 
 struct status_options {
 	const char *store;
 };
 
+static void print_time(const char *what, int64_t ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	char text[64] = "";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%F %T %z", &tm);
+	printf("%-10s%s\n", what, text);
+}
+
+static double mebibytes(uint64_t bytes)
+{
+	return (double)bytes / (1 << 20);
+}
+
+/* What the agent costs, as a share of one CPU since it began. */
+static void print_cost(const struct store_facts *f)
+{
+	const int64_t *v = f->figures;
+	double ms = (double)(f->last_ms - v[BATCH_BEGAN_MS]);
+
+	if (ms <= 0)
+		return;
+	printf("%-10s%.2f %% of a CPU: sampler %.1f s, writer %.1f s in %.0f s\n", "costs",
+	       (double)(v[BATCH_SAMPLER_CPU] + v[BATCH_WRITER_CPU]) / 1e4 / ms,
+	       (double)v[BATCH_SAMPLER_CPU] / NSEC_PER_SEC,
+	       (double)v[BATCH_WRITER_CPU] / NSEC_PER_SEC, ms / 1000);
+}
+
+static void print_facts(const struct store_facts *f)
+{
+	const int64_t *v = f->figures;
+
+	if (f->writer)
+		printf("%-10sprocess %ld records\n", "agent", (long)f->writer);
+	else
+		printf("%-10snone records now\n", "agent");
+	printf("%-10s%llu samples in %.1f MiB, of which %.1f MiB are free\n", "keeps",
+	       (unsigned long long)f->samples, mebibytes(f->bytes), mebibytes(f->free_bytes));
+	if (!f->samples)
+		return;
+	print_time("from", f->first_ms);
+	print_time("to", f->last_ms);
+	print_cost(f);
+	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, of %lld\n", "lost",
+	       (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED], (long long)v[BATCH_SAMPLES]);
+}
+
 static int look(const struct status_options *o)
 {
-	struct stat st;
+	struct store *s = NULL;
+	struct store_facts facts;
+	int r = store_open(o->store, 0, &s);
 
-	if (!stat(o->store, &st))
-		return 0;
-	return errno == ENOENT ? err_set(-ENOENT, "no agent has recorded into %s", o->store)
-			       : err_sys(-errno, "can't read %s", o->store);
+	r = r ? r : store_facts(s, &facts);
+	if (!r)
+		print_facts(&facts);
+	store_close(s);
+	return r;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct status_options o = {.store = AGENT_STORE};
+	struct status_options o = {.store = STORE_DIRECTORY};
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);
 
@@ -45,7 +98,7 @@ static const struct option_row rows[] = {
 	 .arg = "DIR",
 	 .set = value_string,
 	 .field = offsetof(struct status_options, store),
-	 .initial = AGENT_STORE,
+	 .initial = STORE_DIRECTORY,
 	 .complete = COMPLETE_FILE,
 	 .help = "the directory that the agent writes to"},
 	OPTION_HELP,

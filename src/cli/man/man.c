@@ -64,51 +64,71 @@ static void option(const struct option_row *row)
 	fputs(".\n", stdout);
 }
 
+/* Calls @print for each command that is shown, and then for those behind its name. */
+static void each_command(const struct command *const *list, void (*print)(const struct command *c))
+{
+	for (const struct command *const *c = list; c && *c; c++) {
+		if ((*c)->hidden)
+			continue;
+		print(*c);
+		each_command((*c)->commands, print);
+	}
+}
+
+static void print_synopsis(const struct command *c)
+{
+	for (const char *const *s = c->synopsis; !c->commands && *s; s++) {
+		fputs(".B krait\n", stdout);
+		text(*s);
+		fputs("\n.br\n", stdout);
+	}
+}
+
 static void synopsis(void)
 {
-	for (const struct command *const *c = commands; *c; c++)
-		for (const char *const *s = (*c)->synopsis; !(*c)->hidden && *s; s++) {
-			fputs(".B krait\n", stdout);
-			text(*s);
-			fputs("\n.br\n", stdout);
+	each_command(commands, print_synopsis);
+}
+
+static void print_options(const struct command *c)
+{
+	const char *group = NULL;
+
+	printf(".SS krait %s\n", c->name);
+	text(c->summary);
+	putchar('\n');
+	for (const struct option_row *row = c->rows; row->name; row++) {
+		const char *before = group;
+
+		if (help_group(row, &group) != before) {
+			fputs(".PP\n.I ", stdout);
+			text(group);
+			putchar('\n');
 		}
+		option(row);
+	}
 }
 
 static void options(void)
 {
-	for (const struct command *const *c = commands; *c; c++) {
-		const char *group = NULL;
+	each_command(commands, print_options);
+}
 
-		if ((*c)->hidden)
+static void print_examples(const struct command *c)
+{
+	for (const char *const *e = c->examples; e && *e; e++) {
+		_cleanup_free_ char *line = strdup(*e);
+		char *tab = line ? strchr(line, '\t') : NULL;
+
+		if (!tab)
 			continue;
-		printf(".SS krait %s\n", (*c)->name);
-		text((*c)->summary);
-		putchar('\n');
-		for (const struct option_row *row = (*c)->rows; row->name; row++) {
-			const char *before = group;
-
-			if (help_group(row, &group) != before) {
-				fputs(".PP\n.I ", stdout);
-				text(group);
-				putchar('\n');
-			}
-			option(row);
-		}
+		*tab = '\0';
+		item(line, tab + 1);
 	}
 }
 
 static void examples(void)
 {
-	for (const struct command *const *c = commands; *c; c++)
-		for (const char *const *e = (*c)->examples; e && *e; e++) {
-			_cleanup_free_ char *line = strdup(*e);
-			char *tab = line ? strchr(line, '\t') : NULL;
-
-			if (!tab)
-				continue;
-			*tab = '\0';
-			item(line, tab + 1);
-		}
+	each_command(commands, print_examples);
 }
 
 static void formats(void)

@@ -36,13 +36,7 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.wall),
 	 .help = "record where threads run and what they wait for: -e cpu-clock -e wait"},
-	{.name = "wait-budget",
-	 .arg = "PERCENT",
-	 .set = value_budget,
-	 .field = RECORD_FIELD(session.wait_budget_ppm),
-	 .initial = "1",
-	 .help = "how much of one CPU's time stacks of waits may take, from 0.1 to 100; if all "
-		 "would take more, they are taken by chance"},
+	RECORD_ROW_WAIT_BUDGET,
 	RECORD_ROW_IDLE_AT,
 
 	RECORD_ROWS_NATIVE,

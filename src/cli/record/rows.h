@@ -15,24 +15,10 @@
 /* clang-format is off here: it would format table rows in a macro as statements. */
 /* clang-format off */
 
-/*
- * Rows of target options. @whom: which processes --pid includes; @beside: options that make sense
- * with --no-children.
- */
-#define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
-	{.group = "Targets (none of them = every Python process on the machine)",                  \
-	 .name = "pid",                                                                            \
-	 .letter = 'p',                                                                            \
-	 .arg = "PID",                                                                             \
-	 .set = value_pid,                                                                         \
-	 .field = RECORD_FIELD(session.pids),                                                      \
-	 .complete = COMPLETE_PROCESS,                                                             \
-	 .help = whom "; may be repeated"},                                                        \
-	{.name = "no-children",                                                                    \
-	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.no_children),                                               \
-	 .help = beside ": that process only, without its children"},                              \
-	{.name = "comm",                                                                           \
+/* Rows that choose processes by what they are. @title: the heading, or NULL. */
+#define RECORD_ROWS_CHOSEN(title)                                                                  \
+	{.group = (title),                                                                         \
+	 .name = "comm",                                                                           \
 	 .arg = "GLOB",                                                                            \
 	 .set = value_strings,                                                                     \
 	 .field = RECORD_FIELD(session.comms),                                                     \
@@ -51,9 +37,37 @@
 	 .help = "processes of this container, by the beginning of its id, or by its name (of "    \
 		 "Docker, LXC, systemd-nspawn); may be repeated"}
 
+/*
+ * Rows of target options. @whom: which processes --pid includes; @beside: options that make sense
+ * with --no-children.
+ */
+#define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
+	{.group = "Targets (none of them = every Python process on the machine)",                  \
+	 .name = "pid",                                                                            \
+	 .letter = 'p',                                                                            \
+	 .arg = "PID",                                                                             \
+	 .set = value_pid,                                                                         \
+	 .field = RECORD_FIELD(session.pids),                                                      \
+	 .complete = COMPLETE_PROCESS,                                                             \
+	 .help = whom "; may be repeated"},                                                        \
+	{.name = "no-children",                                                                    \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(session.no_children),                                               \
+	 .help = beside ": that process only, without its children"},                              \
+	RECORD_ROWS_CHOSEN(NULL)
+
 #define RECORD_ROWS_TARGETS                                                                        \
 	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
 			       "with --pid or --")
+
+#define RECORD_ROW_WAIT_BUDGET                                                                     \
+	{.name = "wait-budget",                                                                    \
+	 .arg = "PERCENT",                                                                         \
+	 .set = value_budget,                                                                      \
+	 .field = RECORD_FIELD(session.wait_budget_ppm),                                           \
+	 .initial = "1",                                                                           \
+	 .help = "how much of one CPU's time stacks of waits may take, from 0.1 to 100; if all "   \
+		 "would take more, they are taken by chance"}
 
 #define RECORD_ROW_IDLE_AT                                                                         \
 	{.name = "idle-at",                                                                        \
@@ -109,6 +123,12 @@
 	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "  \
 		 "full also what lies between and above Python functions, none nothing"}
 
+#define RECORD_ROW_ALL                                                                             \
+	{.name = "all",                                                                            \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(session.all),                                                       \
+	 .help = "processes that aren't Python too, with their native frames"}
+
 #define RECORD_ROWS_NATIVE                                                                         \
 	RECORD_ROW_NATIVE("Native and kernel frames"),                                             \
 	{.name = "interpreter-frames",                                                             \
@@ -129,10 +149,7 @@
 	 .set = value_no_flag,                                                                     \
 	 .field = RECORD_FIELD(session.kernel),                                                    \
 	 .help = "leave the kernel's frames out; samples in the kernel stay"},                     \
-	{.name = "all",                                                                            \
-	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.all),                                                       \
-	 .help = "processes that aren't Python too, with their native frames"},                    \
+	RECORD_ROW_ALL,                                                                            \
 	{.name = "unwind-memory",                                                                  \
 	 .arg = "SIZE",                                                                            \
 	 .set = value_memory,                                                                      \

@@ -17,6 +17,7 @@
 #include "cli/options/values.h"
 #include "cli/options/view_options.h"
 #include "cli/report/headline.h"
+#include "cli/report/stored.h"
 #include "cli/write.h"
 #include "format/common/embedded.h"
 #include "format/read.h"
@@ -35,6 +36,7 @@ struct report_options {
 	enum color_mode color;
 	struct source_options source;
 	enum source_mode source_mode;
+	struct stored stored;
 	bool json, quiet, idle;
 };
 
@@ -98,6 +100,7 @@ static const struct option_row rows[] = {
 	 .field = FIELD(idle),
 	 .help = "with --value off_cpu: waits of threads without work too (a pool's worker, a "
 		 "server that waits for clients); else only their sum is shown"},
+	STORED_ROWS(FIELD(stored)),
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
 		    "by default what FILE has if it is a page; in a text on standard output that "
 		    "of your own files too"),
@@ -149,8 +152,10 @@ static bool is_passed_on(const struct report_options *o)
 
 static int check(struct report_options *o, const struct operands *operands)
 {
-	if (!operands->operand)
-		return err_set(-EINVAL, "name the profile to read: krait report FILE");
+	int r = stored_check(&o->stored, &o->view, operands);
+
+	if (r)
+		return r;
 	if (o->json && o->format_name)
 		return err_set(-EINVAL, "--json and --format exclude each other; keep one");
 	if (o->json)
@@ -383,6 +388,11 @@ static int write_it(struct report_options *o, struct report_facts *f)
 	return write_output(o->output, print, &(struct print_arg){o, f});
 }
 
+static int read_it(const struct report_options *o, const char *path, struct profile **ret)
+{
+	return o->stored.dir ? stored_read(&o->stored, ret) : read_profile_file(path, ret);
+}
+
 static int report(struct report_options *o, const char *path)
 {
 	struct caller caller;
@@ -391,7 +401,7 @@ static int report(struct report_options *o, const char *path)
 	int r = caller_find(&caller);
 
 	if (!r)
-		r = read_profile_file(path, &f.p);
+		r = read_it(o, path, &f.p);
 	if (r) {
 		caller_fini(&caller);
 		log_error("%s", error_words());
@@ -413,6 +423,10 @@ static int run(const struct command *self, int argc, char **argv)
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);
 
+	if (r < 0 && self == &command_last && stored_last(&o.stored, &o.view, &operands)) {
+		log_error("%s", error_words());
+		r = EXIT_USAGE;
+	}
 	if (r < 0 && check(&o, &operands)) {
 		log_error("%s", error_words());
 		r = EXIT_USAGE;
@@ -421,7 +435,8 @@ static int run(const struct command *self, int argc, char **argv)
 	/* A number given by --limit counts, even if that many rows don't fit. */
 	o.style.fit = !o.style.limit;
 	if (r < 0)
-		r = report(&o, operands.operand);
+		r = report(&o, operands.operand ? operands.operand : o.stored.dir);
+	stored_fini(&o.stored);
 	view_options_fini(&o.view);
 	return r;
 }
@@ -438,5 +453,18 @@ const struct command command_report = {
 	.rows = rows,
 	.operand = "FILE",
 	.operand_is_file = true,
+	.run = run,
+};
+
+const struct command command_last = {
+	.name = "last",
+	.reads_files = true,
+	.summary = "Show the last minutes that krait agent has recorded.",
+	.synopsis = (const char *const[]){"last TIME [-p PID] [OPTIONS]", NULL},
+	.examples = (const char *const[]){"krait last 10m\twhere the machine's time went",
+					  "krait last 1h -p 4711 -o x.html\tone process as a page",
+					  NULL},
+	.rows = rows,
+	.operand = "TIME",
 	.run = run,
 };

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records until it is told to end, in two processes. The sampler has the rights and names stacks;
+ * the writer owns the store and has no capability. The sampler sends a frame a second through a
+ * pipe, and never waits for the writer: what doesn't fit is dropped and counted.
+ */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include "record/options.h"
+#include "record/session.h"
+#include "store/store.h"
+
+struct agent_options {
+	const struct session_options *session; /* what is recorded; without an end */
+	const char *store;		       /* the store's directory */
+	uint64_t max_bytes; /* the most bytes of the store, STORE_LEAST_BYTES at least */
+};
+
+/*
+ * agent_begin() starts the writer, and returns once the store is open; session_init() was called
+ * before, nothing else. agent_run() samples until a signal. 0 or -errno + message. agent_end() in
+ * any case: it sends what is left and waits for the writer. *ret of agent_begin() is freed there.
+ */
+struct agent;
+_must_use_ int agent_begin(struct session *s, const struct agent_options *o, struct agent **ret);
+_must_use_ int agent_run(struct agent *a);
+_must_use_ int agent_end(struct agent *a, int error);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The writer's process: owns the store, and has neither a capability nor another file of krait's.
+ * It appends what the sampler numbered, and looks nothing up. See agent.h.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/pipe.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "base/system/caps.h"
+#include "base/system/log.h"
+
+struct writer {
+	const struct agent_options *o;
+	struct store *store;
+	int in, out;
+	uint64_t first;	  /* the number of the agent's first segment */
+	uint64_t segment; /* the sampler's number of the segment that is being written */
+	bool broken;	  /* a frame of it was dropped, so the others of it can't be read */
+	struct str columns;
+};
+
+/* The sampler ends the writer by closing the pipe, so that signals to both lose nothing. */
+static void ignore_signals(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t samples, int error)
+{
+	struct agent_answer a = {.kind = kind, .samples = samples, .error = error};
+
+	if (kind == ANSWER_FAILED)
+		snprintf(a.text, sizeof(a.text), "%s", err_msg());
+	(void)!write(w->out, &a, sizeof(a));
+}
+
+/* Reads @n bytes. 1; 0: the pipe has ended; -errno + message. */
+static int take(int fd, void *to, size_t n)
+{
+	uint8_t *at = to;
+
+	while (n) {
+		ssize_t got = read(fd, at, n);
+
+		if (!got)
+			return 0;
+		if (got < 0 && errno != EINTR)
+			return err_sys(-errno, "can't read the sampler's pipe");
+		at += got > 0 ? got : 0;
+		n -= got > 0 ? (size_t)got : 0;
+	}
+	return 1;
+}
+
+/* Reads the next frame, whose columns go to .columns. Returns what take() returns. */
+static int take_frame(struct writer *w, struct agent_frame *f)
+{
+	int r = take(w->in, f, sizeof(*f));
+
+	if (r <= 0)
+		return r;
+	if (f->bytes > BATCH_MAX_BYTES)
+		return err_set(-EBADMSG, "a frame of the sampler is too long");
+	str_clear(&w->columns);
+	if (w->columns.cap < f->bytes + 1) {
+		str_fini(&w->columns);
+		w->columns.s = malloc(f->bytes + 1);
+		w->columns.cap = w->columns.s ? f->bytes + 1 : 0;
+		if (!w->columns.s)
+			return err_nomem();
+	}
+	w->columns.n = f->bytes;
+	return take(w->in, w->columns.s, f->bytes);
+}
+
+/* The sampler began a new segment: the one before is complete. */
+static int begin_segment(struct writer *w, uint64_t segment)
+{
+	int r = store_seal(w->store, w->first + w->segment);
+
+	/* a full disk: the frames stay as they are, and the next start seals them */
+	if (r == -ENOSPC)
+		log_warn("%s", err_msg());
+	w->segment = segment;
+	w->broken = false;
+	return r == -ENOSPC ? 0 : r;
+}
+
+static int append(struct writer *w, const struct agent_frame *f)
+{
+	struct blob_place place = f->place;
+	int r = store_keep_to(w->store, w->o->max_bytes);
+
+	place.segment += w->first;
+	return r ? r : store_append(w->store, &place, w->columns.s, w->columns.n);
+}
+
+/* Without room on the disk the frame is dropped, and with it the rest of its segment. */
+static int write_frame(struct writer *w, const struct agent_frame *f)
+{
+	int r = 0;
+
+	if (f->place.segment != w->segment)
+		r = begin_segment(w, f->place.segment);
+	if (!r && !w->broken)
+		r = append(w, f);
+	if (r != -ENOSPC && !w->broken)
+		return r;
+	if (r)
+		log_warn("%s: the newest second is dropped", err_msg());
+	w->broken = true;
+	answer(w, ANSWER_DROPPED, f->place.samples, r);
+	return 0;
+}
+
+static int write_all(struct writer *w)
+{
+	struct agent_frame f;
+	int r;
+
+	do {
+		r = take_frame(w, &f);
+		if (r > 0)
+			r = write_frame(w, &f) ?: 1;
+	} while (r > 0);
+	return r;
+}
+
+static int open_store(struct writer *w, pid_t sampler)
+{
+	int r = store_open(w->o->store, sampler, &w->store);
+
+	r = r ? r : store_seal_rest(w->store);
+	return r ? r : store_next_segment(w->store, &w->first);
+}
+
+void agent_write(const struct agent_options *o, pid_t sampler, int in, int out)
+{
+	struct writer w = {.o = o, .in = in, .out = out};
+	int r;
+
+	ignore_signals();
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	caps_give_up();
+	r = open_store(&w, sampler);
+	if (!r) {
+		answer(&w, ANSWER_READY, 0, 0);
+		r = write_all(&w);
+	}
+	if (r)
+		answer(&w, ANSWER_FAILED, 0, r);
+	store_close(w.store);
+	str_fini(&w.columns);
+	/* exit() would run what the sampler registered */
+	_exit(r ? 1 : 0);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a window of the agent's store; see stored.h. */
+#include "cli/report/stored.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "base/system/clock.h"
+
+void stored_fini(struct stored *s)
+{
+	vec_fini(&s->pids);
+}
+
+int stored_last(struct stored *s, struct view_options *view, struct operands *operands)
+{
+	if (!operands->operand)
+		return err_set(-EINVAL, "say how long: krait last 10m");
+	if (view->since_ns)
+		return err_set(-EINVAL, "krait last says itself when it begins; leave --since out");
+	s->dir = s->dir ? s->dir : STORE_DIRECTORY;
+	return value_time(&view->since_ns, TAKE_PTR(operands->operand));
+}
+
+static int check_window(const struct stored *s)
+{
+	if (!s->since_ns)
+		return err_set(-EINVAL, "say how long ago the window begins: --since 10m");
+	if (s->until_ns >= s->since_ns)
+		return err_set(-EINVAL, "--until must be less long ago than the window's begin");
+	return 0;
+}
+
+int stored_check(struct stored *s, struct view_options *view, const struct operands *operands)
+{
+	if (!s->dir && !operands->operand)
+		return err_set(-EINVAL, "name the profile to read: krait report FILE");
+	if (!s->dir)
+		return s->pids.n ? err_set(-EINVAL, "--pid is for --store; --process chooses in a "
+						    "file")
+				 : 0;
+	if (operands->operand)
+		return err_set(-EINVAL, "--store %s and the file %s exclude each other; keep one",
+			       s->dir, operands->operand);
+	s->since_ns = view->since_ns;
+	s->until_ns = view->until_ns;
+	view->since_ns = view->until_ns = 0;
+	return check_window(s);
+}
+
+struct wanted {
+	VEC(struct profile_label_text) labels;
+	VEC(char *) texts;
+};
+
+static void wanted_fini(struct wanted *w)
+{
+	vec_foreach(text, &w->texts)
+		free(*text);
+	vec_fini(&w->texts);
+	vec_fini(&w->labels);
+}
+
+static int want(struct wanted *w, pid_t pid)
+{
+	char *text;
+
+	if (asprintf(&text, "%ld", (long)pid) < 0)
+		return -ENOMEM;
+	if (vec_push(&w->texts, text)) {
+		free(text);
+		return -ENOMEM;
+	}
+	return vec_push(&w->labels, (struct profile_label_text){"pid", strlen("pid"), text});
+}
+
+int stored_read(const struct stored *s, struct profile **ret)
+{
+	int64_t now = (int64_t)clock_ns(CLOCK_REALTIME);
+	__attribute__((cleanup(wanted_fini))) struct wanted wanted = {};
+	struct store_query q = {
+		.since_ms = MAX(now - (int64_t)s->since_ns, 0) / (int64_t)NSEC_PER_MSEC,
+		.until_ms = (now - (int64_t)s->until_ns) / (int64_t)NSEC_PER_MSEC,
+	};
+	struct store *store = NULL;
+	int r;
+
+	vec_foreach(pid, &s->pids)
+		if (want(&wanted, *pid))
+			return err_nomem();
+	q.labels = wanted.labels.v;
+	q.n_labels = wanted.labels.n;
+	r = store_open(s->dir, 0, &store);
+	r = r ? r : store_read(store, &q, ret);
+	store_close(store);
+	return r;
+}
