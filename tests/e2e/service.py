@@ -56,5 +56,35 @@ def by_service_asks_for_it():
             check(labels_of(kit.pprof.read(d + "/x.pb.gz"), target.pid) == ({None}, {None}), "labels that nobody asked for")
 
 
+# Runs a container of an image that is made here, with storage of its own that only this mount
+# namespace sees, and records it. $1: a directory, $2: the container's name, $3: krait, $4: Python.
+PODMAN = """
+set -e
+mount --make-rprivate /
+mkdir -p /var/lib/containers "$1/root/tmp"
+mount -t tmpfs none /var/lib/containers
+pod() { timeout 60 podman --runroot "$1/run" --storage-driver vfs --cgroup-manager cgroupfs --events-backend file "${@:2}"; }
+trap 'pod "$1" rm -f -t 0 "$2" >/dev/null 2>&1' EXIT
+tar -C "$1/root" -cf "$1/root.tar" .
+pod "$1" import "$1/root.tar" registry.example/team/shop:1.2 >/dev/null
+pod "$1" run -d --name "$2" --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 -v /usr:/usr -v /lib:/lib -v /lib64:/lib64 \
+	registry.example/team/shop:1.2 "$4" -c 'while True: pass' >/dev/null
+"$3" record -p "$(pod "$1" inspect -f '{{.State.Pid}}' "$2")" -d 0.5 -F 499 -o "$1/x.pb.gz" --service-from container
+"""
+
+
+@case
+def podman():
+    """A container of Podman has its name, and its image's name and tag, by Podman's own files."""
+    kit.need("podman")
+    name = "krait-web-%d" % os.getpid()
+    with folder() as d:
+        done = subprocess.run(["unshare", "-m", "bash", "-c", PODMAN, "bash", d, name, kit.KRAIT, kit.PYTHON], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", check=False)
+        check(done.returncode == 0, done.stderr)
+        found = {tuple(s.labels.get(key) for key in ("service", "version", "image")) for s in kit.pprof.read(d + "/x.pb.gz").samples}
+        check(found == {(name, "1.2", "registry.example/team/shop:1.2")}, found)
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())

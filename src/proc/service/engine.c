@@ -39,17 +39,20 @@ static void read_docker(int root, const char *id, struct engine_facts *ret)
 		engine_docker_from(str_cstr(&text), text.n, ret);
 }
 
+/* The directory has the name of the driver that keeps the layers. */
 static void read_storage(int root, const char *id, struct engine_facts *ret)
 {
-	static const char *const paths[] = {
-		"var/lib/containers/storage/overlay-containers/containers.json",
-		"var/lib/containers/storage/overlay-containers/volatile-containers.json",
-	};
-	_cleanup_str_ struct str text = {};
+	static const char *const drivers[] = {"overlay", "vfs", "btrfs", "zfs"};
+	static const char *const files[] = {"containers.json", "volatile-containers.json"};
+	_cleanup_str_ struct str path = {}, text = {};
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-		if (service_file_below(root, paths[i], JSON_BYTES, &text))
+	for (size_t i = 0; i < ARRAY_SIZE(drivers) * ARRAY_SIZE(files); i++) {
+		str_clear(&path);
+		str_addf(&path, "var/lib/containers/storage/%s-containers/%s",
+			 drivers[i / ARRAY_SIZE(files)], files[i % ARRAY_SIZE(files)]);
+		if (service_file_below(root, str_cstr(&path), JSON_BYTES, &text))
 			engine_storage_from(str_cstr(&text), text.n, id, ret);
+	}
 }
 
 static void read_containerd(int root, const char *id, struct engine_facts *ret)

@@ -4,8 +4,8 @@
  * asked. The files, and the versions that this follows:
  * - Docker 24 (moby, container/container.go): /var/lib/docker/containers/ID/config.v2.json
  * - Podman 4 and CRI-O 1.29 (containers/storage 1.50, containers.go; cri-o,
- *   internal/storage/runtime.go): /var/lib/containers/storage/overlay-containers/containers.json,
- *   volatile-containers.json there
+ *   internal/storage/runtime.go): /var/lib/containers/storage/DRIVER-containers/containers.json and
+ *   volatile-containers.json
  * - containerd 1.6 and 2.0 (its CRI plugin's annotations): the bundle's config.json in
  *   /run/containerd/io.containerd.runtime.v2.task/NAMESPACE/ID
  * - kubelet 1.30 (pkg/kubelet/kuberuntime/legacy.go): the links /var/log/containers/
