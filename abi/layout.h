@@ -97,6 +97,8 @@ enum py_capability {
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32; its bits in .gil_bit concern the GIL; 3.12+ */             \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
+	X(tstate_state)		/* int state; free-threaded builds */                              \
+	X(tstate_section)	/* critical_section, a tagged pointer; free-threaded builds */     \
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	 /* pointer to the frame's code: f_code or f_executable */                 \
 	X(frame_back)	 /* pointer f_back or previous: the caller's frame */                      \
@@ -156,9 +158,10 @@ struct py_layout {
 	 * needs
 	 */
 	__u16 code_block;
+	__u16 reserved[2]; /* 0 */
 };
 
-_Static_assert(__builtin_offsetof(struct py_layout, code_block) + sizeof(__u16) ==
+_Static_assert(__builtin_offsetof(struct py_layout, reserved) + 2 * sizeof(__u16) ==
 		       sizeof(struct py_layout),
 	       "layouts are compared byte by byte, so there must be no padding");
 

@@ -29,7 +29,9 @@
 	X(NONE, "none")	      /* the thread has no PyThreadState, or the process no GIL */         \
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
-	X(HELD, "held")
+	X(HELD, "held")                                                                            \
+	X(NONE_STOPPED, "none") /* there is no GIL; the thread waits while the world is stopped */ \
+	X(NONE_SECTION, "none") /* there is no GIL; it waits for a critical section */
 
 enum gil_state {
 #define X(name, word) GIL_##name,

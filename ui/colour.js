@@ -116,12 +116,14 @@ export const gilFill = (state) =>
  * least 4.5:1 too.
  */
 const OF_STATES = {light: {running: '#5fb878', runnable: '#d9a400', stolen: '#d9a8e3',
-	gil: '#ff9b6a', lock: '#e58aa8', net: '#6fa8f5', disk: '#b493e6', pipe: '#4fc3c8',
+	gil: '#ff9b6a', 'stop-the-world': '#f2a49a', 'critical-section': '#dba0cf',
+	lock: '#e58aa8', net: '#6fa8f5', disk: '#b493e6', pipe: '#4fc3c8',
 	child: '#a8b84a', poll: '#9db4d8',
 	loop: '#c9d3e6', sleep: '#b8bcc8', 'page-fault': '#d98a5c', other: '#a5a5ad',
 	idle: '#dcdce0'},
 	dark: {running: '#1f6b35', runnable: '#7a5b00', stolen: '#6a2f78', gil: '#8a4603',
-	lock: '#8a2f52', net: '#1d4f96', disk: '#5b3d96', pipe: '#0f6468', child: '#566016',
+	'stop-the-world': '#8a3a2e', 'critical-section': '#743468', lock: '#8a2f52',
+	net: '#1d4f96', disk: '#5b3d96', pipe: '#0f6468', child: '#566016',
 	poll: '#35507a',
 	loop: '#3a4256', sleep: '#4a4e5a', 'page-fault': '#7a4a2a', other: '#55555c',
 	idle: '#34343a'}};

@@ -8,7 +8,7 @@ import {legend} from './boxes.js';
 import {change, keepPlace, restructure} from './change.js';
 import {PROGRAM, groupLabels, nameOf, passing} from './samples.js';
 import {WORDS, page, state} from './view.js';
-import {lengthsOf, partIn, timeValue, waitValue} from './waits.js';
+import {LOCKS, lengthsOf, partIn, timeValue, waitValue} from './waits.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
@@ -243,7 +243,7 @@ function sumLocks(d, pass) {
 		const {state, idle} = d.labels[set], row = sums[rows.of[waiter[set]] ?? n];
 		row.cells[columns.of[of[set]]] += values[blame][s];
 		row.nobody -= values[blame][s];
-		if (state === 'lock' && !idle)
+		if (LOCKS.includes(state) && !idle)
 			sums[rows.of[of[set]]].nobody += values[off][s];
 	});
 	return {names, rows: rows.list, columns: columns.list, sums};

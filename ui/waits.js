@@ -118,8 +118,11 @@ export function partIn(time, length, [from, to]) {
 	return Math.max(Math.min(time + length, to) - Math.max(time, from), 0) / length;
 }
 
+/** States of a thread until another thread wakes it up. */
+export const LOCKS = ['stop-the-world', 'critical-section', 'lock'];
+
 /** States in the order in which the timeline stacks them. 'idle' is any wait for work. */
-export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', 'lock', 'net', 'disk', 'pipe',
+export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', ...LOCKS, 'net', 'disk', 'pipe',
 	'child', 'poll', 'loop', 'sleep', 'page-fault', 'other', 'idle'];
 // These aren't waits: a sample has the sum of several moments.
 const NOT_WAITS = ['runnable', 'stolen'];

@@ -17,7 +17,8 @@
  * waiting   The thread doesn't hold the GIL, and is in a futex call that waits for one of the GIL's
  *	     words. 3.15: or its thread state says that it wants the GIL.
  * released  The thread has a thread state, doesn't hold the GIL and doesn't wait for it.
- * none	     The thread has no thread state: the key or variable is unset.
+ * none	     The thread has no thread state: the key or variable is unset. Or the build is
+ *	     free-threaded, and its GIL is disabled.
  * unknown   The thread is taking or dropping the GIL: the GIL and the thread state disagree on
  *	     whether the thread holds it. Or memory couldn't be read.
  */
@@ -36,6 +37,9 @@
 #define LOCK_BYTES 96
 
 #define NO_WORD	   (~0ull)
+/* Bits of the pointer to a PyCriticalSection that are no part of its address; its _cs_mutex. */
+#define SECTION_TAG   3ull
+#define SECTION_MUTEX 8
 
 /* The futex call in which the thread is; op < 0: it is in none. */
 struct futex_call {
@@ -204,6 +208,30 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
 }
 
 /*
+ * What does a thread without a GIL wait for, if it is in this futex call? Threads wait by
+ * _PyParkingLot_Park(): they sleep on the semaphore of a struct wait_entry, and before the
+ * semaphore comes the address of what they wait for (3.13-3.15, Python/parking_lot.c). A thread
+ * that may run only when the stopped world goes on waits for its own state. One that waits for a
+ * critical section has made it the innermost section, whose mutex it sets once it has that.
+ */
+walk_inline __u8 parked_for(const struct walk *w, const struct py_layout *l,
+			    const struct futex_call *f)
+{
+	__u64 at = 0, section = 0, mutex = 0;
+
+	if (!is_waiting_call(f) || !l->tstate_state || read_user(&at, sizeof(at), f->addr - 8))
+		return GIL_NONE;
+	if (at == w->tstate + l->tstate_state)
+		return GIL_NONE_STOPPED;
+	if (read_user(&section, sizeof(section), w->tstate + l->tstate_section))
+		return GIL_NONE;
+	section &= ~SECTION_TAG;
+	if (!section || read_user(&mutex, sizeof(mutex), section + SECTION_MUTEX) || mutex)
+		return GIL_NONE;
+	return GIL_NONE_SECTION;
+}
+
+/*
  * For free-threaded builds: returns the enum gil_state. While the GIL is disabled, nobody takes it.
  * It is enabled by PYTHON_GIL=1, or by an extension module that needs it.
  */
@@ -217,7 +245,7 @@ walk_inline __u8 by_enabled(struct walk *w, const struct py_layout *l, const str
 	if (!find_gil(w, l, &g) || g.wait == NO_WORD ||
 	    read_user(&enabled, sizeof(enabled), g.wait - PY_GIL_WAIT - PY_GIL_ENABLED_BYTES))
 		return GIL_UNKNOWN;
-	return enabled ? by_holding(w, l, f) : GIL_NONE;
+	return enabled ? by_holding(w, l, f) : parked_for(w, l, f);
 }
 
 /* Returns the enum gil_state of the thread whose state find_tstate() has searched for. */

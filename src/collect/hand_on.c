@@ -398,7 +398,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return r;
 	if (c->config.waits)
 		thread_note_stack(c, w->process, &w->rec, s.stack);
-	if (wait_state_is(wait.state, WAIT_KIND_BIT(LOCK)) && !wait.idle)
+	if (wait_state_is(wait.state, WAIT_LOCK_BITS) && !wait.idle)
 		w->waiter = thread_number(c, w->process, &w->rec);
 	if (p->state == PROC_UNSUPPORTED)
 		count_unsupported(c, p);

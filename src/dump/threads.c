@@ -202,6 +202,10 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 	if (t->gil == GIL_WAITING && (t->wait.kind == WAIT_LOCK || t->wait.kind == WAIT_RUNNABLE ||
 				      t->wait.kind == WAIT_BLOCKED))
 		t->wait.kind = WAIT_GIL;
+	if (t->wait.kind == WAIT_LOCK && t->gil == GIL_NONE_STOPPED)
+		t->wait.kind = WAIT_WORLD;
+	if (t->wait.kind == WAIT_LOCK && t->gil == GIL_NONE_SECTION)
+		t->wait.kind = WAIT_SECTION;
 	read_target(r);
 	wait_tell_io(&t->wait, place, t->target);
 	/*

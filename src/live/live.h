@@ -52,7 +52,7 @@ enum live_table {
 	X(RUNNING, "running", "RUN%", "on a CPU", "running")                                       \
 	X(RUNNABLE, "runnable", "READY%", "ready to run, without a CPU", "runnable")               \
 	X(GIL, "gil-wait", "GILW%", "waits for the GIL", "gil")                                    \
-	X(LOCK, "lock", "LOCK%", "waits for a lock", "lock")                                       \
+	X(LOCK, "lock", "LOCK%", "waits for a lock", "lock stop-the-world critical-section")       \
 	X(NET, "net", "NET%", "waits for the network", "net")                                      \
 	X(IO, "io", "IO%", "waits for a disk, a pipe or memory", "disk pipe page-fault")           \
 	X(SLEEP, "sleep", "SLEEP%", "sleeps, or waits for whatever comes",                         \

@@ -21,6 +21,8 @@
 	X(RUNNABLE, "runnable", "ready to run, waits for a CPU")                                   \
 	X(FROZEN, "frozen", "frozen by its control group")                                         \
 	X(GIL, "gil", "waiting for the GIL")                                                       \
+	X(WORLD, "stop-the-world", "waiting until the stopped world goes on")                      \
+	X(SECTION, "critical-section", "waiting for an object's lock (critical section)")          \
 	X(LOCK, "lock", "waiting for a lock")                                                      \
 	X(SLEEP, "sleep", "sleeping")                                                              \
 	X(NET, "net", "waiting for a socket")                                                      \

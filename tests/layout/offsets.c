@@ -129,6 +129,13 @@ static void gil(void)
 #else
 	NO("tstate_gil_requested");
 #endif
+#if VERSION >= 0x030d && defined(Py_GIL_DISABLED)
+	AT("tstate_state", PyThreadState, state);
+	AT("tstate_section", PyThreadState, critical_section);
+#else
+	NO("tstate_state");
+	NO("tstate_section");
+#endif
 #if VERSION >= 0x030c
 	AT("interp_gil", PyInterpreterState, ceval.gil);
 #else

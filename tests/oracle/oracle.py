@@ -147,7 +147,10 @@ class Program:
 
     def lacks(self, interpreter):
         """Says why the target can't run with this interpreter, or returns None."""
-        if self.needs.startswith("module "):
+        if self.needs in ("free threading", "a GIL"):
+            if is_free_threaded(interpreter.name) != (self.needs == "free threading"):
+                return "needs " + self.needs
+        elif self.needs.startswith("module "):
             names = self.needs.split()[1].split("|")
             if not any(interpreter.has_module(name) for name in names):
                 return "no module " + " or ".join(names)

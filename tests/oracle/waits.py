@@ -141,7 +141,7 @@ def main():
     gate = Gate(options)
     with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
         begun = [pool.submit(gate.test, interpreter, one)
-                 for interpreter in oracle.interpreters(options.full, options.only)
+                 for interpreter in oracle.interpreters(options.full, options.only, free_threaded=True)
                  for one in oracle.programs(options.program, FOLDER) if not one.lacks(interpreter)]
     for one in begun:
         one.result()

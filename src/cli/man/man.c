@@ -277,6 +277,9 @@ static void wait_rules_of(enum wait_kind kind, struct str *ret)
  * them.
  */
 static const char *const further_rules[WAIT_KIND_MAX] = {
+	[WAIT_WORLD] = "as lock below, in a free-threaded build, if another thread has stopped "
+		       "all others",
+	[WAIT_SECTION] = "as lock below, in a free-threaded build, for the lock of an object",
 	[WAIT_NET] = "as other below, if the descriptor is a socket",
 	[WAIT_PIPE] = "as other below, if the descriptor is a pipe or a FIFO",
 	[WAIT_FILE] = "as other below, if the descriptor is a file or a directory, or if the "

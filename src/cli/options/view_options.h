@@ -50,8 +50,8 @@ void view_options_warn_of(const struct unmatched *u);
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
 
 #define VIEW_STATES                                                                                \
-	"running runnable stolen gil lock sleep net poll loop pipe disk child page-fault signal "  \
-	"stopped frozen traced other"
+	"running runnable stolen gil stop-the-world critical-section lock sleep net poll loop "    \
+	"pipe disk child page-fault signal stopped frozen traced other"
 
 /* clang-format off */
 #define VIEW_SAMPLE_ROWS(base)                                                                     \

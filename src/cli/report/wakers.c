@@ -120,8 +120,9 @@ static int add_row(struct wakers *k, const struct profile_sum *s)
 /* How long the threads of the sum waited for locks; not idle time. */
 static int64_t waited_for_locks(const struct profile *p, const struct profile_sum *s, int off_cpu)
 {
-	if (off_cpu < 0 || waits_is_idle(p, s->labels) ||
-	    !streq(profile_label_text(p, s->labels, "state"), WAITS_LOCK))
+	const struct waits_word *state = waits_word(profile_label_text(p, s->labels, "state"));
+
+	if (off_cpu < 0 || waits_is_idle(p, s->labels) || !state || !state->lock)
 		return 0;
 	return MAX(s->values[off_cpu], (int64_t)0);
 }

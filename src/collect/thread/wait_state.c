@@ -54,6 +54,20 @@ static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rul
 	return kind == WAIT_IO ? other(wait, rule) : kind + 1;
 }
 
+/* The state of a wait for a futex. What it belongs to was found out when the stack was taken. */
+static uint32_t by_futex(const struct rec_wait *wait)
+{
+	switch (wait->sample.gil) {
+	case GIL_WAITING:
+		return WAIT_GIL + 1;
+	case GIL_NONE_STOPPED:
+		return WAIT_WORLD + 1;
+	case GIL_NONE_SECTION:
+		return WAIT_SECTION + 1;
+	}
+	return WAIT_LOCK + 1;
+}
+
 static uint32_t what_for(const struct rec_wait *wait)
 {
 	const struct wait_rule *rule = wait_rule_of(wait->call, (const uint64_t *)wait->arg, "");
@@ -67,9 +81,10 @@ static uint32_t what_for(const struct rec_wait *wait)
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)
 		return wait->state & UNINTERRUPTIBLE ? WAIT_PAGE_FAULT + 1 : NUMBERED;
-	if (wait->flags & WAIT_FOR_GIL ||
-	    (rule->kind == WAIT_LOCK && wait->sample.gil == GIL_WAITING))
+	if (wait->flags & WAIT_FOR_GIL)
 		return WAIT_GIL + 1;
+	if (rule->kind == WAIT_LOCK)
+		return by_futex(wait);
 	if (rule->kind == WAIT_IO)
 		return by_descriptor(wait, rule);
 	return rule->kind == WAIT_BLOCKED ? other(wait, rule) : rule->kind + 1;

@@ -99,13 +99,15 @@ static const struct order {
 	 * u32 that is .gil_after bytes behind the member .gil_at
 	 */
 	uint8_t gil_at, gil_after, gil_bit;
+	/* bytes from _status to the int that says whether the thread is attached */
+	uint8_t state_after;
 	bool copies; /* in a free-threaded build, each thread has copies of bytecode */
 } orders[] = {
-	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5,
+	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5, 8,
 	 false},
 	/* in a free-threaded 3.14 .interned, which is before .kind, became a whole byte */
-	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14, 8, M_thread_status, 4, 1, true},
-	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15, 8, M_holds_gil, 0, 1, true},
+	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14, 8, M_thread_status, 4, 1, 12, true},
+	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15, 8, M_holds_gil, 0, 1, 16, true},
 };
 
 static const char *const names[] = {
@@ -367,6 +369,22 @@ static void derive_gil(const struct order *order, const uint64_t *m, struct py_l
 }
 
 /*
+ * Finds the fields that say what a thread of a free-threaded build waits for: the int `state`, and
+ * the pointer critical_section, which follows native_thread_id and delete_later.
+ */
+static void derive_parked(const struct order *order, const uint64_t *m, struct py_layout *ret)
+{
+	uint64_t state = m[M_thread_status] + order->state_after;
+	uint64_t section = m[M_native_thread_id] + 16;
+
+	if (!m[M_free_threaded] || !m[M_thread_status] || state + 4 > m[M_thread_id] ||
+	    section + 8 > m[M_thread_size])
+		return;
+	ret->tstate_state = (uint16_t)state;
+	ret->tstate_section = (uint16_t)section;
+}
+
+/*
  * Finds the field that says whether a garbage collection is running. If there is no such member, or
  * it isn't inside the interpreter's state, krait doesn't know.
  */
@@ -409,6 +427,7 @@ static void derive(const struct order *order, const uint64_t *m, struct py_layou
 	/* utf8_length and utf8 come before the data of a compact string */
 	ret->str_compact = ret->str_ascii + 16;
 	derive_gil(order, m, ret);
+	derive_parked(order, m, ret);
 	derive_collecting(m, ret);
 	derive_generation(m, ret);
 	/* the order is _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */

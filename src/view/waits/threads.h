@@ -94,9 +94,9 @@ struct waits_word {
 	bool is;	    /* a thread is in the state, instead of waiting for something */
 	bool passive;	    /* the thread waits for time, or for whatever comes */
 	bool others;	    /* other threads or processes may be what the thread waits for */
+	bool lock;	    /* another thread ends the wait, which the value lock_blame tells of */
 };
 const struct waits_word *waits_word(const char *state);
 #define WAITS_LOOP "loop"
-#define WAITS_LOCK "lock"
 
 #endif

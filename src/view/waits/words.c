@@ -150,7 +150,7 @@ static int add_waker(const struct speaker *s, const struct waits_word *word, int
 	const struct profile *p = s->w->c->p;
 	uint32_t labels = s->w->threads.v[s->g->first].labels;
 	struct waits_waker waker = {};
-	int r = streq(word->name, WAITS_LOCK) ? waits_waker_find(s->w, s->group, &waker) : 0;
+	int r = word->lock ? waits_waker_find(s->w, s->group, &waker) : 0;
 
 	if (r || !waker.ns || waker.ns < ns / 2)
 		return r;

@@ -319,6 +319,52 @@ static void disabled(void)
 	assert_state(GIL_HELD);
 }
 
+/* Checks that a wait is either recognized or for nothing known, whichever read fails. */
+static void assert_recognized(uint64_t semaphore, uint8_t want)
+{
+	assert_int_equal(asleep_at(semaphore), want);
+	for (host.fail_nth = 1; host.fail_nth < 40; host.fail_nth++) {
+		uint8_t got = asleep_at(semaphore);
+
+		if (got != want && got != GIL_UNKNOWN)
+			assert_int_equal(got, GIL_NONE);
+	}
+	host.fail_nth = 0;
+}
+
+/*
+ * A thread without a GIL sleeps on the semaphore of a struct wait_entry. The member before that is
+ * the address of what it waits for.
+ */
+static void parked(void)
+{
+	uint64_t entry, section, mutex;
+
+	begin();
+	if (!is_free())
+		return;
+	release();
+	enable(0);
+	entry = image_alloc(64);
+	section = image_alloc(64);
+	mutex = image_alloc(8);
+	put_u64(entry + 8, image.tstate + image.l->tstate_state);
+	assert_recognized(entry + 16, GIL_NONE_STOPPED);
+	put_u64(entry + 8, mutex);
+	assert_recognized(entry + 16, GIL_NONE);
+	for (uint64_t tag = 0; tag < 4; tag++) {
+		put_u64(image.tstate + image.l->tstate_section, section | tag);
+		put_u64(section + 8, 0);
+		assert_recognized(entry + 16, GIL_NONE_SECTION);
+		put_u64(section + 8, mutex); /* the thread has the section's mutex */
+		assert_recognized(entry + 16, GIL_NONE);
+	}
+	put_u64(section + 8, 0);
+	assert_state(GIL_NONE); /* it is in no futex call */
+	enable(1);
+	assert_int_equal(asleep_at(entry + 16), GIL_RELEASED);
+}
+
 static void failing(void)
 {
 	begin();
@@ -336,7 +382,7 @@ static void failing(void)
 /* clang-format off */
 #define GIL_TESTS(X)                                                                               \
 	X(plain) X(no_state) X(mismatch) X(futex) X(stack_waits) X(steps) X(not_made)              \
-	X(requested) X(disabled) X(failing)
+	X(requested) X(disabled) X(parked) X(failing)
 /* clang-format on */
 
 GIL_TESTS(RELEASE_TEST)

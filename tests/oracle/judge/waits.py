@@ -18,8 +18,10 @@ SUM = 0.001           # how far a thread's sum may be off
 SUM_NS = 50000        # the same for a short sum: two readings of the clocks aren't one moment
 ALL = 0.0003          # how far the sum of all threads may be off
 RIGHT = 0.999         # the share of the captured time that must be at the right place
-# When a wait is over, a thread may wait for the GIL. The share of its waiting that may go into this
-# is GIL, plus GIL_TIMES the share that gil_share() returns.
+# When a wait is over, a thread may wait for the GIL, and in free-threaded builds until the stopped
+# world goes on. The share of its waiting that may go into this is GIL, plus GIL_TIMES the share that
+# gil_share() returns.
+ON_RETURN = ("gil", "stop-the-world")
 GIL, GIL_TIMES = 0.02, 4
 TICK_NS = 10000000    # /proc/stat counts in these
 # If the hypervisor steals the CPU while a thread runs, that looks like waiting of the thread. The
@@ -269,7 +271,7 @@ class Judge(object):
             return None
         if place not in thread.places:
             return "stack"
-        if state == "gil" and "gil" not in states:
+        if state in ON_RETURN and state not in states:
             self.gil[thread.tid] += ns
             return None
         if not is_state(state, states):

@@ -40,6 +40,10 @@ static void test_calls(void **state)
 	assert_string_equal(words_of(futex), "lock");
 	futex.sample.gil = GIL_WAITING;
 	assert_string_equal(words_of(futex), "gil");
+	futex.sample.gil = GIL_NONE_STOPPED;
+	assert_string_equal(words_of(futex), "stop-the-world");
+	futex.sample.gil = GIL_NONE_SECTION;
+	assert_string_equal(words_of(futex), "critical-section");
 }
 
 /* Up to Python 3.10 time.sleep() is a select() or pselect() without descriptors. */

@@ -90,6 +90,25 @@ static void test_free_threaded(void **state)
 	assert_int_equal(l.frame_more, 0);
 }
 
+/* What threads of free-threaded builds wait for; tests/layout checks the offsets of headers. */
+static void test_parked(void **state)
+{
+	struct py_layout l;
+
+	assert_int_equal(read_offsets(debug_offsets_3_13t, ARRAY_SIZE(debug_offsets_3_13t), &l), 0);
+	assert_int_equal(l.tstate_state, 40);
+	assert_int_equal(l.tstate_section, 176);
+	assert_int_equal(read_offsets(debug_offsets_3_14t, ARRAY_SIZE(debug_offsets_3_14t), &l), 0);
+	assert_int_equal(l.tstate_state, 44);
+	assert_int_equal(l.tstate_section, 176);
+	assert_int_equal(read_offsets(debug_offsets_3_15t, ARRAY_SIZE(debug_offsets_3_15t), &l), 0);
+	assert_int_equal(l.tstate_state, 48);
+	assert_int_equal(l.tstate_section, 200);
+	assert_int_equal(read_offsets(debug_offsets_3_15, ARRAY_SIZE(debug_offsets_3_15), &l), 0);
+	assert_int_equal(l.tstate_state, 0);
+	assert_int_equal(l.tstate_section, 0);
+}
+
 /* Since 3.14 each thread of a free-threaded build has copies of bytecode. */
 static void test_copies(void **state)
 {
@@ -261,12 +280,12 @@ static void test_trace_refs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),	cmocka_unit_test(test_runtime_rows),
-		cmocka_unit_test(test_debug_offsets),	cmocka_unit_test(test_free_threaded),
-		cmocka_unit_test(test_unknown_version), cmocka_unit_test(test_moved_members),
-		cmocka_unit_test(test_hostile_values),	cmocka_unit_test(test_further_in),
-		cmocka_unit_test(test_short_input),	cmocka_unit_test(test_trace_refs),
-		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_versions),      cmocka_unit_test(test_runtime_rows),
+		cmocka_unit_test(test_debug_offsets), cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_parked),	      cmocka_unit_test(test_unknown_version),
+		cmocka_unit_test(test_moved_members), cmocka_unit_test(test_hostile_values),
+		cmocka_unit_test(test_further_in),    cmocka_unit_test(test_short_input),
+		cmocka_unit_test(test_trace_refs),    cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

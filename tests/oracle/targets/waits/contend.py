@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # contract: threading.py waits in functions that differ from time to time
+# needs: a GIL
 """Three threads that run Python code: what they wait for is the GIL alone."""
 import time
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# contract: threading.py waits in functions that differ from time to time
+# needs: free threading
+"""Threads that use the same list. Each method of a list is a critical section. No collection stops
+the world."""
+import gc
+import random
+import time
+
+import clocks
+import rig
+
+chance = random.Random(3)
+mixed = [chance.random() for _ in range(200 if rig.tracing else 60000)]
+shared = []
+
+
+def sort_round(log):  # waits in: critical-section
+    log.begin()
+    shared[:] = mixed
+    shared.sort()
+    log.end()
+
+
+def sorter():
+    clocks.repeat(clocks.Log(), sort_round)
+
+
+def append_round(log):
+    log.begin()
+    shared.append(1.0)  # waits: critical-section
+    log.end()
+    log.begin()
+    time.sleep(0.002)  # waits: sleep
+    log.end()
+
+
+def appender():
+    clocks.repeat(clocks.Log(), append_round)
+
+
+def main():
+    log = clocks.Log()
+    threads = clocks.threads(sorter, appender)
+    while len(clocks.started) < len(threads):
+        time.sleep(0.01)
+    if not rig.tracing:
+        rig.ready()
+    clocks.repeat(log, append_round)
+    for thread in threads:
+        thread.join()
+
+
+gc.disable()
+main()
+if not rig.tracing:
+    clocks.save()
