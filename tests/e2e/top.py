@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait top: numbers against programs whose shares are known, the screen in a pseudo-terminal."""
+import collections
 import json
 import os
 import re
@@ -39,6 +40,17 @@ def top_json(*args):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def top_until(enough, pid, intervals, seconds, *args):
+    """Returns top_json() of a process with so many intervals. On a busy machine they are longer, until
+    what they show is enough() to judge."""
+    for longer in 1, 4, 16:
+        shown = top_json("-p", pid, "-n", intervals, "-i", "%dms" % (1000 * seconds * longer), *args)
+        check(len(shown) == intervals, "%d intervals" % len(shown))
+        if enough(shown):
+            return shown
+    raise AssertionError("too little to tell: %s" % str(shown)[:900])
+
+
 def row(shown, function):
     found = [r for r in shown["rows"] if r.get("function") == function]
     check(len(found) == 1, "%d rows of %s" % (len(found), function))
@@ -50,14 +62,10 @@ def json_shares():
     """Self and total, of the last interval and since the start, equal the program's known
     shares."""
     with python(SHARES) as target:
-        shown = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "-F", 1999, "--native=none", "--no-kernel")
-    check(len(shown) == 2, "%d intervals" % len(shown))
-    first, last = shown
+        first, last = top_until(lambda shown: all(each["last"]["samples"] > 400 for each in shown), target.pid, 2, 0.6,
+                                "-F", 1999, "--native=none", "--no-kernel")
     check(first["last"]["samples"] + last["last"]["samples"] == last["since_start"]["samples"],
           "the intervals don't add up")
-    for span in last, last["since_start"]:
-        total = span["last"]["samples"] if "last" in span else span["samples"]
-        check(total > 200, "only %d samples" % total)
     for name, percent in ("three", 75), ("one", 25):
         r = row(last, name)
         for n in r["total"], r["since_start"]["total"]:
@@ -163,17 +171,17 @@ def alive():
     """The head says how many of the threads that were sampled since the start are alive, as the
     kernel counts them."""
     with python(SHORT_THREADS) as target:
-        shown = top_json("-p", target.pid, "-n", 3, "-i", "700ms", "-F", 999)
-        text = krait("top", "-p", target.pid, "-n", 1, "-F", 999).stdout
+        many = lambda shown: shown[-1]["threads"] > 15  # noqa: E731
+        shown = top_until(many, target.pid, 4, 0.5, "-F", 999)
+        text = krait("top", "-p", target.pid, "-n", 6, "-i", "500ms", "-F", 999).stdout.strip().split("\n\n")[-1]
         with open("/proc/%d/status" % target.pid) as f:
             threads = int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
-    last = shown[-1]
-    check(last["threads"] > 10 + shown[0]["threads_alive"], "too few threads to tell: %s" % last["threads"])
-    # One of the threads begins and ends all the time.
-    check(4 <= threads <= 5 and all(abs(s["threads_alive"] - threads) <= 1 for s in shown),
+    # One of the threads begins and ends all the time. The others may not have had a CPU in the first
+    # intervals.
+    check(4 <= threads <= 5 and abs(shown[-1]["threads_alive"] - threads) <= 1 and all(s["threads_alive"] <= threads + 1 for s in shown),
           "%d threads: %s" % (threads, [s["threads_alive"] for s in shown]))
-    check(all(s["processes_alive"] == s["processes"] == 1 for s in shown), "processes")
-    check(re.search(r", 1 process, [345] of \d+ threads alive\n", text), text.split("\n")[0])
+    check(shown[-1]["processes_alive"] == shown[-1]["processes"] == 1, "processes")
+    check(re.search(r", 1 process, [345] of \d+ threads alive[;\n]", text), text.split("\n")[0])
     with python(SHARES) as target:
         text = krait("top", "-p", target.pid, "-n", 1, "-F", 999).stdout
     check(", 1 process, 1 thread\n" in text, text.split("\n")[0])
@@ -391,11 +399,13 @@ def blocked():
     """top says who keeps whom from the GIL now. In the program one thread sleeps with the GIL, and
     the other one waits for it nearly all the time."""
     with python(HOLDER) as target:
-        shown = top_json("-p", target.pid, "-n", 2, "-i", "1s", "--wall")[1]
+        shown = top_json("-p", target.pid, "-n", 3, "-i", "1s", "--wall")
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
-    pairs = {((p["waiter"] or {}).get("thread"), (p["holder"] or {}).get("thread")): p["nanoseconds"] for p in shown["gil_waits"]}
-    lived = shown["interval_seconds"] * 1e9
-    check(.8 * lived < pairs.get(("waiter", "holder"), 0) < 1.1 * lived, (pairs, lived))
+    # All intervals are looked at together, because what comes late counts for the next one.
+    pairs, lived = collections.Counter(), sum(each["interval_seconds"] for each in shown) * 1e9
+    for p in sum((each.get("gil_waits", []) for each in shown), []):
+        pairs[(p["waiter"] or {}).get("thread"), (p["holder"] or {}).get("thread")] += p["nanoseconds"]
+    check(.75 * lived < pairs["waiter", "holder"] < 1.1 * lived, (pairs, lived))
     check(sum(pairs.values()) < 1.25 * lived, (pairs, lived))
     check(re.search(r"Threads waited [01]\.\d\d s for the GIL in the last 1\.\d s\n  [01]\.\d\d s  while holder held it in holder \(\S+\): waiter [01]\.\d\d s", plain), plain)
 
@@ -433,10 +443,13 @@ def locks():
     the time: "asker" for the lock, which "owner" releases, and "eater" for the queue, which
     "feeder" fills."""
     with python(LOCKS) as target:
-        shown = top_json("-p", target.pid, "-n", 2, "-i", "1s", "--wall")[1]
+        shown = top_json("-p", target.pid, "-n", 3, "-i", "1s", "--wall")
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
-    at = {(w["waiter"]["thread"], w["waker"]["thread"], w["function"], LOCKS.split("\n")[w["line"] - 1].strip()): w["nanoseconds"] / 1e9 / shown["interval_seconds"]
-          for w in shown["lock_waits"] if w["waiter"] and w["nanoseconds"] > 1e8}
+    # All intervals are looked at together, because what comes late counts for the next one.
+    at, lived = collections.Counter(), sum(each["interval_seconds"] for each in shown)
+    for w in sum((each.get("lock_waits", []) for each in shown), []):
+        if w["waiter"] and w["nanoseconds"] > 1e8:
+            at[w["waiter"]["thread"], w["waker"]["thread"], w["function"], LOCKS.split("\n")[w["line"] - 1].strip()] += w["nanoseconds"] / 1e9 / lived
     check({pair[:3] for pair in at} == {("asker", "owner", "owner"), ("eater", "feeder", "feeder")}, at)
     check(all(.75 < share < 1.15 for share in at.values()) and ("eater", "feeder", "feeder", "items.put(1)") in at, at)
     check(re.search(r"Waits for locks that ended in the last 1\.\d s took [12]\.\d\d s\n(  0\.\d\d s  ended by (owner in owner|feeder in feeder) "
