@@ -259,9 +259,9 @@ enum code_text { CODE_FILENAME, CODE_NAME, CODE_QUALNAME, CODE_LINETABLE, CODE_T
  * multiple of 8.
  */
 struct rec_code {
-	__u8 type; /* REC_CODE */
-	__u8 reserved;
-	__u16 layout; /* index of the struct py_layout that the code object was read with */
+	__u8 type;	 /* REC_CODE */
+	__u8 has_module; /* 1: a struct rec_module comes after the texts */
+	__u16 layout;	 /* index of the struct py_layout that the code object was read with */
 	__s32 firstlineno;
 	__u64 code, check;
 	struct proc_key proc;
@@ -275,6 +275,15 @@ struct rec_code {
 	/* address of the globals dict of a frame that ran the code object, 0 = not readable */
 	__u64 globals;
 	struct wire_text text[CODE_TEXT_MAX];
+};
+
+/*
+ * 3.11+: of the dict in which a module's body runs: __name__ and __file__. The bytes of these texts
+ * follow, padded likewise.
+ */
+enum module_text { MODULE_NAME, MODULE_FILE, MODULE_TEXT_MAX };
+struct rec_module {
+	struct wire_text text[MODULE_TEXT_MAX];
 };
 
 /* What the memory belongs to that couldn't be read. */

@@ -107,7 +107,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		process_is_python(c, process_at(c, p), layout->version);
 	if (rec->globals && !c->config.interpreter_frames && !collect_is_full(c) &&
 	    py_code_has_module(code, layout))
-		bodies_met(c, (uint32_t)p, code, rec);
+		bodies_met(c, (uint32_t)p, code, rec, n);
 	else
 		bodies_left_out(c, process_at(c, p), code);
 	keep_code(c, process_at(c, p), code);

@@ -24,13 +24,15 @@ def texts(*all_of_them):
     return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
 
 
-def code(version, addr=0x10, layout=0, name=b"f", qualname="K.f\u00e9\u03b1", table=None):
-    """Makes the struct rec_code of a function."""
+def code(version, addr=0x10, layout=0, name=b"f", qualname="K.f\u00e9\u03b1", table=None, module=None):
+    """Makes the struct rec_code of a function, or of the body of a @module."""
     kind = 0 if version == 0x207 else 1
     if table is None:
         table = TABLES[version]
-    return (struct.pack("<BBHiQQ", CODE, 0, layout, 7, addr, addr + 1) + PROCESS + struct.pack("<iIQQQ", 0, 1, 0, 0, 0) +
-            texts((kind, b"/app/prog.py"), (kind, name), (2 if kind else 0, qualname.encode("utf-16-le")), (0, table)))
+    return (struct.pack("<BBHiQQ", CODE, module is not None, layout, 7, addr, addr + 1) + PROCESS +
+            struct.pack("<iIQQQ", 0, 1, 0, 0, 4096 if module else 0) +
+            texts((kind, b"/app/prog.py"), (kind, name), (2 if kind else 0, qualname.encode("utf-16-le")), (0, table)) +
+            (texts((1, module), (1, b"/app/prog.py")) if module else b""))
 
 
 def stack(number, frames, outcome=0):
@@ -138,6 +140,8 @@ SEEDS = {
                           sample(99), b""),
         "backwards": rings(sample(99), b"", stack(99, [(0x10, 0), (0x20, 0x101)]), b"", code(0x309, layout=2), code(0x309, 0x20, 2), process()),
         "lost": rings(process(), sample(98), sample(0, outcome=2, walked=0), sample(0, outcome=5, walked=4), b"", sample(98, kind=SAMPLE_END)),
+        "module": rings(process(), code(0x30b, layout=4, name=b"<module>", qualname="<module>", module=b"prog"), stack(99, [(0x10, 1)]),
+                        sample(99)),
         "absent": rings(process(3), absent(), process(4), code(0x207, layout=0), b"", absent()),
         "wakers": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), woken(99, 99), woken(99, 98), woken(99, 99, 0), b"",
                         woken(97, 99), stack(97, [(0x10, 1)]), woken(99, 99, thread=0), woken(99, 99)[:-1], woken(99, 99) + b"x", b""),

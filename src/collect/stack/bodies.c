@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/system/log.h"
 #include "collect/budget/asked.h"
 #include "collect/stack/bodies.h"
 #include "collect/stack/stack.h"
@@ -15,15 +16,6 @@
 bool bodies_init(struct collect *c)
 {
 	return (c->stacks->bodies = calloc(1, sizeof(struct bodies)));
-}
-
-void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
-		const struct rec_code *rec)
-{
-	if (vec_push(&c->stacks->bodies->list,
-		     (struct body){process, rec->layout, code_key(code->addr, code->check),
-				   rec->globals}))
-		c->no_memory = true;
 }
 
 /*
@@ -50,6 +42,18 @@ static size_t take(struct collect *c, const struct process *p, struct py_body re
 static bool may_have_text(const struct collect *c, const char *file)
 {
 	return c->config.texts && file && py_text_may_be_cached(file);
+}
+
+void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
+		const struct rec_code *rec, size_t n)
+{
+	/* what may have source text is asked for that anyway */
+	if (!may_have_text(c, code->file) && py_code_take_module(code, rec, n))
+		return;
+	if (vec_push(&c->stacks->bodies->list,
+		     (struct body){process, rec->layout, code_key(code->addr, code->check),
+				   rec->globals}))
+		c->no_memory = true;
 }
 
 static void has_no_text(struct collect *c, uint32_t tgid, const char *path)
@@ -166,6 +170,8 @@ void bodies_find(struct collect *c)
 		size_t n = take(c, p, of);
 
 		note_names(c, of, n, names);
+		log_debug("process %u is asked for the modules of %zu code objects, first of %s",
+			  p->key.tgid, n, n ? of[0].code->file : "none");
 		if (n && layout && asked_may(c) && !process_is_gone(p))
 			(void)!py_code_find_modules(of, n, p->key.tgid, layout);
 		want_texts(c, &last, of, n, names);

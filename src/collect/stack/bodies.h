@@ -40,9 +40,9 @@ struct bodies {
 _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
-/* Notes that @code is the body of a module. */
-void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
-		const struct rec_code *rec);
+/* Takes @code, the body of a module, which came with @rec of @n bytes. */
+void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
+		const struct rec_code *rec, size_t n);
 /*
  * Says that @code has no source text, because krait doesn't ask its process. Another process may
  * have text under the same name.

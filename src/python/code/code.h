@@ -128,6 +128,12 @@ struct py_body {
 bool py_code_has_module(const struct py_code *code, const struct py_layout *layout);
 
 /*
+ * Sets .module of a module's body if its record says which it is. True: the record says that, or
+ * that it is none, so the process needn't be asked.
+ */
+_must_use_ bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n);
+
+/*
  * Finds the modules of up to PY_BODIES code objects. For a module's body it sets .module, if the
  * module's dict has a name and the same file as the code object. For code without a file it sets
  * .made_in, if the dict has a file, and a name that fits that file. For a notebook's cell it sets

@@ -17,6 +17,7 @@
 #include "proc/read/reader.h"
 #include "python/code/code.h"
 #include "python/heap/heap.h"
+#include "python/heap/text.h"
 
 #define BUDGET	     (4ull << 20)
 #define MODULE_BYTES 512 /* the most bytes of a module's name */
@@ -195,6 +196,14 @@ static int set_cell(struct py_code *code, uint64_t number)
 	return 0;
 }
 
+static int set_made_in(struct py_code *code, const char *name, const char *file)
+{
+	if (*file != '/' || (!streq(name, "__main__") && !is_name_of(file, name)))
+		return 0;
+	code->made_in = strdup(file);
+	return code->made_in ? 0 : -ENOMEM;
+}
+
 static int set_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
 		      const struct answer *a)
 {
@@ -202,13 +211,8 @@ static int set_module(struct py_code *code, pid_t pid, const struct py_layout *l
 
 	if (cell_part(code->file))
 		return a->cell ? set_cell(code, a->cell) : 0;
-	if (is_made(code)) {
-		if (*a->file != '/' ||
-		    (!streq(a->name, "__main__") && !is_name_of(a->file, a->name)))
-			return 0;
-		code->made_in = strdup(a->file);
-		return code->made_in ? 0 : -ENOMEM;
-	}
+	if (is_made(code))
+		return set_made_in(code, a->name, a->file);
 	if (!*a->name || !is_module_of(code, a->name, a->file))
 		return 0;
 	heap_init(&h, pid, layout);
@@ -224,6 +228,52 @@ bool py_code_has_module(const struct py_code *code, const struct py_layout *layo
 	return code->name && code->file &&
 	       (streq(code->name, "<module>") || is_made(code) || cell_part(code->file)) &&
 	       heap_is_known(layout->version);
+}
+
+/* Appends text @w, whose bytes begin at *p, and moves *p behind them. False: it isn't whole. */
+static bool take_text(const struct wire_text *w, const uint8_t **p, const uint8_t *end,
+		      struct str *ret)
+{
+	size_t padded = (w->bytes + 7ull) & ~7ull;
+	bool whole = w->bytes == text_raw_bytes(w) && padded <= (size_t)(end - *p) &&
+		     !text_to_utf8(w, *p, w->bytes, ret);
+
+	*p += whole ? padded : 0;
+	return whole && !ret->failed;
+}
+
+/* Where the texts of @rec end; NULL: the record isn't whole, or says nothing of a module. */
+static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
+{
+	size_t at = sizeof(*rec);
+
+	if (n < at || !rec->has_module)
+		return NULL;
+	for (int i = 0; i < CODE_TEXT_MAX; i++)
+		at += (rec->text[i].bytes + 7ull) & ~7ull;
+	return at + sizeof(struct rec_module) <= n
+		       ? (const struct rec_module *)((const uint8_t *)rec + at)
+		       : NULL;
+}
+
+/* The frame ran in that dict when the record was made, so the name needs no further proof. */
+bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n)
+{
+	const struct rec_module *module = module_in(rec, n);
+	const uint8_t *p = module ? (const uint8_t *)(module + 1) : NULL;
+	const uint8_t *end = (const uint8_t *)rec + n;
+	_cleanup_str_ struct str name = {}, file = {};
+
+	if (!module || !code->name || !code->file || cell_part(code->file) ||
+	    !take_text(&module->text[MODULE_NAME], &p, end, &name) ||
+	    !take_text(&module->text[MODULE_FILE], &p, end, &file) || !name.n ||
+	    name.n >= MODULE_BYTES || file.n >= PATH_MAX)
+		return false;
+	if (is_made(code))
+		return !set_made_in(code, str_cstr(&name), str_cstr(&file));
+	if (streq(code->name, "<module>") && is_module_of(code, str_cstr(&name), str_cstr(&file)))
+		code->module = str_take(&name);
+	return true;
 }
 
 int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,

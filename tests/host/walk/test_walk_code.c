@@ -275,7 +275,7 @@ static void fields(void)
 
 	rec = send_one(image_code_of(file, name, lines, 4711));
 	assert_int_equal(rec->firstlineno, 4711);
-	assert_int_equal(rec->reserved, 0);
+	assert_int_equal(rec->has_module, 0);
 	assert_int_equal(rec->layout, 0);
 	assert_memory_equal(&rec->proc, &host.w->proc, sizeof(rec->proc));
 	assert_int_equal(rec->text[CODE_FILENAME].addr, file);
@@ -414,6 +414,108 @@ static void self(void)
 	assert_int_equal(code_record(0)->self_type, wanted ? 0x123456789ab0 : 0);
 }
 
+struct item {
+	uint64_t key, value;
+};
+
+/* A dict with a combined table. @any: its keys may be of any type, so entries have hashes. */
+static uint64_t image_dict(const struct item *items, size_t n, bool any)
+{
+	uint64_t dict = image_alloc(image.l->ob_type + 8 + 32);
+	uint64_t keys = image_alloc(32 + 16 + (n + 1) * 24), at = keys + 32 + 16;
+
+	put_u64(dict + image.l->ob_type + 8 + 16, keys);
+	put_u64(keys + 8, 3 | 4 << 8 | (any ? 0 : 1 << 16)); /* 16 bytes of indices */
+	put_u64(keys + 24, n);
+	for (size_t i = 0; i < n; i++, at += any ? 24 : 16) {
+		put_u64(at + (any ? 8 : 0), items[i].key);
+		put_u64(at + (any ? 16 : 8), items[i].value);
+	}
+	return dict;
+}
+
+/* Sends a function called @name of /srv/app.py that runs in @dict. Returns its record. */
+static const struct rec_code *send_in(const char *name, uint64_t dict)
+{
+	build(1, image_code(name));
+	put_u64(expected.addr[0] + image.l->frame_globals, dict);
+	host_forget_sent();
+	walk_and_send();
+	assert_int_equal(host.sent.n, 2);
+	return code_record(0);
+}
+
+/* What the record says of the module; "": it is certainly none; NULL: the record doesn't say. */
+static const char *said_of(const struct rec_code *rec)
+{
+	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
+	static char module[64];
+
+	assert_int_equal(py_code_from_record(rec, host.sent.v[0].n, image.l->version, &code), 0);
+	if (!py_code_take_module(code, rec, host.sent.v[0].n))
+		return NULL;
+	snprintf(module, sizeof(module), "%s", code->module ?: "");
+	return module;
+}
+
+/* Where both names are among the first eight entries, and of type str. */
+static void modules(void)
+{
+	bool copies = PY_HAS(image.l->can, LOG2_KEYS);
+	struct item items[10];
+	uint64_t dict;
+
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		items[i] = (struct item){image_text(i % 2 ? "__doc__" : "__spec__"), image.none};
+	items[0] = (struct item){image_text("__name__"), image_text("pkg.app")};
+	items[7] = (struct item){image_text("__file__"), image_text("/srv/app.py")};
+	for (int any = 0; any < 2; any++) {
+		dict = image_dict(items, 10, any);
+		if (!copies) {
+			assert_int_equal(send_in("<module>", dict)->has_module, 0);
+			continue;
+		}
+		assert_string_equal(said_of(send_in("<module>", dict)), "pkg.app");
+		assert_null(said_of(send_in("<modulo>", dict)));
+		put_u64(dict + image.l->ob_type + 8 + 24, dict); /* the dict has values */
+		assert_null(said_of(send_in("<module>", dict)));
+	}
+	if (!copies)
+		return;
+	assert_null(said_of(send_in("<module>", 0x10)));
+	items[7].value = image_text("/srv/other.py");
+	assert_string_equal(said_of(send_in("<module>", image_dict(items, 10, false))), "");
+	items[7].key = items[6].key;
+	assert_null(said_of(send_in("<module>", image_dict(items, 9, false))));
+	assert_string_equal(said_of(send_in("<module>", image_dict(items, 8, false))), "");
+}
+
+/* What isn't a sound str, or is too long, isn't copied. */
+static void odd_modules(void)
+{
+	uint64_t name = image_text("app"), file = image_text("/srv/app.py"), key;
+	char longer[MODULE_TEXT_BYTES + 2] = {};
+	struct item items[2] = {{image_text("__name__"), name}, {image_text("__file__"), file}};
+	const struct item swapped[2] = {items[1], items[0]};
+
+	if (!PY_HAS(image.l->can, LOG2_KEYS))
+		return;
+	assert_string_equal(said_of(send_in("<module>", image_dict(items, 2, false))), "app");
+	assert_null(said_of(send_in("<module>", image_dict(swapped, 2, false))));
+	put_u64(file + image.l->ob_type, 0x1000); /* another type than the file name's */
+	assert_null(said_of(send_in("<module>", image_dict(items, 2, false))));
+	put_u64(file + image.l->ob_type, 0);
+	memset(longer, 'x', sizeof(longer) - 1);
+	items[0].value = image_text(longer);
+	assert_null(said_of(send_in("<module>", image_dict(items, 2, false))));
+	items[0].value = 0x18; /* not readable */
+	assert_null(said_of(send_in("<module>", image_dict(items, 2, false))));
+	items[0].value = name;
+	key = image_str(u"__name__", 8, 2, false, 99); /* of 16 bits */
+	items[0].key = key;
+	assert_null(said_of(send_in("<module>", image_dict(items, 2, false))));
+}
+
 #define MODULE 8
 
 static uint64_t reads_of_walk(uint64_t *bytes)
@@ -464,7 +566,7 @@ static void read_together(void)
 #define TESTS(X) \
 	X(sent_once) X(ring_refuses) X(many_codes) X(many_bytes) X(slow) X(late) \
 	X(late_recursion) X(late_circle) X(fields) X(texts) X(line_tables) X(all_long) \
-	X(not_resident) X(self) X(read_together)
+	X(not_resident) X(self) X(modules) X(odd_modules) X(read_together)
 /* clang-format on */
 TESTS(RELEASE_TEST)
 
