@@ -8,6 +8,7 @@ import gzip
 import struct
 
 import pack
+import store_frames
 
 PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # bytes of a struct proc_key
 CONTAINER = b"0123456789abcdef" * 4  # a container's id, as in fuzz_service.c
@@ -179,6 +180,7 @@ SEEDS = {
         "view": words("--focus a.b --ignore ^c$ --thread t --module m --value samples --format pprof -o - --no-kernel"),
         "wrong": words("--frequncy 9 -x --folded=1 word"),
     },
+    "fuzz_store": store_frames.seeds(),
 }
 
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import seeds
+import store_frames
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MIB = 1 << 20
@@ -587,6 +588,7 @@ WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
     "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages, "config": configurations, "service": services,
+    "store": lambda: store_frames.worst(MIB - 4096),
     "intervals": intervals, "walk": walks,
 }
 
