@@ -25,8 +25,8 @@ burn(float(sys.argv[1]))
 print("done", flush=True)
 sys.stdin.read()
 """
-FRAME = 1.0  # a frame's seconds, which a writer that is killed loses at most, and the time of a drain
-DRAIN = 0.5
+FRAME = 1.0  # a frame's seconds, which a writer that is killed loses at most
+LATE = 1.0   # how long an agent that gets no CPU at once takes longer
 
 
 def start_agent(store):
@@ -61,7 +61,7 @@ def cpu_of(pid):
 
 
 def last(store, pid, d):
-    """Returns (CPU time, its standard error) of a process in the last minute, by krait."""
+    """Returns (CPU time, its standard error, until when) of a process in the last minute, by krait."""
     path = os.path.join(d, "%d.pb.gz" % pid)
     done = krait("last", "1m", "--store", store, "-p", pid, "-o", path)
     check(done.returncode == 0, done.stderr)
@@ -69,11 +69,12 @@ def last(store, pid, d):
     at = [name for name, _ in profile.sample_types].index("cpu")
     values = [sample.values[at] for sample in profile.samples]
     check({sample.labels["pid"] for sample in profile.samples} == {str(pid)}, "another process")
-    return sum(values) / 1e9, math.sqrt(sum(value * value for value in values)) / 1e9
+    return sum(values) / 1e9, math.sqrt(sum(value * value for value in values)) / 1e9, \
+        (profile.time_nanos + profile.duration_nanos) / 1e9
 
 
 def expect(store, pid, truth, d, what):
-    found, error = last(store, pid, d)
+    found, error, _ = last(store, pid, d)
     print("%s: %.3f s by krait, %.3f s by the kernel, standard error %.3f" % (what, found, truth, error))
     check(abs(found - truth) <= max(3 * error, 0.01 * truth), "%s: %.3f s instead of %.3f" % (what, found, truth))
 
@@ -129,14 +130,15 @@ def killed():
         while cpu_of(program.pid) < 2.5 * FRAME:
             time.sleep(0.05)
         os.kill(writer_of(agent), signal.SIGKILL)
-        cpu = cpu_of(program.pid)
+        killed_at, cpu = time.time(), cpu_of(program.pid)
         said = agent.communicate(timeout=30)[1]
         check(agent.returncode == 1 and "writer" in said, "exit code %d: %s" % (agent.returncode, said))
         program.kill()
         program.wait()
-        found, error = last(store, program.pid, d)
-        print("%.3f of %.3f s" % (found, cpu))
-        check(cpu - FRAME - DRAIN - 3 * error <= found <= cpu + 3 * error, "%.3f of %.3f s" % (found, cpu))
+        found, error, until = last(store, program.pid, d)
+        print("%.3f of %.3f s, up to %.3f s before the writer was killed" % (found, cpu, killed_at - until))
+        check(killed_at - until <= FRAME + LATE, "%.3f s are lost" % (killed_at - until))
+        check(cpu - FRAME - LATE - 3 * error <= found <= cpu + 3 * error, "%.3f of %.3f s" % (found, cpu))
         agent = start_agent(store)
         agent.send_signal(signal.SIGTERM)
         check(agent.wait(timeout=30) == 0, "the next agent failed")

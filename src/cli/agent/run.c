@@ -146,6 +146,7 @@ static int run(const struct command *self, int argc, char **argv)
 		log_error("%s", error_words());
 		r = EXIT_USAGE;
 	}
+	log_set_level(LOG_NOTE + MIN(o.record.verbose, 2));
 	if (r < 0)
 		r = agent(&o);
 	record_options_fini(&o.record);

@@ -40,7 +40,7 @@ static void print_cost(const struct store_facts *f)
 
 	if (ms <= 0)
 		return;
-	printf("%-10s%.2f %% of a CPU: sampler %.1f s, writer %.1f s in %.0f s\n", "costs",
+	printf("%-10s%.2f %% of a CPU: sampler %.2f s, writer %.2f s in %.0f s\n", "costs",
 	       (double)(v[BATCH_SAMPLER_CPU] + v[BATCH_WRITER_CPU]) / 1e4 / ms,
 	       (double)v[BATCH_SAMPLER_CPU] / NSEC_PER_SEC,
 	       (double)v[BATCH_WRITER_CPU] / NSEC_PER_SEC, ms / 1000);

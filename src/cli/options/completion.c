@@ -65,9 +65,17 @@ static void bash_values(const struct command *c)
 	}
 }
 
+/* Prints the words that name the commands behind @c: "run" of "agent run". */
+static void print_commands(const struct command *c)
+{
+	for (const struct command *const *sub = c->commands; sub && *sub; sub++)
+		printf("%s ", strrchr((*sub)->name, ' ') + 1);
+}
+
 static void bash_options(const struct command *c)
 {
 	printf("\t\t%s) words='", c->name);
+	print_commands(c);
 	for (const struct option_row *row = c->rows; row->name; row++)
 		printf("--%s ", row->name);
 	fputs("' ;;\n", stdout);
@@ -152,6 +160,13 @@ static void zsh_option(const struct option_row *row)
 	fputs("' \\\n", stdout);
 }
 
+static void zsh_commands(const struct command *c)
+{
+	fputs("\t\t'1:command:(", stdout);
+	print_commands(c);
+	fputs(")'\n}\n\n", stdout);
+}
+
 static void zsh_command(const struct command *c)
 {
 	printf("_krait_%s()\n{\n\t_arguments -s -S \\\n", c->name);
@@ -163,6 +178,8 @@ static void zsh_command(const struct command *c)
 		fputs("\t\t'*:file:_files'\n}\n\n", stdout);
 	else if (c == &command_help)
 		fputs("\t\t'1:command:_krait_commands'\n}\n\n", stdout);
+	else if (c->commands)
+		zsh_commands(c);
 	else
 		fputs("\t\t&& return\n}\n\n", stdout);
 }
@@ -232,6 +249,11 @@ static void fish(void)
 		fputs("'\n", stdout);
 		if ((*c)->operand_is_file)
 			printf("complete -c krait -n '__krait_is %s' -F\n", (*c)->name);
+		if ((*c)->commands) {
+			printf("complete -c krait -n '__krait_is %s' -a '", (*c)->name);
+			print_commands(*c);
+			fputs("'\n", stdout);
+		}
 		for (const struct option_row *row = (*c)->rows; row->name; row++)
 			fish_option(*c, row);
 	}
