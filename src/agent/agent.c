@@ -16,6 +16,7 @@
 #include "base/nomem.h"
 #include "base/system/clock.h"
 #include "base/system/log.h"
+#include "record/command/signals.h"
 #include "store/numbering.h"
 
 #define FRAME_NS   NSEC_PER_SEC
@@ -222,6 +223,9 @@ static int turn(void *ctx, uint64_t now)
 {
 	struct agent *a = ctx;
 	int r = take_answers(a) ?: push(a);
+
+	if (signals_reload() && a->o->reload)
+		a->o->reload(a->o->reload_ctx);
 
 	if (!r && a->condensed != a->s->condensed) {
 		a->condensed = a->s->condensed;

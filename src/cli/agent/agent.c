@@ -8,6 +8,7 @@
 
 static const struct command *const agent_commands[] = {
 	&command_agent_run,
+	&command_agent_check,
 	&command_agent_status,
 	NULL,
 };

@@ -7,88 +7,10 @@
 #include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/agent/agent.h"
+#include "cli/agent/options.h"
 #include "cli/exit.h"
-#include "cli/options/values.h"
 #include "cli/record/fail.h"
-#include "cli/record/rows.h"
 #include "record/command/signals.h"
-
-struct run_options {
-	struct record_options record; /* first, for the rows of rows.h */
-	const char *store;
-	uint64_t max_bytes;
-};
-
-#define FIELD(f)      offsetof(struct run_options, f)
-#define DEFAULT_BYTES ((uint64_t)1 << 30)
-
-/* A size of the store. */
-static int value_store_size(void *field, const char *text)
-{
-	static const char letters[] = "KMGT";
-	char *end;
-	double n = strtod(text, &end);
-	const char *letter = *end ? strchr(letters, *end) : NULL;
-
-	if (letter && !end[1])
-		for (const char *l = letters; l <= letter; l++)
-			n *= 1024;
-	if (end == text || (*end && (!letter || end[1])) || !(n >= (double)STORE_LEAST_BYTES) ||
-	    n > (double)(1ull << 50))
-		return err_set(-EINVAL, "'%s' is not a size from 32M on; write 500M, 1G or 20G",
-			       text);
-	*(uint64_t *)field = (uint64_t)n;
-	return 0;
-}
-
-static const struct option_row rows[] = {
-	{.group = "The store",
-	 .name = "store",
-	 .arg = "DIR",
-	 .set = value_string,
-	 .field = FIELD(store),
-	 .initial = STORE_DIRECTORY,
-	 .complete = COMPLETE_FILE,
-	 .help = "the directory to record into; made if it isn't there"},
-	{.name = "max-size",
-	 .arg = "SIZE",
-	 .set = value_store_size,
-	 .field = FIELD(max_bytes),
-	 .initial = "1G",
-	 .help = "the most that the store may take, from 32M on; what is oldest goes first"},
-	RECORD_ROWS_CHOSEN("Targets (none of them = every Python process on the machine)"),
-	RECORD_ROW_ALL,
-	{.group = "Sampling",
-	 .name = "frequency",
-	 .letter = 'F',
-	 .arg = "HZ",
-	 .set = value_frequency,
-	 .field = RECORD_FIELD(session.freq_hz),
-	 .initial = "99",
-	 .help = "samples a second of CPU time"},
-	{.name = "wall",
-	 .set = value_flag,
-	 .field = RECORD_FIELD(session.wall),
-	 .help = "record where threads run and what they wait for"},
-	RECORD_ROW_WAIT_BUDGET,
-	RECORD_ROW_IDLE_AT,
-	RECORD_ROW_NATIVE(NULL),
-	{.name = "add-label",
-	 .arg = "KEY=VALUE",
-	 .set = value_label,
-	 .field = RECORD_FIELD(session.labels),
-	 .help = "write this label to every sample; may be repeated"},
-	{.group = "Conduct",
-	 .name = "verbose",
-	 .letter = 'v',
-	 .set = value_more,
-	 .field = RECORD_FIELD(verbose),
-	 .help = "say more; -vv says everything"},
-	VALUE_QUIET_ROW(RECORD_FIELD(quiet), NULL),
-	VALUE_COLOR_ROW(RECORD_FIELD(color)),
-	OPTION_HELP,
-	{},
-};
 
 /* Starts the writer first: it is forked before krait has threads, files and programs of its own. */
 static int begin(struct session *s, const struct agent_options *o, struct agent **ret)
@@ -119,15 +41,61 @@ static int record(struct session *s, const struct agent_options *o, enum color_m
 	return r ? fail(s, fail_code(r)) : EXIT_DONE;
 }
 
-static int agent(const struct run_options *o)
+/* What a SIGHUP needs: the command line and the files are read again, as they are then. */
+struct reload {
+	const struct command *self;
+	int argc;
+	char **argv;
+	struct agent_run_options *o; /* what the agent goes by */
+	struct config *c;	     /* where that is from */
+};
+
+static void say_restart(void *ctx, const struct option_row *row)
 {
-	struct agent_options agent = {&o->record.session, o->store, o->max_bytes};
+	if (row->in_file == OPTION_RESTART)
+		log_warn("%s is as it was until the agent is started again", row->name);
+}
+
+/* Takes over what a program that runs can take over. */
+static void take_over(const struct agent_run_options *from, struct agent_run_options *to)
+{
+	to->record.verbose = from->record.verbose;
+	log_set_level(LOG_NOTE + MIN(to->record.verbose, 2));
+}
+
+/* All of the new configuration counts, or nothing of it. */
+static void reload(void *ctx)
+{
+	_cleanup_(agent_options_fini) struct agent_run_options o;
+	_cleanup_(config_fini) struct config c;
+	struct reload *l = ctx;
+
+	agent_options_init(&o);
+	if (agent_options_load(&c, l->self, l->argc, l->argv, &o)) {
+		config_say_faults(&c);
+		log_error("the new configuration is wrong, so the agent goes on with the old one");
+		return;
+	}
+	take_over(&o, l->o);
+	config_changes(l->c, &c, say_restart, NULL);
+	log_note("the configuration was read again");
+}
+
+static int agent(struct agent_run_options *o, struct reload *l)
+{
+	struct agent_options agent = {.session = &o->record.session,
+				      .store = o->store,
+				      .max_bytes = o->max_bytes,
+				      .reload = reload,
+				      .reload_ctx = l};
 	struct session s;
 	int code;
 
+	log_set_level(LOG_NOTE + MIN(o->record.verbose, 2));
 	session_init(&s, &o->record.session);
 	session_bound_init(&s);
 	signals_take();
+	signals_take_reload();
 	code = record(&s, &agent, o->record.color);
 	session_end_sampling(&s);
 	session_fini(&s);
@@ -136,22 +104,22 @@ static int agent(const struct run_options *o)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct run_options o = {.store = STORE_DIRECTORY, .max_bytes = DEFAULT_BYTES};
-	struct operands operands;
+	_cleanup_(agent_options_fini) struct agent_run_options o;
+	_cleanup_(config_fini) struct config c;
+	struct reload l = {self, argc, argv, &o, &c};
 	int r;
 
-	record_options_init(&o.record);
-	r = options_read(self, argc, argv, &o, &operands);
-	if (r < 0 && record_options_check(&o.record)) {
-		log_error("%s", error_words());
-		r = EXIT_USAGE;
-	}
-	log_set_level(LOG_NOTE + MIN(o.record.verbose, 2));
-	if (r < 0)
-		r = agent(&o);
-	record_options_fini(&o.record);
-	return r;
+	agent_options_init(&o);
+	r = agent_options_read(&c, self, argc, argv, &o);
+	return r < 0 ? agent(&o, &l) : r;
 }
+
+static const struct option_row rows[] = {
+	CONFIG_ROW(AGENT_FIELD(config), AGENT_CONFIG),
+	AGENT_ROWS,
+	OPTION_HELP,
+	{},
+};
 
 const struct command command_agent_run = {
 	.name = "agent run",

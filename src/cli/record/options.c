@@ -16,7 +16,7 @@
 #include "sampler/sources/event.h"
 #include "view/wall.h"
 
-static int value_services(void *field, const char *text)
+int record_value_services(void *field, const char *text)
 {
 	return service_rules_parse(text, field);
 }
@@ -76,14 +76,7 @@ static const struct option_row rows[] = {
 	 .set = value_label,
 	 .field = RECORD_FIELD(session.labels),
 	 .help = "write this label to every sample; may be repeated"},
-	{.name = "service-from",
-	 .arg = "RULES",
-	 .set = value_services,
-	 .field = RECORD_FIELD(session.services),
-	 .initial = "none; with --by service, version, pod or image " SERVICE_DEFAULT,
-	 .help = "label each sample with the service of its process (service, version, pod and "
-		 "image, as far as they are known), which is named by the first of these rules "
-		 "that knows it: otel, dd, pod, container, image, unit, venv, script"},
+	RECORD_ROW_SERVICE_FROM("none; with --by service, version, pod or image " SERVICE_DEFAULT),
 	{.name = "label-intervals",
 	 .arg = "FILE",
 	 .set = value_string,

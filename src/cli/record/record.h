@@ -66,6 +66,8 @@ void record_options_fini(struct record_options *o);
  */
 _must_use_ int record_options_check(struct record_options *o);
 
+int record_value_services(void *field, const char *text); /* sets a struct service_rules */
+
 /* Tells whether samples will certainly have the label @key. */
 bool record_has_label(const struct record_options *o, const char *key);
 

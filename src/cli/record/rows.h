@@ -167,6 +167,17 @@
 	VALUE_QUIET_ROW(RECORD_FIELD(quiet), NULL),                                                \
 	VALUE_COLOR_ROW(RECORD_FIELD(color))
 
+/* @otherwise: what holds without the option. */
+#define RECORD_ROW_SERVICE_FROM(otherwise)                                                         \
+	{.name = "service-from",                                                                   \
+	 .arg = "RULES",                                                                           \
+	 .set = record_value_services,                                                             \
+	 .field = RECORD_FIELD(session.services),                                                  \
+	 .initial = otherwise,                                                                     \
+	 .help = "label each sample with the service of its process (service, version, pod and "   \
+		 "image, as far as they are known), which is named by the first of these rules "   \
+		 "that knows it: otel, dd, pod, container, image, unit, venv, script"}
+
 /* clang-format on */
 
 #endif

@@ -34,6 +34,8 @@ static uint64_t counted_at_ns;
  */
 static bool ignores_terminal;
 
+static volatile sig_atomic_t takes_reload, reload_flag;
+
 /* Function that is called when a signal ends krait; NULL: none is. */
 static void (*undo)(void *);
 static void *undo_arg;
@@ -68,6 +70,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	if (number == SIGINT && ignores_terminal && !sent)
 		return;
+	if (number == SIGHUP && takes_reload && sent) {
+		reload_flag = 1;
+		return;
+	}
 	if (count && now - counted_at_ns <= SAME_SIGNAL_NS)
 		return;
 	counted_at_ns = now;
@@ -120,6 +126,19 @@ void signals_take(void)
 	signal(SIGPIPE, SIG_IGN);
 	/* then a write beyond the limit of file sizes fails with an error, as on a full disk */
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+void signals_take_reload(void)
+{
+	takes_reload = 1;
+}
+
+bool signals_reload(void)
+{
+	bool ret = reload_flag;
+
+	reload_flag = 0;
+	return ret;
 }
 
 void signals_phase(enum signals_phase phase)

@@ -20,6 +20,13 @@
  */
 void signals_take(void);
 
+/*
+ * From now on a SIGHUP that a process sends doesn't ask to stop: signals_reload() tells of it,
+ * once. One that the terminal sends still asks to stop.
+ */
+void signals_take_reload(void);
+bool signals_reload(void);
+
 /* What krait is doing; it decides what a signal means. */
 enum signals_phase {
 	/* what signals mean is at the beginning of this file; calls that sleep return EINTR */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads what the agent is told; see options.h. */
+#include "cli/agent/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/system/log.h"
+#include "cli/advice.h"
+#include "cli/exit.h"
+#include "cli/options/help.h"
+
+#define DEFAULT_BYTES ((uint64_t)1 << 30)
+
+int agent_value_size(void *field, const char *text)
+{
+	static const char letters[] = "KMGT";
+	char *end;
+	double n = strtod(text, &end);
+	const char *letter = *end ? strchr(letters, *end) : NULL;
+
+	if (letter && !end[1])
+		for (const char *l = letters; l <= letter; l++)
+			n *= 1024;
+	if (end == text || (*end && (!letter || end[1])) || !(n >= (double)STORE_LEAST_BYTES) ||
+	    n > (double)(1ull << 50))
+		return err_set(-EINVAL, "'%s' is not a size from 32M on; write 500M, 1G or 20G",
+			       text);
+	*(uint64_t *)field = (uint64_t)n;
+	return 0;
+}
+
+void agent_options_init(struct agent_run_options *o)
+{
+	*o = (struct agent_run_options){.store = STORE_DIRECTORY, .max_bytes = DEFAULT_BYTES};
+	record_options_init(&o->record);
+}
+
+void agent_options_fini(struct agent_run_options *o)
+{
+	record_options_fini(&o->record);
+}
+
+int agent_options_load(struct config *c, const struct command *self, int argc, char **argv,
+		       struct agent_run_options *o)
+{
+	struct operands operands;
+	int r;
+
+	config_init(c, self, o);
+	r = config_load(c, AGENT_CONFIG, argc, argv, &operands);
+	if (!r && record_options_check(&o->record))
+		r = config_blame(c);
+	return r;
+}
+
+int agent_options_read(struct config *c, const struct command *self, int argc, char **argv,
+		       struct agent_run_options *o)
+{
+	int r = agent_options_load(c, self, argc, argv, o);
+
+	if (!r)
+		return -1;
+	if (r == OPTIONS_HELP_ASKED) {
+		help_command(stdout, self);
+		return EXIT_DONE;
+	}
+	if (r == -ENOMEM)
+		log_error("%s", error_words());
+	config_say_faults(c);
+	return r == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+}

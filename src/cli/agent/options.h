@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the agent is told: by /etc/krait/agent.conf, the files in agent.conf.d, and the command line
+ * of `krait agent run`. `krait agent check` takes the same options, and says where each is from.
+ */
+#ifndef CLI_AGENT_OPTIONS_H
+#define CLI_AGENT_OPTIONS_H
+
+#include "cli/config/config.h"
+#include "cli/options/values.h"
+#include "cli/record/rows.h"
+#include "store/store.h"
+
+#define AGENT_CONFIG "/etc/krait/agent.conf"
+
+struct agent_run_options {
+	struct record_options record; /* first, for the rows of rows.h */
+	const char *store;
+	uint64_t max_bytes;
+	const char *config; /* the file in place of AGENT_CONFIG; NULL: none is named */
+	bool print;	    /* of `krait agent check` */
+};
+
+void agent_options_init(struct agent_run_options *o);
+void agent_options_fini(struct agent_run_options *o);
+
+/*
+ * Reads files and command line into @o, and checks it. @c, which is initialised, keeps what @o
+ * points to. 0; OPTIONS_HELP_ASKED; -EINVAL: @c has the faults; -ENOMEM + message.
+ */
+_must_use_ int agent_options_load(struct config *c, const struct command *self, int argc,
+				  char **argv, struct agent_run_options *o);
+
+/*
+ * agent_options_load() for a command's run(). Prints the help, or the faults. Returns -1 to go on,
+ * else the exit code.
+ */
+_must_use_ int agent_options_read(struct config *c, const struct command *self, int argc,
+				  char **argv, struct agent_run_options *o);
+
+int agent_value_size(void *field, const char *text); /* sets a uint64_t to a size of the store */
+
+#define AGENT_FIELD(f) offsetof(struct agent_run_options, f)
+
+/* clang-format off */
+#define AGENT_ROWS                                                                                 \
+	{.group = "The store",                                                                     \
+	 .name = "store",                                                                          \
+	 .arg = "DIR",                                                                             \
+	 .set = value_string,                                                                      \
+	 .field = AGENT_FIELD(store),                                                              \
+	 .initial = STORE_DIRECTORY,                                                               \
+	 .complete = COMPLETE_FILE,                                                                \
+	 .help = "the directory to record into; made if it isn't there"},                          \
+	{.name = "max-size",                                                                       \
+	 .arg = "SIZE",                                                                            \
+	 .set = agent_value_size,                                                                  \
+	 .field = AGENT_FIELD(max_bytes),                                                          \
+	 .initial = "1G",                                                                          \
+	 .help = "the most that the store may take, from 32M on; what is oldest goes first"},      \
+	RECORD_ROWS_CHOSEN("Targets (none of them = every Python process on the machine)"),        \
+	RECORD_ROW_ALL,                                                                            \
+	{.group = "Sampling",                                                                      \
+	 .name = "frequency",                                                                      \
+	 .letter = 'F',                                                                            \
+	 .arg = "HZ",                                                                              \
+	 .set = value_frequency,                                                                   \
+	 .field = RECORD_FIELD(session.freq_hz),                                                   \
+	 .initial = "99",                                                                          \
+	 .help = "samples a second of CPU time"},                                                  \
+	{.name = "wall",                                                                           \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(session.wall),                                                      \
+	 .help = "record where threads run and what they wait for"},                               \
+	RECORD_ROW_WAIT_BUDGET,                                                                    \
+	RECORD_ROW_IDLE_AT,                                                                        \
+	RECORD_ROW_NATIVE(NULL),                                                                   \
+	RECORD_ROW_SERVICE_FROM("none"),                                                           \
+	{.name = "add-label",                                                                      \
+	 .arg = "KEY=VALUE",                                                                       \
+	 .set = value_label,                                                                       \
+	 .field = RECORD_FIELD(session.labels),                                                    \
+	 .help = "write this label to every sample; may be repeated"},                             \
+	{.group = "Conduct",                                                                       \
+	 .name = "verbose",                                                                        \
+	 .letter = 'v',                                                                            \
+	 .in_file = OPTION_LIVE,                                                                   \
+	 .set = value_more,                                                                        \
+	 .field = RECORD_FIELD(verbose),                                                           \
+	 .help = "say more; -vv says everything"},                                                 \
+	{.name = "quiet",                                                                          \
+	 .letter = 'q',                                                                            \
+	 .in_file = OPTION_LIVE,                                                                   \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(quiet),                                                             \
+	 .help = "only warnings and errors"},                                                      \
+	VALUE_COLOR_ROW(RECORD_FIELD(color))
+/* clang-format on */
+
+#endif
