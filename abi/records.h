@@ -178,7 +178,7 @@ struct rec_wait {
 struct rec_account {
 	struct rec_sample sample; /* its .type is REC_ACCOUNT; .stack may be 0 */
 	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
-	/* that time minus CPU time, time ready to run and stolen time, as the kernel counts them */
+	/* the time from that first to that last switch, minus its CPU, ready and stolen time */
 	__u64 kernel_ns;
 };
 
@@ -323,8 +323,8 @@ enum proc_state {
 	 */
 	PROC_CROWDED,
 	/*
-	 * as PROC_CROWDED, but user space would have to examine the process before it could be
-	 * shown
+	 * as PROC_CROWDED, but user space hasn't examined the process, so it isn't known whether it
+	 * would be shown
 	 */
 	PROC_UNASKED,
 };

@@ -293,7 +293,7 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 	return r;
 }
 
-/* how many flushes the account of a thread waits for samples of the thread */
+/* a thread's account is kept back for so many flushes: samples of the thread may still come */
 #define ACCOUNT_FLUSHES 16
 
 /*

@@ -117,8 +117,8 @@ while True:
 
 @kit.case
 def sparse_maps():
-    """Perf maps that begin with a hole of 1 TiB: the line after the hole is read, and the other
-    program's stacks are whole."""
+    """A program's perf map begins with a hole of 1 TiB. krait reads the line after the hole. The
+    stacks of a second program, recorded at the same time, are whole."""
     need_x86()
     with folder() as d:
         beside(d, SPARSE, seconds=2, lines=6)

@@ -390,8 +390,8 @@ def perf_map_that_stops(d, what):
 
 @contextlib.contextmanager
 def jitdump_that_stops(d, what):
-    """The program maps a jitdump with a right header, by which krait finds it. Its file system then
-    stops."""
+    """The program maps a jitdump. Its header is right, so krait takes the file for a jitdump. Then the
+    file system on which the file lies stops answering."""
     with Background(kit.PYTHON, "-c", MAPPED, d + "/mnt/jit-1.dump") as target:
         kit.runs(target.pid, 0.2)
         load = struct.pack("=IIQIIQQQQ", 0, 68, 0, target.pid, target.pid, 0, 0x1000, 16, 0) + b"name_of_it\0\0"

@@ -107,7 +107,8 @@ def sum_up(profile, value):
 
 
 def boxes_add_up():
-    """Every box and line share equals the sum over the recording; siblings don't overlap."""
+    """The share of each box, and of each line, equals the sum over the recording. Boxes with the
+    same parent don't overlap."""
     for name in ("shares", "samples", "kinds", "large", "deep", "empty"):
         root = ET.parse(pictures / f"{name}.svg").getroot()
         data = json.loads(metadata(root, "krait-boxes"))

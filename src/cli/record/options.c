@@ -370,14 +370,18 @@ static int check_output(struct record_options *o)
 	if (!o->value && o->events.v[0].source->whole)
 		o->value = o->events.v[0].sample_type;
 	if (o->annotate && !streq(o->format->name, "folded"))
-		return err_set(-EINVAL, "--annotate is for folded stacks, and %s isn't; add -f",
-			       o->format->name);
+		return err_set(
+			-EINVAL,
+			"--annotate works with folded stacks only, not with the format %s; add -f",
+			o->format->name);
 	r = source_options_mode(&o->source, &o->source_mode);
 	if (r)
 		return r;
 	if (o->source_mode != SOURCE_OWN && !streq(o->format->name, "html"))
-		return err_set(-EINVAL, "%s is for pages, and %s isn't; use --format html",
-			       o->source.all ? "--source" : "--no-source", o->format->name);
+		return err_set(
+			-EINVAL,
+			"%s works with pages only, and the format %s is no page; use --format html",
+			o->source.all ? "--source" : "--no-source", o->format->name);
 	if (o->output && o->summary_json && streq(o->output, "-") && streq(o->summary_json, "-"))
 		return err_set(-EINVAL,
 			       "--summary-json - and the profile would be mixed on standard "

@@ -252,7 +252,10 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
  * table of registered code; 0: all of them.
  */
 size_t dated_until(const struct collect *c, const struct raw_stack *raw);
-/* Can it be decided for each sample of @raw whether tables of registered code held? */
+/*
+ * Is it known for each sample of @raw whether the unwind tables that programs register for their
+ * generated code (with gdb) were valid at that time?
+ */
 bool dated_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
  * Notes that the name of stack @raw depends on registered code. @plain: the stack without that

@@ -370,7 +370,7 @@ static void give_up(struct collect *c, struct process *p)
 		 p->key.tgid, bytes(p) >> 10);
 	forget(p);
 	p->made->registered.cut = cut;
-	/* makes stacks wait no longer for this process's lists */
+	/* no stack waits any longer for the process's list of registered code to be read */
 	p->made->registered.tries = TRIES;
 	p->made->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
 	c->stats.names_given_up++;

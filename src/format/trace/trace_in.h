@@ -14,7 +14,7 @@ bool trace_probe(const uint8_t *head, size_t n);
 
 /*
  * Reads @data (plain, gzip or zstd). Since it is hostile input, the work is bounded. Errors name
- * the byte and the member. 0 or -errno + message. The caller frees *ret.
+ * the byte and the JSON member. 0 or -errno + message. The caller frees *ret.
  */
 _must_use_ int trace_read(const uint8_t *data, size_t n, struct profile **ret);
 

@@ -158,9 +158,9 @@ static double phases(block_errors e, double v)
 }
 
 /*
- * Estimates the excess of longer blocks from all functions together, and raises .inflate to at
- * least that. This estimate is less rough, because phases of the program have the same length in
- * all its functions.
+ * Estimates from all functions together how much more the sums of longer blocks vary than those of
+ * single blocks, and raises .inflate to at least that. All functions together give a better
+ * estimate than one, because the program's phases have the same length in all its functions.
  */
 static void allow_for_phases(struct state *s)
 {

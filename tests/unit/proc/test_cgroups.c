@@ -52,7 +52,7 @@ static uint64_t handle_of(const char *path)
 
 /*
  * Sets @group to the groups of this process, and @text to what /proc says of them. False: a
- * hierarchy isn't mounted at its usual place, or has no numbers.
+ * hierarchy isn't mounted at its usual place, or its control groups have no inode numbers.
  */
 static bool read_own(char text[static 4096], __u64 group[static ABI_GROUPS])
 {
