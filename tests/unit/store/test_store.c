@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The store: what goes in comes out, sealed or not; what isn't a store is left alone. */
-#include "store_profile.h"
+#include "store_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,122 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
-#include "store/numbering.h"
-#include "store/store.h"
-
-static char dir[] = "/tmp/krait-store-XXXXXX";
-
-static void run(const char *format, ...)
-{
-	char words[512];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(words, sizeof(words), format, ap);
-	va_end(ap);
-	assert_int_equal(system(words), 0);
-}
-
-static int empty(void **state)
-{
-	run("rm -rf %s/s", dir);
-	return 0;
-}
-
-static const char *store_path(void)
-{
-	static char path[64];
-
-	snprintf(path, sizeof(path), "%s/s", dir);
-	return path;
-}
-
-static struct store *open_store(pid_t owner)
-{
-	struct store *s = NULL;
-	int r = store_open(store_path(), owner, &s);
-
-	if (r)
-		print_message("%s\n", err_msg());
-	assert_int_equal(r, 0);
-	return s;
-}
-
-/* What an agent does: samples come, a frame is written, a segment is sealed. */
-struct writer {
-	struct store *s;
-	struct numbering n;
-	struct profile *p;
-	struct blob_place place;
-	uint32_t random;
-};
-
-static void begin(struct writer *w, uint32_t seed)
-{
-	*w = (struct writer){.s = open_store(getpid()), .p = new_profile(), .random = seed};
-	assert_int_equal(store_next_segment(w->s, &w->place.segment), 0);
-	w->place.first_ms = w->place.last_ms = BEGIN_MS;
-}
-
-static void add_sample(struct writer *w, const struct profile_sample *s)
-{
-	int64_t ms = BEGIN_MS + s->time_ns / (int64_t)NSEC_PER_MSEC;
-
-	assert_int_equal(profile_add(w->p, s), 0);
-	assert_int_equal(numbering_add(&w->n, w->p, s, ms), 0);
-	w->place.samples++;
-	w->place.last_ms = MAX(w->place.last_ms, ms);
-}
-
-static void add_samples(struct writer *w, unsigned n)
-{
-	while (n--) {
-		struct profile_sample s = random_sample(w->p, &w->random);
-
-		add_sample(w, &s);
-	}
-}
-
-static void write_frame(struct writer *w)
-{
-	_cleanup_str_ struct str columns = {};
-
-	assert_int_equal(numbering_end(&w->n, w->p), 0);
-	w->n.batch.figures[BATCH_SAMPLES] += w->place.samples;
-	assert_int_equal(batch_encode(&w->n.batch, &columns), 0);
-	assert_int_equal(store_append(w->s, &w->place, columns.s, columns.n), 0);
-	batch_clear(&w->n.batch);
-	w->place.sequence++;
-	w->place.samples = 0;
-	w->place.first_ms = w->place.last_ms = BEGIN_MS;
-}
-
-static void end_segment(struct writer *w)
-{
-	numbering_begin(&w->n);
-	w->place = (struct blob_place){
-		.segment = w->place.segment + 1, .first_ms = BEGIN_MS, .last_ms = BEGIN_MS};
-}
-
-static void end(struct writer *w)
-{
-	numbering_fini(&w->n);
-	store_close(w->s);
-	profile_free(w->p);
-}
-
-static const struct store_query all = {.since_ms = BEGIN_MS, .until_ms = BEGIN_MS + 100000};
-
-static struct profile *read_back(const struct store_query *q)
-{
-	struct store *s = open_store(0);
-	struct profile *p = NULL;
-
-	assert_int_equal(store_read(s, q, &p), 0);
-	store_close(s);
-	return p;
-}
 
 static void expect_samples(struct writer *w)
 {

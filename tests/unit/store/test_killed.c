@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A writer is killed at random moments, while it appends, seals and removes. Every frame that it
+ * reported is there afterwards, exactly as it was, and at most one more.
+ */
+#include "store_writer.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define ROUNDS	    25
+#define SAMPLES	    4 /* of a frame */
+#define FRAMES	    5 /* of a segment */
+#define MOST_FRAMES 400
+
+/* The child: reports each frame once it is written. */
+static void write_frames(uint32_t seed, int report)
+{
+	struct writer w;
+
+	begin(&w, seed);
+	for (unsigned i = 1; i <= MOST_FRAMES; i++) {
+		add_samples(&w, SAMPLES);
+		write_frame(&w);
+		if (write(report, "", 1) != 1)
+			_exit(1);
+		if (i % FRAMES)
+			continue;
+		end_segment(&w);
+		if (store_seal(w.s, w.place.segment - 1))
+			_exit(1);
+	}
+	pause();
+}
+
+/* Returns how many frames the writer reported until it was killed, a moment after some frame. */
+static unsigned kill_writer(uint32_t seed)
+{
+	uint32_t random = seed * 7919, after = 1 + random_below(&random, 3 * FRAMES);
+	struct timespec pause = {.tv_nsec = random_below(&random, 4000000)};
+	int fds[2];
+	unsigned n = 0;
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (!child)
+		write_frames(seed, fds[1]);
+	close(fds[1]);
+	for (; n < after; n++)
+		assert_int_equal(read(fds[0], &byte, 1), 1);
+	nanosleep(&pause, NULL);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	while (read(fds[0], &byte, 1) == 1)
+		n++;
+	close(fds[0]);
+	return n;
+}
+
+/* What the writer wrote up to frame @frames, made again. */
+static struct profile *written(uint32_t seed, size_t frames)
+{
+	struct profile *p = new_profile();
+
+	for (size_t i = 0; i < frames * SAMPLES; i++) {
+		struct profile_sample s = random_sample(p, &seed);
+
+		assert_int_equal(profile_add(p, &s), 0);
+	}
+	return p;
+}
+
+static void expect_written(uint32_t seed, unsigned reported)
+{
+	struct profile *got = read_back(&all);
+	size_t frames = profile_n_samples(got) / SAMPLES;
+	struct profile *expected = written(seed, frames);
+
+	assert_in_range(frames, reported, reported + 1);
+	assert_same_samples(expected, got);
+	assert_int_equal(profile_meta(got)->comments.n_warnings, 0);
+	profile_free(expected);
+	profile_free(got);
+}
+
+static void test_killed(void **state)
+{
+	unsigned sum = 0;
+
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		unsigned reported;
+		struct store *s;
+
+		empty(state);
+		reported = kill_writer(round);
+		expect_written(round, reported);
+		s = open_store(getpid());
+		assert_int_equal(store_seal_rest(s), 0);
+		store_close(s);
+		expect_written(round, reported);
+		sum += reported;
+	}
+	print_message("%u frames, none lost\n", sum);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed)};
+	int r;
+
+	if (!mkdtemp(dir))
+		return 1;
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	run("rm -rf %s", dir);
+	return r;
+}
