@@ -195,35 +195,43 @@ static int check_relations(const uint64_t *m)
 	return 0;
 }
 
+static int unusable(const char *bad)
+{
+	return bad ? err_set(-ENOTSUP, "its debug offset of %s has a value that krait can't use",
+			     bad)
+		   : 0;
+}
+
 /* Checks what no row of relations[] covers: absolute sizes, and members that may be missing. */
 static int check_sizes(const uint64_t *m)
 {
-	bool free_threaded = m[M_free_threaded] == 1;
+	static const struct {
+		uint16_t member, least, most;
+	} limits[] = {
+		{M_free_threaded, 0, 1},	 {M_executable, 0, 0},
+		{M_thread_prev, 0, 0},		 {M_interp_next, 0, UINT16_MAX},
+		{M_threads_head, 1, UINT16_MAX}, {M_thread_size, 0, UINT16_MAX},
+		{M_frame_size, 0, 256},		 {M_code_size, 0, 1024},
+		{M_tuple_size, 0, 64},
+	};
 	const char *bad = NULL;
 
-	if (m[M_free_threaded] > 1)
-		bad = "free_threaded";
-	else if (m[M_object_size] != (free_threaded ? 32 : 16))
+	for (size_t i = 0; i < ARRAY_SIZE(limits) && !bad; i++)
+		if (m[limits[i].member] < limits[i].least || m[limits[i].member] > limits[i].most)
+			bad = names[limits[i].member];
+	if (bad)
+		return unusable(bad);
+	if (m[M_object_size] != (m[M_free_threaded] ? 32 : 16))
 		bad = "object_size";
-	else if (m[M_executable] || m[M_thread_prev])
-		bad = "executable";
-	else if (m[M_interp_next] > UINT16_MAX || m[M_threads_head] > UINT16_MAX)
-		bad = "threads_head";
-	else if (m[M_thread_size] > UINT16_MAX || m[M_frame_size] > 256 || m[M_code_size] > 1024)
-		bad = "frame_size";
 	else if (m[M_code_size] - m[M_co_code_adaptive] > 8)
 		bad = "co_code_adaptive";
 	else if (m[M_current_frame] <= m[M_thread_interp])
 		bad = "current_frame";
 	else if (m[M_instr_ptr] <= m[M_previous] || m[M_owner] <= m[M_instr_ptr])
 		bad = "owner";
-	else if (!m[M_interpreters_head] || !m[M_threads_head] || m[M_tuple_size] > 64)
-		bad = "interpreters_head";
 	else if (m[M_compact_size] && m[M_compact_size] != m[M_ascii_size] + 16)
 		bad = "compact_size";
-	return bad ? err_set(-ENOTSUP, "its debug offset of %s has a value that krait can't use",
-			     bad)
-		   : 0;
+	return unusable(bad);
 }
 
 /*
@@ -239,9 +247,27 @@ static int check_copies(const struct order *order, const uint64_t *m)
 		bad = "co_tlbc";
 	else if (m[M_tlbc_index] != (copies ? m[M_owner] - 6 : 0))
 		bad = "tlbc_index";
-	return bad ? err_set(-ENOTSUP, "its debug offset of %s has a value that krait can't use",
-			     bad)
-		   : 0;
+	return unusable(bad);
+}
+
+/*
+ * Checks what no size bounds. Frames have instr_ptr, stackpointer (3.13: an int), [tlbc_index,]
+ * a u16, owner. PyThreadState has ten ints from _status to current_frame in the known versions.
+ */
+static int check_order(const struct order *order, const uint64_t *m)
+{
+	uint64_t after = m[M_stackpointer] ?: m[M_instr_ptr] + 4;
+	bool known = m[M_version] >> 16 == order->version;
+	const char *bad = NULL;
+
+	if (m[M_stackpointer] && m[M_stackpointer] != m[M_instr_ptr] + 8)
+		bad = "instr_ptr";
+	else if (m[M_owner] != after + (m[M_tlbc_index] ? 14 : 10))
+		bad = m[M_stackpointer] ? "owner" : "instr_ptr or owner";
+	else if ((known && m[M_current_frame] != m[M_thread_status] + 40) ||
+		 (m[M_base_frame] && m[M_base_frame] != m[M_current_frame] + 8))
+		bad = "current_frame";
+	return unusable(bad);
 }
 
 /* Checks that the fields which a walk needs are within the bytes that it reads. */
@@ -356,15 +382,15 @@ static void derive_gil(const struct order *order, const uint64_t *m, struct py_l
 	uint64_t word = m[order->gil_at] + order->gil_after;
 	unsigned shift = m[M_free_threaded] ? 8 : 0;
 
-	if (!m[order->gil_at] || word + 4 > m[M_thread_id] || !m[M_ceval_gil] ||
-	    m[M_ceval_gil] + 8 > m[M_interp_size] || m[M_ceval_gil] > UINT16_MAX ||
-	    m[M_gil_locked] - m[M_gil] != PY_GIL_LOCKED + shift ||
+	if ((m[M_holds_gil] && m[M_holds_gil] != m[M_thread_status] + 4) || !m[order->gil_at] ||
+	    word + 4 > m[M_thread_id] || !m[M_ceval_gil] || m[M_ceval_gil] + 8 > m[M_interp_size] ||
+	    m[M_ceval_gil] > UINT16_MAX || m[M_gil_locked] - m[M_gil] != PY_GIL_LOCKED + shift ||
 	    m[M_gil_holder] - m[M_gil] != PY_GIL_HOLDER + shift)
 		return;
 	ret->interp_gil = (uint16_t)m[M_ceval_gil];
 	ret->tstate_gil = (uint16_t)word;
 	ret->gil_bit = order->gil_bit;
-	if (m[M_gil_requested] && m[M_gil_requested] + 4 <= m[M_thread_id])
+	if (m[M_gil_requested] == word + 4)
 		ret->tstate_gil_requested = (uint16_t)m[M_gil_requested];
 }
 
@@ -440,14 +466,11 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 	uint64_t m[M_MAX];
 	int r = read_members(runtime, n, m, &order);
 
-	if (!r)
-		r = check_sizes(m);
-	if (!r)
-		r = check_copies(order, m);
-	if (!r)
-		r = check_relations(m);
-	if (!r)
-		r = check_read(m);
+	r = r ? r : check_sizes(m);
+	r = r ? r : check_copies(order, m);
+	r = r ? r : check_relations(m);
+	r = r ? r : check_read(m);
+	r = r ? r : check_order(order, m);
 	if (r)
 		return r;
 	fill(order, m, &ret->layout);

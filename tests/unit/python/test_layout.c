@@ -225,22 +225,22 @@ static void test_hostile_values(void **state)
  */
 static void test_further_in(void **state)
 {
-	enum { CURRENT_FRAME = 26, THREAD_ID = 30, FRAME_SIZE = 39, INSTR_PTR = 42, LOCALS, OWNER };
+	enum { THREAD_ID = 30, FRAME_SIZE = 39, INSTR_PTR = 42, LOCALS, OWNER, STACKPOINTER };
 	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
 	struct py_layout l;
 
 	memcpy(v, debug_offsets_3_15, sizeof(v));
 	v[THREAD_ID] = 240;
 	v[THREAD_ID + 1] = 248;
-	v[FRAME_SIZE] = 96;
-	v[LOCALS] = 88;
-	v[INSTR_PTR] = 72;
-	v[OWNER] = 79;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
-	v[OWNER] = 80;
+	v[FRAME_SIZE] += 8;
+	v[LOCALS] += 8;
+	v[INSTR_PTR] += 8;
+	v[STACKPOINTER] += 8;
+	v[OWNER] += 8;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	assert_string_equal(err_msg(), "its owner has an offset that is too large");
-	v[OWNER] = 79;
+	memcpy(v, debug_offsets_3_15, sizeof(v));
 	v[THREAD_ID] = 248;
 	v[THREAD_ID + 1] = 256;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);

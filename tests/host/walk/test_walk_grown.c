@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A version to come inserts a member into a structure: what lies behind it moves, in the debug
+ * offsets and in memory. Then krait finds the stack, or refuses the version with the name of a
+ * member that has no place of its own in the debug offsets, because krait derives it.
+ */
+/* To be included before cmocka.h, in which fail is a macro. */
+#include "walk_chain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+
+/* The newest list, of a version that krait doesn't know, so that it may differ from 3.15. */
+static uint64_t offsets[ARRAY_SIZE(debug_offsets_3_15)];
+static const struct release next = {"3.16", 0x310, false, offsets, ARRAY_SIZE(offsets)};
+
+/* Structures, by the places of their size and of their last member in that list. */
+static const struct grown {
+	const char *name;
+	size_t size, last;
+	uint64_t
+		found; /* bit i: found, if the new member comes right before member .size + 1 + i */
+} grown[] = {
+	{"PyInterpreterState", 6, 21, 0x7fff},
+	{"PyThreadState", 22, 37, 0x7ee8},
+	{"_PyInterpreterFrame", 39, 45, 0x8},
+	{"PyCodeObject", 47, 56, 0x100},
+};
+
+static void insert(const struct grown *g, size_t before)
+{
+	uint64_t at = debug_offsets_3_15[before];
+
+	memcpy(offsets, debug_offsets_3_15, sizeof(offsets));
+	offsets[1] = 0x031000f0;
+	offsets[g->size] += 8;
+	for (size_t i = g->size + 1; i <= g->last; i++)
+		offsets[i] += debug_offsets_3_15[i] >= at ? 8 : 0;
+}
+
+/* True: the walk gave the frames that were made. */
+static bool finds_stack(void)
+{
+	struct plan plan = {};
+	struct expected expected;
+
+	image_begin(&next);
+	for (size_t i = 0; i < 17; i++)
+		plan_add(&plan,
+			 i % 5 == 4 ? GENERATOR
+			 : i	    ? CALL
+				    : FROM_C,
+			 image_code("function"), (int)(2 * i));
+	chain_build(&plan, &expected);
+	return image_walk() == WALK_OK && host.w->n == 17 && chain_compare(&expected) == 17;
+}
+
+/* Does the reason for a refusal name a member of the debug offsets? */
+static bool names_a_member(const char *why)
+{
+	return str_starts(why, "its debug offset") || str_starts(why, "its owner has an offset");
+}
+
+static void test_inserted(void **state)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(grown); k++) {
+		const struct grown *g = &grown[k];
+		uint64_t found = 0;
+
+		for (size_t i = g->size + 1; i <= g->last; i++) {
+			struct py_layout l;
+
+			insert(g, i);
+			if (py_layout_from_debug_offsets((const uint8_t *)offsets, sizeof(offsets),
+							 &l)) {
+				assert_true(names_a_member(err_msg()));
+				continue;
+			}
+			assert_true(finds_stack());
+			found |= 1ull << (i - g->size - 1);
+		}
+		if (found != g->found)
+			fail_msg("%s: %#llx is found, not %#llx", g->name,
+				 (unsigned long long)found, (unsigned long long)g->found);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_inserted)};
+	int r;
+
+	host_init();
+	r = cmocka_run_group_tests_name("walk_grown", tests, NULL, NULL);
+	host_fini();
+	return r;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Live interpreters for the walkers: stack.py runs in each, prints the stacks of its two threads,
+ * and blocks. What a walk found is compared with that.
+ */
+#ifndef TESTS_HOST_WALK_WALK_LIVE_H
+#define TESTS_HOST_WALK_WALK_LIVE_H
+
+/* To be included before cmocka.h, in which fail is a macro. */
+#include "walk_host.h"
+
+#include "python/gil.bpf.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "proc/files/files.h"
+#include "proc/libc.h"
+#include "proc/proc.h"
+#include "python/code/code.h"
+#include "python/find/image.h"
+
+#define MAX_NAMED 512
+
+struct named {
+	char name[128], file[256];
+	int line;
+};
+
+/* The stack that one thread has printed of itself. */
+struct truth {
+	size_t n;
+	struct named frame[MAX_NAMED];
+};
+
+struct interpreter {
+	char name[64], version[32], kind[32], path[512];
+};
+
+static struct target {
+	pid_t pid;
+	FILE *out; /* the output of stack.py */
+	struct truth main, thread;
+	struct py_where where; /* the interpreter's addresses in the process */
+	/* the file with the interpreter, and its addresses there */
+	int fd;
+	struct py_where file;
+} target;
+
+static void script_path(char *path, size_t n)
+{
+	snprintf(path, n, "%.*s/stack.py", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__);
+}
+
+static void start(const char *python)
+{
+	char script[512];
+	int out[2], in[2];
+
+	script_path(script, sizeof(script));
+	assert_int_equal(pipe(out), 0);
+	assert_int_equal(pipe(in), 0);
+	target.pid = fork();
+	if (!target.pid) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		close(out[0]);
+		setenv("PYTHONIOENCODING", "utf-8", 1);
+		/* The script goes in the argument, not by its path: a chroot has no such file. */
+		execl("/bin/sh", "sh", "-c", "exec \"$0\" -c \"$(cat \"$1\")\"", python, script,
+		      NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	target.out = fdopen(out[0], "r");
+}
+
+static void stop(void)
+{
+	kill(target.pid, SIGKILL);
+	waitpid(target.pid, NULL, 0);
+	if (target.out)
+		fclose(target.out);
+	if (target.fd > 0)
+		close(target.fd);
+	memset(&target, 0, sizeof(target));
+}
+
+static bool read_truth(void)
+{
+	char line[1024];
+	struct truth *t;
+
+	if (!fgets(line, sizeof(line), target.out))
+		return false;
+	t = streq(line, "main\n") ? &target.main : &target.thread;
+	while (fgets(line, sizeof(line), target.out) && !streq(line, "end\n")) {
+		struct named *f = &t->frame[t->n++];
+
+		assert_true(t->n < MAX_NAMED);
+		assert_int_equal(
+			sscanf(line, "%127[^\t]\t%255[^\t]\t%d", f->name, f->file, &f->line), 3);
+	}
+	return t->n;
+}
+
+static void set_addresses(const struct py_image *image, uint64_t bias)
+{
+	struct py_where *w = &target.where;
+
+	target.file = *w = image->where;
+	w->layout = 0;
+	py_where_add_bias(w, bias);
+}
+
+/* Finds the interpreter in the process. Returns NULL, or why the process can't be walked. */
+static const char *find(void)
+{
+	static struct py_image image;
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_maps_ struct maps maps = {};
+	struct libc_info libc;
+
+	assert_int_equal(proc_open(&proc, target.pid), 0);
+	assert_int_equal(maps_read(proc.dirfd, MAPS_EXEC, &maps), 0);
+	vec_foreach(m, &maps.list) {
+		_cleanup_close_ int fd = -1;
+
+		if (m->ino)
+			fd = file_open_mapping(proc.dirfd, m, maps_path(&maps, m), NULL);
+		if (fd < 0 || py_image_read(fd, maps_path(&maps, m), &image) != 1)
+			continue;
+		if (image.unsupported[0])
+			return image.unsupported;
+		host_set_layout(&image.layout);
+		set_addresses(&image,
+			      image.exec_fixed ? 0 : m->start - (image.start_vaddr & ~4095ull));
+		assert_int_equal(libc_of_process(&proc, &maps, false, &libc), 0);
+		libc_set_where(&target.where, &libc);
+		target.fd = TAKE_FD(fd);
+		return NULL;
+	}
+	return "no interpreter found in it";
+}
+
+static bool thread_pointer(pid_t tid, uint64_t *tp)
+{
+	bool ok;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) || ptrace(PTRACE_INTERRUPT, tid, 0, 0) ||
+	    waitpid(tid, NULL, __WALL) < 0)
+		return false;
+#if defined(__x86_64__)
+	struct user_regs_struct regs;
+
+	ok = !ptrace(PTRACE_GETREGS, tid, 0, &regs);
+	*tp = ok ? regs.fs_base : 0;
+#else
+	struct iovec v = {tp, sizeof(*tp)};
+
+	ok = !ptrace(PTRACE_GETREGSET, tid, 0x401 /* NT_ARM_TLS */, &v);
+#endif
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	return ok;
+}
+
+/* Waits until the thread blocks: stack.py prints its stack a moment before. */
+static bool blocks_in_read(pid_t tid)
+{
+	char path[64];
+	int nr = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", target.pid, tid);
+	for (int i = 0; i < 5000 && nr != SYS_read; i++) {
+		_cleanup_fclose_ FILE *f = fopen(path, "re");
+
+		nr = -1;
+		if (!f)
+			return false;
+		if (fscanf(f, "%d", &nr) != 1 || nr != SYS_read)
+			usleep(1000);
+	}
+	return nr == SYS_read;
+}
+
+static pid_t second_thread(void)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	pid_vec threads = {};
+	pid_t tid = 0;
+
+	assert_int_equal(proc_open(&proc, target.pid), 0);
+	assert_int_equal(proc_threads(&proc, &threads), 0);
+	vec_foreach(t, &threads)
+		tid = *t != target.pid ? *t : tid;
+	vec_fini(&threads);
+	return tid;
+}
+
+/* Returns the code object of frame @i, from the record that was sent. NULL: there is none. */
+static struct py_code *code_of(size_t i)
+{
+	const struct wire_frame *f = &host.out->frame[i];
+	struct py_code *code = NULL;
+
+	vec_foreach(r, &host.sent) {
+		const struct rec_code *rec = (const void *)r->bytes;
+
+		if (rec->type != REC_CODE || rec->code != f->code || rec->check != f->check)
+			continue;
+		if (rec->reserved || py_code_from_record(rec, r->n, host.layout.version, &code))
+			return NULL;
+		(void)!py_code_fill_from_process(code, target.pid, &host.layout);
+		return code;
+	}
+	return NULL;
+}
+
+/* Is frame @i, of @code, the one that the program has printed? */
+static bool is_frame(const struct py_code *code, size_t i, const struct named *t)
+{
+	int line = py_code_position(code, host.out->frame[i].lasti).line;
+
+	return code->name && code->file && streq(code->name, t->name) &&
+	       streq(code->file, t->file) && line == t->line;
+}
+
+/* Are the frames of the walk the first ones of @truth? Sets *ret to how many of these there are. */
+static bool is_part_of(const struct truth *truth, size_t *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < host.w->n; i++) {
+		_cleanup_(cleanup_py_code) struct py_code *code = code_of(i);
+
+		if (code && code->internal)
+			continue;
+		if (!code || n >= truth->n || !is_frame(code, i, &truth->frame[n++])) {
+			*ret = i;
+			return false;
+		}
+	}
+	*ret = n;
+	return true;
+}
+
+/*
+ * Opens the table of tests/setup/interpreters.sh: name, version, kind, path, with tabs between
+ * them.
+ */
+static FILE *open_table(void)
+{
+	const char *cache = getenv("KRAIT_TEST_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	char path[512];
+
+	if (cache)
+		snprintf(path, sizeof(path), "%s/interpreters.tsv", cache);
+	else if (xdg)
+		snprintf(path, sizeof(path), "%s/krait-tests/interpreters.tsv", xdg);
+	else
+		snprintf(path, sizeof(path), "%s/.cache/krait-tests/interpreters.tsv",
+			 home ? home : "");
+	return fopen(path, "re");
+}
+
+/* Reads the table. Returns the number of interpreters in it. */
+static size_t read_table(struct interpreter *list, size_t max)
+{
+	FILE *f = open_table();
+	size_t n = 0;
+
+	while (f && n < max &&
+	       fscanf(f, " %63[^\t]\t%31[^\t]\t%31[^\t]\t%511[^\n]", list[n].name, list[n].version,
+		      list[n].kind, list[n].path) == 4)
+		n += !streq(list[n].kind, "pypy");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int after(void **state)
+{
+	stop();
+	host.pid = 0;
+	host.fail_nth = 0; /* still set if a walk with failing reads has failed the test */
+	return 0;
+}
+
+/* Runs @test for each interpreter that @wanted (NULL: all) accepts. Returns main()'s exit code. */
+static int each_interpreter(const char *name, CMUnitTestFunction test,
+			    bool (*wanted)(const struct interpreter *))
+{
+	static struct interpreter list[64];
+	static struct CMUnitTest tests[64];
+	size_t n = read_table(list, ARRAY_SIZE(list)), k = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		if (!wanted || wanted(&list[i]))
+			tests[k++] = (struct CMUnitTest){list[i].name, test, NULL, after, &list[i]};
+	if (!k) {
+		printf("SKIP %s: no interpreters; tests/setup/interpreters.sh makes them\n", name);
+		return 0;
+	}
+	host_init();
+	r = _cmocka_run_group_tests(name, tests, k, NULL, NULL);
+	host_fini();
+	return r;
+}
+
+#endif
