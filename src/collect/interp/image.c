@@ -241,7 +241,7 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	return *ret ? 0 : -EBUSY;
 }
 
-/* a file without an interpreter counts as unchanged for this long after it was last compared */
+/* how long a file of no interest counts as unchanged after it was last compared */
 #define SAME_NS NSEC_PER_SEC
 
 /*
@@ -257,7 +257,8 @@ const struct image_file *image_known(const struct collect *c, const struct mappi
 
 	if (!f || f->dev != m->dev || f->ino != m->ino)
 		return NULL;
-	if (!f->is_python && f->checked_ns && now - f->checked_ns < SAME_NS)
+	if ((!f->is_python || f->is_known_program) && f->checked_ns &&
+	    now - f->checked_ns < SAME_NS)
 		return f;
 	if (!is_held(f->fd, m, &st) || !is_version(&st, &f->version))
 		return NULL;

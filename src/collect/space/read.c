@@ -197,10 +197,11 @@ static bool may_be_told(const struct process *p, enum space_stale why)
 	return why != SPACE_ODD && (why != SPACE_GONE || !p->spaces.n) && !p->eager;
 }
 
+/* Sets *ret, or the mappings of @s themselves where the side band's list has all of them. */
 static int get_maps(struct collect *c, struct process *p, struct proc *proc, enum space_stale why,
-		    struct maps *ret)
+		    struct maps *ret, struct space *s)
 {
-	bool told = may_be_told(p, why) && told_maps(c, p, proc, ret);
+	bool told = may_be_told(p, why) && told_maps(c, p, proc, ret, s);
 
 	log_debug("mappings of process %u: %s", p->key.tgid,
 		  told ? "as the side band has told of them" : "read");
@@ -226,14 +227,14 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
 		c->config.unwind->read_space(c->config.ctx, p->slot, true);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
-	r = r ? r : get_maps(c, p, proc, why, &maps);
-	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->spaces->last,
 				    .process = process_index(c, p),
 				    .unmaps = head.at_unmaps,
 				    .read_ns = began_ns,
 				    .remade_ns = UINT64_MAX};
+	r = r ? r : get_maps(c, p, proc, why, &maps, s);
+	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	vec_foreach(m, &maps.list)
 		/* not [vsyscall], which lies in the upper half of the address space */
 		if (m->start < SPACE_UNUSED)

@@ -201,29 +201,62 @@ static bool is_settled(const struct collect *c, const struct told_image *i)
 	return true;
 }
 
+static struct mapping mapping_of(const struct told_map *t, const struct native_file *f)
+{
+	return (struct mapping){.start = t->start,
+				.end = t->end,
+				.offset = t->offset,
+				.dev = f->dev,
+				.ino = f->ino,
+				.prot = PROT_READ | PROT_EXEC};
+}
+
 static int copy_list(const struct collect *c, const struct told_image *i, struct maps *to)
 {
 	int r = maps_init(to);
 
 	for (size_t k = 0; !r && k < i->n; k++) {
 		const struct native_file *f = native_file_at(c, (uint32_t)i->map[k].file);
-		struct mapping m = {.start = i->map[k].start,
-				    .end = i->map[k].end,
-				    .offset = i->map[k].offset,
-				    .dev = f->dev,
-				    .ino = f->ino,
-				    .prot = PROT_READ | PROT_EXEC};
+		struct mapping m = mapping_of(&i->map[k], f);
 
 		r = maps_add(to, &m, f->path, strlen(f->path));
 	}
 	return r;
 }
 
-bool told_maps(struct collect *c, const struct process *p, struct proc *proc, struct maps *ret)
+/* As copy_list(), where nothing more has to be found out about the files. */
+static int add_all(struct collect *c, struct process *p, const struct proc *proc,
+		   const struct told_image *i, struct space *s)
+{
+	int r = vec_reserve(&s->maps, i->n);
+
+	for (size_t k = 0; !r && k < i->n; k++) {
+		struct native_file *f = native_file_at(c, (uint32_t)i->map[k].file);
+		struct mapping m = mapping_of(&i->map[k], f);
+		struct space_map at = {.start = m.start, .end = m.end, .file = f->index};
+
+		f->met = true;
+		c->spaces->code->met(c, p, proc, &m, f->path, f);
+		if (!native_file_vaddr(f, m.offset, &at.vaddr))
+			at.file = 0;
+		r = vec_push(&s->maps, at);
+	}
+	if (r)
+		s->maps.n = 0;
+	return r;
+}
+
+bool told_maps(struct collect *c, struct process *p, struct proc *proc, struct maps *ret,
+	       struct space *s)
 {
 	struct told_image *i = list_of(c->spaces->told, p);
+	bool settled;
 
 	*ret = (struct maps){};
-	return i && is_exact(c, i, p, proc) &&
-	       (is_settled(c, i) || !proc_ensure(proc, p->key.tgid)) && !copy_list(c, i, ret);
+	if (!i || !is_exact(c, i, p, proc))
+		return false;
+	settled = is_settled(c, i);
+	if (settled && c->config.sees_unmaps)
+		return !add_all(c, p, proc, i, s);
+	return (settled || !proc_ensure(proc, p->key.tgid)) && !copy_list(c, i, ret);
 }

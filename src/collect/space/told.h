@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/space/space.h"
 #include "proc/read/maps.h"
 
 struct collect;
@@ -36,12 +37,12 @@ void told_ended(struct collect *c, uint32_t tgid);
 void told_forget(struct collect *c);
 
 /*
- * Sets @ret to the mappings of process @p; maps_fini() in every case. Opens @proc if that is needed
- * and it isn't open. False: the mappings aren't known exactly, and have to be read. What the
- * process unmaps or maps during this call may be missed, so the caller must notice that by other
- * means.
+ * Sets @ret to the mappings of process @p; maps_fini() in every case. Or, if all is known of their
+ * files, adds them to @s, and @ret is empty. Opens @proc if that is needed and it isn't open.
+ * False: the mappings aren't known exactly, and have to be read. What the process unmaps or maps
+ * during this call may be missed, so the caller must notice that by other means.
  */
-_must_use_ bool told_maps(struct collect *c, const struct process *p, struct proc *proc,
-			  struct maps *ret);
+_must_use_ bool told_maps(struct collect *c, struct process *p, struct proc *proc, struct maps *ret,
+			  struct space *s);
 
 #endif
