@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs a session for record and top: checks that it is allowed, starts it, loops, and ends it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -48,12 +49,15 @@ int session_check_permitted(struct session *s)
 	return r ? r : session_check_memory();
 }
 
+/*
+ * The rings wake krait most often. So the rest is watched by the descriptor that watches them: to
+ * watch that by another one would cost both krait and the thread that wakes it.
+ */
 static int make_epoll(struct session *s)
 {
-	int fds[] = {sampler_fd(s->sampler), sideband_fd(s->sideband), s->spawn.pidfd,
-		     collect_fd(s->collect)};
+	int fds[] = {sideband_fd(s->sideband), s->spawn.pidfd, collect_fd(s->collect)};
 
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->epoll_fd = fcntl(sampler_fd(s->sampler), F_DUPFD_CLOEXEC, 0);
 	if (s->epoll_fd < 0)
 		return err_sys(-errno, "epoll");
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
@@ -304,8 +308,11 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	return n == 1 && e->data.fd == sampler_fd(s->sampler) && !s->more &&
-	       now < s->flushed_ns + FLUSH_APART_NS && now < collect_due_ns(s->collect);
+	for (int i = 0; i < n; i++)
+		if (e[i].data.fd != sampler_fd(s->sampler))
+			return false;
+	return n > 0 && !s->more && now < s->flushed_ns + FLUSH_APART_NS &&
+	       now < collect_due_ns(s->collect);
 }
 
 /* Drains, but then does only what needs processes to be alive, because they may end at any time. */

@@ -81,7 +81,7 @@ static size_t ring_bytes(const struct sampler *s)
 
 static int map_ring(struct sampler *s, struct cpu_ring *ring, size_t bytes)
 {
-	struct epoll_event e = {.events = EPOLLIN};
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = s->rings_fd};
 	int r = record_ring_map(&ring->records, ring->fd, bytes);
 
 	if (!r && epoll_ctl(s->rings_fd, EPOLL_CTL_ADD, ring->fd, &e))
