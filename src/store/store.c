@@ -93,6 +93,30 @@ static int path_in(const struct store *s, const char *name, char **ret)
 	return asprintf(ret, "%s/%s", s->dir, name) < 0 ? err_nomem() : 0;
 }
 
+/*
+ * Nobody else may write to the directory: a link that another user puts there would have krait
+ * write to whatever it leads to.
+ */
+static int check_directory(const struct store *s)
+{
+	struct stat st;
+
+	if (stat(s->dir, &st))
+		return err_sys(-errno, "can't read %s", s->dir);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(-ENOTDIR, "%s isn't a directory", s->dir);
+	if (st.st_uid != geteuid())
+		return err_set(-EACCES,
+			       "%s belongs to another user, so nothing is recorded into it",
+			       s->dir);
+	if (st.st_mode & 022)
+		return err_set(-EACCES,
+			       "others can write to %s, so nothing is recorded into it; chmod "
+			       "go-w helps, or another directory",
+			       s->dir);
+	return 0;
+}
+
 /* One process may write. The lock's file says which one does, for the message to the second. */
 static int lock(struct store *s, pid_t owner)
 {
@@ -239,7 +263,7 @@ static int open_it(struct store *s, pid_t owner)
 			: path_in(s, STORE_FILE, &path);
 
 	if (!r && owner)
-		r = lock(s, owner);
+		r = check_directory(s) ?: lock(s, owner);
 	if (!r && access(path, F_OK)) {
 		if (errno != ENOENT)
 			r = err_sys(-errno, "can't read %s", path);

@@ -9,10 +9,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define ROUNDS	    25
+#define ROUNDS	    15
 #define SAMPLES	    4 /* of a frame */
 #define FRAMES	    5 /* of a segment */
 #define MOST_FRAMES 400
+#define READS	    12
 
 /* The child: reports each frame once it is written. */
 static void write_frames(uint32_t seed, int report)
@@ -106,9 +107,39 @@ static void test_killed(void **state)
 	print_message("%u frames, none lost\n", sum);
 }
 
+/* Whoever reads while frames are written and sealed gets a whole number of them, the first ones. */
+static void test_read_meanwhile(void **state)
+{
+	int fds[2];
+	pid_t child;
+	char byte;
+
+	empty(state);
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (!child)
+		write_frames(99, fds[1]);
+	close(fds[1]);
+	for (unsigned i = 1; i <= READS; i++) {
+		struct profile *got, *expected;
+
+		assert_int_equal(read(fds[0], &byte, 1), 1);
+		got = read_back(&all);
+		assert_true(profile_n_samples(got) >= (uint64_t)i * SAMPLES);
+		expected = written(99, profile_n_samples(got) / SAMPLES);
+		assert_same_samples(expected, got);
+		profile_free(expected);
+		profile_free(got);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(fds[0]);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed),
+					   cmocka_unit_test(test_read_meanwhile)};
 	int r;
 
 	if (!mkdtemp(dir))

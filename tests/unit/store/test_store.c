@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "store/internal.h"
 
 static void expect_samples(struct writer *w)
 {
@@ -340,27 +341,45 @@ static void test_cut_off(void **state)
 	expect_left_alone(-EBADMSG, "");
 }
 
-/* As an ordinary user, since root writes anywhere. */
-static void test_not_writable(void **state)
+/* As an ordinary user, since root writes anywhere. Returns 0 if @words are in the message. */
+static int refused_to_nobody(const char *make, const char *words)
 {
-	pid_t child;
+	pid_t child = fork();
 	int status;
 
-	store_close(open_store(getpid()));
-	run("chmod 755 %s %s; chmod 644 %s/*", dir, store_path(), store_path());
-	child = fork();
 	if (!child) {
 		struct store *s = NULL;
 
-		if (geteuid() ? chmod(store_path(), 0555) : setgid(65534) || setuid(65534))
+		if (!geteuid() && (setgid(65534) || setuid(65534)))
 			_exit(3);
-		_exit(store_open(store_path(), 1, &s) == -EACCES &&
-				      strstr(err_msg(), "can't write to")
-			      ? 0
-			      : 1);
+		run(make, store_path(), store_path());
+		_exit(store_open(store_path(), 1, &s) == -EACCES && strstr(err_msg(), words) ? 0
+											     : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	return status;
+}
+
+static void test_not_writable(void **state)
+{
+	run("chmod 777 %s", dir);
+	assert_int_equal(refused_to_nobody("mkdir %s; chmod 555 %s", "can't write to"), 0);
+	run("rm -rf %s; chmod 755 %s", store_path(), dir);
+}
+
+/* What another user could put there would lead krait's writes elsewhere. */
+static void test_others_directory(void **state)
+{
+	struct store *s = NULL;
+
+	run("mkdir -m 777 %s", store_path());
+	assert_int_equal(store_open(store_path(), 1, &s), -EACCES);
+	assert_non_null(strstr(err_msg(), "others can write to"));
+	run("chmod 755 %s", store_path());
+	if (geteuid())
+		return;
+	run("chmod 755 %s", dir);
+	assert_int_equal(refused_to_nobody("true", "belongs to another user"), 0);
 }
 
 /* The oldest goes first, and the files stay within the limit. */
@@ -383,6 +402,30 @@ static void test_limit(void **state)
 	}
 	assert_in_range(facts.segments, 3, 19);
 	assert_int_equal(facts.writer, getpid());
+	end(&w);
+}
+
+/* A disk that is full takes nothing of a frame; once there is room, the store goes on. */
+static void test_full(void **state)
+{
+	struct blob_place place;
+	struct writer w;
+
+	begin(&w, 10);
+	add_samples(&w, 20);
+	write_frame(&w);
+	place = (struct blob_place){.segment = 7, .first_ms = BEGIN_MS, .last_ms = BEGIN_MS};
+	_cleanup_free_ char *noise = malloc(1 << 20);
+
+	for (size_t i = 0; i < 1 << 20; i++)
+		noise[i] = (char)random_below(&w.random, 256);
+	assert_int_equal(store_exec(w.s, "PRAGMA max_page_count=20", "limit"), 0);
+	assert_int_equal(store_append(w.s, &place, noise, 1 << 20), -ENOSPC);
+	assert_int_equal(store_exec(w.s, "PRAGMA max_page_count=100000", "limit"), 0);
+	expect_samples(&w);
+	add_samples(&w, 20);
+	write_frame(&w);
+	expect_samples(&w);
 	end(&w);
 }
 
@@ -423,7 +466,9 @@ int main(void)
 		cmocka_unit_test_setup(test_other_tables, empty),
 		cmocka_unit_test_setup(test_cut_off, empty),
 		cmocka_unit_test_setup(test_not_writable, empty),
+		cmocka_unit_test_setup(test_others_directory, empty),
 		cmocka_unit_test_setup(test_limit, empty),
+		cmocka_unit_test_setup(test_full, empty),
 		cmocka_unit_test_setup(test_facts, empty),
 	};
 	int r;
