@@ -184,7 +184,10 @@ static inline void py_layout_set_block(struct py_layout *l)
  */
 /* bytes read of a _PyInterpreterFrame; frames before 3.11 are read otherwise */
 #define PY_FRAME_BYTES 80
-/* bytes read of a PyThreadState at most: up to thread_id, the last field that is needed */
+/*
+ * bytes read of a PyThreadState at most: up to thread_id, the last field that is needed (3.11 and
+ * 3.12: up to datastack_limit, which lies further)
+ */
 #define PY_TSTATE_BYTES 255
 
 /* Where the PyThreadState of the current thread is found. */

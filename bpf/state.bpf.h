@@ -40,6 +40,7 @@
  */
 #define OBJECT_BYTES 104
 #define BLOCK_BYTES  4096
+#define OBJECT_ROOM  512
 #define TEXT_BYTES   256
 /* spare bytes behind every buffer; no access at a masked offset is larger */
 #define SLACK 256
@@ -149,7 +150,11 @@ struct walk {
 	__u64 sp;	       /* user stack pointer of the sampled thread; 0: not known */
 	__u64 tstate;	       /* PyThreadState of the sampled thread */
 	__u64 interp;	       /* PyInterpreterState that .tstate belongs to */
-	__u64 listed;	  /* search_list() sets this: hash over the thread states in the list */
+	union {
+		__u64 listed; /* 2.7: search_list() sets this: hash over the listed thread states */
+		/* 3.11, 3.12: end of the data stack's present chunk */
+		__u64 stack_limit;
+	};
 	__u32 gil_word;	  /* word of the thread state at py_layout.tstate_gil */
 	__s32 gil_locked; /* `locked` of the GIL, if .gil_read */
 	__u64 gil_holder; /* `last_holder` of the GIL, if .gil_read */
@@ -249,8 +254,8 @@ struct walk {
 	 */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
-	__u8 object[256]; /* bytes of a thread state, a function, or a code object that is sent */
-	__u8 object_slack[SLACK];
+	/* bytes of a thread state, a function, or a code object that is sent; .text is the slack */
+	__u8 object[OBJECT_ROOM];
 	__u8 text[TEXT_BYTES];
 	__u8 text_slack[SLACK];
 };
@@ -348,17 +353,17 @@ walk_inline __u8 block_u8(const struct walk *w, __u32 off)
 
 walk_inline __u64 object_u64(const struct walk *w, __u32 off)
 {
-	return load_u64(w->object + bounded(off, 256));
+	return load_u64(w->object + bounded(off, OBJECT_ROOM));
 }
 
 walk_inline __u8 object_u8(const struct walk *w, __u32 off)
 {
-	return w->object[bounded(off, 256)];
+	return w->object[bounded(off, OBJECT_ROOM)];
 }
 
 walk_inline __u32 object_u32(const struct walk *w, __u32 off)
 {
-	return load_u32(w->object + bounded(off, 256));
+	return load_u32(w->object + bounded(off, OBJECT_ROOM));
 }
 
 /* Notes that @n bytes at @addr couldn't be read because they are absent. */

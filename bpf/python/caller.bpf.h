@@ -49,16 +49,6 @@ walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 fra
 	return frame + FRAME_OWN_BYTES + 8 * ((__u64)object_u32(w, 0) + object_u32(w, 8));
 }
 
-/* Loads tstate.datastack_chunk and .datastack_top into w->chunk and w->stack_top. */
-walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
-{
-	if (read_user(w->object, 16, w->tstate + l->tstate_datastack_top - 8))
-		return false;
-	w->chunk = object_u64(w, 0);
-	w->stack_top = object_u64(w, 8);
-	return true;
-}
-
 /*
  * Goes from w->nearest up to w->callers_end, from frame to frame of the data stack, which lie next
  * to each other. 1 = done: w->nearest is the frame that ends at w->callers_end, or 0 if none does.
@@ -161,7 +151,7 @@ walk_global int meet_fresh(__u32 slot)
 		return MET_FAULT;
 	l = walk_layout(w->where.layout);
 	top = w->caller;
-	if (!l || !load_data_stack(w, l) || frame_end(w, l, top, w->caller_code) != w->stack_top)
+	if (!l || frame_end(w, l, top, w->caller_code) != w->stack_top)
 		return MET_LEFT;
 	w->fresh = FRESH;
 	return load_resumed(w, l) && find_below(w, w->chunk, top) ? MET_FRESH : MET_FAULT;
@@ -176,8 +166,6 @@ walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 {
 	__u64 first;
 
-	if (!load_data_stack(w, l))
-		return false;
 	if (!w->chunk)
 		return true;
 	first = w->chunk + CHUNK_BYTES + 8;

@@ -122,11 +122,10 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
  * entered now lies. On 3.11 the thread may still be in a frame that begins where the stack ends,
  * because 3.11 takes a frame off the stack before it makes the caller current.
  */
-walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
+walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64 frame)
 {
-	return l->tstate_datastack_top && /* datastack_limit comes after datastack_top */
-	       !read_user(w->object, 16, w->tstate + l->tstate_datastack_top) &&
-	       frame >= object_u64(w, 0) + !!l->frame_is_entry && frame < object_u64(w, 8);
+	return l->tstate_datastack_top && frame >= w->stack_top + !!l->frame_is_entry &&
+	       frame < w->stack_limit;
 }
 
 /*

@@ -108,8 +108,8 @@ walk_global __u64 find_running(__u32 slot)
 		return 0;
 	w->found = NOT_FOUND;
 	w->entered = 1;
-	if ((!l->frame_is_entry && shim_of(w)->build != build_of(w)) || !load_data_stack(w, l) ||
-	    !load_resumed(w, l) || !find_below(w, w->chunk, w->stack_top))
+	if ((!l->frame_is_entry && shim_of(w)->build != build_of(w)) || !load_resumed(w, l) ||
+	    !find_below(w, w->chunk, w->stack_top))
 		return 0;
 	if (w->nearest && !has_run(w, l, w->nearest)) {
 		if (!find_below(w, w->chunk, w->nearest))
@@ -151,8 +151,7 @@ walk_global int is_not_innermost(__u32 slot, int stacked)
 	if (!l)
 		return 0;
 	frame = w->caller;
-	if (stacked ? load_data_stack(w, l) &&
-			      frame_end(w, l, frame, w->caller_code) == w->stack_top
+	if (stacked ? frame_end(w, l, frame, w->caller_code) == w->stack_top
 		    : load_resumed(w, l) && w->resumed == frame)
 		return 0;
 	innermost = find_running(slot);

@@ -172,13 +172,27 @@ walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
 	return l->walk == PY_WALK_CFRAME && w->sp && loop - w->sp < LOOP_BYTES && loop < w->tp;
 }
 
+/*
+ * 3.11, 3.12: keeps where the thread's data stack ends. The thread doesn't run during the walk, so
+ * these words stay the same. (They are one after the other in the thread state: datastack_chunk,
+ * datastack_top, datastack_limit.)
+ */
+walk_inline void keep_data_stack(struct walk *w, const struct py_layout *l)
+{
+	w->chunk = object_u64(w, l->tstate_datastack_top - 8u);
+	w->stack_top = object_u64(w, l->tstate_datastack_top);
+	w->stack_limit = object_u64(w, l->tstate_datastack_top + 8u);
+}
+
 /* Reads the part of a thread state with all fields that a walk needs. True: it is this thread's. */
 walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
 {
-	__u32 n = bounded(l->tstate_thread_id + 8u, 256);
+	__u32 n =
+		l->tstate_datastack_top ? l->tstate_datastack_top + 16u : l->tstate_thread_id + 8u;
 
 	if (!tstate)
 		return false;
+	n = bounded(n, OBJECT_ROOM);
 	if (read_user(w->object, n, tstate)) {
 		note_absent(w, ABSENT_THREAD, tstate, n);
 		w->outcome = WALK_TSTATE_FAULT;
@@ -191,6 +205,8 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 	w->interp = object_u64(w, l->tstate_interp);
 	w->gil_word = object_u32(w, l->tstate_gil);
 	w->gil_requested = l->tstate_gil_requested && object_u32(w, l->tstate_gil_requested);
+	if (l->tstate_datastack_top)
+		keep_data_stack(w, l);
 	return true;
 }
 
