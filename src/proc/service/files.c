@@ -2,7 +2,9 @@
 /* Reads small files of processes and of the machine; see files.h. */
 #include "proc/service/files.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/system/far.h"
@@ -23,9 +25,26 @@ static bool read_all(int fd, size_t max, struct str *ret)
 	return !ret->failed;
 }
 
-bool service_file_of(int procdir, const char *path, size_t max, struct str *ret)
+void service_files_init(struct service_files *f, int procdir)
 {
-	_cleanup_close_ int fd = file_open_in_root(procdir, path);
+	*f = (struct service_files){.root = -1};
+	if (proc_owner_read(procdir, &f->owner))
+		return;
+	f->opener = opener_if_root(&f->owner);
+	f->root = openat(procdir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void service_files_fini(struct service_files *f)
+{
+	if (f->root >= 0)
+		close(f->root);
+	proc_owner_fini(&f->owner);
+}
+
+bool service_file_of(const struct service_files *f, const char *path, size_t max, struct str *ret)
+{
+	_cleanup_close_ int fd =
+		f->root < 0 ? -1 : file_open_as(&f->opener, FILE_LINKS, f->root, path);
 
 	return read_all(fd, max, ret);
 }

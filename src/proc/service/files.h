@@ -4,13 +4,26 @@
 #define PROC_SERVICE_FILES_H
 
 #include "base/text/str.h"
+#include "proc/files/open_as.h"
+
+/*
+ * The files of a process, which are opened with the rights of its user: a link in its directory may
+ * lead to a file that only root can read.
+ */
+struct service_files {
+	int root; /* the process's root directory; -1: not known */
+	struct proc_owner owner;
+	struct opener opener;
+};
+void service_files_init(struct service_files *f, int procdir);
+void service_files_fini(struct service_files *f);
 
 /*
  * Both put at most @max bytes of a regular file into @ret, which is cleared first. False: it can't
  * be read. service_file_of(): @path as the process sees it; links stay within the process's root.
- * service_file_below(): below the directory @root.
+ * service_file_below(): below the directory @root, with krait's own rights.
  */
-bool service_file_of(int procdir, const char *path, size_t max, struct str *ret);
+bool service_file_of(const struct service_files *f, const char *path, size_t max, struct str *ret);
 bool service_file_below(int root, const char *path, size_t max, struct str *ret);
 
 /*
@@ -19,6 +32,6 @@ bool service_file_below(int root, const char *path, size_t max, struct str *ret)
  * is where pyvenv.cfg lies above the program that the command line names. @directory: what a
  * relative name begins at; may be NULL. False: there is none.
  */
-bool venv_find(int procdir, const char *directory, struct str *ret);
+bool venv_find(const struct service_files *f, int procdir, const char *directory, struct str *ret);
 
 #endif

@@ -61,24 +61,25 @@ static void repository_fini(struct repository *r)
 }
 
 /* Finds the .git of directory @dir; *@head gets the text of its HEAD. */
-static bool find_repository(int procdir, const char *dir, struct repository *r, struct str *head)
+static bool find_repository(const struct service_files *f, const char *dir, struct repository *r,
+			    struct str *head)
 {
 	_cleanup_str_ struct str path = {}, text = {};
 
 	add_path(&r->head, dir, ".git");
 	add_path(&path, str_cstr(&r->head), "HEAD");
-	if (!service_file_of(procdir, str_cstr(&path), HEAD_BYTES, head)) {
+	if (!service_file_of(f, str_cstr(&path), HEAD_BYTES, head)) {
 		/* a worktree's or a submodule's .git is a file that names the directory */
-		if (!service_file_of(procdir, str_cstr(&r->head), HEAD_BYTES, &text) ||
+		if (!service_file_of(f, str_cstr(&r->head), HEAD_BYTES, &text) ||
 		    !str_starts(first_line(&text), "gitdir: "))
 			return false;
 		add_path(&r->head, dir, str_cstr(&text) + strlen("gitdir: "));
 		add_path(&path, str_cstr(&r->head), "HEAD");
-		if (!service_file_of(procdir, str_cstr(&path), HEAD_BYTES, head))
+		if (!service_file_of(f, str_cstr(&path), HEAD_BYTES, head))
 			return false;
 	}
 	add_path(&path, str_cstr(&r->head), "commondir");
-	if (service_file_of(procdir, str_cstr(&path), HEAD_BYTES, &text))
+	if (service_file_of(f, str_cstr(&path), HEAD_BYTES, &text))
 		add_path(&r->refs, str_cstr(&r->head), first_line(&text));
 	else
 		add_path(&r->refs, str_cstr(&r->head), ".");
@@ -94,22 +95,23 @@ static bool add_revision(const char *digits, struct str *ret)
 }
 
 /* Appends the revision of the branch @ref. */
-static bool add_branch(int procdir, const struct repository *r, const char *ref, struct str *ret)
+static bool add_branch(const struct service_files *f, const struct repository *r, const char *ref,
+		       struct str *ret)
 {
 	_cleanup_str_ struct str path = {}, text = {};
 
 	if (!str_starts(ref, "refs/"))
 		return false;
 	add_path(&path, str_cstr(&r->refs), ref);
-	if (service_file_of(procdir, str_cstr(&path), HEAD_BYTES, &text) &&
+	if (service_file_of(f, str_cstr(&path), HEAD_BYTES, &text) &&
 	    add_revision(str_cstr(&text), ret))
 		return true;
 	add_path(&path, str_cstr(&r->refs), "packed-refs");
-	return service_file_of(procdir, str_cstr(&path), PACKED_BYTES, &text) &&
+	return service_file_of(f, str_cstr(&path), PACKED_BYTES, &text) &&
 	       add_revision(git_packed(str_cstr(&text), ref), ret);
 }
 
-bool git_revision(int procdir, const char *directory, struct str *ret)
+bool git_revision(const struct service_files *f, const char *directory, struct str *ret)
 {
 	_cleanup_(repository_fini) struct repository r = {};
 	_cleanup_str_ struct str dir = {}, head = {};
@@ -117,13 +119,13 @@ bool git_revision(int procdir, const char *directory, struct str *ret)
 
 	str_add(&dir, directory);
 	for (int i = 0; i < LEVELS && dir.n > 1 && !found; i++) {
-		found = find_repository(procdir, str_cstr(&dir), &r, &head);
+		found = find_repository(f, str_cstr(&dir), &r, &head);
 		dir.n = (size_t)((strrchr(dir.s, '/') ?: dir.s) - dir.s);
 		dir.s[dir.n] = '\0';
 	}
 	if (!found)
 		return false;
 	if (str_starts(first_line(&head), "ref: "))
-		return add_branch(procdir, &r, str_cstr(&head) + strlen("ref: "), ret);
+		return add_branch(f, &r, str_cstr(&head) + strlen("ref: "), ret);
 	return add_revision(str_cstr(&head), ret);
 }

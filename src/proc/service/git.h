@@ -13,7 +13,8 @@
  * Appends the first 12 digits of the commit that is checked out in @directory (as the process sees
  * it) or the next one above it that has a .git. False: not known.
  */
-bool git_revision(int procdir, const char *directory, struct str *ret);
+struct service_files;
+bool git_revision(const struct service_files *f, const char *directory, struct str *ret);
 
 /* Finds @ref ("refs/heads/main") in the text of packed-refs; returns its digits, or NULL. */
 const char *git_packed(const char *text, const char *ref);

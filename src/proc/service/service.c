@@ -36,6 +36,8 @@ struct look {
 	const struct service_process *p;
 	struct service_variables variables;
 	bool has_variables;
+	struct service_files files;
+	bool has_files;
 };
 
 struct services *services_new(const struct service_rules *rules, int root)
@@ -69,6 +71,14 @@ static const struct service_variables *variables(struct look *l)
 		service_variables_read(l->p->procdir, &l->variables);
 	l->has_variables = true;
 	return &l->variables;
+}
+
+static const struct service_files *files(struct look *l)
+{
+	if (!l->has_files)
+		service_files_init(&l->files, l->p->procdir);
+	l->has_files = true;
+	return &l->files;
 }
 
 /* What the engine's files say of the container; never NULL. */
@@ -131,7 +141,7 @@ static void find_UNIT(struct look *l, struct str *ret)
 
 static void find_VENV(struct look *l, struct str *ret)
 {
-	venv_find(l->p->procdir, l->p->directory, ret);
+	venv_find(files(l), l->p->procdir, l->p->directory, ret);
 }
 
 static void find_SCRIPT(struct look *l, struct str *ret)
@@ -234,7 +244,7 @@ static char *find_version(struct look *l)
 	if (!version.n && engine(l)->image)
 		image_tag(engine(l)->image, &version);
 	if (!version.n && l->p->directory)
-		git_revision(l->p->procdir, l->p->directory, &version);
+		git_revision(files(l), l->p->directory, &version);
 	return clean(&version);
 }
 
@@ -274,4 +284,6 @@ void service_find(struct services *s, const struct service_process *p, struct se
 				.pod = find_pod(&l),
 				.image = find_whole_image(&l)};
 	service_variables_fini(&l.variables);
+	if (l.has_files)
+		service_files_fini(&l.files);
 }

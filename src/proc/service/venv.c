@@ -31,7 +31,7 @@ static bool is_common(const char *name)
 	return false;
 }
 
-bool venv_find(int procdir, const char *directory, struct str *ret)
+bool venv_find(const struct service_files *f, int procdir, const char *directory, struct str *ret)
 {
 	_cleanup_str_ struct str path = {}, program = {}, file = {}, text = {};
 
@@ -44,7 +44,7 @@ bool venv_find(int procdir, const char *directory, struct str *ret)
 	if (path.failed || !cut(&path) || !cut(&path)) /* bin, and the program in it */
 		return false;
 	str_addf(&file, "%s/pyvenv.cfg", str_cstr(&path));
-	if (file.failed || !service_file_of(procdir, str_cstr(&file), 1, &text))
+	if (file.failed || !service_file_of(f, str_cstr(&file), 1, &text))
 		return false;
 	if (is_common(path_base(str_cstr(&path))))
 		(void)cut(&path);

@@ -21,6 +21,7 @@
 #include "proc/proc.h"
 #include "proc/service/engine.h"
 #include "proc/service/environment.h"
+#include "proc/service/files.h"
 #include "proc/service/git.h"
 #include "proc/service/image.h"
 #include "proc/service/service.h"
@@ -259,10 +260,12 @@ static void test_packed_refs(void **state)
 static void assert_revision(const char *directory, const char *wanted)
 {
 	_cleanup_close_ int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(service_files_fini) struct service_files files;
 	_cleanup_str_ struct str path = {}, revision = {};
 
+	service_files_init(&files, self);
 	str_addf(&path, "%s/%s", dir, directory);
-	assert_int_equal(git_revision(self, str_cstr(&path), &revision), *wanted != '\0');
+	assert_int_equal(git_revision(&files, str_cstr(&path), &revision), *wanted != '\0');
 	assert_string_equal(str_cstr(&revision), wanted);
 }
 
@@ -282,6 +285,31 @@ static void test_git(void **state)
 	put("a/.git/HEAD", "hello\n");
 	assert_revision("a", "");
 	assert_revision("none", "");
+}
+
+/* The files are opened with the rights of the process's user, not with krait's. */
+static void test_git_of_another(void **state)
+{
+	_cleanup_close_ int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(service_files_fini) struct service_files files;
+	_cleanup_str_ struct str path = {}, revision = {};
+
+	if (geteuid()) {
+		print_message("SKIP test_git_of_another: not root\n");
+		return;
+	}
+	put("a/.git/HEAD", COMMIT "\n");
+	str_addf(&path, "%s/a", dir);
+	assert_int_equal(chmod(dir, 0755), 0);
+	service_files_init(&files, self);
+	files.opener = (struct opener){.has_id = true, .uid = 65534, .gid = 65534};
+	assert_true(git_revision(&files, str_cstr(&path), &revision));
+	str_clear(&revision);
+	str_add(&path, "/.git/HEAD");
+	assert_int_equal(chmod(str_cstr(&path), 0600), 0);
+	path.n -= strlen("/.git/HEAD");
+	path.s[path.n] = '\0';
+	assert_false(git_revision(&files, str_cstr(&path), &revision));
 }
 
 /* A worktree's .git is a file; its refs are in the main repository. */
@@ -413,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_logs),
 		cmocka_unit_test(test_packed_refs),
 		cmocka_unit_test_teardown(test_git, remove_files),
+		cmocka_unit_test_teardown(test_git_of_another, remove_files),
 		cmocka_unit_test_teardown(test_git_worktree, remove_files),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test_teardown(test_containers, remove_files),
