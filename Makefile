@@ -104,6 +104,8 @@ endif
 # --wrap has src/base/allocate.c called in place of these: an allocation that fails leaves a
 # message.
 LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk,-Wl,--wrap=$(f))
+# A static program can't load libraries, but SQLite asks (src/store/no_extensions.c).
+LDLIBS += $(if $(findstring -static,$(LDFLAGS)),$(foreach f,dlopen dlsym dlclose dlerror,-Wl,--wrap=$(f)))
 # A static krait has objects of its own only of the sources that ask whether it is static.
 ASKING  := $(if $(findstring -static,$(LDFLAGS)),$(shell grep -l KRAIT_STATIC src/*/*.c src/*/*/*.c))
 LIB_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out $(ASKING),$(LIB_SRC))) \

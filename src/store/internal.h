@@ -30,6 +30,9 @@ struct store_row {
 	size_t n;
 };
 
+/* no_extensions.c: keeps SQL from loading shared libraries */
+void store_refuse_extensions(struct store *s);
+
 /*
  * The error of SQLite that call @rc met, as -errno + message; 0 if it met none. @what: what failed,
  * in words that follow "can't".

@@ -156,6 +156,7 @@ static int open_file(struct store *s, const char *path, int flags)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	store_refuse_extensions(s);
 	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, (int)BATCH_MAX_BYTES);
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	return 0;
