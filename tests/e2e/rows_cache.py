@@ -73,12 +73,18 @@ def build(d, name, frame, owner, mode):
 def stacks(d, cache, path, user):
     """Records a program that @user runs. Returns (samples in burn, those of them with the whole chain)."""
     os.chmod(d, 0o755)
-    with kit.Background(path, user=user, group=user):
-        done = krait("record", "--all", "--native=full", "-f", "-F", "999", "-d", "0.7", "--comm", os.path.basename(path),
-                     env=dict(os.environ, XDG_CACHE_HOME=cache))
-    check(done.returncode == 0, done.stderr)
+    out = os.path.join(d, "o.folded")
+    # On a busy machine the rows take longer to come; CPU time does too.
+    with kit.Background(path, user=user, group=user) as target, \
+            kit.recorder(out, "--all", "--native=full", "-F", "999", "--comm", os.path.basename(path),
+                         env=dict(os.environ, XDG_CACHE_HOME=cache)) as recording:
+        kit.runs(target.pid, 0.6)
+        code, said = recording.finish(timeout=60)
+    check(code == 0, said)
     count = [0, 0]
-    for line in done.stdout.splitlines():
+    with open(out) as f:
+        lines = f.read().splitlines()
+    for line in lines:
         stack, n = line.rsplit(" ", 1)
         if "burn" in stack:
             count[0] += int(n)
