@@ -255,6 +255,10 @@ $(B)/tests/vm/krait-preempt: $(O)/src/cli/main.o $(PREEMPT_SRC:%.c=$(B)/tests/vm
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/unit/%.o: CPPFLAGS += -Itests/unit
+# Compiled once and run once, most tests take longer to optimise than to run. These two walk a million
+# times.
+AT_LENGTH := $(addprefix $(B)/tests/host/walk/test_walk_,random.o outcome.o)
+$(B)/tests/unit/%.o $(filter-out $(AT_LENGTH),$(HOST:%=$(B)/tests/host/%.o)): KCFLAGS += -O0
 $(B)/tests/host/%.o: CPPFLAGS += -Ibpf -Itests/host
 # The BPF machine loads unaligned words, so alignment isn't checked.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
