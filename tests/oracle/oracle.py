@@ -48,6 +48,8 @@ ROUNDS = 8
 FOREIGN = 0.3
 MIN_LEAVES = 20     # a share of fewer samples than this isn't judged
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
+# what recording and judging raise
+ERRORS = RuntimeError, OSError, ValueError, subprocess.SubprocessError
 
 
 def by_chance(due):
@@ -284,7 +286,11 @@ class Oracle:
         return out
 
     def batch(self, interpreter, some, samples):
-        """Records some programs at once. Returns {program: report}."""
+        """Records some programs at once, and returns {program: report}."""
+        return dict(zip(some, verdicts(*self.recorded(interpreter, some, samples))))
+
+    def recorded(self, interpreter, some, samples):
+        """Records some programs at once. Returns what verdicts() needs to judge them."""
         storm = some[0].storm
         seconds = max(0.6 if storm else 0.5,
                       1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
@@ -292,20 +298,16 @@ class Oracle:
         try:
             for one in running:
                 one.wait_ready()
-            profile = pprof.read(self.record("%s-%s" % (interpreter.name, some[0].name),
-                                             [one.pid for one in running], seconds, storm))
+            file = self.record("%s-%s" % (interpreter.name, some[0].name),
+                               [one.pid for one in running], seconds, storm)
             for one in running:
                 if one.process.poll() is not None:
                     raise RuntimeError("%s ended early: %s" % (one.program.name, one.said()))
         finally:
             for one in running:
                 one.stop()
-        return {one.program: self.verdict(profile, interpreter, one.program,
-                                          None if storm else {str(one.pid)}) for one in running}
-
-    def verdict(self, profile, interpreter, program, pids):
-        truth = check.load(truth_of(interpreter, program), program.contract)
-        return check.verdict(profile, truth, pids)
+        return file, [(truth_of(interpreter, one.program), one.program.contract,
+                       None if storm else {str(one.pid)}) for one in running]
 
     def incomplete(self, program, report):
         """Returns how many samples lack frames that were there."""
@@ -368,23 +370,36 @@ class Oracle:
             total = sum(r.samples for r in reports.values())
             if total >= wanted and all(p in reports for p in able):
                 break
-            left = len(able)
-            for some in batches:
-                # The storms come first. They give more samples than their share, so that the others
-                # need fewer.
-                total = sum(r.samples for r in reports.values())
-                each = max(500, (wanted - total) // max(1, left))
-                left -= len(some)
-                try:
-                    for program, report in self.batch(interpreter, some, each).items():
-                        reports.setdefault(program, self.report()).add(report)
-                except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
-                    self.say(False, "%s %s" % (interpreter.name, " ".join(p.name for p in some)),
-                             str(error))
+            with concurrent.futures.ProcessPoolExecutor(1, initializer=os.nice, initargs=(10,)) as pool:
+                self.record_all(interpreter, batches, reports, pool)
         for program in able:
             if program in reports:
                 self.judge(interpreter, program, reports[program])
         self.sum(interpreter, reports)
+
+    def record_all(self, interpreter, batches, reports, pool):
+        """Records each batch once. A batch is judged by a process of @pool while the next is recorded."""
+        wanted, left, judged = self.options.samples, sum(map(len, batches)), None
+        for some in batches + [None]:
+            try:
+                # The storms come first. They give more samples than their share, so that the others
+                # need fewer.
+                total = sum(r.samples for r in reports.values())
+                fresh = some and (some, pool.submit(verdicts, *self.recorded(
+                    interpreter, some, max(500, (wanted - total) // max(1, left)))))
+                left -= len(some or ())
+            except ERRORS as error:
+                fresh = self.say(False, self.named(interpreter, some), str(error))
+            try:
+                for program, report in zip(judged[0], judged[1].result()) if judged else ():
+                    reports.setdefault(program, self.report()).add(report)
+            except ERRORS as error:
+                self.say(False, self.named(interpreter, judged[0]), str(error))
+            judged = fresh
+
+    @staticmethod
+    def named(interpreter, some):
+        return "%s %s" % (interpreter.name, " ".join(p.name for p in some))
 
     def sum(self, interpreter, reports):
         total = sum(r.samples for r in reports.values())
@@ -398,6 +413,12 @@ class Oracle:
         self.say(good, interpreter.name + " total", "%d samples of %d wanted, %d wrong, "
                  "%d incomplete (%.3f %%)" % (total, self.options.samples, wrong, bad,
                                               100 * bad / max(1, total)))
+
+
+def verdicts(file, programs_of):
+    """Returns a report on a recording for each (files of truth, contract, process ids or None)."""
+    profile = pprof.read(file)
+    return [check.verdict(profile, check.load(truth, contract), pids) for truth, contract, pids in programs_of]
 
 
 def arguments(full_samples):
