@@ -219,7 +219,7 @@ static struct py_code *code_of(size_t i)
 
 		if (rec->type != REC_CODE || rec->code != f->code || rec->check != f->check)
 			continue;
-		if (rec->reserved || py_code_from_record(rec, r->n, host.layout.version, &code))
+		if (py_code_from_record(rec, r->n, host.layout.version, &code))
 			return NULL;
 		(void)!py_code_fill_from_process(code, target.pid, &host.layout);
 		return code;
