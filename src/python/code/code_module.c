@@ -256,7 +256,11 @@ static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 		       : NULL;
 }
 
-/* The frame ran in that dict when the record was made, so the name needs no further proof. */
+/*
+ * The frame ran in that dict when the record was made. 3.11: the code object of the file's next run
+ * may lie at the same address with an equal check, so that it has no record of its own. So the name
+ * must fit the file.
+ */
 bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n)
 {
 	const struct rec_module *module = module_in(rec, n);
@@ -271,7 +275,9 @@ bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_
 		return false;
 	if (is_made(code))
 		return !set_made_in(code, str_cstr(&name), str_cstr(&file));
-	if (streq(code->name, "<module>") && is_module_of(code, str_cstr(&name), str_cstr(&file)))
+	if (streq(code->name, "<module>") &&
+	    is_module_of(code, str_cstr(&name), str_cstr(&file)) &&
+	    (rec->version || is_name_of(code->file, str_cstr(&name))))
 		code->module = str_take(&name);
 	return true;
 }

@@ -475,13 +475,17 @@ static void modules(void)
 			assert_int_equal(send_in("<module>", dict)->has_module, 0);
 			continue;
 		}
-		assert_string_equal(said_of(send_in("<module>", dict)), "pkg.app");
+		/* 3.11 has no versions, so the name must fit the file */
+		assert_string_equal(said_of(send_in("<module>", dict)),
+				    image.l->code_version ? "pkg.app" : "");
 		assert_null(said_of(send_in("<modulo>", dict)));
 		put_u64(dict + image.l->ob_type + 8 + 24, dict); /* the dict has values */
 		assert_null(said_of(send_in("<module>", dict)));
 	}
 	if (!copies)
 		return;
+	items[0].value = image_text("app");
+	assert_string_equal(said_of(send_in("<module>", image_dict(items, 10, false))), "app");
 	assert_null(said_of(send_in("<module>", 0x10)));
 	items[7].value = image_text("/srv/other.py");
 	assert_string_equal(said_of(send_in("<module>", image_dict(items, 10, false))), "");
