@@ -47,7 +47,7 @@ static bool open_table(struct elf_file *f, struct hash_table *t)
 	t->buckets = head[0];
 	t->first = head[1];
 	t->words = head[2];
-	t->shift = head[3] % 64;
+	t->shift = head[3] % 32; /* of a 32-bit hash */
 	t->bloom_off = sh.sh_offset + sizeof(head);
 	t->bucket_off = t->bloom_off + (uint64_t)t->words * sizeof(uint64_t);
 	t->chain_off = t->bucket_off + (uint64_t)t->buckets * sizeof(uint32_t);
