@@ -870,7 +870,7 @@ def errors():
     refused(1, "no process 4194999", "dump", "-p", 4194999)
     refused(2, "not a process id", "dump", "-p", "init")
     refused(2, "--no-children needs", "dump", "--no-children")
-    refused(2, "--pid chooses", "dump", "-p", 1, "--comm", "x")
+    refused(2, "--pid already chooses", "dump", "-p", 1, "--comm", "x")
 
 
 @case

@@ -151,7 +151,7 @@ def diff_by(work):
     check("diff-by-unknown", krait("diff", *paths, "--by", "x", code=1).stderr.decode()
           == "krait: error: --by x: %s: no sample has the label 'x'\n" % paths[0])
     check("diff-of-nothing", b"no sample has the label gil=nix" in krait("diff", paths[0], "--a", "gil=nix", "--b", "gil=held", code=1).stderr)
-    check("diff-by-lines", b"exclude each other" in krait(
+    check("diff-by-lines", b"--by excludes --lines" in krait(
         "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
     check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
     other = os.path.join(work, "other-unit.jsonl")
@@ -160,7 +160,7 @@ def diff_by(work):
         text = f.read()
     with open(other, "w", encoding="utf-8") as f:
         f.write(text.replace('"nanoseconds"', '"microseconds"'))
-    check("diff-units", b"is in nanoseconds in " in krait("diff", paths[0], other, code=1).stderr)
+    check("diff-units", b"has the unit nanoseconds in " in krait("diff", paths[0], other, code=1).stderr)
 
 
 def diff_only_total(work):

@@ -7,7 +7,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-VM_LIMIT_S=${VM_LIMIT_S:-150} VM_MEMORY=1024
+VM_LIMIT_S=${VM_LIMIT_S:-300} VM_MEMORY=1024
 
 main() {
 	local spec bad=0

@@ -259,8 +259,8 @@ static void test_annotate(void **state)
 	assert_int_equal(parse("-f --annotate"), 0);
 	assert_true(o.annotate);
 	assert_int_equal(parse("-o x.txt --annotate"), 0);
-	assert_refused("--annotate", "html isn't; add -f");
-	assert_refused("-o x.pb.gz --annotate", "pprof isn't; add -f");
+	assert_refused("--annotate", "not with the format html; add -f");
+	assert_refused("-o x.pb.gz --annotate", "not with the format pprof; add -f");
 }
 
 static void test_unknown_words(void **state)
