@@ -275,8 +275,7 @@ bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_
 		return false;
 	if (is_made(code))
 		return !set_made_in(code, str_cstr(&name), str_cstr(&file));
-	if (streq(code->name, "<module>") &&
-	    is_module_of(code, str_cstr(&name), str_cstr(&file)) &&
+	if (streq(code->name, "<module>") && is_module_of(code, str_cstr(&name), str_cstr(&file)) &&
 	    (rec->version || is_name_of(code->file, str_cstr(&name))))
 		code->module = str_take(&name);
 	return true;
