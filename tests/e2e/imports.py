@@ -155,13 +155,15 @@ def removed_frames(python):
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(AGAIN)
-        seen = {}
-        for name, native, caller in builtins_of(record(python, d, "--native=full", "-F", "1999")):
+        seen, profile = {}, record(python, d, "--native=full", "-F", "1999")
+        folded = any(f.name.startswith("import ") for s in profile.samples for f in profile.stack(s))
+        for name, native, caller in builtins_of(profile):
             if native:
                 right = name == native or {name, native} == ONE_CODE or "." not in caller and name == "_call_with_frames_removed"
                 check(right, "%s below %s runs %s" % (name, caller, native))
                 seen[name] = seen.get(name, 0) + 1
-        check("exec" in seen and len(seen) > 2, "only %s were seen" % seen)
+        # from 3.11 on hardly an exec isn't part of a frame "import NAME"
+        check(("exec" in seen or folded) and len(seen) > 2, "only %s were seen" % seen)
 
 
 def record(python, d, *args):

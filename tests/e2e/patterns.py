@@ -125,7 +125,7 @@ def times():
                             ("--pid is for --store; --process chooses in a file", ("report", path, "--pid", "1")),
                             ("krait report has no option --comm; record, top, dump have it", ("report", path, "--comm", "x")),
                             ("krait report has no option -d; record (--duration), top (--duration) have it", ("report", path, "-d5")),
-                            ("krait dump has no option --tree; report has it", ("dump", "--tree")),
+                            ("krait dump has no option --tree; report, last have it", ("dump", "--tree")),
                             ("krait top has no option --label-intervals; record has it", ("top", "--label-intervals", path)),
                             ("did you mean --tree?", ("report", path, "--treee"))):
             refused(2, words, *args)
