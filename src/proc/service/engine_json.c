@@ -7,10 +7,12 @@
 #include "base/text/str.h"
 #include "proc/service/engine.h"
 
-/* A member of an object whose value is a string, and where it goes. */
+/* A member of an object: its value is a string that goes to .to, or an object with .n members. */
 struct member {
 	const char *key;
 	char **to;
+	const struct member *of;
+	size_t n;
 };
 
 static void keep(char **to, const char *s)
@@ -34,15 +36,18 @@ static int take_string(struct json_in *in, char **to)
 	return r;
 }
 
+static int take_object(struct json_in *in, const struct member *members, size_t n);
+
 static int take_member(struct json_in *in, const char *key, const struct member *members, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (streq(key, members[i].key))
-			return take_string(in, members[i].to);
+			return members[i].of ? take_object(in, members[i].of, members[i].n)
+					     : take_string(in, members[i].to);
 	return json_in_skip(in);
 }
 
-/* Reads an object's members that are strings. */
+/* Reads these members of an object; others are skipped. */
 static int take_object(struct json_in *in, const struct member *members, size_t n)
 {
 	_cleanup_str_ struct str key = {};
@@ -58,19 +63,22 @@ static int take_object(struct json_in *in, const struct member *members, size_t 
 	return r;
 }
 
+/* Reads these members of the object that the text is. */
+static int take_text(const char *json, size_t n, const struct member *members, size_t n_members)
+{
+	struct json_in in;
+
+	json_in_init(&in, json, n);
+	return take_object(&in, members, n_members);
+}
+
 void engine_docker_from(const char *json, size_t n, struct engine_facts *ret)
 {
 	char *name = NULL;
-	const struct member own[] = {{"Name", &name}}, config[] = {{"Image", &ret->image}};
-	_cleanup_str_ struct str key = {};
-	struct json_in in;
-	int r;
+	const struct member config[] = {{"Image", &ret->image}},
+			    own[] = {{"Name", &name}, {"Config", .of = config, .n = 1}};
 
-	json_in_init(&in, json, n);
-	r = json_in_enter(&in, '{');
-	while (!r && json_in_key(&in, &key) == 1)
-		r = streq(str_cstr(&key), "Config") ? take_object(&in, config, 1)
-						    : take_member(&in, str_cstr(&key), own, 1);
+	(void)take_text(json, n, own, ARRAY_SIZE(own));
 	if (name)
 		keep(&ret->name, name + (*name == '/'));
 	free(name);
@@ -125,10 +133,8 @@ static void take_metadata(const char *json, struct engine_facts *ret)
 	char *in_pod = NULL, *pod = NULL;
 	const struct member members[] = {
 		{"image-name", &ret->image}, {"metadata-name", &in_pod}, {"pod-name", &pod}};
-	struct json_in in;
 
-	json_in_init(&in, json, strlen(json));
-	if (!take_object(&in, members, ARRAY_SIZE(members)) && pod && in_pod)
+	if (!take_text(json, strlen(json), members, ARRAY_SIZE(members)) && pod && in_pod)
 		keep(&ret->pod_container, in_pod);
 	free(in_pod);
 	free(pod);
@@ -171,14 +177,8 @@ void engine_bundle_from(const char *json, size_t n, struct engine_facts *ret)
 		{"io.kubernetes.cri.sandbox-name", &ret->pod},
 		{"io.kubernetes.cri.sandbox-namespace", &ret->pod_namespace},
 	};
-	_cleanup_str_ struct str key = {};
-	struct json_in in;
-	int r;
+	const struct member own[] = {
+		{"annotations", .of = annotations, .n = ARRAY_SIZE(annotations)}};
 
-	json_in_init(&in, json, n);
-	r = json_in_enter(&in, '{');
-	while (!r && json_in_key(&in, &key) == 1)
-		r = streq(str_cstr(&key), "annotations")
-			    ? take_object(&in, annotations, ARRAY_SIZE(annotations))
-			    : json_in_skip(&in);
+	(void)take_text(json, n, own, ARRAY_SIZE(own));
 }
