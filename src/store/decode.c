@@ -155,30 +155,23 @@ static int get_strings(struct decoder *d)
 	return r ? r : b->text.failed ? err_nomem() : 0;
 }
 
-#define GET_TABLE(d, member, count, column)                                                        \
+/* Reads a table. Its rows count from the beginning on, because they may refer to each other. */
+#define GET_TABLE(d, member, more, column)                                                         \
 	({                                                                                         \
 		struct batch *_b = (d)->b;                                                         \
-		int _r = ROOM(d, &_b->member, (d)->n[count], column);                              \
-		if (!_r)                                                                           \
-			_r = get_table(d, &column_##member, _b->member.v + _b->member.n,           \
-				       (d)->n[count]);                                             \
-		if (!_r)                                                                           \
-			_b->member.n += (d)->n[count];                                             \
-		_r;                                                                                \
+		size_t _first = _b->member.n, _more = (more);                                      \
+		int _r = ROOM(d, &_b->member, _more, column);                                      \
+		_b->member.n += _r ? 0 : _more;                                                    \
+		_r ?: get_table(d, &column_##member, _b->member.v + _first, _more);                \
 	})
 
-/* Members of a table that refer to earlier rows of the same table. */
+/* An inlined function's location refers to an earlier one, that of its caller. */
 static int get_locations(struct decoder *d)
 {
 	struct batch *b = d->b;
 	size_t first = b->locations.n;
-	uint64_t n = d->n[COUNT_LOCATIONS];
-	int r = ROOM(d, &b->locations, n, COLUMN_LOCATION_MAPPING);
+	int r = GET_TABLE(d, locations, d->n[COUNT_LOCATIONS], COLUMN_LOCATION_MAPPING);
 
-	if (r)
-		return r;
-	b->locations.n += n;
-	r = get_table(d, &column_locations, b->locations.v + first, n);
 	for (size_t i = first; !r && i < b->locations.n; i++) {
 		const struct profile_location *l = &b->locations.v[i];
 		const struct profile_location *outer =
@@ -195,26 +188,11 @@ static int get_nodes(struct decoder *d)
 {
 	struct batch *b = d->b;
 	size_t first = b->nodes.n;
-	uint64_t n = d->n[COUNT_NODES];
-	int r = ROOM(d, &b->nodes, n, COLUMN_NODE_PARENT);
+	int r = GET_TABLE(d, nodes, d->n[COUNT_NODES], COLUMN_NODE_PARENT);
 
-	if (r)
-		return r;
-	b->nodes.n += n;
-	r = get_table(d, &column_nodes, b->nodes.v + first, n);
 	for (size_t i = first; !r && i < b->nodes.n; i++)
 		if (b->nodes.v[i].parent > i)
 			r = damaged("a node comes before its parent");
-	return r;
-}
-
-static int get_labels(struct decoder *d, uint32_t n)
-{
-	struct batch *b = d->b;
-	int r = ROOM(d, &b->labels, n, COLUMN_LABEL_KEY);
-
-	r = r ? r : get_table(d, &column_labels, b->labels.v + b->labels.n, n);
-	b->labels.n += r ? 0 : n;
 	return r;
 }
 
@@ -229,7 +207,7 @@ static int get_sets(struct decoder *d)
 
 		r = get_signed(&d->columns[COLUMN_SET_NUMBER], &more);
 		r = r ? r : get_small(&d->columns[COLUMN_SET_SIZE], MAX_SET, &set.n);
-		r = r ? r : get_labels(d, set.n);
+		r = r ? r : GET_TABLE(d, labels, set.n, COLUMN_LABEL_KEY);
 		if (r)
 			return r;
 		number = (int64_t)((uint64_t)number + (uint64_t)more);
@@ -407,8 +385,8 @@ int batch_decode(struct batch *b, const void *data, size_t n)
 	r = r ? r : get_strings(&d);
 	if (!r && first)
 		r = get_meta(&d);
-	r = r ? r : GET_TABLE(&d, mappings, COUNT_MAPPINGS, COLUMN_MAPPING_NAME);
-	r = r ? r : GET_TABLE(&d, functions, COUNT_FUNCTIONS, COLUMN_FUNCTION_NAME);
+	r = r ? r : GET_TABLE(&d, mappings, d.n[COUNT_MAPPINGS], COLUMN_MAPPING_NAME);
+	r = r ? r : GET_TABLE(&d, functions, d.n[COUNT_FUNCTIONS], COLUMN_FUNCTION_NAME);
 	r = r ? r : get_locations(&d);
 	r = r ? r : get_sets(&d);
 	r = r ? r : get_nodes(&d);

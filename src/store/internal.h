@@ -30,6 +30,9 @@ struct store_row {
 	size_t n;
 };
 
+/* *ret, heap: the path of file @name in the store's directory. 0 or -ENOMEM + message. */
+_must_use_ int store_file_path(const struct store *s, const char *name, char **ret);
+
 /* no_extensions.c: keeps SQL from loading shared libraries */
 void store_refuse_extensions(struct store *s);
 

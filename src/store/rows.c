@@ -162,7 +162,7 @@ static void add_file(const struct store *s, const char *name, uint64_t *bytes)
 	_cleanup_free_ char *path = NULL;
 	struct stat st;
 
-	if (asprintf(&path, "%s/%s", s->dir, name) >= 0 && !stat(path, &st))
+	if (!store_file_path(s, name, &path) && !stat(path, &st))
 		*bytes += (uint64_t)st.st_blocks * 512;
 }
 
@@ -173,7 +173,7 @@ static pid_t writer_of(const struct store *s)
 	_cleanup_close_ int fd = -1;
 	char pid[24] = "";
 
-	if (asprintf(&path, "%s/%s", s->dir, STORE_LOCK) < 0)
+	if (store_file_path(s, STORE_LOCK, &path))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !flock(fd, LOCK_SH | LOCK_NB))

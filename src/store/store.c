@@ -88,7 +88,7 @@ int store_undo(struct store *s, int r)
 	return r;
 }
 
-static int path_in(const struct store *s, const char *name, char **ret)
+int store_file_path(const struct store *s, const char *name, char **ret)
 {
 	return asprintf(ret, "%s/%s", s->dir, name) < 0 ? err_nomem() : 0;
 }
@@ -122,7 +122,7 @@ static int lock(struct store *s, pid_t owner)
 {
 	_cleanup_free_ char *path = NULL;
 	char pid[24] = "";
-	int r = path_in(s, STORE_LOCK, &path);
+	int r = store_file_path(s, STORE_LOCK, &path);
 
 	if (r)
 		return r;
@@ -169,7 +169,7 @@ static int make(struct store *s, const char *path)
 {
 	_cleanup_free_ char *unfinished = NULL;
 	char header[128];
-	int r = path_in(s, STORE_FILE ".new", &unfinished);
+	int r = store_file_path(s, STORE_FILE ".new", &unfinished);
 
 	if (r)
 		return r;
@@ -261,7 +261,7 @@ static int open_it(struct store *s, pid_t owner)
 	_cleanup_free_ char *path = NULL;
 	int r = owner && mkdir(s->dir, DIR_MODE) && errno != EEXIST
 			? err_sys(-errno, "can't make the directory %s", s->dir)
-			: path_in(s, STORE_FILE, &path);
+			: store_file_path(s, STORE_FILE, &path);
 
 	if (!r && owner)
 		r = check_directory(s) ?: lock(s, owner);
