@@ -199,13 +199,9 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 	if (t->wait.kind == WAIT_RUNNING && t->steady)
 		t->wait.kind = WAIT_RUNNABLE;
 	/* A thread that waits for the GIL wakes up every 5 ms and waits again. */
-	if (t->gil == GIL_WAITING && (t->wait.kind == WAIT_LOCK || t->wait.kind == WAIT_RUNNABLE ||
-				      t->wait.kind == WAIT_BLOCKED))
-		t->wait.kind = WAIT_GIL;
-	if (t->wait.kind == WAIT_LOCK && t->gil == GIL_NONE_STOPPED)
-		t->wait.kind = WAIT_WORLD;
-	if (t->wait.kind == WAIT_LOCK && t->gil == GIL_NONE_SECTION)
-		t->wait.kind = WAIT_SECTION;
+	if (t->wait.kind == WAIT_LOCK || (t->gil == GIL_WAITING && (t->wait.kind == WAIT_RUNNABLE ||
+								    t->wait.kind == WAIT_BLOCKED)))
+		t->wait.kind = wait_kind_of_lock(t->gil);
 	read_target(r);
 	wait_tell_io(&t->wait, place, t->target);
 	/*

@@ -251,6 +251,20 @@ enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible)
 	return target == TARGET_FILE || uninterruptible ? WAIT_FILE : WAIT_IO;
 }
 
+enum wait_kind wait_kind_of_lock(enum gil_state gil)
+{
+	switch (gil) {
+	case GIL_WAITING:
+		return WAIT_GIL;
+	case GIL_NONE_STOPPED:
+		return WAIT_WORLD;
+	case GIL_NONE_SECTION:
+		return WAIT_SECTION;
+	default:
+		return WAIT_LOCK;
+	}
+}
+
 const char *wait_word(enum wait_kind kind)
 {
 	static const char *const word[] = {

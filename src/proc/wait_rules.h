@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "records.h"
+
 /*
  * The kinds of waits: X(NAME, word in --json and label `state`, words for people). The manual lists
  * the rules in this order. Of the rules that fit a thread, the first counts. The rules know IO
@@ -78,6 +80,9 @@ enum wait_target { TARGET_UNKNOWN, TARGET_SOCKET, TARGET_PIPE, TARGET_FILE };
  * waits for disks and network file systems only.
  */
 enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible);
+
+/* Which wait for a lock is it? @gil: what the thread does with the GIL. */
+enum wait_kind wait_kind_of_lock(enum gil_state gil);
 
 const char *wait_word(enum wait_kind kind);  /* word for this kind of wait in --json */
 const char *wait_words(enum wait_kind kind); /* words for this kind of wait, for people */

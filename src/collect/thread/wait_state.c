@@ -54,20 +54,6 @@ static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rul
 	return kind == WAIT_IO ? other(wait, rule) : kind + 1;
 }
 
-/* The state of a wait for a futex. What it belongs to was found out when the stack was taken. */
-static uint32_t by_futex(const struct rec_wait *wait)
-{
-	switch (wait->sample.gil) {
-	case GIL_WAITING:
-		return WAIT_GIL + 1;
-	case GIL_NONE_STOPPED:
-		return WAIT_WORLD + 1;
-	case GIL_NONE_SECTION:
-		return WAIT_SECTION + 1;
-	}
-	return WAIT_LOCK + 1;
-}
-
 static uint32_t what_for(const struct rec_wait *wait)
 {
 	const struct wait_rule *rule = wait_rule_of(wait->call, (const uint64_t *)wait->arg, "");
@@ -84,7 +70,7 @@ static uint32_t what_for(const struct rec_wait *wait)
 	if (wait->flags & WAIT_FOR_GIL)
 		return WAIT_GIL + 1;
 	if (rule->kind == WAIT_LOCK)
-		return by_futex(wait);
+		return wait_kind_of_lock(wait->sample.gil) + 1;
 	if (rule->kind == WAIT_IO)
 		return by_descriptor(wait, rule);
 	return rule->kind == WAIT_BLOCKED ? other(wait, rule) : rule->kind + 1;
