@@ -234,6 +234,9 @@ struct rec_native {
 	 */
 };
 
+/* how many bytes a string of @n bytes takes in a record */
+#define WIRE_PADDED(n) (((n) + 7ull) & ~7ull)
+
 /*
  * One string, copied from the target: raw code points, not UTF-8. bytes == 0 with len > 0: the
  * string wasn't resident at that moment. User space may read it later at addr if the code object is

@@ -50,24 +50,17 @@ bool same_init(struct collect *c)
 	return (c->same = calloc(1, sizeof(*c->same)));
 }
 
-/* Frees @code, unless other code objects still share it. */
-static void release(struct collect *c, struct py_code *code)
+/* Before @code, which others may share, loses a user: with the last one it isn't kept any more. */
+static void uncount(struct collect *c, const struct py_code *code)
 {
-	if (code->users == 1)
+	if (code && code->users == 1)
 		c->kept.codes -= code->counted;
-	py_code_free(code);
 }
 
 void same_free_code(struct collect *c, struct py_code *code)
 {
-	struct py_code *like = TAKE_PTR(code->like);
-
 	c->kept.codes -= code->counted; /* names that came later aren't counted */
-	if (like) {
-		code->name = code->file = NULL;
-		code->linetable = NULL;
-		release(c, like);
-	}
+	uncount(c, code->like);
 	py_code_free(code);
 }
 
@@ -78,7 +71,8 @@ static void forget(struct collect *c, struct kept_content *k)
 	map_del(&c->same->by_hash, k->hash);
 	c->kept.codes -= k->n;
 	free(k->content);
-	release(c, k->code);
+	uncount(c, k->code);
+	py_code_free(k->code);
 	*k = (struct kept_content){};
 }
 
@@ -118,7 +112,7 @@ static size_t take_content(const struct rec_code *rec, size_t n, unsigned versio
 					  has_one_text(rec->text)};
 	for (int i = 0; i < CODE_TEXT_MAX; i++) {
 		const struct wire_text *w = &rec->text[i];
-		size_t padded = (w->bytes + 7ull) & ~7ull;
+		size_t padded = WIRE_PADDED(w->bytes);
 
 		if (padded > (size_t)(end - p) || padded > BYTES - at)
 			return 0;

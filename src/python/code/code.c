@@ -6,8 +6,6 @@
 #include "python/heap/text.h"
 #include "python/layout/tables.h"
 
-#define PADDED(n) (((n) + 7ull) & ~7ull)
-
 void py_code_free(struct py_code *code)
 {
 	if (!code)
@@ -114,7 +112,7 @@ static int take_texts(struct py_code *code, const uint8_t *p, const uint8_t *end
 		const struct wire_text *w = &code->text[i];
 		int r;
 
-		if (w->bytes > text_raw_bytes(w) || PADDED(w->bytes) > (size_t)(end - p))
+		if (w->bytes > text_raw_bytes(w) || WIRE_PADDED(w->bytes) > (size_t)(end - p))
 			return -EINVAL;
 		if (is_missing(code, i))
 			code->missing |= 1u << i;
@@ -123,7 +121,7 @@ static int take_texts(struct py_code *code, const uint8_t *p, const uint8_t *end
 			if (r)
 				return r;
 		}
-		p += PADDED(w->bytes);
+		p += WIRE_PADDED(w->bytes);
 	}
 	return 0;
 }

@@ -234,7 +234,7 @@ bool py_code_has_module(const struct py_code *code, const struct py_layout *layo
 static bool take_text(const struct wire_text *w, const uint8_t **p, const uint8_t *end,
 		      struct str *ret)
 {
-	size_t padded = (w->bytes + 7ull) & ~7ull;
+	size_t padded = WIRE_PADDED(w->bytes);
 	bool whole = w->bytes == text_raw_bytes(w) && padded <= (size_t)(end - *p) &&
 		     !text_to_utf8(w, *p, w->bytes, ret);
 
@@ -250,7 +250,7 @@ static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 	if (n < at || !rec->has_module)
 		return NULL;
 	for (int i = 0; i < CODE_TEXT_MAX; i++)
-		at += (rec->text[i].bytes + 7ull) & ~7ull;
+		at += WIRE_PADDED(rec->text[i].bytes);
 	return at + sizeof(struct rec_module) <= n
 		       ? (const struct rec_module *)((const uint8_t *)rec + at)
 		       : NULL;
