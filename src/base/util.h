@@ -43,6 +43,23 @@ static inline bool str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+/* Do the @n bytes at @s end with @suffix, with something before it? */
+static inline bool str_n_ends(const char *s, size_t n, const char *suffix)
+{
+	size_t m = strlen(suffix);
+
+	return n > m && memcmp(s + n - m, suffix, m) == 0;
+}
+
+/* The value of a hexadecimal digit; -1: @c is none. */
+static inline int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* The part of @path after the last '/'; without a '/' all of @path. */
 static inline const char *path_base(const char *path)
 {

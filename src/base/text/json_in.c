@@ -80,14 +80,11 @@ static int hex4(struct json_in *in)
 	int v = 0;
 
 	for (unsigned i = 0; i < 4; i++, in->at++) {
-		char c = in->at < in->end ? *in->at : '\0';
+		int digit = in->at < in->end ? hex_digit(*in->at) : -1;
 
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (c - '0');
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			v = v << 4 | ((c | 0x20) - 'a' + 10);
-		else
+		if (digit < 0)
 			return -1;
+		v = v << 4 | digit;
 	}
 	return v;
 }

@@ -6,13 +6,6 @@
 
 #define TEXT(s, n) ((struct folded_text){(s), (n)})
 
-static bool has_suffix(const char *s, size_t n, const char *suffix)
-{
-	size_t m = strlen(suffix);
-
-	return n > m && memcmp(s + n - m, suffix, m) == 0;
-}
-
 static bool has_prefix(const char *s, size_t n, const char *prefix)
 {
 	size_t m = strlen(prefix);
@@ -60,14 +53,14 @@ static bool native_source(const char *s, size_t n)
 		".mm", ".zig", ".js",  ".ts",  ".java", ".rb", ".php"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
-		if (has_suffix(s, n, endings[i]))
+		if (str_n_ends(s, n, endings[i]))
 			return true;
 	return false;
 }
 
 static bool python_source(const char *s, size_t n)
 {
-	return has_suffix(s, n, ".py") || has_suffix(s, n, ".pyx") || has_suffix(s, n, ".ipynb") ||
+	return str_n_ends(s, n, ".py") || str_n_ends(s, n, ".pyx") || str_n_ends(s, n, ".ipynb") ||
 	       (n > 1 && s[0] == '<' && s[n - 1] == '>');
 }
 
@@ -130,7 +123,7 @@ static bool is_mapping(const char *s, size_t n)
 		return true;
 	if (so && so > s && (!rest || (rest > 1 && so[3] == '.' && is_digit(so[4]))))
 		return true;
-	return has_suffix(s, n, ".dylib") || has_suffix(s, n, ".dll") || has_suffix(s, n, ".exe");
+	return str_n_ends(s, n, ".dylib") || str_n_ends(s, n, ".dll") || str_n_ends(s, n, ".exe");
 }
 
 /*

@@ -17,13 +17,6 @@ static void keep(char **to, const char *s, size_t n)
 		*to = strndup(s, n);
 }
 
-static int hex_digit(char c)
-{
-	return isdigit((unsigned char)c)    ? c - '0'
-	       : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10
-					    : -1;
-}
-
 /* Keeps a value in which %2C stands for a comma (W3C Baggage). */
 static void keep_decoded(char **to, const char *s, size_t n)
 {

@@ -2,24 +2,13 @@
 /* Finds systemd units in cgroup paths; see unit.h. */
 #include "proc/service/unit.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-
-static bool ends(const char *s, size_t n, const char *suffix)
-{
-	size_t m = strlen(suffix);
-
-	return n > m && !memcmp(s + n - m, suffix, m);
-}
-
 /* Appends a unit's name, in which systemd writes some characters as \x2d. */
 static void add_unescaped(struct str *ret, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (n - i >= 4 && s[i] == '\\' && s[i + 1] == 'x' &&
-		    isxdigit((unsigned char)s[i + 2]) && isxdigit((unsigned char)s[i + 3])) {
-			char digits[] = {s[i + 2], s[i + 3], '\0'};
-			char c = (char)strtol(digits, NULL, 16);
+		if (n - i >= 4 && s[i] == '\\' && s[i + 1] == 'x' && hex_digit(s[i + 2]) >= 0 &&
+		    hex_digit(s[i + 3]) >= 0) {
+			char c = (char)(hex_digit(s[i + 2]) << 4 | hex_digit(s[i + 3]));
 
 			str_add_c(ret, c ?: '?');
 			i += 3;
@@ -36,9 +25,9 @@ bool unit_from_cgroup(const char *path, struct str *ret)
 
 	for (const char *s = path + (*path == '/'); *s; s += n + (s[n] == '/')) {
 		n = strcspn(s, "/");
-		if (ends(s, n, ".slice"))
+		if (str_n_ends(s, n, ".slice"))
 			continue;
-		if (!ends(s, n, ".service"))
+		if (!str_n_ends(s, n, ".service"))
 			return false;
 		if (!in_user && n > 5 && !memcmp(s, "user@", 5)) {
 			in_user = true;
