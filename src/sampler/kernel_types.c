@@ -12,6 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -61,11 +64,9 @@ static struct part section(const uint8_t *elf, const char *name)
  */
 static uint64_t name_hash(const char *name)
 {
-	uint64_t h = 14695981039346656037ull; /* FNV-1a */
+	const char *flavour = strstr(name, "___");
 
-	for (; *name && !str_starts(name, "___"); name++)
-		h = (h ^ (uint8_t)*name) * 1099511628211ull;
-	return h;
+	return XXH3_64bits(name, flavour ? (size_t)(flavour - name) : strlen(name));
 }
 
 static const char *name_of(const struct btf *btf, const struct btf_type *t)
