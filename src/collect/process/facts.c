@@ -180,7 +180,7 @@ static bool may_share(const struct collect *c, const struct process *p, const st
 bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec, struct proc *proc)
 {
 	const struct proc_place *at = may_share(c, p, rec) ? &rec->place : NULL;
-	bool same;
+	bool same, python = rec->state == PROC_PYTHON;
 
 	if (at && known_place_find(c, at, rec->time_ns, p)) {
 		log_debug("process %u takes over the facts of another process with the same place",
@@ -192,14 +192,12 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 		return false;
 	if (!read_at(c, p, proc, at, &same))
 		return true;
-	if (rec->state != PROC_PYTHON) {
-		read_service(c, p, proc);
-		return true;
+	if (python) {
+		same &= read_directory(p, proc, at);
+		read_entry(p, proc);
 	}
-	same &= read_directory(p, proc, at);
-	read_entry(p, proc);
 	read_service(c, p, proc);
-	if (same)
+	if (python && same)
 		known_place_keep(c, at, p);
 	return true;
 }
