@@ -13,16 +13,10 @@ static const struct command *const agent_commands[] = {
 	NULL,
 };
 
-/* Returns the last word of the name of @c, such as "status" of "agent status". */
-static const char *last_word(const struct command *c)
-{
-	return strrchr(c->name, ' ') + 1;
-}
-
 static const struct command *find(const char *word)
 {
 	for (const struct command *const *c = agent_commands; *c; c++)
-		if (streq(last_word(*c), word))
+		if (streq(command_word(*c), word))
 			return *c;
 	return NULL;
 }
@@ -30,7 +24,11 @@ static const struct command *find(const char *word)
 static void list(struct str *b)
 {
 	for (const struct command *const *c = agent_commands; *c; c++)
-		str_addf(b, "%s%s", c == agent_commands ? "" : c[1] ? ", " : " or ", last_word(*c));
+		str_addf(b, "%s%s",
+			 c == agent_commands ? ""
+			 : c[1]		     ? ", "
+					     : " or ",
+			 command_word(*c));
 }
 
 static int run(const struct command *self, int argc, char **argv)

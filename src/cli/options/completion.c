@@ -69,7 +69,7 @@ static void bash_values(const struct command *c)
 static void print_commands(const struct command *c)
 {
 	for (const struct command *const *sub = c->commands; sub && *sub; sub++)
-		printf("%s ", strrchr((*sub)->name, ' ') + 1);
+		printf("%s ", command_word(*sub));
 }
 
 static void bash_options(const struct command *c)

@@ -80,6 +80,12 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
+/* The last word of a command's name, "run" of "agent run", for a command among others' .commands. */
+static inline const char *command_word(const struct command *c)
+{
+	return strrchr(c->name, ' ') + 1;
+}
+
 /*
  * All commands; NULL-terminated. If a command line names no command, its options are those of the
  * first one.
