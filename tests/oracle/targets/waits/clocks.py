@@ -164,3 +164,16 @@ def threads(*functions):
         thread.daemon = True
         thread.start()
     return out
+
+
+def beside(round_, *functions):
+    """Starts a thread for each function. Once each has done its first round, the program is ready,
+    and the main thread does rounds until the program shall end."""
+    log, others = Log(), threads(*functions)
+    while len(started) < len(others):
+        time.sleep(0.01)
+    if not rig.tracing:
+        rig.ready()
+    repeat(log, round_)
+    for thread in others:
+        thread.join()

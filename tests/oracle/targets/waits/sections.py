@@ -47,19 +47,7 @@ def appender():
     clocks.repeat(clocks.Log(), append_round)
 
 
-def main():
-    log = clocks.Log()
-    threads = clocks.threads(sorter, appender)
-    while len(clocks.started) < len(threads):
-        time.sleep(0.01)
-    if not rig.tracing:
-        rig.ready()
-    clocks.repeat(log, append_round)
-    for thread in threads:
-        thread.join()
-
-
 gc.disable()
-main()
+clocks.beside(append_round, sorter, appender)
 if not rig.tracing:
     clocks.save()

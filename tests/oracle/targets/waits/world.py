@@ -52,19 +52,7 @@ def round_(log):
     log.end()
 
 
-def main():
-    log = clocks.Log()
-    threads = clocks.threads(*[computes(function) for function in (counts_down, adds_up)])
-    while len(clocks.started) < len(threads):
-        time.sleep(0.01)
-    if not rig.tracing:
-        rig.ready()
-    clocks.repeat(log, round_)
-    for thread in threads:
-        thread.join()
-
-
 heap = [[i] for i in range(HEAP)]
-main()
+clocks.beside(round_, computes(counts_down), computes(adds_up))
 if not rig.tracing:
     clocks.save()
