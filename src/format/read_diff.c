@@ -28,7 +28,8 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	int r;
 
 	if (!start)
-		return err_set(-EINVAL, "it is no page of a comparison: it lacks recording '%s'",
+		return err_set(-EINVAL,
+			       "it isn't a page that compares two recordings: '%s' is missing",
 			       words[side]);
 	r = embedded_decode((const char *)data, n, start, &pprof, &pprof_n);
 	if (r)

@@ -155,8 +155,7 @@ WHEEL = [name for name in TOGETHER if not name.startswith(("celery", "stranger",
 
 
 def install_together(root, script, **texts):
-    """Installs the packages of TOGETHER, with the files (@texts) that say which of them are of one
-    wheel."""
+    """Installs the packages of TOGETHER. texts: further files, which say what belongs to one wheel."""
     env = install(root)
     for path, text in {**TOGETHER, **texts}.items():
         os.makedirs(os.path.dirname(root + SITE + path), exist_ok=True)

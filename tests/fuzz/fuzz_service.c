@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as what a service's name is taken from: an environment, an engine's JSON, the name of a
- * log's link, the path of a control group, an image's name, packed-refs of git. The first byte says
- * which.
+ * Gives any bytes to the readers of what a service's name is taken from: an environment, an
+ * engine's JSON, the name of a log's link, the path of a control group, an image's name, git's
+ * packed-refs. The first byte chooses the reader.
  */
 #include <stdlib.h>
 

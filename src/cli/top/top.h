@@ -38,7 +38,7 @@ struct top {
 	/* which processes and threads live; used until the profile is first condensed */
 	struct census census;
 	struct alive alive;
-	/* the profile is condensed when its growing parts take this many bytes */
+	/* the profile is condensed once the parts of it that grow take this many bytes */
 	uint64_t condense_at;
 	struct browse *browse; /* the screen's state; NULL: there is no screen */
 	/*

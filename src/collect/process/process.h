@@ -325,9 +325,9 @@ void facts_read_start(struct collect *c, struct process *p, const struct proc *p
  *
  * known_place_find() sets cgroup, container and directory of @p, whose place was @at at @time_ns,
  * to those of another process with that place. False: none is known. known_place_keep(): notes that
- * all processes with place @at have those of @p. known_place_directory() reads the working
- * directory of @proc into @path[*n]. False: it isn't certain to be @dir, or that can't be found out
- * without waiting.
+ * all processes with place @at have those of @p. known_place_directory() reads the path of
+ * @proc's working directory into @path[*n]. False: the path can't be read without waiting, or it
+ * may be that of another directory than @dir.
  */
 _must_use_ bool known_place_init(struct collect *c);
 void known_place_fini(struct collect *c);

@@ -16,8 +16,7 @@
 #include "record/command/signals.h"
 
 /*
- * The times of a thread that is ready to run are read again until it has run, for this many ms at
- * most.
+ * If a thread is ready to run, its times are read again until it has run, for at most this many ms.
  */
 #define WHOLE_MS 20
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads threads that wait, as `krait dump` does (docs/decisions/0008), where the kernel program
- * couldn't: when a recording of waits begins, and when krait has just met a process, whose threads
- * may still be in the wait in which the kernel program met them. The records that are made here are
+ * couldn't: when a recording of waits begins, and when krait has just met a process. Threads of
+ * that process may still be in the wait in which the kernel program met them. Records made here are
  * handled like those from the kernel.
  */
 #include <errno.h>

@@ -21,8 +21,8 @@
 #define LEAST_RECORDS 32
 
 /*
- * A counter's samples that a change drops (half a sample on average) aren't made up for. With this
- * many records between two changes that is 0.2 %.
+ * A change of a counter's period drops half a sample on average, and nothing makes up for that.
+ * With this many records between two changes, 0.2 % of the samples are lost.
  */
 #define LEAST_RECORDS_COUNTER 256
 

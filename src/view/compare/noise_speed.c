@@ -17,9 +17,10 @@
  */
 #define DOUBT 4.0
 /*
- * Functions don't follow the machine's speed alike. One function's change of cost may differ from
- * another's by this part of the change. Where a second thread of the core was busy, a program took
- * 1.45 times as long, its SHA-256 1.24 times and its sorting 1.43 times.
+ * A change of the machine's speed doesn't change the costs of all functions by the same factor. One
+ * function's change may differ from another's by this part of the change. Where a second thread of
+ * the core was busy, a program took 1.45 times as long, its SHA-256 1.24 times and its sorting 1.43
+ * times.
  */
 #define RESPONSE 0.2
 
