@@ -260,8 +260,8 @@ walk_inline bool take_stack(const struct moment *m, struct rec_sample *rec, stru
 	w->n = w->groups = 0;
 	w->hash = 0;
 	w->urgent = false;
-	if (w->extent <= EXTENT_RECORD)
-		return w->extent == EXTENT_RECORD;
+	if (w->extent == EXTENT_RECORD)
+		return true;
 	if (w->extent >= EXTENT_PYTHON) {
 		if (!take_python(m, rec, w))
 			return false;
@@ -277,7 +277,7 @@ walk_inline bool take_stack(const struct moment *m, struct rec_sample *rec, stru
 
 walk_inline void send_sample(const struct moment *m, struct rec_sample *rec, const struct walk *w)
 {
-	rec->time_ns = bpf_ktime_get_ns();
+	rec->time_ns = w->began_ns;
 	rec->outcome = w->outcome;
 	rec->stack = w->hash;
 	if (!m->kept)
@@ -306,6 +306,10 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 	if (exits)
 		rec->type = REC_SAMPLE_END;
 	choose_extent(w->slot, exits, young);
+	if (w->extent == EXTENT_NOTHING)
+		return false;
+	/* not before: reading the clock takes a tenth of a run for a process that isn't wanted */
+	w->began_ns = bpf_ktime_get_ns();
 	if (!take_stack(m, rec, w))
 		return false;
 	count(COUNT_SAMPLES);
@@ -356,9 +360,9 @@ walk_inline bool switch_walks(void)
 
 walk_inline struct rec_sample *sample_room(__u32 slot)
 {
-	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
+	struct walk *w = walk_state(slot);
 
-	return m ? &m->sample : NULL;
+	return w ? &w->rec : NULL;
 }
 
 /*
@@ -373,22 +377,23 @@ walk_inline bool capture(const struct moment *m, __u32 slot)
 	struct walk *w;
 	bool taken;
 
-	if (slot == SLOT_PERF && switch_walks()) {
+	if (slot == SLOT_PERF && n_slots > SLOT_SWITCH && switch_walks()) {
 		count(COUNT_BUSY);
 		return false;
 	}
 	w = walk_take(slot);
 	if (!w)
 		return false;
-	w->began_ns = bpf_ktime_get_ns();
 	w->source = m->source;
+	if (slot == SLOT_PERF && (measures || n_sources > 1))
+		w->timed_ns = bpf_ktime_get_ns();
 	if (!rec)
-		rec = sample_room(slot);
-	taken = rec && capture_in(m, w, rec);
+		rec = &w->rec;
+	taken = capture_in(m, w, rec);
 	if (measures && slot == SLOT_PERF)
-		measure(bpf_ktime_get_ns() - w->began_ns);
+		measure(bpf_ktime_get_ns() - w->timed_ns);
 	if (n_sources > 1 && taken && slot == SLOT_PERF)
-		add_busy(w->source, bpf_ktime_get_ns() - w->began_ns);
+		add_busy(w->source, bpf_ktime_get_ns() - w->timed_ns);
 	walk_give_back(w);
 	return taken;
 }

@@ -33,6 +33,18 @@ enum walk_slot { SLOT_PERF, SLOT_SWITCH, SLOT_TASK, WALK_SLOTS };
 walk_inline void count(__u32 counter);
 
 /*
+ * Counts users of @slot. Where interrupts are off, only an NMI can come between, which leaves the
+ * count as it was.
+ */
+walk_inline void add_users(struct walk *w, __u32 slot, __s32 n)
+{
+	if (slot == SLOT_TASK)
+		__sync_fetch_and_add(&w->users, n);
+	else
+		*(volatile __u32 *)&w->users += (__u32)n;
+}
+
+/*
  * Takes @slot for one walk. If the slot is in use, counts that and returns NULL, so that a program
  * that interrupts or preempts a walk never uses the same state. (5.10 has no atomic operation that
  * returns a value. If two programs preempt each other between these lines, both may be refused, but
@@ -44,9 +56,9 @@ walk_inline struct walk *walk_take(__u32 slot)
 
 	if (!w)
 		return 0;
-	__sync_fetch_and_add(&w->users, 1);
+	add_users(w, slot, 1);
 	if (*(volatile __u32 *)&w->users != 1) {
-		__sync_fetch_and_add(&w->users, -1);
+		add_users(w, slot, -1);
 		count(COUNT_BUSY);
 		return 0;
 	}
@@ -56,7 +68,7 @@ walk_inline struct walk *walk_take(__u32 slot)
 
 walk_inline void walk_give_back(struct walk *w)
 {
-	__sync_fetch_and_add(&w->users, -1);
+	add_users(w, w->slot, -1);
 }
 
 #endif

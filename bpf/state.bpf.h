@@ -142,6 +142,8 @@ struct shim_memo {
 #define SHIM_SEEN  16 /* how often another distance must be met before it replaces this one */
 
 struct walk {
+	/* the sample that is being taken, unless moment.kept says where it is */
+	struct rec_sample rec;
 	struct proc_key proc;
 	struct py_where where;
 	__u32 space;	       /* slot of the process's mappings in map `spaces`; 0: none */
@@ -172,6 +174,7 @@ struct walk {
 	__u64 lone;		      /* the last frame that wasn't in block[] */
 	__u64 sample;		      /* number of this walk */
 	__u64 began_ns;		      /* walk_clock() when this walk began */
+	__u64 timed_ns;		      /* when the program began, if capture() measures its time */
 	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
 	__u64 near[NEAR_MAX];
 	/*
@@ -179,16 +182,6 @@ struct walk {
 	 * block[]
 	 */
 	__u64 met[NEAR_MAX];
-	/* addresses of NEAR_BYTES that had several objects in an earlier sample */
-	__u64 shared[SHARED_PLACES];
-	struct memo files[MEMO_FILES];
-	/*
-	 * By code object: indices of the latest frames in walk_out whose code objects were proved,
-	 * the last one in the low bits. Some are of earlier samples; find_seen() finds that out.
-	 */
-	__u32 seen[SEEN_SETS];
-	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
-	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	__u64 made_hash;  /* hash over proc_hash, interp and codes_made */
 	__u64 proof_key;  /* load_check() uses this: key in .proofs; 0: no check may be kept */
 	__u32 codes_made; /* how many code objects the process has made so far; 0: not known */
@@ -205,7 +198,6 @@ struct walk {
 	 * the walk, result of see_library().
 	 */
 	__u64 found;
-	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop; /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that isn't dropped */
 	union {
 		/* 3.11, 3.12: _PyCFrame of the next evaluation loop further out */
@@ -248,6 +240,19 @@ struct walk {
 	__u32 copied;	  /* how many bytes of SEND_BUDGET are spent */
 	__u16 codes_sent; /* how many code objects of SEND_CODES are spent */
 	__u16 got;	  /* load_near() sets this: how many bytes were read */
+
+	/* From here on a sample uses a few lines of each array, so these lie apart. */
+	struct memo files[MEMO_FILES];
+	struct shim_memo shims[SHIM_MEMOS];
+	/* addresses of NEAR_BYTES that had several objects in an earlier sample */
+	__u64 shared[SHARED_PLACES];
+	/*
+	 * By code object: indices of the latest frames in walk_out whose code objects were proved,
+	 * the last one in the low bits. Some are of earlier samples; find_seen() finds that out.
+	 */
+	__u32 seen[SEEN_SETS];
+	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
+	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	/*
 	 * Up to a page of the data stack, or the bytes that .near says. Frames and objects that are
 	 * read alone go to LONE_FRAME and LONE_OBJECT.

@@ -206,21 +206,21 @@ walk_inline __u64 rest_of_account(const struct wait_entry *e)
 walk_global int note_account(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
+	struct walk *w = walk_state(slot);
 	__u32 tid = BPF_CORE_READ(task, pid);
 	const struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 delay;
 
 	/* as is_entry_of(), of a task whose type the verifier doesn't know */
-	if (!m || !e || e->start_ns != BPF_CORE_READ(task, start_time) ||
+	if (!w || !e || e->start_ns != BPF_CORE_READ(task, start_time) ||
 	    (e->task && e->task != (__u64)task))
 		return 0;
 	delay = e->delay_ns;
 	if ((e->phase != WAIT_IS_OVER || !e->times) &&
 	    bpf_core_field_exists(task->sched_info.run_delay))
 		delay = BPF_CORE_READ(task, sched_info.run_delay);
-	m->sample.ready_ns = delay > e->delay_begin_ns ? delay - e->delay_begin_ns : 0;
-	m->sample.stolen_ns = e->stolen_ns;
+	w->rec.ready_ns = delay > e->delay_begin_ns ? delay - e->delay_begin_ns : 0;
+	w->rec.stolen_ns = e->stolen_ns;
 	return 0;
 }
 

@@ -22,8 +22,6 @@
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
-	/* The sample that is being taken, unless moment.kept says where it is. */
-	struct rec_sample sample;
 };
 
 struct {
@@ -32,12 +30,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct meeting);
 } meetings SEC(".maps");
-
-/* Clears the members that describe a process, but not the sample that is being taken. */
-walk_inline void clear_meeting(struct meeting *m)
-{
-	__builtin_memset(m, 0, offsetof(struct meeting, sample));
-}
 
 walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key *key)
 {
@@ -182,7 +174,7 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 /* Copies *@p into m->entry. False: the entry has been given to another process meanwhile. */
 walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 {
-	clear_meeting(m);
+	__builtin_memset(m, 0, sizeof(*m));
 	m->entry = *p;
 	barrier();
 	return same_key(&m->entry.key, &p->key);
@@ -354,7 +346,7 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 
 	if (!m)
 		return 0;
-	clear_meeting(m);
+	__builtin_memset(m, 0, sizeof(*m));
 	read_key(task, tgid, &m->entry.key);
 	m->entry.state = PROC_IGNORED;
 	if (is_wanted(task, tgid)) {
