@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * store DIR fill HOURS PROCESSES SERVICES CPUS BUSY: fills a store as an agent does, by a clock of
+ * its own, and prints bytes a sample, the writer's CPU time and its memory.
+ * store DIR ask WINDOW [SERVICE]: reads the last WINDOW of it, and prints how long that took.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/system/clock.h"
+#include "load.h"
+#include "store/internal.h"
+#include "store/numbering.h"
+#include "store/store.h"
+
+#define BEGIN_MS 1700000000000ll
+#define HZ	 99
+#define WAITS	 1.3 /* samples for each that runs */
+
+static void must(int r)
+{
+	if (!r)
+		return;
+	fprintf(stderr, "%s\n", err_msg());
+	exit(1);
+}
+
+/* The agent's limits of a segment (src/agent/agent.c). */
+#define SEGMENT_MS	600000
+#define SEGMENT_SAMPLES (128u << 10)
+#define SEGMENT_BYTES	((size_t)24 << 20)
+
+struct fill {
+	struct store *store;
+	struct load *load;
+	struct profile *p;
+	struct numbering n;
+	struct blob_place place;
+	uint64_t samples, segment_samples, nodes, strings_ns, frame_ns, seal_ns, frame_bytes;
+	uint64_t segments;
+	int64_t segment_ms;
+};
+
+static uint64_t cpu(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void write_frame(struct fill *f, int64_t ms)
+{
+	_cleanup_str_ struct str columns = {};
+	uint64_t began;
+
+	f->place.last_ms = ms;
+	must(numbering_end(&f->n, f->p));
+	must(batch_encode(&f->n.batch, &columns));
+	began = cpu();
+	must(store_append(f->store, &f->place, columns.s, columns.n));
+	f->frame_ns += cpu() - began;
+	f->frame_bytes += columns.n;
+	batch_clear(&f->n.batch);
+	f->place.sequence++;
+	f->place.samples = 0;
+	f->place.first_ms = ms;
+}
+
+static void end_segment(struct fill *f, int64_t ms)
+{
+	uint64_t began;
+
+	f->nodes += profile_n_nodes(f->p);
+	profile_free(f->p);
+	f->p = profile_new();
+	load_begin(f->load, f->p);
+	numbering_begin(&f->n);
+	began = cpu();
+	must(store_seal(f->store, f->place.segment));
+	f->seal_ns += cpu() - began;
+	f->place.segment++;
+	f->place.sequence = 0;
+	f->place.first_ms = ms;
+	f->segment_samples = 0;
+	f->segment_ms = ms;
+	f->segments++;
+}
+
+static void add(struct fill *f, int64_t ms)
+{
+	struct profile_sample s = load_sample(f->load, f->p);
+
+	must(numbering_add(&f->n, f->p, &s, ms));
+	f->place.samples++;
+	f->samples++;
+	f->segment_samples++;
+}
+
+static bool is_full(const struct fill *f, int64_t ms)
+{
+	return ms - f->segment_ms >= SEGMENT_MS || f->segment_samples >= SEGMENT_SAMPLES ||
+	       profile_bytes(f->p) >= SEGMENT_BYTES;
+}
+
+static void print(const struct fill *f, double seconds)
+{
+	struct store_facts facts;
+	struct rusage usage;
+
+	must(store_facts(f->store, &facts));
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%llu samples of %.0f s in %llu segments; nodes a sample %.2f\n",
+	       (unsigned long long)f->samples, seconds, (unsigned long long)f->segments,
+	       (double)f->nodes / (double)f->samples);
+	printf("bytes a sample %.2f (files %.1f MiB, of which %.1f free)\n",
+	       (double)(facts.bytes - facts.free_bytes) / (double)f->samples,
+	       (double)facts.bytes / (1 << 20), (double)facts.free_bytes / (1 << 20));
+	printf("writer: frames %.2f us a sample, seals %.2f; peak memory of all %.1f MiB\n",
+	       (double)f->frame_ns / 1e3 / (double)f->samples,
+	       (double)f->seal_ns / 1e3 / (double)f->samples, (double)usage.ru_maxrss / 1024);
+}
+
+static int fill(const char *dir, char **o)
+{
+	struct load_options lo = {
+		.processes = (unsigned)atoi(o[1]), .services = (unsigned)atoi(o[2]), .seed = 7};
+	double rate = HZ * WAITS * atof(o[3]) * atof(o[4]), seconds = atof(o[0]) * 3600;
+	struct fill f = {.load = load_new(&lo), .p = profile_new()};
+	int64_t ms = BEGIN_MS;
+
+	must(store_open(dir, getpid(), &f.store));
+	must(store_exec(f.store, "PRAGMA synchronous=OFF", "set"));
+	must(store_next_segment(f.store, &f.place.segment));
+	f.place.first_ms = f.segment_ms = ms;
+	load_begin(f.load, f.p);
+	for (double done = 0; ms < BEGIN_MS + (int64_t)(seconds * 1000); ms += 1000) {
+		for (done += rate; done >= 1; done--)
+			add(&f, ms + (int64_t)(load_random(f.load) * 1000));
+		write_frame(&f, ms + 1000);
+		if (is_full(&f, ms + 1000))
+			end_segment(&f, ms + 1000);
+	}
+	end_segment(&f, ms);
+	print(&f, seconds);
+	numbering_fini(&f.n);
+	store_close(f.store);
+	profile_free(f.p);
+	load_free(f.load);
+	return 0;
+}
+
+static int ask(const char *dir, double seconds, const char *service)
+{
+	struct profile_label_text label = {"service", 7, service};
+	struct store_query q = {.labels = &label, .n_labels = service != NULL};
+	struct store *s = NULL;
+	struct store_facts facts;
+
+	for (int i = 0; i < 5; i++) {
+		struct profile *p = NULL;
+		uint64_t wall = clock_ns(CLOCK_MONOTONIC), used = cpu();
+
+		must(store_open(dir, 0, &s));
+		must(store_facts(s, &facts));
+		q.until_ms = facts.last_ms + 1;
+		q.since_ms = facts.last_ms - (int64_t)(seconds * 1000);
+		must(store_read(s, &q, &p));
+		printf("%s%.1f ms (CPU %.1f), %llu samples, %zu nodes\n",
+		       i ? "" : "first: ", (double)(clock_ns(CLOCK_MONOTONIC) - wall) / 1e6,
+		       (double)(cpu() - used) / 1e6, (unsigned long long)profile_n_samples(p),
+		       profile_n_nodes(p));
+		profile_free(p);
+		store_close(s);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 8 && streq(argv[2], "fill"))
+		return fill(argv[1], argv + 3);
+	if ((argc == 4 || argc == 5) && streq(argv[2], "ask"))
+		return ask(argv[1], atof(argv[3]), argv[4]);
+	fprintf(stderr, "usage: store DIR fill HOURS PROCESSES SERVICES CPUS BUSY | store DIR ask "
+			"SECONDS [SERVICE]\n");
+	return 2;
+}
