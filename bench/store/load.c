@@ -5,14 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CALLS	  7 /* calls of other functions in a function */
-#define LINES	  9 /* lines of a function that run code of their own */
-#define MOST_DEEP 48
-#define INNER	  4 /* frames at a stack's end that differ much */
+#define CALLS	   7 /* calls of other functions in a function */
+#define LINES	   9 /* lines of a function that run code of their own */
+#define MOST_DEEP  48
+#define INNER	   4 /* frames at a stack's end that differ much */
 #define OUTER_SKEW 150
-#define THREADS	  4
-#define REASONS	  6
-#define WAITS	  0.3 /* off-CPU samples for each that runs */
+#define THREADS	   4
+#define REASONS	   6
+#define WAITS	   0.3 /* off-CPU samples for each that runs */
 
 struct kind {
 	const char *name;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a frame or a segment of the store holds: definitions (strings, functions, places, nodes of
- * the tree of stacks, label sets) and samples that refer to them by number. A frame has what is new
- * since the frame before it, a segment all. Both have the same form, in which each member of a
- * definition or sample is a column of its own (batch_encode()).
+ * What a frame or a sealed block of the store holds: definitions (strings, functions, places, nodes
+ * of the tree of stacks, label sets) and samples that refer to them by number. A frame has what is
+ * new since the frame before it. Both have the same form, in which each member of a definition or
+ * sample is a column of its own (batch_encode()).
  */
 #ifndef STORE_BATCH_H
 #define STORE_BATCH_H
@@ -72,6 +72,11 @@ struct batch_meta {
  */
 struct batch {
 	uint32_t base[BATCH_TABLES]; /* how many definitions earlier frames have */
+	/*
+	 * a block of a sealed segment: its nodes, sets and samples are all there, and refer to
+	 * names that are kept elsewhere, .base of them
+	 */
+	bool block;
 	struct batch_meta meta;
 	int64_t figures[BATCH_FIGURES];
 	struct str text;
@@ -103,6 +108,12 @@ _must_use_ int batch_encode(struct batch *b, struct str *ret);
  * damaged or don't follow, or -ENOMEM + message; then @b can only be freed.
  */
 _must_use_ int batch_decode(struct batch *b, const void *data, size_t n);
+
+/*
+ * As batch_decode(), for a block: @b has the names that it refers to, and perhaps more. Nodes, sets
+ * and samples that @b has are forgotten.
+ */
+_must_use_ int batch_decode_block(struct batch *b, const void *data, size_t n);
 
 /* Reads only the figures of the columns data[0..n). 0, or -EBADMSG + message. */
 _must_use_ int batch_read_figures(const void *data, size_t n, int64_t figures[BATCH_FIGURES]);

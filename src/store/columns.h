@@ -43,7 +43,11 @@ enum column {
 	COLUMN_SAMPLE_NODE,
 	COLUMN_SAMPLE_HAS, /* bit i: value i isn't 0 */
 	COLUMN_VALUE,	   /* of value 0; value i has column COLUMN_VALUE + i */
-	COLUMNS = COLUMN_VALUE + PROFILE_MAX_VALUES
+	/* the nodes of a block, which are in preorder; they have no other column */
+	COLUMN_NODE_UP =
+		COLUMN_VALUE + PROFILE_MAX_VALUES, /* steps from the node before to the parent */
+	COLUMN_NODE_STEP, /* location less that of the sibling before, or of the parent */
+	COLUMNS
 };
 
 /* A member that is a column: each number is the difference from the row before. */
@@ -64,6 +68,29 @@ struct column_table {
 
 extern const struct column_table column_mappings, column_functions, column_locations, column_labels,
 	column_nodes;
+
+/* Where a node of a block is, as seen from the one before it. */
+struct column_step {
+	uint32_t parent, up;
+	uint32_t location; /* what its location is compared with; 0: nothing */
+};
+
+/* Goes up from node @from (0: none) until @up steps are done, or @parent is reached. */
+static inline struct column_step column_step(const struct batch_node *nodes, uint32_t from,
+					     uint32_t up, uint32_t parent)
+{
+	struct column_step to = {.parent = from};
+	uint32_t sibling = 0;
+
+	while (to.parent && to.parent != parent && to.up < up) {
+		sibling = to.parent;
+		to.parent = nodes[to.parent - 1].parent;
+		to.up++;
+	}
+	if (sibling || to.parent)
+		to.location = nodes[(sibling ? sibling : to.parent) - 1].location;
+	return to;
+}
 
 /* Numbers are little-endian, 7 bits a byte; signed ones have their sign in bit 0. */
 static inline uint64_t column_fold(int64_t v)

@@ -29,6 +29,7 @@ enum count {
 
 struct decoder {
 	struct batch *b;
+	bool block;
 	struct cursor columns[COLUMNS];
 	uint64_t n[COUNTS];
 };
@@ -196,6 +197,30 @@ static int get_nodes(struct decoder *d)
 	return r;
 }
 
+/* Each node is a child of the one before it, or of one above that. */
+static int get_steps(struct decoder *d)
+{
+	struct batch *b = d->b;
+	int r = ROOM(d, &b->nodes, d->n[COUNT_NODES], COLUMN_NODE_UP);
+
+	for (uint32_t i = 0; !r && i < d->n[COUNT_NODES]; i++) {
+		struct column_step at;
+		int64_t step = 0;
+		uint32_t up;
+
+		r = get_small(&d->columns[COLUMN_NODE_UP], i, &up);
+		r = r ? r : get_signed(&d->columns[COLUMN_NODE_STEP], &step);
+		if (r)
+			return r;
+		at = column_step(b->nodes.v, i, up, 0);
+		step = (int64_t)((uint64_t)step + at.location);
+		if (at.up != up || step < 1 || (uint64_t)step > b->locations.n)
+			return damaged("a node refers to a place that isn't there");
+		b->nodes.v[b->nodes.n++] = (struct batch_node){at.parent, (uint32_t)step};
+	}
+	return r;
+}
+
 static int get_sets(struct decoder *d)
 {
 	struct batch *b = d->b;
@@ -252,7 +277,7 @@ static int get_sample(struct decoder *d, struct before *before, uint32_t labels)
 	r = r ? r : get_signed(&d->columns[COLUMN_SAMPLE_NODE], &node);
 	r = r ? r : get_values(d);
 	before->ms += (uint64_t)ms;
-	before->node += (uint64_t)node;
+	before->node = (uint64_t)node + (d->block ? 0 : before->node);
 	if (!r && before->node > b->nodes.n)
 		r = damaged("a sample refers to a stack that isn't there");
 	b->samples.v[b->samples.n++] =
@@ -328,20 +353,29 @@ static int get_figures(struct cursor *c, int64_t figures[BATCH_FIGURES])
 	return r;
 }
 
-/* Counts, and how many definitions came before: exactly those that @b has. */
+/* Do the definitions of a table go on where those of @b end? A block may know fewer names. */
+static bool follows(const struct decoder *d, enum batch_table table, uint32_t base)
+{
+	uint32_t have = table_size(d->b, table);
+
+	return d->block ? base <= have : base == have;
+}
+
+/* Counts, and how many definitions came before. */
 static int get_head(struct decoder *d, bool *first)
 {
 	struct cursor *c = &d->columns[COLUMN_HEAD];
 	uint32_t base, n_values = d->b->meta.n_values;
 	int r = 0;
 
-	*first = !d->b->strings.n;
+	*first = d->block || !d->b->strings.n;
 	for (size_t i = 0; !r && i < COUNTS; i++)
 		r = get(c, &d->n[i]);
 	for (enum batch_table i = 0; !r && i < BATCH_TABLES; i++) {
 		r = get_small(c, UINT32_MAX, &base);
-		if (!r && base != table_size(d->b, i))
-			r = damaged("a frame before it is missing");
+		if (!r && !follows(d, i, base))
+			r = damaged(d->block ? "names that it needs are missing"
+					     : "a frame before it is missing");
 	}
 	r = r ? r : get_figures(c, d->b->figures);
 	if (!r && (d->n[COUNT_VALUES] < 1 || d->n[COUNT_VALUES] > PROFILE_MAX_VALUES ||
@@ -375,22 +409,49 @@ static int split(struct decoder *d, const uint8_t *data, size_t n)
 	return r;
 }
 
+static int get_names(struct decoder *d)
+{
+	int r = GET_TABLE(d, mappings, d->n[COUNT_MAPPINGS], COLUMN_MAPPING_NAME);
+
+	r = r ? r : GET_TABLE(d, functions, d->n[COUNT_FUNCTIONS], COLUMN_FUNCTION_NAME);
+	return r ? r : get_locations(d);
+}
+
+/* A block defines no names. */
+static int check_block(const struct decoder *d)
+{
+	uint64_t names = d->n[COUNT_STRINGS] | d->n[COUNT_MAPPINGS] | d->n[COUNT_FUNCTIONS] |
+			 d->n[COUNT_LOCATIONS];
+
+	return d->block && names ? damaged("it has names of its own") : 0;
+}
+
+static int decode(struct decoder *d, const void *data, size_t n)
+{
+	bool first;
+	int r = split(d, data, n);
+
+	r = r ? r : get_head(d, &first);
+	r = r ? r : check_block(d);
+	r = r ? r : get_strings(d);
+	if (!r && first)
+		r = get_meta(d);
+	r = r ? r : get_names(d);
+	r = r ? r : get_sets(d);
+	r = r ? r : d->block ? get_steps(d) : get_nodes(d);
+	return r ? r : get_samples(d);
+}
+
 int batch_decode(struct batch *b, const void *data, size_t n)
 {
-	struct decoder d = {.b = b};
-	bool first;
-	int r = split(&d, data, n);
+	return decode(&(struct decoder){.b = b}, data, n);
+}
 
-	r = r ? r : get_head(&d, &first);
-	r = r ? r : get_strings(&d);
-	if (!r && first)
-		r = get_meta(&d);
-	r = r ? r : GET_TABLE(&d, mappings, d.n[COUNT_MAPPINGS], COLUMN_MAPPING_NAME);
-	r = r ? r : GET_TABLE(&d, functions, d.n[COUNT_FUNCTIONS], COLUMN_FUNCTION_NAME);
-	r = r ? r : get_locations(&d);
-	r = r ? r : get_sets(&d);
-	r = r ? r : get_nodes(&d);
-	return r ? r : get_samples(&d);
+int batch_decode_block(struct batch *b, const void *data, size_t n)
+{
+	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
+	b->meta.comments.n = 0;
+	return decode(&(struct decoder){.b = b, .block = true}, data, n);
 }
 
 int batch_read_figures(const void *data, size_t n, int64_t figures[BATCH_FIGURES])

@@ -71,6 +71,18 @@ static void put_sets(struct encoder *e)
 	}
 }
 
+static void put_steps(struct encoder *e)
+{
+	const struct batch_node *nodes = e->b->nodes.v;
+
+	for (uint32_t i = 0; i < e->b->nodes.n; i++) {
+		struct column_step at = column_step(nodes, i, UINT32_MAX, nodes[i].parent);
+
+		put(&e->columns[COLUMN_NODE_UP], at.up);
+		put_signed(&e->columns[COLUMN_NODE_STEP], (int64_t)nodes[i].location - at.location);
+	}
+}
+
 static int by_labels_and_time(const void *a, const void *b, void *samples)
 {
 	const struct batch_sample *v = samples;
@@ -121,7 +133,8 @@ static size_t put_samples(struct encoder *e, const uint32_t *order)
 			run = 0;
 		}
 		put_signed(&e->columns[COLUMN_SAMPLE_TIME], s->ms - ms);
-		put_signed(&e->columns[COLUMN_SAMPLE_NODE], (int64_t)s->node - node);
+		put_signed(&e->columns[COLUMN_SAMPLE_NODE],
+			   (int64_t)s->node - (b->block ? 0 : node));
 		put_values(e, b->values.v + (size_t)order[i] * b->meta.n_values);
 		ms = s->ms;
 		node = s->node;
@@ -197,10 +210,13 @@ int batch_encode(struct batch *b, struct str *ret)
 	put_table(&e, &column_functions, b->functions.v, b->functions.n);
 	put_table(&e, &column_locations, b->locations.v, b->locations.n);
 	put_sets(&e);
-	put_table(&e, &column_nodes, b->nodes.v, b->nodes.n);
+	if (b->block)
+		put_steps(&e);
+	else
+		put_table(&e, &column_nodes, b->nodes.v, b->nodes.n);
 	put_head(&e, put_samples(&e, order));
-	/* only the first frame of a segment says what the values mean */
-	if (!b->base[BATCH_STRINGS])
+	/* of frames only the first one of a segment says what the values mean */
+	if (b->block || !b->base[BATCH_STRINGS])
 		put_meta(&e);
 	return join(&e, ret);
 }

@@ -4,10 +4,11 @@
 #define STORE_INTERNAL_H
 
 #include <sqlite3.h>
+#include "store/sealed/names.h"
 #include "store/store.h"
 
 #define STORE_ID      0x6b726169 /* "krai": SQLite's application_id */
-#define STORE_VERSION 1		 /* SQLite's user_version: the format */
+#define STORE_VERSION 2		 /* SQLite's user_version: the format */
 #define STORE_FILE    "store.db"
 #define STORE_LOCK    "lock"
 
@@ -17,11 +18,25 @@
 	((sqlite3_int64)((segment) << STORE_SEQUENCE_BITS | (sequence)))
 #define STORE_MOST_SEGMENT (1ull << 42)
 
+/* The label whose values have blocks of their own. */
+#define STORE_SERVICE_KEY "service"
+
+/* What a block is; the numbers are in the database. */
+enum store_tier { STORE_EXACT };
+
 struct store {
 	sqlite3 *db;
 	char *dir;
 	int lock_fd; /* -1: opened for reading */
+	int64_t version;
+	struct names names; /* of what is sealed; for writing */
 };
+
+/* Stores of format 1 have segments only. */
+static inline bool store_has_blocks(const struct store *s)
+{
+	return s->version > 1;
+}
 
 /* What a table has of a frame or segment, beside its blob. */
 struct store_row {
@@ -55,6 +70,26 @@ static inline void store_finalize(sqlite3_stmt **stmt)
 
 /* Reads one number: *ret is what @sql selects; 0 if that is no row. 0 or -errno + message. */
 _must_use_ int store_number(struct store *s, const char *sql, int64_t *ret);
+
+/* Binds a row's number, times, count of samples and blob, which are the first five parameters. */
+void store_bind_row(sqlite3_stmt *stmt, sqlite3_int64 id, const struct blob_place *place,
+		    const struct str *blob);
+
+/* Removes the frames of a segment, within a transaction. 0 or -errno + message. */
+_must_use_ int store_remove_frames(struct store *s, uint64_t segment);
+
+/*
+ * seal.c: writes a block as row @id, within a transaction; @place has its times, and gets the rest.
+ * @service: "" if it is of none, or of several. 0 or -errno + message.
+ */
+_must_use_ int store_insert_block(struct store *s, enum store_tier tier, sqlite3_int64 id,
+				  struct blob_place *place, struct batch *b, const char *service,
+				  uint64_t epoch);
+/* Writes the names that aren't written yet; @ms: when they were first met. */
+_must_use_ int store_insert_names(struct store *s, int64_t ms);
+
+/* What a block's head has of the service that its row names. */
+uint32_t store_service_hash(const char *service);
 
 /* Undoes a transaction that @r has ended early; returns @r. */
 int store_undo(struct store *s, int r);

@@ -115,6 +115,8 @@ int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 {
 	int r = newest_of(s, "frame", figures);
 
+	if (!r && store_has_blocks(s))
+		r = newest_of(s, "block", figures);
 	r = r ? r : newest_of(s, "segment", figures);
 	return MIN(r, 0);
 }
@@ -124,7 +126,18 @@ struct answer {
 	struct store *s;
 	const struct store_query *q;
 	struct profile *p;
+	uint64_t epoch; /* whose names .names has, and the last block; 0: none */
+	struct batch names;
+	struct restoring *restoring;
 };
+
+static void answer_fini(struct answer *a)
+{
+	restore_end(a->restoring);
+	batch_fini(&a->names);
+	a->restoring = NULL;
+	a->names = (struct batch){};
+}
 
 /* What is damaged doesn't hide the rest: the profile says that it is missing. */
 static int leave_out(struct answer *a)
@@ -175,6 +188,127 @@ static int add_segments(struct answer *a)
 	return r ? r : store_error(a->s, rc, "read");
 }
 
+/* Adds the names of the epoch's rows to .names, up to the first that is missing or damaged. */
+static int read_names(struct answer *a)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(a->s, ROWS " FROM names WHERE id >= ? AND id < ? ORDER BY id", &stmt);
+	int rc = SQLITE_DONE;
+	uint32_t sequence = 0;
+
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, STORE_FRAME(a->epoch, 0));
+	sqlite3_bind_int64(stmt, 2, STORE_FRAME(a->epoch + 1, 0));
+	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct store_row row;
+
+		take_row(stmt, &row);
+		row.place.segment = a->epoch;
+		row.place.sequence = sequence++;
+		r = add_row(&a->names, &row);
+	}
+	if (r > 0)
+		log_warn("%s", err_msg());
+	return r < 0 ? r : store_error(a->s, rc, "read");
+}
+
+static int begin_epoch(struct answer *a, uint64_t epoch)
+{
+	int r;
+
+	if (a->epoch == epoch)
+		return 0;
+	answer_fini(a);
+	a->epoch = epoch;
+	r = read_names(a);
+	r = r ? r : restore_begin(&a->names, a->q, a->p, &a->restoring);
+	if (r != -EBADMSG)
+		return r;
+	/* then no block finds its names */
+	restore_end(a->restoring);
+	batch_fini(&a->names);
+	a->names = (struct batch){};
+	log_warn("%s", err_msg());
+	return restore_begin(&a->names, a->q, a->p, &a->restoring);
+}
+
+static int add_block(struct answer *a, sqlite3_stmt *stmt)
+{
+	_cleanup_str_ struct str columns = {};
+	struct store_row row;
+	const char *service;
+	int r;
+
+	take_row(stmt, &row);
+	service = (const char *)sqlite3_column_text(stmt, 5);
+	row.place.segment = (uint64_t)sqlite3_column_int64(stmt, 0);
+	row.place.sequence = store_service_hash(service ? service : "");
+	r = begin_epoch(a, (uint64_t)sqlite3_column_int64(stmt, 6));
+	if (r)
+		return r;
+	r = blob_unpack(&row.place, row.blob, row.n, &columns);
+	r = r ? r : batch_decode_block(&a->names, columns.s, columns.n);
+	r = r ? r : restore_block(a->restoring);
+	if (r != -EBADMSG)
+		return r;
+	tell_damage(&row.place);
+	return leave_out(a);
+}
+
+#define BLOCKS ROWS ", service, epoch FROM block WHERE tier = 0 AND last_ms >= ? AND first_ms < ?"
+
+/*
+ * Adds a condition for the services that are asked for: their blocks, and those of samples whose
+ * service has no block of its own.
+ */
+static void add_services(const struct store_query *q, struct str *sql)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < q->n_labels; i++) {
+		const struct profile_label_text *l = &q->labels[i];
+
+		if (l->key_len != strlen(STORE_SERVICE_KEY) ||
+		    memcmp(l->key, STORE_SERVICE_KEY, l->key_len))
+			continue;
+		str_add(sql, any ? ",?" : " AND service IN ('',?");
+		any = true;
+	}
+	str_add(sql, any ? ") ORDER BY epoch, id" : " ORDER BY epoch, id");
+}
+
+static void bind_services(const struct store_query *q, sqlite3_stmt *stmt)
+{
+	int at = 3;
+
+	for (size_t i = 0; i < q->n_labels && at <= sqlite3_bind_parameter_count(stmt); i++)
+		if (q->labels[i].key_len == strlen(STORE_SERVICE_KEY) &&
+		    !memcmp(q->labels[i].key, STORE_SERVICE_KEY, q->labels[i].key_len))
+			sqlite3_bind_text(stmt, at++, q->labels[i].value, -1, SQLITE_STATIC);
+}
+
+static int add_blocks(struct answer *a)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	_cleanup_str_ struct str sql = {};
+	int r, rc = SQLITE_DONE;
+
+	if (!store_has_blocks(a->s))
+		return 0;
+	str_add(&sql, BLOCKS);
+	add_services(a->q, &sql);
+	r = sql.failed ? err_nomem() : store_prepare(a->s, sql.s, &stmt);
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, a->q->since_ms);
+	sqlite3_bind_int64(stmt, 2, a->q->until_ms);
+	bind_services(a->q, stmt);
+	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		r = add_block(a, stmt);
+	return r ? r : store_error(a->s, rc, "read");
+}
+
 static int add_frames(struct answer *a, uint64_t segment)
 {
 	__attribute__((cleanup(batch_fini))) struct batch b = {};
@@ -213,7 +347,9 @@ static int answer(struct answer *a)
 	int r = store_exec(a->s, "BEGIN", "read");
 
 	r = r ? r : add_segments(a);
+	r = r ? r : add_blocks(a);
 	r = r ? r : add_unsealed(a);
+	answer_fini(a);
 	if (!sqlite3_get_autocommit(a->s->db))
 		(void)sqlite3_exec(a->s->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
@@ -249,6 +385,8 @@ static int narrow(struct store *s, struct store_query *q)
 	int64_t first = INT64_MAX, last = INT64_MIN;
 	int r = span_of(s, "segment", q, &first, &last);
 
+	if (!r && store_has_blocks(s))
+		r = span_of(s, "block", q, &first, &last);
 	r = r ? r : span_of(s, "frame", q, &first, &last);
 	if (r || first == INT64_MAX)
 		return r;

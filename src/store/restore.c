@@ -18,31 +18,49 @@ struct restoring {
 	unsigned value_at[PROFILE_MAX_VALUES];
 };
 
-static void restoring_fini(struct restoring *x)
+void restore_end(struct restoring *x)
 {
+	if (!x)
+		return;
 	for (size_t i = 0; i < BATCH_TABLES; i++)
 		free(x->ids[i]);
 	free(x->depths);
 	free(x->stacks);
 	free(x->wanted);
+	free(x);
+}
+static inline void restoring_free(struct restoring **x)
+{
+	restore_end(*x);
 }
 
-static int restoring_init(struct restoring *x)
+/* Makes an array of @n + 1 zeros in the place of *@v. */
+static int renew(void *v, size_t n, size_t size)
+{
+	free(*(void **)v);
+	*(void **)v = calloc(n + 1, size);
+	return *(void **)v ? 0 : err_nomem();
+}
+
+static int begin_names(struct restoring *x)
 {
 	const struct batch *b = x->b;
-	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
-			    [BATCH_FUNCTIONS] = b->functions.n, [BATCH_LOCATIONS] = b->locations.n,
-			    [BATCH_SETS] = b->sets.n,		[BATCH_NODES] = b->nodes.n};
+	int r = renew(&x->ids[BATCH_STRINGS], b->strings.n, sizeof(uint32_t));
 
-	for (size_t i = 0; i < BATCH_TABLES; i++) {
-		x->ids[i] = calloc(n[i] + 1, sizeof(*x->ids[i]));
-		if (!x->ids[i])
-			return err_nomem();
-	}
-	x->depths = calloc(b->nodes.n + 1, sizeof(*x->depths));
-	x->stacks = calloc(b->nodes.n + 1, sizeof(*x->stacks));
-	x->wanted = calloc(b->sets.n + 1, 1);
-	return x->depths && x->stacks && x->wanted ? 0 : err_nomem();
+	r = r ? r : renew(&x->ids[BATCH_MAPPINGS], b->mappings.n, sizeof(uint32_t));
+	r = r ? r : renew(&x->ids[BATCH_FUNCTIONS], b->functions.n, sizeof(uint32_t));
+	return r ? r : renew(&x->ids[BATCH_LOCATIONS], b->locations.n, sizeof(uint32_t));
+}
+
+static int begin_block(struct restoring *x)
+{
+	const struct batch *b = x->b;
+	int r = renew(&x->ids[BATCH_SETS], b->sets.n, sizeof(uint32_t));
+
+	r = r ? r : renew(&x->ids[BATCH_NODES], b->nodes.n, sizeof(uint32_t));
+	r = r ? r : renew(&x->depths, b->nodes.n, sizeof(uint32_t));
+	r = r ? r : renew(&x->stacks, b->nodes.n, sizeof(uint32_t));
+	return r ? r : renew(&x->wanted, b->sets.n, 1);
 }
 
 static int contradicts(const char *what)
@@ -320,18 +338,37 @@ static int take_sample(struct restoring *x, size_t at)
 	return profile_add(x->p, &to);
 }
 
-int restore(const struct batch *b, const struct store_query *q, struct profile *p)
+int restore_begin(const struct batch *b, const struct store_query *q, struct profile *p,
+		  struct restoring **ret)
 {
-	_cleanup_(restoring_fini) struct restoring x = {.b = b, .q = q, .p = p};
-	int r = restoring_init(&x);
+	struct restoring *x = *ret = calloc(1, sizeof(*x));
+	int r;
 
-	r = r ? r : check_locations(b);
-	r = r ? r : check_nodes(&x);
-	r = r ? r : map_values(&x);
-	r = r ? r : take_comments(&x);
-	for (size_t i = 0; !r && i < b->samples.n; i++)
-		r = take_sample(&x, i);
-	if (!r && profile_failed(p))
+	if (!x)
+		return err_nomem();
+	*x = (struct restoring){.b = b, .q = q, .p = p};
+	r = begin_names(x);
+	return r ? r : check_locations(b);
+}
+
+int restore_block(struct restoring *x)
+{
+	int r = begin_block(x);
+
+	r = r ? r : check_nodes(x);
+	r = r ? r : map_values(x);
+	r = r ? r : take_comments(x);
+	for (size_t i = 0; !r && i < x->b->samples.n; i++)
+		r = take_sample(x, i);
+	if (!r && profile_failed(x->p))
 		r = err_nomem();
 	return r;
+}
+
+int restore(const struct batch *b, const struct store_query *q, struct profile *p)
+{
+	_cleanup_(restoring_free) struct restoring *x = NULL;
+	int r = restore_begin(b, q, p, &x);
+
+	return r ? r : restore_block(x);
 }

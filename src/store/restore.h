@@ -20,4 +20,15 @@ struct store_query {
  */
 _must_use_ int restore(const struct batch *b, const struct store_query *q, struct profile *p);
 
+/*
+ * The same for several blocks that share names. restore_begin(): @b has the names, which stay.
+ * restore_block(): @b has another block's nodes, sets and samples. The caller frees *ret with
+ * restore_end(). They return what restore() does.
+ */
+struct restoring;
+_must_use_ int restore_begin(const struct batch *b, const struct store_query *q, struct profile *p,
+			     struct restoring **ret);
+_must_use_ int restore_block(struct restoring *x);
+void restore_end(struct restoring *x);
+
 #endif

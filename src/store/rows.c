@@ -1,118 +1,76 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes frames, seals segments, and keeps the store within its size; see store.h. */
+/* Writes frames, says what there is, and keeps the store within its size; see store.h. */
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
-#include "base/system/log.h"
 #include "store/internal.h"
 
 #define INSERT_FRAME "INSERT INTO frame (id, first_ms, last_ms, samples, body) VALUES (?,?,?,?,?)"
-#define INSERT_SEGMENT                                                                             \
-	"INSERT INTO segment (id, first_ms, last_ms, samples, body, frames) VALUES (?,?,?,?,?,?)"
-
 /* What the store's log may take beside the database, with a segment that is being sealed. */
 #define LOG_BYTES ((uint64_t)12 << 20)
 
 int store_next_segment(struct store *s, uint64_t *ret)
 {
-	int64_t sealed, unsealed;
-	int r = store_number(s, "SELECT max(id) FROM segment", &sealed);
+	int64_t old, sealed, unsealed, newest;
+	int r = store_number(s, "SELECT max(id) FROM segment", &old);
 
+	r = r ? r : store_number(s, "SELECT max(id) FROM block WHERE tier = 0", &sealed);
 	r = r ? r : store_number(s, "SELECT max(id) FROM frame", &unsealed);
 	if (r)
 		return r;
-	*ret = (uint64_t)MAX(sealed, unsealed >> STORE_SEQUENCE_BITS) + 1;
-	if (sealed < 0 || unsealed < 0 || *ret >= STORE_MOST_SEGMENT)
+	newest = MAX(sealed, unsealed) >> STORE_SEQUENCE_BITS;
+	*ret = (uint64_t)MAX(old, newest) + 1;
+	if (old < 0 || sealed < 0 || unsealed < 0 || *ret >= STORE_MOST_SEGMENT)
 		return err_set(-EBADMSG, "the store in %s is damaged: a row has a wrong number",
 			       s->dir);
 	return 0;
 }
 
-static int insert(struct store *s, const char *sql, sqlite3_int64 id,
-		  const struct blob_place *place, const struct str *blob)
+void store_bind_row(sqlite3_stmt *stmt, sqlite3_int64 id, const struct blob_place *place,
+		    const struct str *blob)
 {
-	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = store_prepare(s, sql, &stmt);
-
-	if (r)
-		return r;
 	sqlite3_bind_int64(stmt, 1, id);
 	sqlite3_bind_int64(stmt, 2, place->first_ms);
 	sqlite3_bind_int64(stmt, 3, place->last_ms);
 	sqlite3_bind_int64(stmt, 4, place->samples);
 	sqlite3_bind_blob64(stmt, 5, blob->s, blob->n, SQLITE_STATIC);
-	if (sqlite3_bind_parameter_count(stmt) == 6)
-		sqlite3_bind_int64(stmt, 6, place->sequence);
-	return store_error(s, sqlite3_step(stmt), "write");
+}
+
+uint32_t store_service_hash(const char *service)
+{
+	return (uint32_t)XXH3_64bits(service, strlen(service));
 }
 
 int store_append(struct store *s, const struct blob_place *place, const void *columns, size_t n)
 {
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	_cleanup_str_ struct str blob = {};
 	int r;
 
 	if (place->segment >= STORE_MOST_SEGMENT || place->sequence >> STORE_SEQUENCE_BITS)
 		return err_set(-ERANGE, "the store in %s has no number left for a frame", s->dir);
 	r = blob_pack(place, columns, n, BLOB_FAST, &blob);
-	return r ? r
-		 : insert(s, INSERT_FRAME, STORE_FRAME(place->segment, place->sequence), place,
-			  &blob);
+	r = r ? r : store_prepare(s, INSERT_FRAME, &stmt);
+	if (r)
+		return r;
+	store_bind_row(stmt, STORE_FRAME(place->segment, place->sequence), place, &blob);
+	return store_error(s, sqlite3_step(stmt), "write");
 }
 
-/* Removes the frames of a segment, within a transaction. */
-static int remove_frames(struct store *s, uint64_t segment)
+int store_remove_frames(struct store *s, uint64_t segment)
 {
 	char sql[128];
 
 	snprintf(sql, sizeof(sql), "DELETE FROM frame WHERE id >= %lld AND id < %lld",
 		 (long long)STORE_FRAME(segment, 0), (long long)STORE_FRAME(segment + 1, 0));
 	return store_exec(s, sql, "write");
-}
-
-/* Puts the sealed segment in the place of its frames: readers see the ones or the other. */
-static int replace(struct store *s, const struct blob_place *place, const struct str *blob)
-{
-	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
-
-	if (!r && place->sequence)
-		r = insert(s, INSERT_SEGMENT, (sqlite3_int64)place->segment, place, blob);
-	r = r ? r : remove_frames(s, place->segment);
-	r = r ? r : store_exec(s, "COMMIT", "write");
-	return store_undo(s, r);
-}
-
-int store_seal(struct store *s, uint64_t segment)
-{
-	__attribute__((cleanup(batch_fini))) struct batch b = {};
-	_cleanup_str_ struct str columns = {}, blob = {};
-	struct blob_place place;
-	int r = store_read_frames(s, segment, &b, &place);
-
-	if (r > 0)
-		log_warn("%s", err_msg());
-	if (r < 0)
-		return r;
-	r = batch_order(&b);
-	r = r ? r : batch_encode(&b, &columns);
-	r = r ? r : blob_pack(&place, columns.s, columns.n, BLOB_SMALL, &blob);
-	return r ? r : replace(s, &place, &blob);
-}
-
-int store_seal_rest(struct store *s)
-{
-	int64_t id;
-	int r;
-
-	do {
-		r = store_number(s, "SELECT min(id) FROM frame", &id);
-		if (!r && id)
-			r = store_seal(s, (uint64_t)id >> STORE_SEQUENCE_BITS);
-	} while (!r && id);
-	return r;
 }
 
 /* The bytes of the database that are in use; freed pages are used again. */
@@ -128,17 +86,46 @@ static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 	return r;
 }
 
-/* Removes the oldest segment, or, where none is sealed, the oldest frame. */
+/* What goes first, the first that there is of it: each statement removes the oldest of one kind. */
+static const char *const removals[] = {
+	"DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
+	/* all blocks of a segment (STORE_SEQUENCE_BITS) */
+	("DELETE FROM block WHERE tier = 0 AND id >> 20 = "
+	 "(SELECT id >> 20 FROM block WHERE tier = 0 ORDER BY id LIMIT 1)"),
+	"DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)",
+};
+
+/* Removes names that no block uses any more. The newest epoch's may be used by blocks to come. */
+#define REMOVE_NAMES                                                                               \
+	"DELETE FROM names WHERE id >> 20 NOT IN (SELECT epoch FROM block) "                       \
+	"AND id >> 20 < (SELECT max(id) >> 20 FROM names)"
+
 static int remove_oldest(struct store *s, bool *removed)
 {
-	int r = store_exec(s, "DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
-			   "make room");
+	int r = 0;
 
-	*removed = sqlite3_changes(s->db) > 0;
-	if (r || *removed)
-		return r;
-	r = store_exec(s, "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)", "make room");
-	*removed = sqlite3_changes(s->db) > 0;
+	*removed = false;
+	for (size_t i = 0; !r && !*removed && i < ARRAY_SIZE(removals); i++) {
+		r = store_exec(s, removals[i], "make room");
+		*removed = sqlite3_changes(s->db) > 0;
+	}
+	return r ? r : store_exec(s, REMOVE_NAMES, "make room");
+}
+
+/* An epoch whose names take much of the room ends, so that they go with its blocks. */
+static int end_large_epoch(struct store *s, uint64_t most)
+{
+	char sql[128];
+	int64_t bytes;
+	int r;
+
+	if (!s->names.epoch)
+		return 0;
+	snprintf(sql, sizeof(sql), "SELECT sum(length(body)) FROM names WHERE id >= %lld",
+		 (long long)STORE_FRAME(s->names.epoch, 0));
+	r = store_number(s, sql, &bytes);
+	if (!r && (uint64_t)bytes > most / 4)
+		names_fini(&s->names);
 	return r;
 }
 
@@ -148,6 +135,8 @@ int store_keep_to(struct store *s, uint64_t bytes)
 	bool removed = true;
 	int r = used_bytes(s, &used, &all);
 
+	if (!r && used > most)
+		r = end_large_epoch(s, most);
 	while (!r && used > most && removed) {
 		r = remove_oldest(s, &removed);
 		r = r ? r : used_bytes(s, &used, &all);
@@ -203,6 +192,19 @@ static int count(struct store *s, const char *table, uint64_t *rows, struct stor
 	return 0;
 }
 
+static int count_blocks(struct store *s, struct store_facts *to)
+{
+	uint64_t blocks;
+	int64_t sealed = 0;
+	int r = count(s, "block WHERE tier = 0", &blocks, to);
+
+	r = r ? r
+	      : store_number(s, "SELECT count(DISTINCT id >> 20) FROM block WHERE tier = 0",
+			     &sealed);
+	to->segments += (uint64_t)sealed;
+	return r;
+}
+
 int store_facts(struct store *s, struct store_facts *ret)
 {
 	uint64_t used;
@@ -210,6 +212,8 @@ int store_facts(struct store *s, struct store_facts *ret)
 
 	*ret = (struct store_facts){.last_ms = -1, .writer = writer_of(s)};
 	r = count(s, "segment", &ret->segments, ret);
+	if (!r && store_has_blocks(s))
+		r = count_blocks(s, ret);
 	r = r ? r : count(s, "frame", &ret->frames, ret);
 	r = r ? r : used_bytes(s, &used, &ret->free_bytes);
 	if (r)

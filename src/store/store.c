@@ -14,15 +14,34 @@
 #define BUSY_MS	   5000 /* how long a call waits for another process's transaction */
 #define DIR_MODE   0700
 #define CHECKPOINT "500" /* pages of SQLite's log, after which it is emptied: 2 MiB */
-#define TABLES	   2
 
 /* Each table as SQLite keeps its text: what isn't exactly this isn't a store. */
-static const char *const tables[TABLES][2] = {
-	{"frame", "CREATE TABLE frame (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
-		  "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, body BLOB NOT NULL)"},
-	{"segment", "CREATE TABLE segment (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
-		    "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, frames INTEGER NOT NULL, "
-		    "body BLOB NOT NULL)"},
+static const struct {
+	const char *name, *sql;
+	int since; /* the format that brought it */
+} tables[] = {
+	{"frame",
+	 "CREATE TABLE frame (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
+	 "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, body BLOB NOT NULL)",
+	 1},
+	/* segments of format 1; they are read, and age out */
+	{"segment",
+	 "CREATE TABLE segment (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
+	 "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, frames INTEGER NOT NULL, "
+	 "body BLOB NOT NULL)",
+	 1},
+	{"names",
+	 "CREATE TABLE names (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
+	 "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, body BLOB NOT NULL)",
+	 2},
+	{"block",
+	 "CREATE TABLE block (id INTEGER PRIMARY KEY, tier INTEGER NOT NULL, "
+	 "first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, "
+	 "service TEXT NOT NULL, epoch INTEGER NOT NULL, body BLOB NOT NULL)",
+	 2},
+	{"block_by_time",
+	 "CREATE INDEX block_by_time ON block (tier, last_ms, first_ms, service, epoch, samples)",
+	 2},
 };
 
 static int errno_of(int rc)
@@ -162,6 +181,17 @@ static int open_file(struct store *s, const char *path, int flags)
 	return 0;
 }
 
+/* Makes the tables that formats after @version have. */
+static int make_tables(struct store *s, int64_t version)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(tables); i++)
+		if (tables[i].since > version)
+			r = store_exec(s, tables[i].sql, "make a store");
+	return r;
+}
+
 /*
  * Makes an empty store under another name first, so that a crash leaves either none or a whole one.
  */
@@ -181,8 +211,7 @@ static int make(struct store *s, const char *path)
 		 "PRAGMA user_version=%d",
 		 STORE_ID, STORE_VERSION);
 	r = r ? r : store_exec(s, header, "make a store");
-	for (size_t i = 0; !r && i < TABLES; i++)
-		r = store_exec(s, tables[i][1], "make a store");
+	r = r ? r : make_tables(s, 0);
 	r = r ? r : store_exec(s, "COMMIT", "make a store");
 	sqlite3_close(TAKE_PTR(s->db));
 	if (!r && rename(unfinished, path))
@@ -192,40 +221,51 @@ static int make(struct store *s, const char *path)
 
 static int check_version(struct store *s)
 {
-	int64_t id, version;
+	int64_t id;
 	int r = store_number(s, "PRAGMA application_id", &id);
 
 	if (r == -EBADMSG)
 		return err_set(r, "%s/%s isn't a store of krait's, and is left as it is", s->dir,
 			       STORE_FILE);
-	r = r ? r : store_number(s, "PRAGMA user_version", &version);
+	r = r ? r : store_number(s, "PRAGMA user_version", &s->version);
 	if (r)
 		return r;
 	if (id != STORE_ID)
 		return err_set(-EBADMSG,
 			       "%s/%s is a database of another program, and is left as it is",
 			       s->dir, STORE_FILE);
-	if (version > STORE_VERSION)
+	if (s->version > STORE_VERSION)
 		return err_set(-EPROTONOSUPPORT,
 			       "the store in %s has format %lld, of a newer krait; this one knows "
 			       "format %d",
-			       s->dir, (long long)version, STORE_VERSION);
+			       s->dir, (long long)s->version, STORE_VERSION);
 	return 0;
 }
 
-static bool is_table(const char *name, const char *sql)
+static bool is_table(const struct store *s, const char *name, const char *sql)
 {
-	for (size_t i = 0; i < TABLES; i++)
-		if (streq(name, tables[i][0]) && streq(sql, tables[i][1]))
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		if (tables[i].since <= s->version && streq(name, tables[i].name) &&
+		    streq(sql, tables[i].sql))
 			return true;
 	return false;
 }
 
-/* Has the database exactly the tables of a store? */
+static int count_tables(const struct store *s)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		n += tables[i].since <= s->version;
+	return n;
+}
+
+/* Has the database exactly the tables of a store of its format? */
 static int check_tables(struct store *s)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int r = store_prepare(s, "SELECT name, sql FROM sqlite_schema", &stmt), rc, n = 0;
+	bool all = true;
 
 	if (r)
 		return r;
@@ -233,27 +273,46 @@ static int check_tables(struct store *s)
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
 		const char *sql = (const char *)sqlite3_column_text(stmt, 1);
 
-		if (!name || !sql || !is_table(name, sql))
-			n = -TABLES;
+		all &= name && sql && is_table(s, name, sql);
 		n++;
 	}
 	r = store_error(s, rc, "read the tables");
-	if (!r && n != TABLES)
+	if (!r && (!all || n != count_tables(s)))
 		r = err_set(-EBADMSG, "the store in %s is damaged: its tables aren't a store's",
 			    s->dir);
 	return r;
 }
 
+/* Makes a store of an older format one of this krait's. What it has stays as it is. */
+static int upgrade(struct store *s)
+{
+	char version[64];
+	int r;
+
+	if (s->version == STORE_VERSION)
+		return 0;
+	snprintf(version, sizeof(version), "PRAGMA user_version=%d", STORE_VERSION);
+	r = store_exec(s, "BEGIN IMMEDIATE", "write");
+	r = r ? r : make_tables(s, s->version);
+	r = r ? r : store_exec(s, version, "write");
+	r = r ? r : store_exec(s, "COMMIT", "write");
+	s->version = STORE_VERSION;
+	return store_undo(s, r);
+}
+
 /* A commit is on the disk before it counts, and other processes read meanwhile. */
 static int prepare_to_write(struct store *s)
 {
+	int r;
+
 	if (sqlite3_db_readonly(s->db, "main"))
 		return err_set(-EACCES, "%s/%s can't be written", s->dir, STORE_FILE);
-	return store_exec(s,
-			  "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
-			  "PRAGMA wal_autocheckpoint=" CHECKPOINT
-			  "; PRAGMA journal_size_limit=4194304; PRAGMA temp_store=MEMORY",
-			  "write");
+	r = store_exec(s,
+		       "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+		       "PRAGMA wal_autocheckpoint=" CHECKPOINT
+		       "; PRAGMA journal_size_limit=4194304; PRAGMA temp_store=MEMORY",
+		       "write");
+	return r ? r : upgrade(s);
 }
 
 static int open_it(struct store *s, pid_t owner)
@@ -303,6 +362,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	sqlite3_close(s->db);
+	names_fini(&s->names);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
 	free(s->dir);

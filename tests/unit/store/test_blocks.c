@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sealed segments: a block for each service, names that they share, and those of format 1. */
+#include "store_writer.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+#define FORMAT_1_SAMPLES 41 /* of tests/unit/store/format-1, made with krait before format 2 */
+
+static void expect_samples(struct writer *w)
+{
+	struct profile *p = read_back(&all);
+
+	assert_same_samples(w->p, p);
+	profile_free(p);
+}
+
+static sqlite3 *open_database(void)
+{
+	_cleanup_free_ char *path = NULL;
+	sqlite3 *db;
+
+	assert_true(asprintf(&path, "%s/store.db", store_path()) > 0);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	return db;
+}
+
+static void sql(const char *words)
+{
+	sqlite3 *db = open_database();
+
+	assert_int_equal(sqlite3_exec(db, words, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* The samples of each service are a block; one is damaged, and the others are all there. */
+static void test_services(void **state)
+{
+	const struct profile_label_text service = {"service", 7, "shop-1"};
+	const struct store_query q = {BEGIN_MS, BEGIN_MS + 100000, &service, 1};
+	struct profile *p;
+	struct writer w;
+	uint64_t n[4] = {};
+
+	begin(&w, 21);
+	for (unsigned i = 0; i < 400; i++) {
+		struct profile_sample s = random_sample(w.p, &w.random);
+		unsigned number = random_below(&w.random, 4);
+		char name[16];
+
+		snprintf(name, sizeof(name), "shop-%u", number);
+		const struct profile_label l[] = {
+			{profile_string(w.p, "service"), profile_string(w.p, name)},
+			{profile_string(w.p, "pid"), random_text(w.p, &w.random, "", 9)},
+		};
+		s.labels = number ? profile_labels(w.p, l, 2) : 0;
+		add_sample(&w, &s);
+		n[number]++;
+	}
+	write_frame(&w);
+	assert_int_equal(store_seal(w.s, w.place.segment), 0);
+	expect_samples(&w);
+	p = read_back(&q);
+	assert_int_equal(profile_n_samples(p), n[1]);
+	profile_free(p);
+	sql("UPDATE block SET body = substr(body, 1, 90) WHERE service = 'shop-2'");
+	p = read_back(&all);
+	assert_int_equal(profile_n_samples(p), n[0] + n[1] + n[3]);
+	assert_int_equal(profile_meta(p)->comments.n_warnings, 1);
+	profile_free(p);
+	/* the head of a block knows its service */
+	sql("UPDATE block SET service = 'shop-1' WHERE service = 'shop-3'");
+	p = read_back(&q);
+	assert_int_equal(profile_n_samples(p), n[1]);
+	assert_int_equal(profile_meta(p)->comments.n_warnings, 1);
+	profile_free(p);
+	end(&w);
+}
+
+/* A second segment adds to the names of the first, and a second agent begins anew. */
+static void test_names(void **state)
+{
+	struct writer w;
+	int64_t epochs;
+
+	begin(&w, 22);
+	for (int i = 0; i < 6; i++) {
+		add_samples(&w, 100);
+		write_frame(&w);
+		assert_int_equal(store_seal(w.s, w.place.segment), 0);
+		end_segment(&w);
+		if (i == 3) {
+			store_close(w.s);
+			w.s = open_store(getpid());
+		}
+		expect_samples(&w);
+	}
+	assert_int_equal(store_number(w.s, "SELECT count(DISTINCT id >> 20) FROM names", &epochs),
+			 0);
+	assert_int_equal(epochs, 2);
+	end(&w);
+}
+
+/* What krait 1 of the format wrote is read, and goes on as a store of this krait's. */
+static void expect_format_1(void)
+{
+	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0};
+	struct profile *p = read_back(&q);
+
+	assert_int_equal(profile_n_samples(p), FORMAT_1_SAMPLES);
+	profile_free(p);
+}
+
+static void test_format_1(void **state)
+{
+	struct writer w;
+
+	run("mkdir -m 700 %s; cp tests/unit/store/format-1/store.db %s", store_path(),
+	    store_path());
+	expect_format_1();
+	begin(&w, 23);
+	assert_int_equal(w.s->version, STORE_VERSION);
+	expect_format_1();
+	add_samples(&w, 10);
+	write_frame(&w);
+	assert_int_equal(store_seal(w.s, w.place.segment), 0);
+	end(&w);
+	struct profile *p = read_back(&(struct store_query){0, INT64_MAX / 1000000, NULL, 0});
+
+	assert_int_equal(profile_n_samples(p), FORMAT_1_SAMPLES + 10);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_services, empty),
+		cmocka_unit_test_setup(test_names, empty),
+		cmocka_unit_test_setup(test_format_1, empty),
+	};
+	int r;
+
+	if (!mkdtemp(dir))
+		return 1;
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	run("rm -rf %s", dir);
+	return r;
+}
