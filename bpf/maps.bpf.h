@@ -28,9 +28,14 @@ const volatile __u32 n_slots = WALK_SLOTS;
 /* The recording's events. */
 const volatile __u32 n_sources;
 const volatile struct {
-	__u64 weight;	    /* weight of each sample; 0: the period of the event */
 	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
+
+/*
+ * The weight of each sample of an event; 0: the period of the event. User space changes it with the
+ * rate.
+ */
+__u64 source_weight[ABI_MAX_SOURCES];
 
 /* Set once user space has described the processes that ran before the recording. */
 bool armed;

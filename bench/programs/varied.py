@@ -65,4 +65,5 @@ def main():
     spin(0)
 
 
-main()
+if __name__ == "__main__":
+    main()

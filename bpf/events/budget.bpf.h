@@ -9,8 +9,11 @@
 #include "gil_time.bpf.h"
 #include "process/waiting.bpf.h"
 
-/* how much of one CPU's time taking stacks of waits may cost, in millionths */
-const volatile __u32 wait_budget_ppm = 10000;
+/*
+ * How much of one CPU's time taking stacks of waits may cost, in millionths. User space sets it,
+ * and changes it while it records.
+ */
+__u32 wait_budget_ppm = 10000;
 
 /*
  * If waits at a site take this long or longer on average, all their stacks are taken. Else each is

@@ -27,7 +27,7 @@ SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
 	__u32 source = source_of(ctx);
-	__u64 weight = source_config[source].weight;
+	__u64 weight = source_weight[source];
 	struct moment m = {
 		.task = (void *)bpf_get_current_task(),
 		.ctx = ctx,

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/limit.h"
 #include "agent/pipe.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -43,7 +44,8 @@ struct agent {
 	uint64_t segment_samples;
 	int64_t wall_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
 	unsigned condensed;
-	bool anew; /* a frame was dropped: a new segment has to begin */
+	struct limit limit;
+	bool anew; /* a new segment has to begin: a frame was dropped, or the rate has changed */
 };
 
 static int64_t wall_shift(void)
@@ -123,6 +125,9 @@ static void take_figures(struct agent *a)
 	f[BATCH_WRITER_CPU] = writer_cpu(a);
 	f[BATCH_LOST] = (int64_t)sampler_lost(&kernel);
 	f[BATCH_SAMPLES] += a->place.samples;
+	f[BATCH_HZ] = limit_hz(&a->limit);
+	f[BATCH_ASKED_HZ] = a->limit.asked.hz;
+	f[BATCH_LOWERED] = a->limit.lowered;
 }
 
 static void drop(struct agent *a, uint32_t samples)
@@ -218,6 +223,37 @@ static int take_answers(struct agent *a)
 	return 0;
 }
 
+static struct effort effort(const struct agent *a)
+{
+	return (struct effort){a->o->session->freq_hz, a->o->session->wait_budget_ppm,
+			       a->o->max_cpu_ppm};
+}
+
+/* What changed in the configuration is taken over. */
+static void reload(struct agent *a)
+{
+	struct effort asked;
+
+	a->o->reload(a->o->reload_ctx);
+	asked = effort(a);
+	if (!memcmp(&asked, &a->limit.asked, sizeof(asked)))
+		return;
+	if (limit_ask(&a->limit, &asked))
+		log_error("%s; the rate is as it was", err_msg());
+	else
+		a->anew = true;
+}
+
+/* Keeps within the CPU time that the agent may take. */
+static int keep_to_limit(struct agent *a, uint64_t now)
+{
+	const int64_t *f = a->numbering.batch.figures;
+	int r = limit_turn(&a->limit, now, (uint64_t)(f[BATCH_SAMPLER_CPU] + f[BATCH_WRITER_CPU]));
+
+	a->anew |= r > 0;
+	return MIN(r, 0);
+}
+
 /* After condensing all ids of the profile are others: what was sent is all that can be. */
 static int turn(void *ctx, uint64_t now)
 {
@@ -225,7 +261,7 @@ static int turn(void *ctx, uint64_t now)
 	int r = take_answers(a) ?: push(a);
 
 	if (signals_reload() && a->o->reload)
-		a->o->reload(a->o->reload_ctx);
+		reload(a);
 
 	if (!r && a->condensed != a->s->condensed) {
 		a->condensed = a->s->condensed;
@@ -236,6 +272,7 @@ static int turn(void *ctx, uint64_t now)
 	if (r || now - a->frame_ns < FRAME_NS)
 		return r;
 	r = send_frame(a, now);
+	r = r ? r : keep_to_limit(a, now);
 	if (!r && (a->anew || clock_was_set(a)))
 		begin_segment(a, now);
 	return r || !segment_is_full(a, now) ? r : end_segment(a, now);
@@ -299,7 +336,9 @@ int agent_begin(struct session *s, const struct agent_options *o, struct agent *
 int agent_run(struct agent *a)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct effort asked = effort(a);
 
+	limit_begin(&a->limit, a->s, &asked, now);
 	a->wall_ns = wall_shift();
 	a->segment_ns = now;
 	begin_frame(a, now);

@@ -13,6 +13,8 @@
 #include "profile/profile.h"
 #include "unwind.h"
 
+#define WAIT_BUDGET_PPM 10000u
+
 struct session_options {
 	/* Targets. pids and cmd exclude each other; nothing set = every Python process. */
 	VEC(pid_t) pids; /* numbers of target processes in krait's PID namespace; > 0; none twice */
@@ -35,7 +37,7 @@ struct session_options {
 	uint64_t count; /* how much of an event, in its unit (ns for clocks), makes a sample */
 	VEC(const char *) events; /* perf's names, as event_parse() takes them; none = cpu-clock */
 	bool wall; /* what threads wait for is recorded beside cpu-clock; only without .events */
-	/* how much of one CPU's time stacks of waits may take, in millionths; 0: 1 % */
+	/* how much of one CPU's time stacks of waits may take, in millionths; 0: WAIT_BUDGET_PPM */
 	uint32_t wait_budget_ppm;
 
 	/* functions in which threads wait without work: MODULE.FUNCTION */

@@ -300,6 +300,20 @@ int session_wait_ms(const struct session *s, uint64_t now)
 	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
 }
 
+int session_set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm)
+{
+	struct session_events *all = &s->events;
+	int r = hz ? sampler_set_rate(s->sampler, hz) : 0;
+
+	for (unsigned i = 0; hz && !r && i < all->n; i++)
+		if (all->v[i].source->clock && !all->v[i].own_rate)
+			r = event_set_rate(&all->v[i], hz, 0);
+	if (session_events_wait(all))
+		sampler_set_wait_budget(s->sampler, wait_budget_ppm ?: WAIT_BUDGET_PPM);
+	profile_meta(s->profile)->period = (int64_t)(all->v[0].period ? all->v[0].period : 1);
+	return r;
+}
+
 /*
  * Was krait woken only because the kernel programs have met a process? Where many processes begin,
  * the work that can wait is done for several of them at once.

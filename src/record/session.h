@@ -241,6 +241,13 @@ void session_give_back_memory(void);
  */
 _must_use_ int session_drain(struct session *s);
 
+/*
+ * Changes the rate of CPU time and how much stacks of waits may cost (0: WAIT_BUDGET_PPM), while
+ * samples are taken. Each sample weighs its own period, so no share changes. @hz 0: the rate stays.
+ * 0; -EINVAL + message: no kernel offers this rate.
+ */
+_must_use_ int session_set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm);
+
 /* Was the session told to stop, is its time over, or have its targets ended? */
 bool session_finished(struct session *s, uint64_t now);
 

@@ -126,7 +126,7 @@ static void describe_sources(struct sampler *s)
 	for (unsigned i = 0; i < s->config.n_sources; i++) {
 		const struct sampler_source *source = &s->config.sources[i];
 
-		s->skel->rodata->source_config[i].weight =
+		s->skel->bss->source_weight[i] =
 			source->event.source->clock ? source->event.period : 0;
 		s->skel->rodata->source_config[i].kernel_stack = source->kernel;
 	}
@@ -303,6 +303,29 @@ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns)
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;
 }
 
+int sampler_set_rate(struct sampler *s, uint32_t hz)
+{
+	for (unsigned i = 0; i < s->config.n_sources; i++) {
+		struct event *e = &s->config.sources[i].event, to = *e;
+		int r;
+
+		if (!e->source->clock || e->own_rate)
+			continue;
+		r = event_set_rate(&to, hz, 0);
+		if (r)
+			return r;
+		*e = to;
+		s->skel->bss->source_weight[i] = e->period;
+		event_set_change(&s->sources[i], e);
+	}
+	return 0;
+}
+
+void sampler_set_wait_budget(struct sampler *s, uint32_t ppm)
+{
+	s->skel->data->wait_budget_ppm = ppm;
+}
+
 void sampler_send_again(struct sampler *s)
 {
 	s->skel->bss->sent_epoch++;
@@ -399,7 +422,7 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 	for (unsigned i = 0; i < s->config.n_sources; i++) {
 		ret->sources[i].throttled = s->sources[i].throttled;
 		ret->sources[i].throttled_ns =
-			s->sources[i].throttled_ns / rate_parts(&s->config.sources[i].event);
+			s->sources[i].throttled_ns / event_set_parts(&s->sources[i]);
 		ret->sources[i].busy_ns = read_sum(s, s->skel->maps.source_busy_ns, i);
 	}
 	for (uint32_t i = 0; i < COUNT_MAX; i++)

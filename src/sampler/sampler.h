@@ -67,6 +67,16 @@ const char *sampler_library_version(void);
  */
 _must_use_ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns);
 
+/*
+ * Changes the rate of clocks that don't name one themselves, also while samples are taken. Each
+ * sample weighs the period of its time, so that no share changes. 0; -EINVAL + message: no kernel
+ * offers this rate.
+ */
+_must_use_ int sampler_set_rate(struct sampler *s, uint32_t hz);
+
+/* Changes sampler_config.wait_budget_ppm to @ppm, which isn't 0; also while waits are recorded. */
+void sampler_set_wait_budget(struct sampler *s, uint32_t ppm);
+
 /* Adds a process that was asked for (-p, --), even before it runs Python. 0 or -errno. */
 _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 

@@ -52,7 +52,7 @@ void waits_prepare(struct sampler *s)
 		s->skel->rodata->blame_source = cpu_source(s);
 		s->skel->rodata->accounts = true;
 		if (s->config.wait_budget_ppm)
-			s->skel->rodata->wait_budget_ppm = s->config.wait_budget_ppm;
+			sampler_set_wait_budget(s, s->config.wait_budget_ppm);
 		return;
 	}
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);

@@ -31,6 +31,9 @@ enum batch_figure {
 	BATCH_SAMPLES,	   /* samples that were handed to the store */
 	BATCH_LOST,	   /* samples that the kernel programs lost */
 	BATCH_DROPPED,	   /* samples that the writer or the disk was too slow for */
+	BATCH_HZ,	   /* how often CPU time is sampled now, a second */
+	BATCH_ASKED_HZ,	   /* how often it was asked for */
+	BATCH_LOWERED,	   /* how often the rate was halved, as it cost too much */
 	BATCH_FIGURES
 };
 

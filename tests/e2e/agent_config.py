@@ -81,10 +81,10 @@ def reloads():
             agent.send_signal(signal.SIGHUP)
             said = until(agent, "goes on with the old one")
             check("%s:2: unknown option 'wal'; did you mean 'wall'?" % path in said, said)
-            write(path, "frequency 99\nverbose\n")
+            write(path, "frequency 99\nall\nverbose\n")
             agent.send_signal(signal.SIGHUP)
             said = until(agent, "was read again")
-            check("frequency is as it was until" in said and "verbose is" not in said, said)
+            check("all is as it was until" in said and "verbose is" not in said and "frequency is" not in said, said)
             time.sleep(0.6)  # signals within half a second count as one
             agent.send_signal(signal.SIGTERM)
             check(agent.wait(timeout=30) == 0, "exit code %s: %s" % (agent.returncode, agent.stderr.read()))

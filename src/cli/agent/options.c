@@ -11,7 +11,8 @@
 #include "cli/exit.h"
 #include "cli/options/help.h"
 
-#define DEFAULT_BYTES ((uint64_t)1 << 30)
+#define DEFAULT_BYTES	((uint64_t)1 << 30)
+#define DEFAULT_CPU_PPM 10000
 
 int agent_value_size(void *field, const char *text)
 {
@@ -33,7 +34,9 @@ int agent_value_size(void *field, const char *text)
 
 void agent_options_init(struct agent_run_options *o)
 {
-	*o = (struct agent_run_options){.store = STORE_DIRECTORY, .max_bytes = DEFAULT_BYTES};
+	*o = (struct agent_run_options){.store = STORE_DIRECTORY,
+					.max_bytes = DEFAULT_BYTES,
+					.max_cpu_ppm = DEFAULT_CPU_PPM};
 	record_options_init(&o->record);
 }
 

@@ -17,6 +17,7 @@ struct agent_run_options {
 	struct record_options record; /* first, for the rows of rows.h */
 	const char *store;
 	uint64_t max_bytes;
+	uint32_t max_cpu_ppm;
 	const char *config; /* the file in place of AGENT_CONFIG; NULL: none is named */
 	bool print;	    /* of `krait agent check` */
 };
@@ -63,6 +64,7 @@ int agent_value_size(void *field, const char *text); /* sets a uint64_t to a siz
 	{.group = "Sampling",                                                                      \
 	 .name = "frequency",                                                                      \
 	 .letter = 'F',                                                                            \
+	 .in_file = OPTION_LIVE,                                                                   \
 	 .arg = "HZ",                                                                              \
 	 .set = value_frequency,                                                                   \
 	 .field = RECORD_FIELD(session.freq_hz),                                                   \
@@ -73,6 +75,14 @@ int agent_value_size(void *field, const char *text); /* sets a uint64_t to a siz
 	 .field = RECORD_FIELD(session.wall),                                                      \
 	 .help = "record where threads run and what they wait for"},                               \
 	RECORD_ROW_WAIT_BUDGET,                                                                    \
+	{.name = "max-cpu",                                                                        \
+	 .arg = "PERCENT",                                                                         \
+	 .in_file = OPTION_LIVE,                                                                   \
+	 .set = value_budget,                                                                      \
+	 .field = AGENT_FIELD(max_cpu_ppm),                                                        \
+	 .initial = "1",                                                                           \
+	 .help = "the most of one CPU's time that the agent itself may take, from 0.1 to 100; "    \
+		 "above it rate and wait budget are halved until less would do"},                  \
 	RECORD_ROW_IDLE_AT,                                                                        \
 	RECORD_ROW_NATIVE(NULL),                                                                   \
 	RECORD_ROW_SERVICE_FROM("none"),                                                           \

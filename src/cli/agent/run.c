@@ -48,6 +48,7 @@ struct reload {
 	char **argv;
 	struct agent_run_options *o; /* what the agent goes by */
 	struct config *c;	     /* where that is from */
+	struct agent_options *agent; /* what of it the agent reads */
 };
 
 static void say_restart(void *ctx, const struct option_row *row)
@@ -60,6 +61,9 @@ static void say_restart(void *ctx, const struct option_row *row)
 static void take_over(const struct agent_run_options *from, struct agent_run_options *to)
 {
 	to->record.verbose = from->record.verbose;
+	to->record.session.freq_hz = from->record.session.freq_hz;
+	to->record.session.wait_budget_ppm = from->record.session.wait_budget_ppm;
+	to->max_cpu_ppm = from->max_cpu_ppm;
 	log_set_level(LOG_NOTE + MIN(to->record.verbose, 2));
 }
 
@@ -77,6 +81,7 @@ static void reload(void *ctx)
 		return;
 	}
 	take_over(&o, l->o);
+	l->agent->max_cpu_ppm = o.max_cpu_ppm;
 	config_changes(l->c, &c, say_restart, NULL);
 	log_note("the configuration was read again");
 }
@@ -86,11 +91,13 @@ static int agent(struct agent_run_options *o, struct reload *l)
 	struct agent_options agent = {.session = &o->record.session,
 				      .store = o->store,
 				      .max_bytes = o->max_bytes,
+				      .max_cpu_ppm = o->max_cpu_ppm,
 				      .reload = reload,
 				      .reload_ctx = l};
 	struct session s;
 	int code;
 
+	l->agent = &agent;
 	log_set_level(LOG_NOTE + MIN(o->record.verbose, 2));
 	session_init(&s, &o->record.session);
 	session_bound_init(&s);
@@ -106,7 +113,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	_cleanup_(agent_options_fini) struct agent_run_options o;
 	_cleanup_(config_fini) struct config c;
-	struct reload l = {self, argc, argv, &o, &c};
+	struct reload l = {self, argc, argv, &o, &c, NULL};
 	int r;
 
 	agent_options_init(&o);

@@ -61,6 +61,9 @@ static void print_facts(const struct store_facts *f)
 	print_time("from", f->first_ms);
 	print_time("to", f->last_ms);
 	print_cost(f);
+	if (v[BATCH_HZ] < v[BATCH_ASKED_HZ])
+		printf("%-10s%lld samples a second instead of %lld, because it took too much CPU\n",
+		       "limit", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
 	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, of %lld\n", "lost",
 	       (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED], (long long)v[BATCH_SAMPLES]);
 }

@@ -63,6 +63,7 @@
 #define RECORD_ROW_WAIT_BUDGET                                                                     \
 	{.name = "wait-budget",                                                                    \
 	 .arg = "PERCENT",                                                                         \
+	 .in_file = OPTION_LIVE,                                                                   \
 	 .set = value_budget,                                                                      \
 	 .field = RECORD_FIELD(session.wait_budget_ppm),                                           \
 	 .initial = "1",                                                                           \

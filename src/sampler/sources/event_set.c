@@ -248,6 +248,20 @@ void event_set_vary(struct event_set *s)
 	}
 }
 
+void event_set_change(struct event_set *s, const struct event *e)
+{
+	vec_foreach(rate, &s->rates) {
+		rate_change(rate, &s->event, e, clock_ns(CLOCK_MONOTONIC), &s->random);
+		set_periods(s, rate);
+	}
+	s->event = *e;
+}
+
+unsigned event_set_parts(const struct event_set *s)
+{
+	return s->rates.n ? s->rates.v[0].parts : 1;
+}
+
 /*
  * Counts a record: THROTTLE and UNTHROTTLE are {u64 time, id, stream_id}; LOST is {u64 id, lost}.
  */

@@ -64,6 +64,15 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n);
  */
 void event_set_vary(struct event_set *s);
 
+/*
+ * Changes the clock's period to that of @e, which is otherwise the same event. The number of parts
+ * stays as it was when the set was opened.
+ */
+void event_set_change(struct event_set *s, const struct event *e);
+
+/* Returns how many sampling events each CPU has; 1 of a set that was never opened. */
+unsigned event_set_parts(const struct event_set *s);
+
 /* Returns the value of kernel.perf_event_max_sample_rate; 0 if it isn't readable. */
 uint32_t event_max_sample_rate(void);
 

@@ -65,13 +65,11 @@ static void settle(struct rate *r, uint64_t ns)
 		r->owed += (double)(ns % r->period[i]) / (double)r->period[i];
 }
 
-static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
+/* @ns: how long the periods before were in force */
+static void draw_clock(struct rate *r, const struct event *e, uint64_t ns, uint64_t *random)
 {
-	uint64_t ns = r->since_ns ? now_ns - r->since_ns : LEAST_PERIODS * e->period;
 	double x[RATE_PARTS_MAX], sum = 0, rate = 1.0 / (double)e->period;
 
-	if (r->since_ns)
-		settle(r, ns);
 	/* The next change of periods will cost each part half a sample. */
 	r->extra_per_ns = (r->owed + 0.5 * r->parts) / (double)MAX(ns, e->period);
 	r->extra_per_ns = MAX(0.0, MIN(r->extra_per_ns, EXTRA_MOST * rate));
@@ -79,6 +77,33 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, u
 		sum += x[i] = factor(random);
 	for (unsigned i = 0; i < r->parts; i++)
 		r->period[i] = (uint64_t)MIN(sum / x[i] / (rate + r->extra_per_ns), 0x1p62);
+}
+
+/* Draws after the periods were in force until @now_ns. */
+static void redraw_clock(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
+{
+	uint64_t ns = r->since_ns ? now_ns - r->since_ns : LEAST_PERIODS * e->period;
+
+	if (r->since_ns)
+		settle(r, ns);
+	draw_clock(r, e, ns, random);
+}
+
+static void begin(struct rate *r, uint64_t now_ns)
+{
+	r->since_ns = now_ns;
+	r->records = 0;
+}
+
+void rate_change(struct rate *r, const struct event *from, const struct event *to, uint64_t now_ns,
+		 uint64_t *random)
+{
+	if (r->since_ns)
+		settle(r, now_ns - r->since_ns);
+	/* what is owed is time: it makes fewer samples if each weighs more */
+	r->owed *= (double)from->period / (double)to->period;
+	draw_clock(r, to, LEAST_PERIODS * to->period, random);
+	begin(r, now_ns);
 }
 
 /* The longest period: perf_event_open() takes none above 2^63 - 1. */
@@ -118,9 +143,10 @@ static uint64_t draw_count(uint64_t count, uint64_t *random)
 
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
 {
-	r->parts = rate_parts(e);
+	if (!r->parts)
+		r->parts = rate_parts(e);
 	if (e->source->clock)
-		draw_clock(r, e, now_ns, random);
+		redraw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
 	/* the first rate isn't above the wanted one, because that might be refused */
@@ -128,8 +154,7 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 		r->period[0] = e->hz;
 	else
 		r->period[0] = MAX((uint64_t)1, (uint64_t)(e->hz * factor(random)));
-	r->since_ns = now_ns;
-	r->records = 0;
+	begin(r, now_ns);
 }
 
 bool rate_is_due(const struct rate *r, const struct event *e, uint64_t now_ns)

@@ -32,11 +32,18 @@ struct rate {
 	double owed, extra_per_ns;
 };
 
-/* Returns how many sampling events a CPU has for event @e. */
+/* Returns how many sampling events a CPU has for event @e, if it is opened now. */
 unsigned rate_parts(const struct event *e);
 
 /* Draws new periods. @random: state of the generator, which may be any number at first. */
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random);
+
+/*
+ * Draws periods for clock @to, whose rate differs from that of @from, by which the present ones
+ * were drawn. The number of parts stays.
+ */
+void rate_change(struct rate *r, const struct event *from, const struct event *to, uint64_t now_ns,
+		 uint64_t *random);
 
 /* Tells whether it is time to draw new periods. */
 bool rate_is_due(const struct rate *r, const struct event *e, uint64_t now_ns);

@@ -15,7 +15,8 @@
 #include "sampler/sources/event_set.h"
 #include "sampler/sources/rate.h"
 
-#define START_NS 1000
+#define START_NS	1000
+#define LONGEST_PERIODS 80 /* between two draws, of a process that works without a pause */
 
 struct seen {
 	/* how many samples there are, and how many are within the first @share of a beat */
@@ -98,6 +99,40 @@ static void test_number(void **state)
 			fail_msg("%u Hz: %lu samples, %.0f due", rates[i], (unsigned long)s.all,
 				 due);
 	}
+}
+
+/*
+ * The rate changes again and again. The samples, each with the weight of its time, make up the time
+ * that has passed, except for what changes dropped last.
+ */
+static void test_change(void **state)
+{
+	static const uint32_t hz[] = {99, 49, 24, 12, 99, 198, 999, 24};
+	struct event e, to;
+	struct rate r = {};
+	uint64_t random = 1, now = START_NS;
+	double weight = 0, off;
+
+	clock_at(&e, hz[0]);
+	rate_draw(&r, &e, 0, &random);
+	r.since_ns = START_NS;
+	for (unsigned turn = 1; turn < 2000; turn++) {
+		struct seen s = {};
+
+		now += about(LONGEST_PERIODS * e.period, turn);
+		for (unsigned i = 0; i < r.parts; i++)
+			take(&s, r.period[i], r.since_ns, now, 1e9, 0.5);
+		weight += (double)s.all * (double)e.period;
+		clock_at(&to, hz[turn / 10 % ARRAY_SIZE(hz)]);
+		if (to.period == e.period)
+			rate_draw(&r, &e, now, &random);
+		else
+			rate_change(&r, &e, &to, now, &random);
+		e = to;
+	}
+	off = (double)(now - START_NS) - weight;
+	if (fabs(off) > 0.5 * NSEC_PER_SEC)
+		fail_msg("%.3f s are missing of %.0f", off / 1e9, (double)(now - START_NS) / 1e9);
 }
 
 /*
@@ -312,9 +347,10 @@ static void test_due(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_number),	   cmocka_unit_test(test_in_step),
-		cmocka_unit_test(test_interrupts), cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_adapted),	   cmocka_unit_test(test_due),
+		cmocka_unit_test(test_number),	cmocka_unit_test(test_change),
+		cmocka_unit_test(test_in_step), cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_counts),	cmocka_unit_test(test_adapted),
+		cmocka_unit_test(test_due),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What krait agent costs at 99 Hz with waits: CPU time of all its processes, and in a row of its own
+the run time of its kernel programs, beside 100 processes that take 30 % of the CPUs, beside 500
+starts of /bin/true a second, and beside 40 of Python. Memory is the highest Pss of its processes
+plus what the kernel counts for its maps. The rings count twice, in both."""
+
+import contextlib
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import lib
+import rest
+
+MIB = 1 << 20
+MIXED = os.path.join(lib.ROOT, "bench/programs/mixed.py")
+PROCESSES = 100
+SETTLE = 10
+STEP = 5  # seconds between two looks at memory
+
+
+class Agent(lib.Krait):
+    """krait agent run in the background, with a store of its own."""
+
+    def __init__(self, store):
+        super().__init__([])
+        self.store = store
+        self.command = [lib.KRAIT, "agent", "run", "--wall", "--store", store]
+
+    def __enter__(self):
+        self.process = lib.in_background(self.command)
+        self.pid = self.process.pid
+        said = self.process.stderr.readline()
+        if "recording into" not in said:
+            raise RuntimeError(said + self.process.stderr.read())
+        return self
+
+    def stored(self):
+        """Returns (bytes of the store that are in use, samples)."""
+        text = subprocess.run(
+            [lib.KRAIT, "agent", "status", "--store", self.store],
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        ).stdout
+        words = next(l for l in text.splitlines() if l.startswith("keeps")).split()
+        used = float(words[words.index("MiB,") - 1]) - float(words[-4])
+        return used * MIB, int(words[1])
+
+    def memory(self):
+        """Returns the Pss of all its processes and what the kernel counts for its maps."""
+        texts = [lib.read("/proc/%d/smaps_rollup" % pid) for pid in rest.family(self.pid)]
+        return (sum(lib.field(text, "Pss") for text in texts) << 10) + self.map_bytes()
+
+
+@contextlib.contextmanager
+def mixed(busy):
+    process = subprocess.Popen(
+        [lib.newest_interpreter(), MIXED, str(PROCESSES), str(busy)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a share of the machine of its own
+    )
+    try:
+        if not process.stdout.readline():
+            raise RuntimeError("mixed.py ended")
+        yield
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def costs(agent):
+    """Returns the CPU seconds of the sampler, of its children, and of its kernel programs."""
+    pids = rest.family(agent.pid)
+    own = [rest.cpu_seconds(pid) for pid in pids]
+    return own[0], sum(own[1:]), rest.program_seconds(agent)
+
+
+def watch(load, seconds):
+    """Returns (shares of a CPU, as costs(), the most memory, (bytes, samples) of the store)."""
+    store, most = tempfile.mkdtemp(prefix="krait-agent-"), 0
+    try:
+        with load, lib.BpfStats(), Agent(store) as agent:
+            time.sleep(SETTLE)
+            before, began = costs(agent), time.monotonic()
+            while time.monotonic() < began + seconds:
+                time.sleep(min(STEP, seconds))
+                most = max(most, agent.memory())
+            took = time.monotonic() - began
+            shares = [(b - a) / took for a, b in zip(before, costs(agent))]
+            return shares, most, agent.stored()
+    finally:
+        shutil.rmtree(store)
+
+
+def rows(name, limit, shares, note):
+    sampler, children, programs = (100 * share for share in shares)
+    yield lib.Row(name + ": krait", sampler + children, "% of a CPU", limit,
+                  note="sampler %.2f, writer and reader %.2f%s" % (sampler, children, note))
+    yield lib.Row(name + ": kernel programs", programs, "% of a CPU")
+
+
+def run(options):
+    seconds = options.seconds
+    shares, most, (used, samples) = watch(mixed(0.3 * os.cpu_count()), 10 * seconds)
+    name = "%d processes" % PROCESSES
+    note = "; %.0f s, %.0f samples a second" % (10 * seconds, samples / (10 * seconds + SETTLE))
+    yield from rows(name, 0.3, shares, note)
+    yield lib.Row(name + ": memory", most / MIB, "MiB", 64)
+    yield lib.Row(name + ": store", used / samples, "bytes a sample")
+    for name, arguments, limit in rest.SITUATIONS[1:]:
+        shares, most, _ = watch(rest.storm(arguments), seconds)
+        yield from rows(name, limit, shares, "; %.1f MiB" % (most / MIB))

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Halves and doubles what the agent does by what it costs; see limit.h. */
+#include "agent/limit.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
+
+#define WINDOW_NS     (10 * NSEC_PER_SEC)
+#define MOST_HALVINGS 5	      /* then 99 Hz are 3, and what costs more isn't samples */
+#define MUCH	      3	      /* times the limit: then less is done at once */
+#define HOT_WINDOWS   2	      /* else after so many windows: a segment's end takes a moment */
+#define CALM_WINDOWS  3	      /* so many windows must allow more before there is more */
+#define CALM_PART     0.4     /* of the limit: twice as much is still below it */
+#define PPM_PERCENT   10000.0 /* millionths in a percent */
+#define KEY	      "less often"
+
+void limit_begin(struct limit *l, struct session *s, const struct effort *asked, uint64_t now_ns)
+{
+	*l = (struct limit){.s = s, .asked = *asked, .begin_ns = now_ns + WINDOW_NS};
+}
+
+static uint32_t halved(uint32_t n, unsigned times)
+{
+	return MAX(n >> times, 1u);
+}
+
+uint32_t limit_hz(const struct limit *l)
+{
+	return l->asked.hz ? halved(l->asked.hz, l->halvings) : 0;
+}
+
+static bool is_comment(const char *text)
+{
+	return !strncmp(text, KEY ": ", strlen(KEY ": "));
+}
+
+/* The profile says from when on it has fewer samples, and until when nothing of it. */
+static void tell_profile(const struct limit *l)
+{
+	time_t now = (time_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC);
+	char when[48] = "", text[160];
+	struct tm tm;
+
+	comments_remove(&profile_meta(l->s->profile)->comments, is_comment);
+	if (!l->halvings)
+		return;
+	if (gmtime_r(&now, &tm))
+		strftime(when, sizeof(when), "%F %T UTC", &tm);
+	snprintf(text, sizeof(text), "from %s on %u samples a second instead of %u", when,
+		 limit_hz(l), l->asked.hz);
+	profile_add_comment(l->s->profile, KEY, text);
+}
+
+static int apply(struct limit *l)
+{
+	uint32_t budget = l->asked.wait_budget_ppm ?: WAIT_BUDGET_PPM;
+	int r = session_set_effort(l->s, limit_hz(l), halved(budget, l->halvings));
+
+	if (!r)
+		tell_profile(l);
+	return r;
+}
+
+/* Sets how often the effort is halved. 1, or -errno + message. */
+static int change(struct limit *l, unsigned halvings)
+{
+	l->halvings = halvings;
+	l->hot = l->calm = 0;
+	return apply(l) ?: 1;
+}
+
+static int lower(struct limit *l, double ppm)
+{
+	if (l->halvings == MOST_HALVINGS)
+		return 0;
+	l->lowered++;
+	log_warn("the agent took %.1f %% of a CPU, and may take %.1f: it samples %u times a second "
+		 "from now on, and takes half the stacks of waits",
+		 ppm / PPM_PERCENT, l->asked.max_cpu_ppm / PPM_PERCENT,
+		 halved(l->asked.hz, l->halvings + 1));
+	return change(l, l->halvings + 1);
+}
+
+static int raise(struct limit *l)
+{
+	log_note("the agent took less than it may: it samples %u times a second from now on",
+		 halved(l->asked.hz, l->halvings - 1));
+	return change(l, l->halvings - 1);
+}
+
+/* Judges a window of @ns. */
+static int judge(struct limit *l, double cpu_ns, double ns)
+{
+	double ppm = cpu_ns * 1e6 / ns, max = l->asked.max_cpu_ppm;
+
+	l->hot = ppm > max ? l->hot + 1 : 0;
+	l->calm = ppm < CALM_PART * max ? l->calm + 1 : 0;
+	if (ppm > MUCH * max || l->hot >= HOT_WINDOWS)
+		return lower(l, ppm);
+	return l->halvings && l->calm >= CALM_WINDOWS ? raise(l) : 0;
+}
+
+int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns)
+{
+	uint64_t allowed = WINDOW_NS / 1000000 * l->asked.max_cpu_ppm;
+	uint64_t spent = cpu_ns - l->begin_cpu_ns;
+	int r = 0;
+
+	if (now_ns < l->begin_ns || !l->begin_cpu_ns) {
+		l->begin_cpu_ns = cpu_ns;
+		return 0;
+	}
+	/* a window ends early if the time that it may take is spent many times */
+	if (now_ns - l->begin_ns < WINDOW_NS && spent <= MUCH * allowed)
+		return 0;
+	if (l->asked.max_cpu_ppm)
+		r = judge(l, (double)spent, (double)(now_ns - l->begin_ns));
+	l->begin_ns = now_ns;
+	l->begin_cpu_ns = cpu_ns;
+	return r;
+}
+
+int limit_ask(struct limit *l, const struct effort *asked)
+{
+	struct effort before = l->asked;
+	int r;
+
+	l->asked = *asked;
+	if (!asked->max_cpu_ppm)
+		l->halvings = 0;
+	r = apply(l);
+	if (r)
+		l->asked = before;
+	return r;
+}

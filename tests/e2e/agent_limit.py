@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait agent takes no more CPU than it may: beside a storm of new processes it samples less often, says so, and comes
+back. A new configuration changes the rate while it records. CPU time stays right: the truth is the kernel's clock of the
+process."""
+import collections
+import math
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import kit
+from kit import check, folder, krait
+from judge import pprof
+
+STORM = "while :; do /bin/true; done"
+HZ, LOWER_HZ = 999, 249
+SECONDS = 90  # the most that each change takes: a window of 10 s after the first ones, three to come back
+
+
+class Agent:
+    """The agent with a configuration file of its own."""
+
+    def __init__(self, d, **settings):
+        self.store, self.path, self.said = d + "/store", d + "/agent.conf", ""
+        self.configure(**settings)
+        self.process = subprocess.Popen([kit.KRAIT, "agent", "run", "--config", self.path, "--store", self.store],
+                                        stderr=subprocess.PIPE)
+        self.wait_for("recording into")
+
+    def configure(self, **settings):
+        with open(self.path, "w") as f:
+            f.write("wall\n" + "".join("%s %s\n" % (name.replace("_", "-"), value) for name, value in settings.items()))
+
+    def change(self, **settings):
+        self.configure(**settings)
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_for("configuration was read again")
+
+    def wait_for(self, pattern):
+        """Waits until the agent says this. Returns what it said before."""
+        until = time.monotonic() + SECONDS
+        while not re.search(pattern, self.said):
+            check(select.select([self.process.stderr], [], [], max(0, until - time.monotonic()))[0], "not said: %s; but %s" % (pattern, self.said))
+            more = os.read(self.process.stderr.fileno(), 4096).decode()
+            check(more, "the agent ended: " + self.said)
+            self.said += more
+        said, self.said = self.said, ""
+        return said
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        said = self.process.communicate(timeout=30)[1].decode()
+        check(self.process.returncode == 0, said)
+
+
+def cpu(pid):
+    return time.clock_gettime_ns(~pid << 3 | 2) / 1e9
+
+
+def samples(profile, pid):
+    """Returns {the weight of a sample: how many there are} of a process."""
+    at = [name for name, _ in profile.sample_types].index("cpu")
+    return collections.Counter(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.values[at])
+
+
+@kit.case
+def limit():
+    """A storm lowers the rate; afterwards it is as before. CPU time over all of it is the kernel's."""
+    with folder() as d, kit.python() as target:
+        agent = Agent(d, frequency=HZ, max_cpu=100)
+        began = cpu(target.pid)
+        time.sleep(3)
+        agent.change(frequency=LOWER_HZ, max_cpu=0.1)
+        with kit.Background("/bin/sh", "-c", STORM):
+            said = agent.wait_for("samples %d times a second" % (LOWER_HZ // 2))
+            check(re.search(r"took [\d.]+ % of a CPU, and may take 0.1", said), said)
+            time.sleep(2.5)
+            status = krait("agent", "status", "--store", agent.store).stdout
+        found = re.search(r"limit +(\d+) samples a second instead of %d" % LOWER_HZ, status)
+        check(found and int(found[1]) <= LOWER_HZ // 2, status)
+        agent.change(frequency=LOWER_HZ, max_cpu=100)
+        agent.wait_for("samples %d times a second" % LOWER_HZ)
+        time.sleep(1)
+        truth = cpu(target.pid) - began
+        agent.end()
+        done = krait("last", "1h", "--store", agent.store, "-p", target.pid, "-o", d + "/o.pb.gz")
+        check(done.returncode == 0, done.stderr)
+        profile = pprof.read(d + "/o.pb.gz")
+        weights = samples(profile, target.pid)
+        total = sum(weight * n for weight, n in weights.items()) / 1e9
+        error = math.sqrt(sum(weight * weight * n for weight, n in weights.items())) / 1e9
+        print("%.3f s by krait, %.3f s by the kernel, standard error %.3f; %s" % (total, truth, error, dict(weights)))
+        check(abs(total - truth) <= max(4 * error, 0.01 * truth), "%.3f s instead of %.3f" % (total, truth))
+        for hz in HZ, LOWER_HZ, LOWER_HZ // 2:
+            check(weights[10**9 // hz] > 0, "no sample at %d Hz: %s" % (hz, weights))
+        check(any(c.startswith("less often: from ") for c in profile.comments), profile.comments)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
