@@ -19,10 +19,12 @@ walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)
 	__u32 slot = p ? p->space : 0;
 
 	barrier();
+	if (!slot)
+		return 0;
 	read_key(task, tgid, &key);
-	if (p && !same_key(&p->key, &key) && (p->key.start_ns || p->key.tgid != tgid))
-		slot = 0;
-	return slot ? bpf_map_lookup_elem(&spaces, &slot) : 0;
+	if (!same_key(&p->key, &key) && (p->key.start_ns || p->key.tgid != tgid))
+		return 0;
+	return bpf_map_lookup_elem(&spaces, &slot);
 }
 
 walk_inline void note_unmap(__u32 tgid, struct unwind_space *s)
@@ -88,8 +90,7 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
+	struct task_struct *task = (void *)bpf_get_current_task(), *parent;
 	__u32 tgid = tgid_of(task);
 	struct unwind_space *own = space_of(task, tgid), *s = own;
 
@@ -97,8 +98,10 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 		note_unmap(tgid, own);
 		return;
 	}
-	if (!s)
+	if (!s && has_parents_image(task)) {
+		parent = BPF_CORE_READ(task, real_parent);
 		s = space_of(parent, tgid_of(parent));
+	}
 	if (s && start < SPACE_UNUSED && n < SPACE_UNUSED && is_mapped(s, start, start + n))
 		note_unmap(tgid, own);
 }

@@ -229,15 +229,18 @@ walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 	       is_at(b, &place);
 }
 
-/*
- * Has neither @task nor its parent, whose key is @key, called execve() since @task was forked?
- * (copy_process() in kernel/fork.c stores .parent_exec_id.)
- */
+/* Was @task forked, and has it not called execve() since? (copy_process() in kernel/fork.c) */
+walk_inline bool has_parents_image(struct task_struct *task)
+{
+	return (__u32)BPF_CORE_READ(task, parent_exec_id) ==
+	       (__u32)BPF_CORE_READ(task, self_exec_id);
+}
+
+/* The same, and has its parent, whose key is @key, not called execve() since either? */
 walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
 {
-	__u32 then = (__u32)BPF_CORE_READ(task, parent_exec_id);
-
-	return then == key->exec_id && then == (__u32)BPF_CORE_READ(task, self_exec_id);
+	return (__u32)BPF_CORE_READ(task, parent_exec_id) == key->exec_id &&
+	       has_parents_image(task);
 }
 
 /*

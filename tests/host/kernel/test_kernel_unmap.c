@@ -109,6 +109,41 @@ static void test_new_place(void **state)
 	assert_int_equal(p->unmaps, 0);
 }
 
+/* Gives @s one mapping: the page at 0x1000. */
+static void give_mapping(struct unwind_space *s)
+{
+	static const __u32 zero;
+	struct space_chunk *c;
+	const void *slab;
+
+	shim_add(&slabs, sizeof(zero), 1, true);
+	slab = bpf_map_lookup_elem(&slabs, &zero);
+	shim_add(slab, sizeof(zero), sizeof(struct unwind_chunk), true);
+	c = bpf_map_lookup_elem(slab, &zero);
+	for (size_t i = 0; i < SPACE_MAPPINGS; i++)
+		c->start[i] = SPACE_UNUSED;
+	c->start[0] = 0x1000;
+	c->map[0].pages = 1;
+	s->chunks = 1;
+}
+
+/*
+ * A fork without a sample will be given its parent's mappings, but not once it has called execve().
+ */
+static void test_new_place_of_fork(void **state)
+{
+	(void)state;
+	give_mapping(give_space(4, 4, 2));
+	task.self_exec_id = 1;
+	on_new_place(0x1000, 0x1000);
+	assert_false(is_early(5));
+	task.self_exec_id = 0;
+	on_new_place(0x2000, 0x1000);
+	assert_false(is_early(5));
+	on_new_place(0x1000, 0x1000);
+	assert_true(is_early(5));
+}
+
 static void test_quota(void **state)
 {
 	static struct walk w, other;
@@ -196,6 +231,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unmap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unmap_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_new_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_place_of_fork, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quota, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sent, setup, teardown),
