@@ -25,6 +25,9 @@
 #define MOVED	0x10000u /* an address below all of the child's mappings */
 
 static uint64_t n_unmaps;     /* how often the child unmapped code, says the kernel program */
+static bool places;	      /* the child maps something while mappings are handed over */
+static bool tells;	      /* and the side band has more to tell of the child then */
+static uint64_t n_allowed;    /* the number of unmappings with which mappings are valid */
 static bool untold;	      /* the side band has more to tell of the child */
 static int n_asked;	      /* how often it was asked whether it has */
 static size_t n_set;	      /* how many mappings were handed over last */
@@ -72,7 +75,14 @@ static int set_space(void *ctx, uint32_t slot, const struct unwind_space *head,
 	n_set = n;
 	first_set[0] = n ? m[0].start : 0;
 	first_set[1] = n ? m[0].end : 0;
+	n_unmaps += places;
+	untold |= tells;
 	return 0;
+}
+
+static void allow_space(void *ctx, uint32_t slot, uint64_t at_unmaps)
+{
+	n_allowed = at_unmaps;
 }
 
 static void read_space(void *ctx, uint32_t slot, bool begins)
@@ -86,7 +96,8 @@ static const struct collect_unwind_ops unwind = {.new_table = new_one,
 						 .read_space = read_space,
 						 .unmaps = unmaps,
 						 .untold = has_untold,
-						 .set_space = set_space};
+						 .set_space = set_space,
+						 .allow_space = allow_space};
 
 struct fixture {
 	struct profile *profile;
@@ -145,9 +156,10 @@ static int set_up(void **state, bool sees_unmaps)
 					.kallsyms = -1,
 					.n_sources = 1};
 
-	untold = false;
+	untold = places = tells = false;
 	n_asked = 0;
 	n_unmaps = 7;
+	n_allowed = 0;
 	f->profile = config.profile = profile_new();
 	f->c = collect_new(&config);
 	f->child = start_child();
@@ -242,6 +254,32 @@ static void test_told(void **state)
 static struct process *newest(const struct fixture *f)
 {
 	return process_newest(f->c, (uint32_t)f->child);
+}
+
+/*
+ * Without the kprobe, a new mapping that the kernel placed meanwhile may have taken the place of
+ * one of the list. Then the list is proved once more.
+ */
+static void test_placed(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	places = true;
+	expect_told(f);
+	assert_int_equal(n_allowed, n_unmaps);
+	assert_int_equal(newest(f)->space_stale, SPACE_FRESH);
+}
+
+static void test_placed_code(void **state)
+{
+	struct fixture *f = *state;
+
+	tell_all(f, 0);
+	places = tells = true;
+	expect_told(f);
+	assert_int_equal(n_allowed, 0);
+	assert_int_equal(newest(f)->space_stale, SPACE_GONE);
 }
 
 static void read_again(struct fixture *f, enum space_stale why)
@@ -442,12 +480,25 @@ static void test_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_told),	 TEST_BLIND(test_told),	    TEST(test_later),
-		TEST_BLIND(test_later),	 TEST(test_nothing_known),  TEST(test_other_size),
-		TEST(test_untold),	 TEST(test_exec_later),	    TEST(test_exec_late),
-		TEST(test_met_by_krait), TEST(test_events_lost),    TEST(test_anonymous),
-		TEST(test_covered),	 TEST(test_file_not_known), TEST(test_too_many),
-		TEST(test_long_ago),	 TEST(test_ended),
+		TEST(test_told),
+		TEST_BLIND(test_told),
+		TEST(test_later),
+		TEST_BLIND(test_later),
+		TEST(test_nothing_known),
+		TEST(test_other_size),
+		TEST(test_untold),
+		TEST(test_exec_later),
+		TEST(test_exec_late),
+		TEST(test_met_by_krait),
+		TEST(test_events_lost),
+		TEST(test_anonymous),
+		TEST(test_covered),
+		TEST(test_file_not_known),
+		TEST(test_too_many),
+		TEST(test_long_ago),
+		TEST(test_ended),
+		TEST_BLIND(test_placed),
+		TEST_BLIND(test_placed_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,18 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 	return true;
 }
 
+/* Has the process the same mappings still? @maps: what was read; NULL: the side band told. */
+static bool still_has(const struct collect *c, const struct process *p, struct proc *proc,
+		      const struct maps *maps)
+{
+	_cleanup_maps_ struct maps again = {};
+
+	if (!maps)
+		return told_still(c, p, proc);
+	return !proc_ensure(proc, p->key.tgid) && !maps_read(proc->dirfd, MAPS_EXEC, &again) &&
+	       same_mappings(maps, &again);
+}
+
 /*
  * Hands the mappings to the kernel program, and checks that they were complete. Without the kprobe
  * (.sees_unmaps) the kernel program notices a new mapping only if it replaces one that the program
@@ -163,14 +175,13 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
  * kernel chooses. Most of them hold no code. If there was one, the mappings are read once more; if
  * they are the same, they are valid. A mapping at an address that a program chooses itself
  * (MAP_FIXED) isn't counted. A loader makes such mappings inside a range of addresses that the
- * kernel chose before, and perf reports all others later.
+ * kernel chose before, and perf reports all others later. @maps: as for still_has().
  */
 static int hand_over_checked(struct collect *c, struct process *p, struct proc *proc,
 			     const struct maps *maps, const struct space *s,
 			     struct unwind_space *head)
 {
 	const struct collect_unwind_ops *ops = c->config.unwind;
-	_cleanup_maps_ struct maps again = {};
 	int r = hand_over(c, p, s, head);
 	uint64_t unmaps;
 
@@ -180,11 +191,10 @@ static int hand_over_checked(struct collect *c, struct process *p, struct proc *
 	unmaps = ops->unmaps(c->config.ctx, p->slot);
 	if (unmaps == head->at_unmaps)
 		return 0;
-	if (proc_ensure(proc, p->key.tgid) || maps_read(proc->dirfd, MAPS_EXEC, &again) ||
-	    !same_mappings(maps, &again))
-		space_wanted(p, SPACE_GONE);
-	else
+	if (still_has(c, p, proc, maps))
 		ops->allow_space(c->config.ctx, p->slot, unmaps);
+	else
+		space_wanted(p, SPACE_GONE);
 	return 0;
 }
 
@@ -197,15 +207,17 @@ static bool may_be_told(const struct process *p, enum space_stale why)
 	return why != SPACE_ODD && (why != SPACE_GONE || !p->spaces.n) && !p->eager;
 }
 
-/* Sets *ret, or the mappings of @s themselves where the side band's list has all of them. */
+/*
+ * Sets *ret, or the mappings of @s themselves where the side band's list has all of them. *told:
+ * the side band's list was used.
+ */
 static int get_maps(struct collect *c, struct process *p, struct proc *proc, enum space_stale why,
-		    struct maps *ret, struct space *s)
+		    struct maps *ret, struct space *s, bool *told)
 {
-	bool told = may_be_told(p, why) && told_maps(c, p, proc, ret, s);
-
+	*told = may_be_told(p, why) && told_maps(c, p, proc, ret, s);
 	log_debug("mappings of process %u: %s", p->key.tgid,
-		  told ? "as the side band has told of them" : "read");
-	if (told)
+		  *told ? "as the side band has told of them" : "read");
+	if (*told)
 		return 0;
 	maps_fini(ret);
 	return proc_ensure(proc, p->key.tgid) ?: proc_maps(proc, MAPS_EXEC, ret);
@@ -217,7 +229,7 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
 	_cleanup_maps_ struct maps maps = {};
 	struct space *s = calloc(1, sizeof(*s));
 	struct unwind_space head = {};
-	bool first = !p->slot;
+	bool first = !p->slot, told = false;
 	uint64_t began_ns;
 	int r = s ? 0 : err_nomem();
 
@@ -233,13 +245,13 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
 				    .unmaps = head.at_unmaps,
 				    .read_ns = began_ns,
 				    .remade_ns = UINT64_MAX};
-	r = r ? r : get_maps(c, p, proc, why, &maps, s);
+	r = r ? r : get_maps(c, p, proc, why, &maps, s, &told);
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	vec_foreach(m, &maps.list)
 		/* not [vsyscall], which lies in the upper half of the address space */
 		if (m->start < SPACE_UNUSED)
 			r = r ? r : add_mapping(c, p, proc, &maps, m, s);
-	r = r ? r : hand_over_checked(c, p, proc, &maps, s, &head);
+	r = r ? r : hand_over_checked(c, p, proc, told ? NULL : &maps, s, &head);
 	r = r ? r : space_keep(c, p, s);
 	if (r && p->slot)
 		c->config.unwind->read_space(c->config.ctx, p->slot, false);

@@ -250,13 +250,18 @@ bool told_maps(struct collect *c, struct process *p, struct proc *proc, struct m
 	       struct space *s)
 {
 	struct told_image *i = list_of(c->spaces->told, p);
-	bool settled;
 
 	*ret = (struct maps){};
 	if (!i || !is_exact(c, i, p, proc))
 		return false;
-	settled = is_settled(c, i);
-	if (settled && c->config.sees_unmaps)
+	if (is_settled(c, i))
 		return !add_all(c, p, proc, i, s);
-	return (settled || !proc_ensure(proc, p->key.tgid)) && !copy_list(c, i, ret);
+	return !proc_ensure(proc, p->key.tgid) && !copy_list(c, i, ret);
+}
+
+bool told_still(const struct collect *c, const struct process *p, struct proc *proc)
+{
+	struct told_image *i = list_of(c->spaces->told, p);
+
+	return i && is_exact(c, i, p, proc);
 }

@@ -45,4 +45,7 @@ void told_forget(struct collect *c);
 _must_use_ bool told_maps(struct collect *c, struct process *p, struct proc *proc, struct maps *ret,
 			  struct space *s);
 
+/* After told_maps(), before other events are read: are its mappings still all that there are? */
+_must_use_ bool told_still(const struct collect *c, const struct process *p, struct proc *proc);
+
 #endif
