@@ -300,6 +300,31 @@ static int upgrade(struct store *s)
 	return store_undo(s, r);
 }
 
+/* Names reach the disk too. File systems that can't be told so (EINVAL) do it by themselves. */
+static void flush_directory(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)fsync(fd);
+}
+
+/*
+ * The store's name, that of its log, and that of the directory: an agent that was killed may have
+ * made them without a flush. SQLite flushes only names of files that it has made itself.
+ */
+static int flush_names(const struct store *s)
+{
+	_cleanup_free_ char *above = NULL;
+	int r = store_file_path(s, "..", &above);
+
+	if (r)
+		return r;
+	flush_directory(s->dir);
+	flush_directory(above);
+	return 0;
+}
+
 /* A commit is on the disk before it counts, and other processes read meanwhile. */
 static int prepare_to_write(struct store *s)
 {
@@ -334,7 +359,9 @@ static int open_it(struct store *s, pid_t owner)
 	r = r ? r : open_file(s, path, owner ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
 	r = r ? r : check_version(s);
 	r = r ? r : check_tables(s);
-	return r || !owner ? r : prepare_to_write(s);
+	if (r || !owner)
+		return r;
+	return prepare_to_write(s) ?: flush_names(s);
 }
 
 int store_open(const char *dir, pid_t owner, struct store **ret)
