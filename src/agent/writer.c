@@ -83,12 +83,12 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 	return take(w->in, w->columns.s, f->bytes);
 }
 
-/* The sampler began a new segment: the one before is complete. */
+/* The sampler began a new segment: all that is there is complete. */
 static int begin_segment(struct writer *w, uint64_t segment)
 {
-	int r = store_seal(w->store, w->first + w->segment);
+	int r = store_seal_rest(w->store);
 
-	/* a full disk: the frames stay as they are, and the next start seals them */
+	/* a full disk: the frames stay as they are until the next segment begins */
 	if (r == -ENOSPC)
 		log_warn("%s", err_msg());
 	w->segment = segment;

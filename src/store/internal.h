@@ -11,6 +11,7 @@
 #define STORE_VERSION 2		 /* SQLite's user_version: the format */
 #define STORE_FILE    "store.db"
 #define STORE_LOCK    "lock"
+#define STORE_BUSY_MS 5000 /* how long a call waits for another process's transaction */
 
 /* The number of a frame's row: its segment, then its place in it. */
 #define STORE_SEQUENCE_BITS 20
@@ -90,6 +91,13 @@ _must_use_ int store_insert_names(struct store *s, int64_t ms);
 
 /* What a block's head has of the service that its row names. */
 uint32_t store_service_hash(const char *service);
+
+/*
+ * rows.c: a reader whose transaction goes on keeps SQLite's log from being emptied, and each commit
+ * makes that longer. 0; -ENOSPC + message: it is at its limit, and nothing may be written until
+ * that reader has ended.
+ */
+_must_use_ int store_bound_log(struct store *s);
 
 /* Undoes a transaction that @r has ended early; returns @r. */
 int store_undo(struct store *s, int r);

@@ -15,6 +15,7 @@
 #define INSERT_FRAME "INSERT INTO frame (id, first_ms, last_ms, samples, body) VALUES (?,?,?,?,?)"
 /* What the store's log may take beside the database, with a segment that is being sealed. */
 #define LOG_BYTES ((uint64_t)12 << 20)
+#define READER_MS 100 /* how long a full log waits for readers */
 
 int store_next_segment(struct store *s, uint64_t *ret)
 {
@@ -71,6 +72,35 @@ int store_remove_frames(struct store *s, uint64_t segment)
 	snprintf(sql, sizeof(sql), "DELETE FROM frame WHERE id >= %lld AND id < %lld",
 		 (long long)STORE_FRAME(segment, 0), (long long)STORE_FRAME(segment + 1, 0));
 	return store_exec(s, sql, "write");
+}
+
+static void add_file(const struct store *s, const char *name, uint64_t *bytes)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	if (!store_file_path(s, name, &path) && !stat(path, &st))
+		*bytes += (uint64_t)st.st_blocks * 512;
+}
+
+int store_bound_log(struct store *s)
+{
+	uint64_t bytes = 0;
+
+	add_file(s, STORE_FILE "-wal", &bytes);
+	if (bytes <= LOG_BYTES)
+		return 0;
+	sqlite3_busy_timeout(s->db, READER_MS);
+	(void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
+	bytes = 0;
+	add_file(s, STORE_FILE "-wal", &bytes);
+	if (bytes <= LOG_BYTES)
+		return 0;
+	return err_set(-ENOSPC,
+		       "another process has read the store in %s for so long that its log has no "
+		       "room left",
+		       s->dir);
 }
 
 /* The bytes of the database that are in use; freed pages are used again. */
@@ -133,7 +163,7 @@ int store_keep_to(struct store *s, uint64_t bytes)
 {
 	uint64_t most = bytes - MIN(bytes, LOG_BYTES), used, all;
 	bool removed = true;
-	int r = used_bytes(s, &used, &all);
+	int r = store_bound_log(s) ?: used_bytes(s, &used, &all);
 
 	if (!r && used > most)
 		r = end_large_epoch(s, most);
@@ -144,15 +174,6 @@ int store_keep_to(struct store *s, uint64_t bytes)
 	if (!r && all > most)
 		r = store_exec(s, "PRAGMA incremental_vacuum(1024)", "make room");
 	return r;
-}
-
-static void add_file(const struct store *s, const char *name, uint64_t *bytes)
-{
-	_cleanup_free_ char *path = NULL;
-	struct stat st;
-
-	if (!store_file_path(s, name, &path) && !stat(path, &st))
-		*bytes += (uint64_t)st.st_blocks * 512;
 }
 
 /* Who holds the lock? */

@@ -11,7 +11,6 @@
 #include "base/nomem.h"
 #include "store/internal.h"
 
-#define BUSY_MS	   5000 /* how long a call waits for another process's transaction */
 #define DIR_MODE   0700
 #define CHECKPOINT "500" /* pages of SQLite's log, after which it is emptied: 2 MiB */
 
@@ -177,7 +176,7 @@ static int open_file(struct store *s, const char *path, int flags)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	store_refuse_extensions(s);
 	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, (int)BATCH_MAX_BYTES);
-	sqlite3_busy_timeout(s->db, BUSY_MS);
+	sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
 	return 0;
 }
 
@@ -335,7 +334,8 @@ static int prepare_to_write(struct store *s)
 	r = store_exec(s,
 		       "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
 		       "PRAGMA wal_autocheckpoint=" CHECKPOINT
-		       "; PRAGMA journal_size_limit=4194304; PRAGMA temp_store=MEMORY",
+		       "; PRAGMA journal_size_limit=4194304; PRAGMA secure_delete=OFF; "
+		       "PRAGMA temp_store=MEMORY",
 		       "write");
 	return r ? r : upgrade(s);
 }

@@ -41,7 +41,8 @@ _must_use_ int store_append(struct store *s, const struct blob_place *place, con
 
 /*
  * Seals segment @segment, to which no frame will be added. Frames that are damaged, and those that
- * follow them in the segment, are given up with a warning. 0 or -errno + message.
+ * follow them in the segment, are given up with a warning. 0 or -errno + message, -ENOSPC as
+ * store_keep_to().
  */
 _must_use_ int store_seal(struct store *s, uint64_t segment);
 
@@ -53,7 +54,8 @@ _must_use_ int store_seal_rest(struct store *s);
 
 /*
  * Removes the oldest until the store's files take at most @bytes, with what SQLite's log may take.
- * Call it before store_append(). 0 or -errno + message.
+ * Call it before store_append(). 0; -ENOSPC + message: a reader holds the log, and nothing may be
+ * written until it has ended; -errno + message.
  */
 _must_use_ int store_keep_to(struct store *s, uint64_t bytes);
 

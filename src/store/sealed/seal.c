@@ -292,7 +292,7 @@ int store_seal(struct store *s, uint64_t segment)
 {
 	__attribute__((cleanup(batch_fini))) struct batch b = {};
 	struct blob_place place;
-	int r = store_read_frames(s, segment, &b, &place);
+	int r = store_bound_log(s) ?: store_read_frames(s, segment, &b, &place);
 
 	if (r > 0)
 		log_warn("%s", err_msg());
