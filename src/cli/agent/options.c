@@ -3,7 +3,6 @@
 #include "cli/agent/options.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/system/log.h"
@@ -12,23 +11,17 @@
 #include "cli/options/help.h"
 
 #define DEFAULT_BYTES	((uint64_t)1 << 30)
+#define MOST_BYTES	((uint64_t)1 << 50)
 #define DEFAULT_CPU_PPM 10000
 
 int agent_value_size(void *field, const char *text)
 {
-	static const char letters[] = "KMGT";
-	char *end;
-	double n = strtod(text, &end);
-	const char *letter = *end ? strchr(letters, *end) : NULL;
+	uint64_t n;
 
-	if (letter && !end[1])
-		for (const char *l = letters; l <= letter; l++)
-			n *= 1024;
-	if (end == text || (*end && (!letter || end[1])) || !(n >= (double)STORE_LEAST_BYTES) ||
-	    n > (double)(1ull << 50))
+	if (value_scaled(text, 1024, MOST_BYTES, &n) || n < STORE_LEAST_BYTES)
 		return err_set(-EINVAL, "'%s' is not a size from 32M on; write 500M, 1G or 20G",
 			       text);
-	*(uint64_t *)field = (uint64_t)n;
+	*(uint64_t *)field = n;
 	return 0;
 }
 

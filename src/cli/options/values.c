@@ -194,8 +194,7 @@ int value_duration(void *field, const char *text)
 	return r;
 }
 
-/* Reads an integer that k, M or G may follow, which multiply by powers of @unit: 1000 or 1024. */
-static int read_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret)
+int value_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret)
 {
 	uint64_t n, factor = 1;
 	int r = read_digits(&text, max, &n);
@@ -221,7 +220,7 @@ int value_frequency(void *field, const char *text)
 {
 	uint64_t n;
 
-	if (read_scaled(text, 1000, 1000000, &n) || n == 0)
+	if (value_scaled(text, 1000, 1000000, &n) || n == 0)
 		return err_set(-EINVAL,
 			       "'%s' is not a frequency; write samples per second from 1 to "
 			       "1000000, as in 999",
@@ -234,7 +233,7 @@ static bool read_number(const char *text, uint64_t *ret)
 {
 	uint64_t n;
 
-	if (read_scaled(text, 1000, 1ull << 62, &n) || n == 0)
+	if (value_scaled(text, 1000, 1ull << 62, &n) || n == 0)
 		return false;
 	*ret = n;
 	return true;
@@ -261,7 +260,7 @@ int value_memory(void *field, const char *text)
 {
 	uint64_t n;
 
-	if (read_scaled(text, 1024, 4ull << 30, &n) || n < 8ull << 20)
+	if (value_scaled(text, 1024, 4ull << 30, &n) || n < 8ull << 20)
 		return err_set(-EINVAL, "'%s' is not an amount of memory from 8M to 4G", text);
 	*(uint64_t *)field = n;
 	return 0;

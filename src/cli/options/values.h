@@ -43,6 +43,12 @@ int value_times_none(void *field, const char *text);
 /* Does a setter add to what its field has already, so that an option may be repeated? */
 bool value_adds(option_set_fn set);
 
+/*
+ * Reads an integer that k, M or G may follow, which multiply by powers of @unit: 1000 or 1024. 0;
+ * -EINVAL or -ERANGE without a message.
+ */
+_must_use_ int value_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret);
+
 /* The row of --color, for commands that print in colour. @at: offset of an enum color_mode. */
 #define VALUE_COLOR_ROW(at)                                                                        \
 	{                                                                                          \
