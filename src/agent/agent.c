@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/limit.h"
+#include "agent/pieces.h"
 #include "agent/pipe.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -45,6 +46,7 @@ struct agent {
 	int64_t wall_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
 	unsigned condensed;
 	struct limit limit;
+	struct pieces pieces;
 	bool anew; /* a new segment has to begin: a frame was dropped, or the rate has changed */
 };
 
@@ -66,8 +68,8 @@ static void begin_frame(struct agent *a, uint64_t now)
 	a->frame_ns = now;
 }
 
-/* Called for each sample that joins the profile. */
-static int added(void *ctx, const struct profile_sample *s)
+/* Puts a sample into the frame. */
+static int put(void *ctx, const struct profile_sample *s)
 {
 	struct agent *a = ctx;
 	struct blob_place *place = &a->place;
@@ -77,6 +79,16 @@ static int added(void *ctx, const struct profile_sample *s)
 	place->last_ms = MAX(place->last_ms, ms);
 	place->samples++;
 	return numbering_add(&a->numbering, a->s->profile, s, ms);
+}
+
+/* Called for each sample that joins the profile. */
+static int added(void *ctx, const struct profile_sample *s)
+{
+	struct agent *a = ctx;
+	struct profile_sample rest = *s;
+
+	pieces_take_off(&a->pieces, &rest);
+	return put(a, &rest);
 }
 
 /* Moves what waits to the beginning of its memory, once that saves much. */
@@ -271,7 +283,7 @@ static int turn(void *ctx, uint64_t now)
 	}
 	if (r || now - a->frame_ns < FRAME_NS)
 		return r;
-	r = send_frame(a, now);
+	r = pieces_turn(&a->pieces, now) ?: send_frame(a, now);
 	r = r ? r : keep_to_limit(a, now);
 	if (!r && (a->anew || clock_was_set(a)))
 		begin_segment(a, now);
@@ -322,7 +334,11 @@ int agent_begin(struct session *s, const struct agent_options *o, struct agent *
 	if (!a)
 		return err_nomem();
 	*ret = a;
-	*a = (struct agent){.s = s, .o = o, .out = -1, .answers = -1};
+	*a = (struct agent){.s = s,
+			    .o = o,
+			    .out = -1,
+			    .answers = -1,
+			    .pieces = {.s = s, .add = put, .ctx = a, .off_cpu = -1}};
 	r = start_writer(a);
 	if (!r && (fcntl(a->out, F_SETFL, O_NONBLOCK) || fcntl(a->answers, F_SETFL, O_NONBLOCK)))
 		r = err_sys(-errno, "can't use the pipe to the writer");
@@ -338,6 +354,7 @@ int agent_run(struct agent *a)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct effort asked = effort(a);
 
+	pieces_begin(&a->pieces, now);
 	limit_begin(&a->limit, a->s, &asked, now);
 	a->wall_ns = wall_shift();
 	a->segment_ns = now;
@@ -373,6 +390,7 @@ int agent_end(struct agent *a, int error)
 	if (a->answers >= 0)
 		close(a->answers);
 	a->s->added = NULL;
+	pieces_fini(&a->pieces);
 	numbering_fini(&a->numbering);
 	str_fini(&a->waiting);
 	free(a);

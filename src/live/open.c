@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "live/live.h"
+#include "profile/intervals/part.h"
 #include "view/waits/waits.h"
 
 /* A sample may come some ticks after its wait: its names are read first. */
@@ -81,7 +82,7 @@ int live_open_add(struct live *l, const struct profile_sample *s, bool left)
 	struct live_wait *w = NULL;
 	int r;
 
-	if (l->waits < 0 || !waits_length(l->p, s, l->waits))
+	if (l->waits < 0 || !wait_length(l->p, s, l->waits))
 		return 0;
 	r = find_wait(l, s, &w);
 	if (r)
@@ -175,7 +176,7 @@ void live_open_settle(struct live *l, struct profile_sample *s)
 	struct live_open *o = &l->open;
 	uint64_t thread, *at;
 
-	if ((!o->waits.n && !o->debts.n) || l->waits < 0 || !waits_length(l->p, s, l->waits))
+	if ((!o->waits.n && !o->debts.n) || l->waits < 0 || !wait_length(l->p, s, l->waits))
 		return;
 	thread = thread_of(l, s->labels);
 	at = map_get(&o->by_wait, wait_key(thread, s->time_ns));

@@ -395,8 +395,6 @@ static int narrow(struct store *s, struct store_query *q)
 	return 0;
 }
 
-#define MOST_MS (INT64_MAX / (int64_t)NSEC_PER_MSEC)
-
 int store_read(struct store *s, const struct store_query *q, struct profile **ret)
 {
 	struct store_query window = *q;

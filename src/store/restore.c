@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
+#include "profile/intervals/part.h"
 #include "profile/remake/copy.h"
 
 struct restoring {
@@ -16,6 +17,7 @@ struct restoring {
 	uint32_t *stacks;	     /* by number of a node: the stack that ends there */
 	uint8_t *wanted;	     /* by number of a label set: 0 not known yet, 1 no, 2 yes */
 	unsigned value_at[PROFILE_MAX_VALUES];
+	struct part part; /* of the time: what is wanted */
 };
 
 void restore_end(struct restoring *x)
@@ -320,19 +322,34 @@ static int take_comments(struct restoring *x)
 	return r;
 }
 
+/* May something of the sample be in the window? A wait goes on after its time. */
+static bool touches(const struct restoring *x, int64_t ms, const int64_t *values)
+{
+	int64_t longest = 0;
+
+	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
+		longest = MAX(longest, values[i]);
+	longest = longest / (int64_t)NSEC_PER_MSEC + 1;
+	return ms >= 0 && ms < MOST_MS && ms - longest < x->q->until_ms &&
+	       ms + longest >= x->q->since_ms;
+}
+
 static int take_sample(struct restoring *x, size_t at)
 {
 	const struct batch_sample *s = &x->b->samples.v[at];
 	const int64_t *values = x->b->values.v + at * x->b->meta.n_values;
 	struct profile_sample to = {};
 
-	if (s->ms < x->q->since_ms || s->ms >= x->q->until_ms || !is_wanted(x, s->labels))
+	if (!touches(x, s->ms, values) || !is_wanted(x, s->labels))
 		return 0;
-	to.time_ns = (s->ms - x->q->since_ms) * (int64_t)NSEC_PER_MSEC;
+	to.time_ns = s->ms * (int64_t)NSEC_PER_MSEC;
 	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
 		to.values[x->value_at[i]] = values[i];
-	to.stack = make_stack(x, s->node);
 	to.labels = make_labels(x, s->labels);
+	if (!profile_failed(x->p) && !part_cut(&x->part, x->p, &to))
+		return 0;
+	to.time_ns -= x->q->since_ms * (int64_t)NSEC_PER_MSEC;
+	to.stack = make_stack(x, s->node);
 	if (profile_failed(x->p))
 		return err_nomem();
 	return profile_add(x->p, &to);
@@ -358,6 +375,8 @@ int restore_block(struct restoring *x)
 	r = r ? r : check_nodes(x);
 	r = r ? r : map_values(x);
 	r = r ? r : take_comments(x);
+	x->part = part_of(x->p, (uint64_t)x->q->since_ms * NSEC_PER_MSEC,
+			  (uint64_t)x->q->until_ms * NSEC_PER_MSEC);
 	for (size_t i = 0; !r && i < x->b->samples.n; i++)
 		r = take_sample(x, i);
 	if (!r && profile_failed(x->p))

@@ -5,7 +5,10 @@
 
 #include "store/batch.h"
 
-/* Which samples are wanted. */
+/* the latest time: it is also a number of ns */
+#define MOST_MS (INT64_MAX / (int64_t)NSEC_PER_MSEC)
+
+/* Which samples are wanted; of a wait that touches the window, the part in it. */
 struct store_query {
 	int64_t since_ms, until_ms; /* since <= time < until, wall clock */
 	/* labels that a sample must have, such as pid=4711; those of one key are alternatives */

@@ -7,6 +7,7 @@
 #include "base/text/str.h"
 #include "profile/remake/copy.h"
 #include "profile/cpu_use.h"
+#include "profile/intervals/part.h"
 #include "view/names/dirs.h"
 #include "view/names/names.h"
 #include "view/filter/select.h"
@@ -32,10 +33,10 @@ struct viewer {
 	uint32_t *stacks;
 	/* location in .from -> location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
-	bool reframed;			   /* some stack of .to has other frames than in .from */
-	size_t budget;			   /* how many bytes .to may take */
-	uint64_t timed;			   /* number of samples that have a time */
-	int off_cpu, gil_wait, lock_blame; /* indices of these values; -1: .from has none */
+	bool reframed;	  /* some stack of .to has other frames than in .from */
+	size_t budget;	  /* how many bytes .to may take */
+	uint64_t timed;	  /* number of samples that have a time */
+	struct part part; /* of the time: what is shown */
 	struct view_totals totals;
 };
 
@@ -190,78 +191,6 @@ static bool is_limited(const struct view_options *o)
 	return o->since_ns || o->until_ns;
 }
 
-static bool in_time(const struct viewer *v, int64_t time_ns)
-{
-	return time_ns >= 0 && (uint64_t)time_ns >= v->o->since_ns &&
-	       (!v->o->until_ns || (uint64_t)time_ns < v->o->until_ns);
-}
-
-/*
- * A value grew by @ns, evenly, from @time_ns on for @length ns. Returns by how much it grew in the
- * time that is shown.
- */
-static int64_t shown_of(const struct viewer *v, int64_t ns, int64_t time_ns, int64_t length)
-{
-	uint64_t from = MAX((uint64_t)time_ns, v->o->since_ns);
-	uint64_t to = (uint64_t)time_ns + (uint64_t)length;
-	double part;
-
-	if (v->o->until_ns)
-		to = MIN(to, v->o->until_ns);
-	if (to <= from)
-		return 0;
-	if (ns == length)
-		return (int64_t)(to - from);
-	part = (double)(to - from) / (double)length;
-	return part < 1 ? (int64_t)((double)ns * part) : ns;
-}
-
-/*
- * Does the same as cut() for a thread that ended another one's wait for a lock. The sample's time
- * is when the wait ended.
- */
-static bool cut_ended(const struct viewer *v, struct profile_sample *s)
-{
-	int64_t *ns = &s->values[v->lock_blame], end = s->time_ns;
-	int64_t begin = MAX(end - *ns, 0);
-
-	if (end <= 0)
-		return in_time(v, end);
-	*ns = shown_of(v, *ns, begin, end - begin);
-	if (v->o->until_ns)
-		s->time_ns = (int64_t)MIN((uint64_t)end, v->o->until_ns);
-	return *ns > 0;
-}
-
-/*
- * Cuts a sample that may be a wait at the ends of the time that is shown. A wait counts evenly from
- * its time on for as long as it was. A wait for the GIL is longer by the time until the thread got
- * a CPU. False: nothing of the sample is shown.
- */
-static bool cut(const struct viewer *v, struct profile_sample *s)
-{
-	const struct profile_meta *m = profile_meta(v->from);
-	int64_t off = waits_length(v->from, s, v->off_cpu);
-	int64_t gil = waits_length(v->from, s, v->gil_wait);
-	bool shown = false;
-
-	if (!off && !gil && v->lock_blame >= 0 && s->values[v->lock_blame] > 0)
-		return cut_ended(v, s);
-	if (!off && !gil)
-		return in_time(v, s->time_ns);
-	for (int i = 0; i < (int)m->n_values; i++) {
-		int64_t length = i == v->gil_wait ? gil : off;
-
-		if (!streq(m->values[i].unit, "nanoseconds"))
-			continue;
-		if (length)
-			s->values[i] = shown_of(v, s->values[i], s->time_ns, length);
-		shown |= s->values[i] > 0;
-	}
-	s->time_ns = MAX(s->time_ns, (int64_t)v->o->since_ns);
-	return shown;
-}
-
 static void add_up(int64_t *sums, const int64_t *values, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -278,7 +207,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	v->totals.all_samples++;
 	v->timed += s->time_ns >= 0;
 	add_up(v->totals.all, s->values, n_values);
-	if (!v->select.labels[s->labels] || (is_limited(v->o) && !cut(v, &to)))
+	if (!v->select.labels[s->labels] || (is_limited(v->o) && !part_cut(&v->part, v->from, &to)))
 		return 0;
 	to.stack = stack_of(v, s->stack);
 	if (to.stack == NOT_SHOWN)
@@ -373,9 +302,7 @@ int view_apply(struct profile **p, const struct view_options *o, struct view_tot
 			   .from = *p,
 			   .to = profile_new(),
 			   .reframed = view_reframes(o),
-			   .off_cpu = waits_value(*p, "off_cpu"),
-			   .gil_wait = waits_value(*p, "gil_wait"),
-			   .lock_blame = waits_value(*p, "lock_blame"),
+			   .part = part_of(*p, o->since_ns, o->until_ns),
 			   .budget = o->invert ? INVERTED_BUDGET(profile_bytes(*p)) : SIZE_MAX};
 	int r = make(&v);
 

@@ -117,8 +117,8 @@ class Clocks(threading.Thread):
         return before[-1] if before else 0.0, after[0] if after else last
 
 
-def start_agent(store):
-    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--wall", "--store", store, "-F", str(HZ)],
+def start_agent(store, *options):
+    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, *(options or ("--wall", "-F", str(HZ)))],
                              stderr=subprocess.PIPE, encoding="utf-8")
     line = agent.stderr.readline()
     check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
@@ -282,6 +282,51 @@ def truth():
         check_beside(d, programs)
         check_waits(programs, told, profile)
         check_faults(d, programs, clocks, profile, some)
+
+
+# Waits until its input ends; then it tells [its number, how long it neither ran nor was ready to].
+WAITS = kit.ACCOUNT + """
+import json, sys
+def rest():
+    now, cpu, delay = account()
+    return now - cpu - delay
+def final():
+    return rest()
+def waits():
+    sys.stdin.read()
+time.sleep(0.3)
+before = rest()
+print("waits", flush=True)
+waits()
+print(json.dumps([threading.get_native_id(), final() - before]), flush=True)
+"""
+ROUND = 10  # seconds after which a wait that isn't over is kept as far as it is
+
+
+@kit.case
+def open_waits():
+    """A window shows a thread that has been waiting all the time. At its end, no part of its wait counts twice."""
+    with folder() as d:
+        agent = start_agent(d + "/store")
+        process = subprocess.Popen([kit.PYTHON, "-c", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+        process.stdout.readline()
+        began = time.time()
+        time.sleep(ROUND + 5)
+        profile = window(d + "/store", began + 1, began + 4, d + "/window.pb.gz")
+        at, seconds = value_at(profile, "off_cpu"), profile.duration_nanos / 1e9
+        found = sum(s.values[at] for s in profile.samples if s.labels["tid"] == str(process.pid)) / 1e9
+        print("waited %.3f of %.3f s of a window" % (found, seconds))
+        check(2.5 < seconds and abs(found - seconds) < 2 * EDGE, "waited %.3f of %.3f s" % (found, seconds))
+        process.stdin.close()
+        tid, rest = json.loads(process.stdout.readline())
+        process.wait()
+        agent.send_signal(signal.SIGTERM)
+        said = agent.communicate(timeout=30)[1]
+        check(agent.returncode == 0, said)
+        states = by_thread(window(d + "/store", None, None, d + "/all.pb.gz"), "waits", "final")[tid]
+        print("waited %.4f s by krait, %.4f s by schedstat" % (waited(states) / 1e9, rest / 1e9))
+        check(abs(waited(states) - rest) <= WAIT_SHARE * rest + SLACK_NS, "%s, %d" % (states, rest))
+
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include "base/text/json.h"
 #include "format/common/spool.h"
+#include "profile/intervals/part.h"
 #include "view/waits/waits.h"
 
 enum { DATA, NAME, START, END, COLUMNS };
@@ -42,7 +43,7 @@ static void put_time(const struct firefox_states *s, int column, int64_t ns)
 
 void firefox_states_add(struct firefox_states *s, const struct profile_sample *wait)
 {
-	int64_t ns = waits_length(s->p, wait, s->waits);
+	int64_t ns = wait_length(s->p, wait, s->waits);
 	uint32_t state = profile_label_value(s->p, wait->labels, "state");
 
 	if (!ns)

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "base/vec.h"
+#include "profile/intervals/part.h"
 #include "view/shape/frames.h"
 #include "view/shape/timeline.h"
 #include "view/shape/tree.h"
@@ -89,7 +90,7 @@ static void add_track(const struct trace *t, struct str *b)
 
 static int put_wait(struct trace *t, const struct profile_sample *s)
 {
-	int64_t ns = waits_length(t->p, s, t->waits);
+	int64_t ns = wait_length(t->p, s, t->waits);
 	const char *state = profile_label_text(t->p, s->labels, "state");
 	_cleanup_str_ struct str track = {};
 

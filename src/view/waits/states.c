@@ -43,17 +43,6 @@ bool waits_is_state(const char *word)
 	return waits_word(word) || str_starts(word, "other: ");
 }
 
-int64_t waits_length(const struct profile *p, const struct profile_sample *s, int value)
-{
-	int64_t ns = value < 0 ? 0 : s->values[value];
-	const char *state;
-
-	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns)
-		return 0;
-	state = profile_label_text(p, s->labels, "state");
-	return streq(state, "runnable") || streq(state, "stolen") ? 0 : ns;
-}
-
 void waits_add_known(struct str *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

@@ -45,12 +45,6 @@ _must_use_ int waits_states_of(struct profile *p, const struct profile_sum *sums
 
 /* Is @word the name of a state, or "other" for all states that begin so? */
 bool waits_is_state(const char *word);
-/*
- * Length in ns of the wait that sample @s is, and that began at the sample's time. @value: index of
- * the value off_cpu; -1: the profile has none. Returns 0 if the sample isn't one wait: those of the
- * states runnable and stolen have the sum of several moments.
- */
-int64_t waits_length(const struct profile *p, const struct profile_sample *s, int value);
 /* Appends all names of states: "running, runnable, ...". */
 void waits_add_known(struct str *b);
 

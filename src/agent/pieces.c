@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps waits that aren't over in pieces; see pieces.h. */
+#include "agent/pieces.h"
+
+#include <stdlib.h>
+
+#include "base/nomem.h"
+#include "profile/intervals/part.h"
+
+/* A round is each 10 s, and more seldom where more threads wait: at most ten pieces a second. */
+#define ROUND_NS (10 * NSEC_PER_SEC)
+#define PIECE_NS (100 * NSEC_PER_MSEC)
+/* Only of these waits it is sure that their sample has all of their time, and no other wait's. */
+#define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
+
+void pieces_begin(struct pieces *x, uint64_t now_ns)
+{
+	map_init(&x->kept);
+	map_init(&x->old);
+	x->off_cpu = part_of(x->s->profile, 0, 0).off_cpu;
+	x->due_ns = now_ns + ROUND_NS;
+}
+
+void pieces_fini(struct pieces *x)
+{
+	map_fini(&x->kept);
+	map_fini(&x->old);
+}
+
+/* Which wait it is: its thread, and when it began. */
+static uint64_t key_of(const struct pieces *x, const struct profile_sample *s)
+{
+	const char *tid = profile_label_text(x->s->profile, s->labels, "tid");
+
+	return (uint64_t)s->time_ns * 0x9e3779b97f4a7c15ull ^ strtoull(tid, NULL, 10);
+}
+
+static uint64_t *find(const struct pieces *x, uint64_t key)
+{
+	return map_get(&x->kept, key) ?: map_get(&x->old, key);
+}
+
+static int keep(void *ctx, const struct profile_sample *s, bool left)
+{
+	struct pieces *x = ctx;
+	uint64_t key = key_of(x, s), *until = find(x, key);
+	int64_t from = until ? (int64_t)*until : s->time_ns;
+	struct profile_sample piece = {.time_ns = from, .stack = s->stack, .labels = s->labels};
+
+	/* what has no sample of its own is in later ones of its thread */
+	if (left || x->now_ns - s->time_ns < LEAST_NS || !wait_length(x->s->profile, s, x->off_cpu))
+		return 0;
+	if (map_put(&x->kept, key, (uint64_t)x->now_ns))
+		return err_nomem();
+	piece.values[x->off_cpu] = x->now_ns - from;
+	return x->add(x->ctx, &piece);
+}
+
+int pieces_turn(struct pieces *x, uint64_t now_ns)
+{
+	struct map last = x->old;
+	int r;
+
+	if (x->off_cpu < 0 || now_ns < x->due_ns)
+		return 0;
+	x->now_ns = (int64_t)(now_ns - x->s->start_ns);
+	/* an end that comes later than after a whole round doesn't come */
+	map_clear(&last);
+	x->old = x->kept;
+	x->kept = last;
+	r = session_open_waits(x->s, keep, x);
+	x->due_ns = now_ns + MAX(ROUND_NS, x->kept.n * PIECE_NS);
+	return r;
+}
+
+void pieces_take_off(struct pieces *x, struct profile_sample *s)
+{
+	uint64_t key, *until;
+	int64_t ns;
+
+	/* most samples aren't of so long a wait */
+	if (x->off_cpu < 0 || s->values[x->off_cpu] < LEAST_NS)
+		return;
+	key = key_of(x, s);
+	until = find(x, key);
+	if (!until)
+		return;
+	ns = (int64_t)*until - s->time_ns;
+	s->values[x->off_cpu] -= MIN(ns, s->values[x->off_cpu]);
+	s->time_ns += ns;
+	(void)(map_del(&x->kept, key) || map_del(&x->old, key));
+}

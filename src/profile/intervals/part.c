@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cuts samples to a part of the time; see part.h. */
+#include "profile/intervals/part.h"
+
+int64_t wait_length(const struct profile *p, const struct profile_sample *s, int value)
+{
+	int64_t ns = value < 0 ? 0 : s->values[value];
+	const char *state;
+
+	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns)
+		return 0;
+	state = profile_label_text(p, s->labels, "state");
+	return streq(state, "runnable") || streq(state, "stolen") ? 0 : ns;
+}
+
+static int value_of(struct profile *p, const char *type)
+{
+	const struct profile_value_type ns = {type, "nanoseconds"};
+	const struct profile_meta *m = profile_meta(p);
+
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (profile_same_type(&m->values[i], &ns))
+			return (int)i;
+	return -1;
+}
+
+struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns)
+{
+	return (struct part){.since_ns = since_ns,
+			     .until_ns = until_ns,
+			     .off_cpu = value_of(p, "off_cpu"),
+			     .gil_wait = value_of(p, "gil_wait"),
+			     .lock_blame = value_of(p, "lock_blame")};
+}
+
+static bool in_time(const struct part *part, int64_t time_ns)
+{
+	return time_ns >= 0 && (uint64_t)time_ns >= part->since_ns &&
+	       (!part->until_ns || (uint64_t)time_ns < part->until_ns);
+}
+
+/*
+ * A value grew by @ns, evenly, from @time_ns on for @length ns. Returns by how much it grew in the
+ * part.
+ */
+static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_ns, int64_t length)
+{
+	uint64_t from = MAX((uint64_t)time_ns, part->since_ns);
+	uint64_t to = (uint64_t)time_ns + (uint64_t)length;
+	double share;
+
+	if (part->until_ns)
+		to = MIN(to, part->until_ns);
+	if (to <= from)
+		return 0;
+	if (ns == length)
+		return (int64_t)(to - from);
+	share = (double)(to - from) / (double)length;
+	return share < 1 ? (int64_t)((double)ns * share) : ns;
+}
+
+/*
+ * Does the same as part_cut() for a thread that ended another one's wait for a lock. The sample's
+ * time is when the wait ended.
+ */
+static bool cut_ended(const struct part *part, struct profile_sample *s)
+{
+	int64_t *ns = &s->values[part->lock_blame], end = s->time_ns;
+	int64_t begin = MAX(end - *ns, 0);
+
+	if (end <= 0)
+		return in_time(part, end);
+	*ns = part_of_value(part, *ns, begin, end - begin);
+	if (part->until_ns)
+		s->time_ns = (int64_t)MIN((uint64_t)end, part->until_ns);
+	return *ns > 0;
+}
+
+/* A wait for the GIL is longer by the time until the thread got a CPU. */
+bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s)
+{
+	const struct profile_meta *m = profile_meta(p);
+	int64_t off = wait_length(p, s, part->off_cpu);
+	int64_t gil = wait_length(p, s, part->gil_wait);
+	bool any = false;
+
+	if (!off && !gil && part->lock_blame >= 0 && s->values[part->lock_blame] > 0)
+		return cut_ended(part, s);
+	if (!off && !gil)
+		return in_time(part, s->time_ns);
+	for (int i = 0; i < (int)m->n_values; i++) {
+		int64_t length = i == part->gil_wait ? gil : off;
+
+		if (!streq(m->values[i].unit, "nanoseconds"))
+			continue;
+		if (length)
+			s->values[i] = part_of_value(part, s->values[i], s->time_ns, length);
+		any |= s->values[i] > 0;
+	}
+	s->time_ns = MAX(s->time_ns, (int64_t)part->since_ns);
+	return any;
+}
