@@ -297,6 +297,7 @@ static int wait_until_ready(struct agent *a)
 
 	if (read(a->answers, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
 		return err_set(-EPIPE, "the writer of the agent ended before the store was open");
+	memcpy(a->numbering.batch.figures, answer.figures, sizeof(answer.figures));
 	return answer.kind == ANSWER_READY ? 0 : err_set(answer.error, "%s", answer.text);
 }
 
@@ -344,6 +345,7 @@ int agent_begin(struct session *s, const struct agent_options *o, struct agent *
 		r = err_sys(-errno, "can't use the pipe to the writer");
 	a->numbering.batch.figures[BATCH_BEGAN_MS] =
 		(int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
+	a->numbering.batch.figures[BATCH_LIMIT] = (int64_t)o->max_bytes;
 	s->added = added;
 	s->added_ctx = a;
 	return r;

@@ -6,7 +6,9 @@
 #ifndef AGENT_PIPE_H
 #define AGENT_PIPE_H
 
+#include <limits.h>
 #include "base/text/str.h"
+#include "store/batch.h"
 #include "store/blob.h"
 
 /* Before the columns of a frame. .place.segment counts from 0; the writer adds what is there. */
@@ -16,7 +18,7 @@ struct agent_frame {
 };
 
 enum agent_answer_kind {
-	ANSWER_READY,	/* the store is open */
+	ANSWER_READY,	/* the store is open; .figures: of the agents before in it */
 	ANSWER_DROPPED, /* the disk is full: a frame was dropped, a new segment must begin */
 	ANSWER_FAILED,	/* the writer ends; .text says why */
 };
@@ -25,8 +27,10 @@ enum agent_answer_kind {
 struct agent_answer {
 	uint32_t kind, samples; /* .samples: how many were in the frame that was dropped */
 	int32_t error;		/* of ANSWER_FAILED: -errno */
+	int64_t figures[BATCH_FIGURES];
 	char text[1024];
 };
+_Static_assert(sizeof(struct agent_answer) <= PIPE_BUF, "");
 
 /* writer.c: the writer's process. Reads frames from @in until its end, answers on @out. */
 struct agent_options;

@@ -24,6 +24,7 @@ struct writer {
 	uint64_t segment; /* the sampler's number of the segment that is being written */
 	bool broken;	  /* a frame of it was dropped, so the others of it can't be read */
 	struct str columns;
+	int64_t earlier[BATCH_FIGURES]; /* what the agents before in this store had */
 };
 
 /* The sampler ends the writer by closing the pipe, so that signals to both lose nothing. */
@@ -39,6 +40,7 @@ static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t
 {
 	struct agent_answer a = {.kind = kind, .samples = samples, .error = error};
 
+	memcpy(a.figures, w->earlier, sizeof(a.figures));
 	if (kind == ANSWER_FAILED)
 		snprintf(a.text, sizeof(a.text), "%s", err_msg());
 	(void)!write(w->out, &a, sizeof(a));
@@ -141,6 +143,7 @@ static int open_store(struct writer *w, pid_t sampler)
 	int r = store_open(w->o->store, sampler, &w->store);
 
 	r = r ? r : store_seal_rest(w->store);
+	r = r ? r : store_earlier_figures(w->store, w->earlier);
 	return r ? r : store_next_segment(w->store, &w->first);
 }
 

@@ -34,6 +34,13 @@ enum batch_figure {
 	BATCH_HZ,	   /* how often CPU time is sampled now, a second */
 	BATCH_ASKED_HZ,	   /* how often it was asked for */
 	BATCH_LOWERED,	   /* how often the rate was halved, as it cost too much */
+	BATCH_LIMIT,	   /* the most bytes of the store; 0: not known */
+	/* the same of all agents before in this store */
+	BATCH_EARLIER_SAMPLER_CPU,
+	BATCH_EARLIER_WRITER_CPU,
+	BATCH_EARLIER_SAMPLES,
+	BATCH_EARLIER_LOST,
+	BATCH_EARLIER_DROPPED,
 	BATCH_FIGURES
 };
 

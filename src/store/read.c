@@ -121,6 +121,25 @@ int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 	return MIN(r, 0);
 }
 
+int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGURES])
+{
+	static const enum batch_figure pairs[][2] = {
+		{BATCH_SAMPLER_CPU, BATCH_EARLIER_SAMPLER_CPU},
+		{BATCH_WRITER_CPU, BATCH_EARLIER_WRITER_CPU},
+		{BATCH_SAMPLES, BATCH_EARLIER_SAMPLES},
+		{BATCH_LOST, BATCH_EARLIER_LOST},
+		{BATCH_DROPPED, BATCH_EARLIER_DROPPED},
+	};
+	int64_t newest[BATCH_FIGURES] = {};
+	int r = store_newest_figures(s, newest);
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(pairs); i++)
+		if (__builtin_add_overflow(newest[pairs[i][0]], newest[pairs[i][1]],
+					   &figures[pairs[i][1]]))
+			figures[pairs[i][1]] = 0;
+	return r;
+}
+
 /* A question while it is answered. */
 struct answer {
 	struct store *s;

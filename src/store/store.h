@@ -46,6 +46,12 @@ _must_use_ int store_append(struct store *s, const struct blob_place *place, con
  */
 _must_use_ int store_seal(struct store *s, uint64_t segment);
 
+/*
+ * Adds up the figures of all agents before, for those of the next agent: sets BATCH_EARLIER_…
+ * of @figures. 0 or -errno + message.
+ */
+_must_use_ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGURES]);
+
 /* Seals the segments that an agent which ended hasn't sealed. 0 or -errno + message. */
 _must_use_ int store_seal_rest(struct store *s);
 

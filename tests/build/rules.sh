@@ -97,9 +97,10 @@ verdict rooms "$(awk '
 		may["live"] = may["format"] " format view/filter"
 		may["live/browse"] = may["live"] " live"
 		may["store"] = "base/ profile/"
+		may["query"] = "base/ profile/ store"
 		# A build with BPF=no has only some folders of src/cli (FILES in the Makefile).
 		# These may not include the rooms of the capture side, which such a build lacks.
-		files = may["live"] " store view/ host/ picture/svg cli cli/options"
+		files = may["live"] " store query view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/config"] = "base/ cli cli/options"
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files

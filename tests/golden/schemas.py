@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -214,6 +215,26 @@ def summary(path):
     misses(validator, "summary", document, *[(m,) for m in document], ("outcomes", "OK"), ("native_outcomes", "WHOLE"))
 
 
+def agent_status(work):
+    validator, store = load("agent-status"), os.path.join(work, "store")
+    with subprocess.Popen([KRAIT, "agent", "run", "--store", store], stderr=subprocess.PIPE, text=True) as agent:
+        if "recording into" not in agent.stderr.readline():
+            print("SKIP schema agent-status: no agent can record here")
+            return
+        empty = json.loads(krait("agent", "status", "--json", "--store", store))
+        with kit.python() as _:
+            time.sleep(2.2)  # a frame is written each second
+        document = json.loads(krait("agent", "status", "--json", "--store", store))
+        agent.terminate()
+    takes(validator, "agent-status-empty", empty)
+    takes(validator, "agent-status", document)
+    refuses(validator, "agent-status", document)
+    misses(validator, "agent-status", document, *[(m,) for m in document], ("agent", "pid"),
+           *[("keeps", m) for m in document["keeps"]], *[("costs", m) for m in document["costs"]], ("lost", "disk"))
+    check("agent-status-there", document["agent"]["pid"] == agent.pid and document["keeps"]["samples"] > 10
+          and document["keeps"]["limit_bytes"] == 1 << 30, str(document))
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "made.pb.gz")
@@ -232,6 +253,7 @@ def main():
         comparisons(work, path)
         dumps()
         tops()
+        agent_status(work)
     sys.exit(failed)
 
 

@@ -10,10 +10,11 @@
 #include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/options/values.h"
-#include "store/store.h"
+#include "query/facts.h"
 
 struct status_options {
 	const char *store;
+	bool json, prometheus;
 };
 
 static void print_time(const char *what, int64_t ms)
@@ -36,7 +37,7 @@ static double mebibytes(uint64_t bytes)
 static void print_cost(const struct store_facts *f)
 {
 	const int64_t *v = f->figures;
-	double ms = (double)(f->last_ms - v[BATCH_BEGAN_MS]);
+	double ms = (double)facts_recorded_ms(f);
 
 	if (ms <= 0)
 		return;
@@ -54,8 +55,11 @@ static void print_facts(const struct store_facts *f)
 		printf("%-10sprocess %ld records\n", "agent", (long)f->writer);
 	else
 		printf("%-10snone records now\n", "agent");
-	printf("%-10s%llu samples in %.1f MiB, of which %.1f MiB are free\n", "keeps",
+	printf("%-10s%llu samples in %.1f MiB, of which %.1f MiB are free", "keeps",
 	       (unsigned long long)f->samples, mebibytes(f->bytes), mebibytes(f->free_bytes));
+	if (v[BATCH_LIMIT] > 0)
+		printf("; at most %.0f MiB", mebibytes((uint64_t)v[BATCH_LIMIT]));
+	putchar('\n');
 	if (!f->samples)
 		return;
 	print_time("from", f->first_ms);
@@ -68,6 +72,19 @@ static void print_facts(const struct store_facts *f)
 	       (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED], (long long)v[BATCH_SAMPLES]);
 }
 
+static void print(const struct status_options *o, const struct store_facts *f)
+{
+	_cleanup_str_ struct str text = {};
+
+	if (o->json)
+		facts_json(o->store, f, &text);
+	else if (o->prometheus)
+		facts_prometheus(f, &text);
+	else
+		print_facts(f);
+	fputs(str_cstr(&text), stdout);
+}
+
 static int look(const struct status_options *o)
 {
 	struct store *s = NULL;
@@ -76,7 +93,7 @@ static int look(const struct status_options *o)
 
 	r = r ? r : store_facts(s, &facts);
 	if (!r)
-		print_facts(&facts);
+		print(o, &facts);
 	store_close(s);
 	return r;
 }
@@ -89,6 +106,10 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (o.json && o.prometheus) {
+		log_error("--json and --prometheus exclude each other; keep one");
+		return EXIT_USAGE;
+	}
 	if (!look(&o))
 		return EXIT_DONE;
 	log_error("%s", error_words());
@@ -104,6 +125,15 @@ static const struct option_row rows[] = {
 	 .initial = STORE_DIRECTORY,
 	 .complete = COMPLETE_FILE,
 	 .help = "the directory that the agent writes to"},
+	{.group = "Output",
+	 .name = "json",
+	 .set = value_flag,
+	 .field = offsetof(struct status_options, json),
+	 .help = "as JSON; docs/schema describes it"},
+	{.name = "prometheus",
+	 .set = value_flag,
+	 .field = offsetof(struct status_options, prometheus),
+	 .help = "as metrics in Prometheus' text format"},
 	OPTION_HELP,
 	{},
 };
@@ -111,7 +141,8 @@ static const struct option_row rows[] = {
 const struct command command_agent_status = {
 	.name = "agent status",
 	.summary = "Say what the agent keeps, costs and loses.",
-	.synopsis = (const char *const[]){"agent status [--store DIR]", NULL},
+	.synopsis =
+		(const char *const[]){"agent status [--store DIR] [--json | --prometheus]", NULL},
 	.rows = rows,
 	.run = run,
 };

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes what is known of the agent and its store; see facts.h. */
+#include "query/facts.h"
+
+#include "base/text/json.h"
+
+int64_t facts_recorded_ms(const struct store_facts *f)
+{
+	int64_t began = f->figures[BATCH_BEGAN_MS], ms;
+
+	return !began || __builtin_sub_overflow(f->last_ms, began, &ms) ? 0 : MAX(ms, 0);
+}
+
+static double seconds(int64_t ns)
+{
+	return (double)ns / (double)NSEC_PER_SEC;
+}
+
+static void add_costs(const struct store_facts *f, struct str *ret)
+{
+	const int64_t *v = f->figures;
+
+	str_addf(ret,
+		 "\"costs\": {\"seconds\": %.3f, \"sampler_cpu_seconds\": %.6f, "
+		 "\"writer_cpu_seconds\": %.6f}, ",
+		 (double)facts_recorded_ms(f) / 1000, seconds(v[BATCH_SAMPLER_CPU]),
+		 seconds(v[BATCH_WRITER_CPU]));
+}
+
+static void add_kept(const struct store_facts *f, struct str *ret)
+{
+	str_add(ret, "\"keeps\": {");
+	if (f->samples)
+		str_addf(ret, "\"from\": %.3f, \"to\": %.3f, ", (double)f->first_ms / 1000,
+			 (double)f->last_ms / 1000);
+	else
+		str_add(ret, "\"from\": null, \"to\": null, ");
+	str_addf(ret,
+		 "\"samples\": %llu, \"segments\": %llu, \"frames\": %llu, \"bytes\": %llu, "
+		 "\"free_bytes\": %llu, \"limit_bytes\": ",
+		 (unsigned long long)f->samples, (unsigned long long)f->segments,
+		 (unsigned long long)f->frames, (unsigned long long)f->bytes,
+		 (unsigned long long)f->free_bytes);
+	if (f->figures[BATCH_LIMIT] > 0)
+		str_addf(ret, "%lld}, ", (long long)f->figures[BATCH_LIMIT]);
+	else
+		str_add(ret, "null}, ");
+}
+
+void facts_json(const char *dir, const struct store_facts *f, struct str *ret)
+{
+	const int64_t *v = f->figures;
+
+	str_add(ret, "{\"schema\": 1, \"krait\": ");
+	json_string(ret, KRAIT_VERSION);
+	str_add(ret, ", \"store\": ");
+	json_string(ret, dir);
+	if (f->writer)
+		str_addf(ret, ", \"agent\": {\"pid\": %ld}, ", (long)f->writer);
+	else
+		str_add(ret, ", \"agent\": null, ");
+	add_kept(f, ret);
+	add_costs(f, ret);
+	str_addf(ret, "\"recorded\": %lld, \"lost\": {\"kernel\": %lld, \"disk\": %lld}}\n",
+		 (long long)v[BATCH_SAMPLES], (long long)v[BATCH_LOST],
+		 (long long)v[BATCH_DROPPED]);
+}
+
+static void add_head(struct str *ret, const char *name, const char *type, const char *help)
+{
+	str_addf(ret, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void add_gauge(struct str *ret, const char *name, const char *help, double value)
+{
+	add_head(ret, name, "gauge", help);
+	str_addf(ret, "%s %.17g\n", name, value);
+}
+
+/* A counter that counts on over the agents of this store. */
+static int64_t all_agents(const struct store_facts *f, enum batch_figure now,
+			  enum batch_figure earlier)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(f->figures[now], f->figures[earlier], &sum) ? INT64_MAX : sum;
+}
+
+static void add_agent(const struct store_facts *f, struct str *ret)
+{
+	add_gauge(ret, "krait_agent_up", "Whether an agent writes to the store.", f->writer != 0);
+	add_gauge(ret, "krait_agent_start_time_seconds",
+		  "When the newest agent began, in seconds since the epoch.",
+		  (double)f->figures[BATCH_BEGAN_MS] / 1000);
+	add_head(ret, "krait_agent_cpu_seconds_total", "counter",
+		 "CPU time of the agent's processes.");
+	str_addf(ret, "krait_agent_cpu_seconds_total{process=\"sampler\"} %.17g\n",
+		 seconds(all_agents(f, BATCH_SAMPLER_CPU, BATCH_EARLIER_SAMPLER_CPU)));
+	str_addf(ret, "krait_agent_cpu_seconds_total{process=\"writer\"} %.17g\n",
+		 seconds(all_agents(f, BATCH_WRITER_CPU, BATCH_EARLIER_WRITER_CPU)));
+	add_head(ret, "krait_agent_samples_total", "counter", "Samples that were recorded.");
+	str_addf(ret, "krait_agent_samples_total %lld\n",
+		 (long long)all_agents(f, BATCH_SAMPLES, BATCH_EARLIER_SAMPLES));
+	add_head(ret, "krait_agent_lost_samples_total", "counter", "Samples that were lost.");
+	str_addf(ret, "krait_agent_lost_samples_total{reason=\"kernel\"} %lld\n",
+		 (long long)all_agents(f, BATCH_LOST, BATCH_EARLIER_LOST));
+	str_addf(ret, "krait_agent_lost_samples_total{reason=\"disk\"} %lld\n",
+		 (long long)all_agents(f, BATCH_DROPPED, BATCH_EARLIER_DROPPED));
+}
+
+static void add_store(const struct store_facts *f, struct str *ret)
+{
+	add_gauge(ret, "krait_store_size_bytes", "What the store's files take.", (double)f->bytes);
+	add_gauge(ret, "krait_store_free_bytes", "What of the store's files is unused.",
+		  (double)f->free_bytes);
+	if (f->figures[BATCH_LIMIT] > 0)
+		add_gauge(ret, "krait_store_limit_bytes", "The most that the store may take.",
+			  (double)f->figures[BATCH_LIMIT]);
+	add_gauge(ret, "krait_store_samples", "Samples in the store.", (double)f->samples);
+	add_gauge(ret, "krait_store_segments", "Sealed segments in the store.",
+		  (double)f->segments);
+	if (!f->samples)
+		return;
+	add_gauge(ret, "krait_store_first_timestamp_seconds", "When what is kept begins.",
+		  (double)f->first_ms / 1000);
+	add_gauge(ret, "krait_store_last_timestamp_seconds", "When what is kept ends.",
+		  (double)f->last_ms / 1000);
+}
+
+void facts_prometheus(const struct store_facts *f, struct str *ret)
+{
+	add_agent(f, ret);
+	add_store(f, ret);
+}

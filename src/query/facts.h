@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the agent keeps, costs and loses, as texts that programs read: JSON
+ * (docs/schema/agent-status.schema.json), and Prometheus' text format 0.0.4.
+ */
+#ifndef QUERY_FACTS_H
+#define QUERY_FACTS_H
+
+#include "base/text/str.h"
+#include "store/store.h"
+
+/* Appends one JSON object and a newline. @dir: the store's directory. */
+void facts_json(const char *dir, const struct store_facts *f, struct str *ret);
+
+/*
+ * Appends metrics. Counters go on where the agents before in this store ended, so that they never
+ * fall as long as the store is there.
+ */
+void facts_prometheus(const struct store_facts *f, struct str *ret);
+
+/* How long the agent has recorded, up to its newest frame, in ms; 0: not known. */
+int64_t facts_recorded_ms(const struct store_facts *f);
+
+#endif
