@@ -93,7 +93,7 @@ KCFLAGS += $(if $(filter-out asan cov,$(VARIANT)),$(HERE_IS))
 whole    = $(foreach r,$(1),$(r) $(patsubst src/%/,%,$(wildcard src/$(r)/*/)))
 FILES   := $(call whole,base proc host profile view format picture store query) cli cli/options cli/report cli/diff cli/merge
 RECORD  := elf $(call whole,unwind python symbol sampler collect dump record)
-RUNNING := $(RECORD) $(call whole,live) agent cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/agent cli/attach cli/py_spy cli/mcp cli/config
+RUNNING := $(RECORD) $(call whole,live agent) cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/agent cli/attach cli/py_spy cli/mcp cli/config
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 # The rooms that a recording without a command line needs (tests/record).
 ENGINE  := $(call whole,base proc host profile) $(RECORD)

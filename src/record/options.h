@@ -63,6 +63,7 @@ struct session_options {
 	/* the most bytes for what is recorded, 8 MiB to 4 GiB; 0: krait chooses */
 	uint64_t memory;
 
+	bool users; /* label samples with their process's user */
 	/* where names of services come from; .n 0: samples have no labels of services */
 	struct service_rules services;
 

@@ -256,6 +256,7 @@ static int make_collector(struct session *s)
 		.max_bytes = s->max_bytes,
 		.n_sources = s->events.n,
 		.cpu_source = cpu ? (int)(cpu - s->events.v) : -1,
+		.users = s->options->users,
 		.waits = wait >= 0,
 		.wait_source = wait >= 0 ? (unsigned)wait : 0,
 		.idle_at = s->options->idle_at.v,

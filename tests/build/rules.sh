@@ -77,7 +77,7 @@ verdict rooms "$(awk '
 		may["record"] = "base/ profile/ host/ dump record/command " capture
 		may["record/command"] = "base/"
 		may["record/figures"] = "base/ proc/ profile/ record record/command"
-		may["agent"] = "base/ profile/ store sampler record record/command"
+		may["agent"] = "base/ profile/ host query format/pprof store sampler record record/command"
 		may["view/names"] = "base/ profile/"
 		may["view/shape"] = may["view/filter"] = may["view/costs"] = "base/ profile/ view/names"
 		may["view"] = "base/ profile/ view/names view/filter view/waits"

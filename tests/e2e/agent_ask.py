@@ -1,18 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent tells of itself: status and metrics. The truth is the kernel's accounting of the agent's processes,
-the files' sizes, and promtool's opinion of the format."""
+"""What krait agent tells: status, metrics, and answers of the server of queries. The truth is the kernel's accounting of the
+agent's processes, the files' sizes, the users as whom the programs were started, and Prometheus' opinion of the format."""
+import atexit
+import contextlib
+import functools
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import kit
-from kit import check, folder, krait
+from kit import check, folder, krait, refused
+from judge import pprof
+
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+MEMBERS = 4711  # the id of the group krait, where the server runs
 
 
 TEXT = r'"([^"\\\n]|\\["\\n])*"'  # between quotes: no quote, backslash or newline that isn't escaped
@@ -117,6 +130,245 @@ def counters():
             check(now["krait_agent_up"] == 0, now)
             before = now
         check(now["krait_agent_samples_total"] > status(store)["recorded"] > 50, "the first agent's samples aren't counted")
+
+
+def burns(name):
+    return "def %s():\n while True:\n  sum(range(1000))\n%s()" % (name, name)
+
+
+# Root's program; nobody's; one that began as root and can become root again.
+PROGRAMS = {"roots": ([], burns("roots")), "nobodys": (AS_NOBODY, burns("nobodys")),
+            "mixed": ([], "import os\nos.setresuid(%d, %d, 0)\n" % (NOBODY, NOBODY) + burns("mixed"))}
+
+
+@functools.lru_cache(None)
+def recorded():
+    """A store with what PROGRAMS did, and the programs' pids. The folder has a krait that nobody can run."""
+    d = tempfile.mkdtemp(prefix="krait-e2e.")
+    atexit.register(shutil.rmtree, d)
+    os.chmod(d, 0o755)
+    shutil.copy(kit.KRAIT, d + "/krait")
+    with contextlib.ExitStack() as running:
+        pids = {name: running.enter_context(kit.Background(*prefix, kit.PYTHON, "-c", source)).pid for name, (prefix, source) in PROGRAMS.items()}
+        agent = start_agent(d + "/store", "-F", "299")
+        running.callback(agent.kill)
+        until(lambda: set(values_of(d, "root", "last", "1m", "--store", d + "/store")) >= {str(pid) for pid in pids.values()}, "all programs")
+        end_agent(agent)
+    return d, pids
+
+
+def values_of(d, who, *words):
+    """Which processes the answer to @who has: {pid: CPU time}."""
+    path = os.path.join(tempfile.mkdtemp(dir=d), "answer.pb.gz")
+    os.chmod(os.path.dirname(path), 0o777)
+    done = subprocess.run([*({"root": [], "nobody": AS_NOBODY}.get(str(who), who)), d + "/krait", *map(str, words), "-o", path],
+                          stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    if "nothing of that time" in done.stderr or "no agent has" in done.stderr:
+        return {}
+    check(done.returncode == 0, done.stderr)
+    profile, found = pprof.read(path), {}
+    at = [name for name, _ in profile.sample_types].index("cpu")
+    for sample in profile.samples:
+        found[sample.labels["pid"]] = found.get(sample.labels["pid"], 0) + sample.values[at]
+    return found
+
+
+@contextlib.contextmanager
+def server(d, *more, prefix=(), end=True):
+    """Yields (the process of a server, its socket)."""
+    path = os.path.join(tempfile.mkdtemp(dir=d), "agent.sock")
+    os.chmod(os.path.dirname(path), 0o755)
+    with subprocess.Popen([*prefix, d + "/krait", "agent", "serve", "--store", d + "/store", "--socket", path, *more], stderr=subprocess.PIPE,
+                          encoding="utf-8") as running:
+        try:
+            line = running.stderr.readline()
+            check("answering questions" in line, line)
+            yield running, path
+        finally:
+            if end:
+                running.terminate()
+            said = running.stderr.read()
+        check(running.wait(30) == 0 and not said, "exit code %d: %s" % (running.returncode, said))
+        check(not os.path.exists(path), "the socket is left")
+
+
+# A client in another user's name: sends its input to a socket, prints the answer.
+CLIENT = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+try:
+    s.sendall(sys.stdin.buffer.read())
+    s.shutdown(socket.SHUT_WR)
+except OSError:
+    pass
+while block := s.recv(65536):
+    sys.stdout.buffer.write(block)
+"""
+
+
+def ask(path, request, who=()):
+    done = subprocess.run([*who, kit.PYTHON, "-c", CLIENT, path], input=request.encode(), stdout=subprocess.PIPE, timeout=60, check=True)
+    return done.stdout
+
+
+def last_ms(seconds=3600):
+    now = int(time.time() * 1000)
+    return "since %d\nuntil %d\n" % (now - seconds * 1000, now + 1000)
+
+
+@kit.case
+def users():
+    """Root and group krait get everything, another user only what ran as that user, whatever it asks for."""
+    kit.need("setpriv")
+    d, pids = recorded()
+    store = ["--store", d + "/store"]
+    with open(d + "/group", "w") as f:
+        f.write("krait:x:%d:\n" % MEMBERS)
+    with server(d, prefix=["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', d + "/group"]) as (running, path):
+        everything = values_of(d, "root", "last", "1h", *store)
+        check(set(everything) >= {str(pid) for pid in pids.values()}, (everything, pids))
+        asked = ["last", "1h", *store, "--socket", path]
+        check(values_of(d, "nobody", *asked) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "nobody gets others' processes")
+        check(values_of(d, "nobody", *asked, "-p", pids["nobodys"]) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "-p")
+        for name in "roots", "mixed":
+            check(values_of(d, "nobody", *asked, "-p", pids[name]) == {}, "nobody gets %s" % name)
+        member = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--groups", str(MEMBERS)]
+        check(values_of(d, member, *asked) == everything, "a member of group krait doesn't get everything")
+        whole = ask(path, "krait 1 profile\n" + last_ms() + "\n")
+        check(whole.startswith(b"krait 1 ok "), whole[:80])
+        for lie in "label uid=0\n", "label uid=0\nlabel uid=%d\n" % NOBODY, "label uid=%d\n" % NOBODY:
+            check(b"refused label uid is for root" in ask(path, "krait 1 profile\n" + last_ms() + lie + "\n", AS_NOBODY), lie)
+        check(b"refused a line of the request is none that is known" in ask(path, "krait 1 profile\n" + last_ms() + "uid 0\n\n", AS_NOBODY), "uid 0")
+        check(b'"schema": 1' in ask(path, "krait 1 status\n\n", AS_NOBODY), "status")
+        rights = {line.split(":")[0]: line.split()[1] for line in open("/proc/%d/status" % running.pid) if line[:3] in ("Cap", "NoN")}
+        check(int(rights["CapEff"], 16) == int(rights["CapPrm"], 16) == 0 and rights["NoNewPrivs"] == "1", rights)
+    done = subprocess.run([*AS_NOBODY, d + "/krait", "last", "1h", *store, "--socket", d + "/none"], capture_output=True, text=True, check=False)
+    check(done.returncode == 1 and "root starts one with `krait agent serve`" in done.stderr, done.stderr)
+
+
+@kit.case
+def hostile():
+    """Wrong, endless, silent and many requests are refused or end; root is answered meanwhile, and the answers' processes have bounds."""
+    kit.need("setpriv")
+    d, _ = recorded()
+    wanted = {"": b"begins with", "krait 2 profile\n\n": b"begins with", "krait 1 no\n\n": b"no such kind", "krait 1 profile\n\n": b"ends before it begins",
+              "krait 1 profile\nsince -1\nuntil 5\n\n": b"a number of milliseconds", "krait 1 profile\nsince 1\nuntil 99999999999999999999\n\n": b"a number of",
+              "krait 1 profile\nsince 1\nuntil 9223372036854775807\n\n": b"before it begins", "krait 1 profile\n" + last_ms() + "label x" * 2 + "\n\n": b"KEY=VALUE",
+              "krait 1 profile\n" + last_ms() + "label a=b\n" * 65 + "\n": b"more than 64", "x" * 1000000: b"8192 bytes at most", "krait 1 status\0\n\n": b"NUL",
+              "krait 1 profile\n" + last_ms() + "label pid=../../etc/passwd\n\n": b"krait 1 ok"}
+    with server(d) as (running, path):
+        for request, words in wanted.items():
+            answer = ask(path, request, AS_NOBODY)
+            check((b"krait 1 refused" in answer or words == b"krait 1 ok") and words in answer, "%r: %r" % (request[:80], answer[:200]))
+        check(ask(path, "POST /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 405"), "POST")
+        check(ask(path, "GET /etc/passwd HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 404"), "a path")
+        begun = time.monotonic()
+        # The connections' user is that of the process: one that says nothing, and opens them until one is refused.
+        silent = subprocess.Popen([*AS_NOBODY, kit.PYTHON, "-c", "import socket, sys\nall = []\nfor _ in range(50):\n s = socket.socket(socket.AF_UNIX)\n"
+                                   " s.settimeout(0.5)\n s.connect(sys.argv[1])\n all.append(s)\n try:\n  print(len(all), s.recv(99), flush=True)\n"
+                                   " except TimeoutError:\n  pass\nall[0].settimeout(60)\nprint('end', all[0].recv(99), flush=True)", path],
+                                  stdout=subprocess.PIPE, text=True)
+        line = silent.stdout.readline()
+        check(line.startswith("3 b'krait 1 refused the server answers too many"), line)
+        with open("/proc/%d/task/%d/children" % (running.pid, running.pid)) as f:
+            answering = f.read().split()
+        check(len(answering) == 2, answering)
+        limits = open("/proc/%s/limits" % answering[0]).read()
+        size = int(re.search(r"Max address space +(\d+)", limits)[1])
+        check(size <= (65 << 20) + 1024 * int(re.search(r"VmPeak:\s+(\d+)", open("/proc/%s/status" % answering[0]).read())[1]), limits)
+        check(ask(path, "krait 1 status\n\n").startswith(b"krait 1 ok "), "root isn't answered")
+        *_, line = silent.stdout
+        check(line == "end b''\n" and time.monotonic() - begun < 30, line)
+        silent.wait()
+
+
+@kit.case
+def idle():
+    """A server that systemd would start takes its socket, and ends when nobody has asked for a while; its memory is small."""
+    d, _ = recorded()
+    with server(d, "--idle", "1s", end=False):
+        pass
+    with folder() as place, socket.socket(socket.AF_UNIX) as given:
+        given.bind(place + "/sock")
+        given.listen()
+        # systemd gives descriptor 3 and says whose it is
+        with subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null', "sh", d + "/krait", "agent", "serve", "--store", d + "/store", "--idle", "2s"],
+                              stdin=given, stderr=subprocess.PIPE, text=True) as running:
+            check(ask(place + "/sock", "krait 1 status\n\n").startswith(b"krait 1 ok "), "no answer")
+            check(running.wait(30) == 0, running.stderr.read())
+        check(os.path.exists(place + "/sock"), "systemd's socket is gone")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def get(port, path="/metrics", **headers):
+    request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path), headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@kit.case
+def metrics():
+    """TCP gives metrics to requests that name this host, and nothing else; other addresses are refused."""
+    d, _ = recorded()
+    port = free_port()
+    with open(d + "/token", "w") as f:
+        f.write("0123456789abcdef0123\n")
+    os.chmod(d + "/token", 0o644)
+    serve = ["agent", "serve", "--store", d + "/store", "--socket", d + "/none.sock"]
+    refused(1, "others may read the token", *serve, "--token-file", d + "/token")
+    refused(1, "no address of this machine alone", *serve, "--metrics", "0.0.0.0:%d" % port)
+    os.chmod(d + "/token", 0o600)
+    with server(d, "--metrics", "127.0.0.1:%d" % port, "--token-file", d + "/token") as (_, path):
+        code, text = get(port)
+        check(code == 200 and metrics_of(text)["krait_agent_samples_total"] > 100, text)
+        fine_for_prometheus(text)
+        for headers, wanted in ({"Host": "evil.example:%d" % port}, 403), ({"Host": "127.0.0.1"}, 403), ({"Host": "localhost:%d" % port}, 200), \
+                ({"Authorization": "Bearer wrong"}, 401), ({"Authorization": "Bearer 0123456789abcdef0123"}, 200):
+            check(get(port, **headers)[0] == wanted, headers)
+        check(get(port, "/../store.db")[0] == 404, "a path")
+        with socket.create_connection(("127.0.0.1", port)) as s:
+            s.sendall(b"krait 1 profile\n" + last_ms().encode() + b"\n")
+            check(s.recv(999).startswith(b"krait 1 refused TCP is for metrics"), "TCP gives profiles")
+        fine_for_prometheus(ask(path, "GET /metrics HTTP/1.1\r\n\r\n", AS_NOBODY).decode().split("\r\n\r\n", 1)[1])
+
+
+@kit.full_case
+def prometheus():
+    """The distribution's Prometheus scrapes, and sees no counter fall although the agent is started again."""
+    kit.need("prometheus")
+    port, own = free_port(), free_port()
+    with folder() as d, kit.python(), contextlib.ExitStack() as running:
+        shutil.copy(kit.KRAIT, d + "/krait")
+        os.chmod(d, 0o755)
+        agent = start_agent(d + "/store")
+        running.enter_context(server(d, "--metrics", "127.0.0.1:%d" % port))
+        with open(d + "/prometheus.yml", "w") as f:
+            f.write("global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: krait\n  static_configs:\n  - targets: ['127.0.0.1:%d']\n" % port)
+        running.enter_context(kit.Background("prometheus", "--config.file", d + "/prometheus.yml", "--storage.tsdb.path", d + "/tsdb", "--web.listen-address", "127.0.0.1:%d" % own))
+
+        def value(query):
+            try:
+                found = json.loads(get(own, "/api/v1/query?query=" + urllib.parse.quote(query))[1])["data"]["result"]
+            except (OSError, ValueError):
+                return None
+            return float(found[0]["value"][1]) if found else None
+        until(lambda: (value("krait_agent_samples_total") or 0) > 100, "100 samples by Prometheus", 60)
+        end_agent(agent)
+        before = status(d + "/store")["recorded"]
+        agent = start_agent(d + "/store")
+        until(lambda: value("krait_agent_samples_total") > before + 100, "the next agent's samples", 60)
+        end_agent(agent)
+        check(value('up{job="krait"}') == 1, "up")
+        check(value("sum(resets({__name__=~'krait_.*_total'}[5m]))") == 0, "a counter fell")
 
 
 if __name__ == "__main__":

@@ -158,6 +158,18 @@ SEEDS = {
                b'{"pid":1,"tid":2,"begin":5,"end":60,"labels":{"test":"b","phase":"\\u00e9"}}\n',
     },
     "fuzz_walk": walks(),
+    "fuzz_query": {
+        "profile": b"krait 1 profile\nsince 1795979851967\nuntil 1795979951967\nlabel pid=4711\nlabel pid=4712\nlabel a=b = c\n\n",
+        "metrics": b"krait 1 metrics\n\n",
+        "status": b"krait 1 status\n",
+        "wrong": b"krait 1 profile\nsince -1\nuntil 99999999999999999999\nlabel =\nuid 0\n",
+        "http": b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9873\r\nAuthorization: Bearer 0123456789abcdef\r\n\r\n",
+        "http-ipv6": b"GET /metrics HTTP/1.0\nhost:\t[::1]:9873 \n\n",
+        "rebound": b"GET /metrics HTTP/1.1\r\nHost: evil.example:9873\r\nHost: localhost:9873\r\n\r\n",
+        "post": b"POST /metrics HTTP/1.1\r\n\r\n",
+        "ok": b"krait 1 ok 12",
+        "refused": b"krait 1 refused because\x1b[31m",
+    },
     "fuzz_config": {
         "right": b'# all of it\nfrequency 99\nwall\r\ncomm = "a \\"b" # c\nadd-label k=v\npid 12\npid=13\nfocus ^x$\n',
         "wrong": b"frequncy 9\n--wall\nwall yes\nhelp\ncomm \"a\ncount\nF 9\nduration x\ncomm \xff\ncomm \x1b\n",

@@ -584,10 +584,24 @@ def services():
     yield "unit", b"t" + b"a.slice/" * (MIB // 8 - 4) + b"x.service"
 
 
+def requests():
+    """A request has 8 KiB at most (QUERY_MAX_BYTES)."""
+    full = 8 << 10
+    head = b"krait 1 profile\nsince 1\nuntil 2\n"
+    yield "labels", head + fill(lambda i: b"label a=%d\n" % i)[:full - 64]
+    yield "one-label", head + b"label a=" + b"b" * (full - 64)
+    yield "lines", head + b"\n" * (full - 64)
+    yield "digits", b"krait 1 profile\nsince " + b"0" * (full - 64)
+    yield "too-big", head + b"label a=b\n" * (MIB // 10 - 8)
+    yield "headers", b"GET /metrics HTTP/1.1\r\n" + b"Host: 127.0.0.1:9873\r\n" * (MIB // 22 - 8)
+    yield "one-header", b"GET /metrics HTTP/1.1\r\nHost:" + b" " * (MIB - 64)
+    yield "answer", b"krait 1 refused " + b"\xff" * (MIB - 64)
+
+
 WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
-    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages, "config": configurations, "service": services,
+    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages, "config": configurations, "query": requests, "service": services,
     "store": lambda: store_frames.worst(MIB - 4096),
     "intervals": intervals, "walk": walks,
 }

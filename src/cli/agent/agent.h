@@ -7,6 +7,7 @@
 
 extern const struct command command_agent_check;
 extern const struct command command_agent_run;
+extern const struct command command_agent_serve;
 extern const struct command command_agent_status;
 
 #endif

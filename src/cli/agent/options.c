@@ -31,6 +31,7 @@ void agent_options_init(struct agent_run_options *o)
 					.max_bytes = DEFAULT_BYTES,
 					.max_cpu_ppm = DEFAULT_CPU_PPM};
 	record_options_init(&o->record);
+	o->record.session.users = true; /* the server of queries decides by it */
 }
 
 void agent_options_fini(struct agent_run_options *o)

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/system/clock.h"
+#include "format/pprof/pprof.h"
+#include "query/ask.h"
 
 void stored_fini(struct stored *s)
 {
@@ -76,6 +78,28 @@ static int want(struct wanted *w, pid_t pid)
 	return vec_push(&w->labels, (struct profile_label_text){"pid", strlen("pid"), text});
 }
 
+/* The same window, from whoever may read the store. */
+static int ask_server(const struct stored *s, const struct store_query *wanted,
+		      struct profile **ret)
+{
+	_cleanup_(query_fini) struct query q = {
+		.kind = QUERY_PROFILE, .since_ms = wanted->since_ms, .until_ms = wanted->until_ms};
+	_cleanup_str_ struct str body = {};
+	int r;
+
+	for (size_t i = 0; i < wanted->n_labels; i++)
+		if (vec_push(&q.labels, wanted->labels[i]))
+			return err_nomem();
+	r = ask(s->socket ? s->socket : QUERY_SOCKET, &q, &body);
+	return r ? r : pprof_read((const uint8_t *)str_cstr(&body), body.n, ret);
+}
+
+/* Without --socket, only the agent's own store is one that a server answers for. */
+static bool has_server(const struct stored *s)
+{
+	return s->socket || streq(s->dir, STORE_DIRECTORY);
+}
+
 int stored_read(const struct stored *s, struct profile **ret)
 {
 	int64_t now = (int64_t)clock_ns(CLOCK_REALTIME);
@@ -95,5 +119,5 @@ int stored_read(const struct stored *s, struct profile **ret)
 	r = store_open(s->dir, 0, &store);
 	r = r ? r : store_read(store, &q, ret);
 	store_close(store);
-	return r;
+	return r == -EACCES && has_server(s) ? ask_server(s, &q, ret) : r;
 }

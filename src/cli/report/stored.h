@@ -7,11 +7,13 @@
 #include "base/vec.h"
 #include "cli/options/values.h"
 #include "profile/profile.h"
+#include "query/query.h"
 #include "store/store.h"
 #include "view/view.h"
 
 struct stored {
-	const char *dir; /* the store; NULL: the profile is in a file */
+	const char *dir;    /* the store; NULL: the profile is in a file */
+	const char *socket; /* of the server that is asked if the store can't be read */
 	/* how long ago the window begins and ends; .until_ns 0: now */
 	uint64_t since_ns, until_ns;
 	VEC(pid_t) pids; /* processes that are wanted; none: all */
@@ -28,6 +30,10 @@ struct stored {
 	 .complete = COMPLETE_FILE,                                                                \
 	 .help = "a window of this store instead of a file; --since and --until count back from "  \
 		 "now: --since 10m"},                                                              \
+	{.name = "socket", .arg = "PATH", .set = value_string,                                     \
+	 .field = (at) + offsetof(struct stored, socket), .complete = COMPLETE_FILE,               \
+	 .initial = QUERY_SOCKET,                                                                  \
+	 .help = "ask the server at this socket if the store can't be read"},                      \
 	{.name = "pid", .letter = 'p', .arg = "PID", .set = value_pid,                             \
 	 .field = (at) + offsetof(struct stored, pids), .complete = COMPLETE_PROCESS,              \
 	 .help = "with --store: this process only, alive or not; may be repeated"}

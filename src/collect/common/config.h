@@ -111,6 +111,7 @@ struct collect_config {
 	bool prompt;
 	bool all_processes; /* processes without Python are recorded too */
 	bool whole_machine; /* no process was named by number or started by krait */
+	bool users;	    /* label samples with their process's user, as uid */
 	/* finds services of processes, for the labels service, version, pod and image; NULL: not */
 	struct services *services;
 	struct proc_match *match;	    /* which processes are wanted; NULL: all of them */

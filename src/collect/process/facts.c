@@ -14,6 +14,7 @@
 #include "proc/read/aside.h"
 #include "proc/entry.h"
 #include "proc/files/files.h"
+#include "proc/read/owner.h"
 #include "proc/read/stat.h"
 
 /*
@@ -80,6 +81,18 @@ static void read_entry(struct process *p, const struct proc *proc)
 	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
 		proc_entry_from_environment(p->name, str_cstr(&words), words.n, &entry);
 	p->entry = str_take(&entry);
+}
+
+/*
+ * Reads whose the process is, if that is wanted. Of a process that may act as several users it
+ * isn't known, because what it does isn't for each of them to see.
+ */
+static void read_user(const struct collect *c, struct process *p, const struct proc *proc)
+{
+	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
+
+	if (c->config.users && !proc_owner_read(proc->dirfd, &owner))
+		p->runs_as = owner.mixed ? 0 : owner.uid + 1ull;
 }
 
 /* Finds out which service the process belongs to, if that is wanted. */
@@ -161,8 +174,10 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 {
 	bool same, wanted = read_at(c, p, proc, NULL, &same);
 
-	if (wanted)
+	if (wanted) {
+		read_user(c, p, proc);
 		read_service(c, p, proc);
+	}
 	return wanted;
 }
 
@@ -186,6 +201,8 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 		log_debug("process %u takes over the facts of another process with the same place",
 			  p->key.tgid);
 		p->unwanted = false;
+		if (c->config.users && process_open(p, proc))
+			read_user(c, p, proc);
 		return true;
 	}
 	if (!process_open(p, proc))
@@ -196,6 +213,7 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 		same &= read_directory(p, proc, at);
 		read_entry(p, proc);
 	}
+	read_user(c, p, proc);
 	read_service(c, p, proc);
 	if (python && same)
 		known_place_keep(c, at, p);
@@ -226,6 +244,7 @@ bool facts_renew(struct collect *c, struct process *p, bool *changed)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
+	uint64_t before = p->runs_as;
 
 	*changed = false;
 	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
@@ -233,6 +252,8 @@ bool facts_renew(struct collect *c, struct process *p, bool *changed)
 		return true;
 	if (c->config.match && !proc_match(c->config.match, &facts))
 		return false;
+	read_user(c, p, &proc);
+	*changed = p->runs_as != before;
 	if (p->cgroup && p->container && streq(facts.cgroup, p->cgroup) &&
 	    streq(facts.container, p->container))
 		return true;
@@ -245,5 +266,6 @@ void facts_read_start(struct collect *c, struct process *p, const struct proc *p
 {
 	(void)read_directory(p, proc, NULL);
 	read_entry(p, proc);
+	read_user(c, p, proc);
 	read_service(c, p, proc);
 }

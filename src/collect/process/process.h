@@ -101,6 +101,8 @@ struct process {
 	/* package that the process's console script imports; NULL: it runs none */
 	char *launched;
 	struct service service;
+	/* 1 + the user as whom the process runs, in every respect; 0: not known, or several */
+	uint64_t runs_as;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
 	/* .name is from the first record, and isn't replaced by what /proc says later */
 	bool name_is_said;

@@ -91,6 +91,8 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	add(c, &l, "process", p->name);
 	add(c, &l, "cgroup", p->cgroup);
 	add(c, &l, "container", p->container);
+	if (p->runs_as)
+		add_number(c, &l, "uid", (uint32_t)(p->runs_as - 1));
 	if (c->config.services)
 		add_service(c, &l, &p->service);
 	add(c, &l, "gil", gil_word(gil));

@@ -25,9 +25,9 @@ static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "beg
 /* Tells whether @key is one that krait itself gives samples, and that views rely on. */
 static bool is_own(const char *key)
 {
-	static const char *const own[] = {"pid",       "tid", "thread", "process",   "cgroup",
-					  "container", "gil", "state",	"time",	     "wait",
-					  "idle",      "on",  "waiter", "waiter_tid"};
+	static const char *const own[] = {"pid",       "tid", "thread", "process",    "cgroup",
+					  "container", "gil", "state",	"time",	      "wait",
+					  "idle",      "on",  "waiter", "waiter_tid", "uid"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (streq(key, own[i]))

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Answers one request, in a process of its own. An answer is made whole in a temporary file first:
+ * so its length is known, and a client that reads slowly keeps no memory and no turn.
+ */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/serve/internal.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "base/system/log.h"
+#include "base/system/temporary.h"
+#include "format/pprof/pprof.h"
+#include "profile/comments.h"
+#include "query/facts.h"
+#include "query/http.h"
+#include "query/query.h"
+#include "store/store.h"
+
+/* When a time is over, SIGALRM ends the process, and the connection with it. */
+#define REQUEST_SECONDS 5  /* for a request to come */
+#define TURN_SECONDS	20 /* to wait for another answer to be made, and to make one */
+#define SEND_SECONDS	20
+#define CPU_SECONDS	10
+#define MEMORY		((rlim_t)64 << 20) /* beside what the process has when it begins */
+#define BLOCK		(16u << 10)
+
+struct question {
+	const struct server *s;
+	const struct peer *peer;
+	struct query query;
+	bool all; /* everything is shown, not only what ran as the peer's user */
+	FILE *body;
+};
+
+static void bound(void)
+{
+	unsigned long pages = 0;
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/statm", "re");
+	struct rlimit limit;
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		pages = 0;
+	limit.rlim_cur = limit.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + MEMORY;
+	(void)setrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = limit.rlim_max = CPU_SECONDS;
+	(void)setrlimit(RLIMIT_CPU, &limit);
+	limit.rlim_cur = limit.rlim_max = 0;
+	(void)setrlimit(RLIMIT_CORE, &limit);
+}
+
+static bool is_any(const char *text)
+{
+	return true;
+}
+
+/* Who may ask only for what ran as their user can't choose the user. */
+static int add_user(struct question *q, char text[16])
+{
+	struct profile_label_text user = {"uid", strlen("uid"), text};
+
+	if (q->all)
+		return 0;
+	vec_foreach(l, &q->query.labels)
+		if (l->key_len == user.key_len && !memcmp(l->key, user.key, l->key_len))
+			return err_set(-EPERM, "label uid is for root and group " SERVE_GROUP);
+	snprintf(text, 16, "%u", q->peer->uid);
+	return vec_push(&q->query.labels, user) ? err_nomem() : 0;
+}
+
+static int answer_profile(struct question *q, struct store *store)
+{
+	struct store_query wanted = {.since_ms = q->query.since_ms, .until_ms = q->query.until_ms};
+	struct profile *p = NULL;
+	char uid[16];
+	int r = add_user(q, uid);
+
+	wanted.labels = q->query.labels.v;
+	wanted.n_labels = q->query.labels.n;
+	r = r ? r : store_read(store, &wanted, &p);
+	/* comments other than warnings may name what other processes run */
+	if (!r && !q->all)
+		comments_remove(&profile_meta(p)->comments, is_any);
+	r = r ? r : pprof_write(p, q->body, PROFILE_TIMES_EXACT);
+	profile_free(p);
+	return r;
+}
+
+static int answer_text(struct question *q, struct store *store, bool metrics)
+{
+	_cleanup_str_ struct str text = {};
+	struct store_facts facts;
+	int r = store_facts(store, &facts);
+
+	if (r)
+		return r;
+	if (metrics)
+		facts_prometheus(&facts, &text);
+	else
+		facts_json(q->s->o->store, &facts, &text);
+	if (text.failed)
+		return err_nomem();
+	fwrite(text.s, 1, text.n, q->body);
+	return 0;
+}
+
+static int answer_status(struct question *q, struct store *store)
+{
+	return answer_text(q, store, false);
+}
+
+static int answer_metrics(struct question *q, struct store *store)
+{
+	return answer_text(q, store, true);
+}
+
+static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = {
+	[QUERY_PROFILE] = answer_profile,
+	[QUERY_STATUS] = answer_status,
+	[QUERY_METRICS] = answer_metrics,
+};
+
+/* One answer is made at a time, so that their memory doesn't add up. */
+static int make(struct question *q)
+{
+	struct flock turn = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct store *store = NULL;
+	int fd = temporary_file(), r;
+
+	q->body = fd >= 0 ? fdopen(fd, "w+e") : NULL;
+	if (!q->body)
+		return err_set(-EIO, "the server can't make a temporary file");
+	alarm(TURN_SECONDS);
+	(void)fcntl(q->s->turn, F_SETLKW, &turn);
+	r = store_open(q->s->o->store, 0, &store);
+	r = r ? r : answers[q->query.kind](q, store);
+	store_close(store);
+	if (!r && (fflush(q->body) || ferror(q->body)))
+		r = err_set(-EIO, "the server's temporary file can't be written");
+	if (r == -ENOMEM)
+		r = err_set(r,
+			    "the answer takes more than %d MiB of memory; ask for a shorter "
+			    "window",
+			    (int)(MEMORY >> 20));
+	(void)malloc_trim(0);
+	turn.l_type = F_UNLCK;
+	(void)fcntl(q->s->turn, F_SETLK, &turn);
+	return r;
+}
+
+static void send_bytes(int fd, const void *from, size_t n)
+{
+	const char *at = from;
+
+	while (n) {
+		ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno != EINTR)
+			_exit(1);
+		at += sent > 0 ? sent : 0;
+		n -= sent > 0 ? (size_t)sent : 0;
+	}
+}
+
+static void send_body(int fd, FILE *body)
+{
+	char block[BLOCK];
+	size_t n;
+
+	rewind(body);
+	while ((n = fread(block, 1, sizeof(block), body)))
+		send_bytes(fd, block, n);
+}
+
+static void send_answer(const struct question *q, int fd, int r)
+{
+	_cleanup_str_ struct str head = {};
+
+	if (r)
+		str_addf(&head, "krait 1 refused %s\n", err_msg());
+	else
+		str_addf(&head, "krait 1 ok %lld\n", (long long)ftello(q->body));
+	send_bytes(fd, head.s, head.n);
+	if (!r)
+		send_body(fd, q->body);
+}
+
+static void answer_query(struct question *q, int fd, const struct str *request)
+{
+	int r = query_parse(str_cstr(request), request->n, &q->query);
+
+	q->all = q->peer->may_all;
+	if (!r && q->peer->tcp)
+		r = err_set(-EPERM, "TCP is for metrics");
+	r = r ? r : make(q);
+	alarm(SEND_SECONDS);
+	send_answer(q, fd, r);
+}
+
+static void answer_http(struct question *q, const struct listener *l, int fd,
+			const struct str *request)
+{
+	const char *token = *q->s->token ? q->s->token : NULL;
+	const struct http_rules rules = {l->port, token};
+	_cleanup_str_ struct str head = {};
+	struct http_verdict v;
+
+	http_judge(str_cstr(request), request->n, &rules, &v);
+	q->query.kind = QUERY_METRICS;
+	q->all = q->peer->may_all || v.has_token;
+	if (v.status == 200 && make(q)) {
+		v.status = 503;
+		snprintf(v.reason, sizeof(v.reason), "%s\n", err_msg());
+	}
+	http_head(v.status, v.status == 200 ? (uint64_t)ftello(q->body) : strlen(v.reason), &head);
+	alarm(SEND_SECONDS);
+	send_bytes(fd, head.s, head.n);
+	if (v.status == 200)
+		send_body(fd, q->body);
+	else
+		send_bytes(fd, v.reason, strlen(v.reason));
+}
+
+static bool is_whole(const struct str *s)
+{
+	return s->n && (strstr(s->s, "\n\n") || strstr(s->s, "\r\n\r\n"));
+}
+
+/* Reads up to the empty line, or the end of what comes. */
+static int read_request(int fd, struct str *ret)
+{
+	char block[1024];
+	ssize_t n = 1;
+
+	alarm(REQUEST_SECONDS);
+	while (n && !is_whole(ret) && ret->n <= QUERY_MAX_BYTES) {
+		n = recv(fd, block, sizeof(block), 0);
+		if (n < 0)
+			return -errno;
+		str_add_n(ret, block, (size_t)n);
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
+
+void serve_answer(const struct server *s, const struct listener *l, const struct peer *peer, int fd)
+{
+	struct question q = {.s = s, .peer = peer};
+	struct str request = {};
+
+	bound();
+	/* whoever asks is told; the log isn't theirs to fill */
+	log_set_level(LOG_ERROR);
+	if (read_request(fd, &request))
+		_exit(1);
+	if (http_is(str_cstr(&request), request.n))
+		answer_http(&q, l, fd, &request);
+	else
+		answer_query(&q, fd, &request);
+	/* without this, bytes of the request that weren't read would reset the connection */
+	(void)shutdown(fd, SHUT_WR);
+	while (recv(fd, (char[1024]){}, 1024, MSG_DONTWAIT) > 0)
+		;
+	_exit(0);
+}
+
+void serve_refuse(const struct listener *l, int fd)
+{
+	static const char busy[] = "krait 1 refused the server answers too many already; try "
+				   "again\n";
+	_cleanup_str_ struct str head = {};
+
+	if (l->port)
+		http_head(503, 0, &head);
+	else
+		str_add(&head, busy);
+	(void)!send(fd, str_cstr(&head), head.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}

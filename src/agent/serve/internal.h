@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of this folder share. */
+#ifndef AGENT_SERVE_INTERNAL_H
+#define AGENT_SERVE_INTERNAL_H
+
+#include <sys/types.h>
+#include "agent/serve/serve.h"
+#include "base/vec.h"
+
+#define TOKEN_BYTES 256
+
+/* Whoever is at the other end of a connection. */
+struct peer {
+	bool tcp;     /* nobody that the kernel knows; .uid isn't set */
+	bool may_all; /* may ask everything */
+	uid_t uid;
+};
+
+struct listener {
+	int fd;
+	unsigned port; /* of TCP; 0: a Unix socket */
+};
+
+struct server {
+	const struct serve_options *o;
+	VEC(struct listener) listeners;
+	bool own_socket; /* the socket's file is removed at the end */
+	char token[TOKEN_BYTES];
+	gid_t group; /* of SERVE_GROUP; (gid_t)-1: there is none */
+	uid_t owner; /* of the store */
+	int turn;    /* a file whose lock is held by the process that computes an answer */
+};
+
+/* listen.c: fills .listeners, .own_socket. 0 or -errno + message. */
+_must_use_ int serve_listen(struct server *s);
+
+/* Finds out who has connected to @l. 0; -errno: the connection can't be used. */
+_must_use_ int serve_peer(const struct server *s, const struct listener *l, int fd,
+			  struct peer *ret);
+
+/* answer.c: reads one request from @fd and answers it, in a process of its own. */
+_Noreturn void serve_answer(const struct server *s, const struct listener *l,
+			    const struct peer *peer, int fd);
+
+/* Says that there are too many questions now, without waiting. */
+void serve_refuse(const struct listener *l, int fd);
+
+#endif

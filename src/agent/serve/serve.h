@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The server of queries: answers what query/query.h describes, and GET /metrics. It reads the store
+ * as the user who owns it, and has no capability. Who asks is decided by the kernel's word on the
+ * socket's peer: root, the store's owner and members of group krait may ask everything, others
+ * only what ran under their own user id. Over TCP, metrics alone are answered.
+ *
+ * A process of its own answers each connection, with bounds of memory and time, and ends with the
+ * answer. What listens is small, and ends when nobody has asked for a while, if it is told to:
+ * systemd starts it again on demand.
+ */
+#ifndef AGENT_SERVE_SERVE_H
+#define AGENT_SERVE_SERVE_H
+
+#include "base/util.h"
+
+#define SERVE_GROUP "krait"
+
+struct serve_options {
+	const char *store, *socket;
+	const char *metrics;	/* ADDRESS:PORT of the loopback interface; NULL: no TCP */
+	const char *token_file; /* of the bearer token for everything; NULL: there is none */
+	uint64_t idle_ns;	/* ends after so long without a question; 0: never */
+};
+
+/*
+ * Listens until SIGTERM or SIGINT, or until it is idle. Sockets that systemd hands over
+ * (LISTEN_FDS) are taken instead of .socket and .metrics. 0 or -errno + message.
+ */
+_must_use_ int serve(const struct serve_options *o);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Judges HTTP requests; see http.h. */
+#include "query/http.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/util.h"
+
+bool http_is(const char *text, size_t n)
+{
+	static const char *const methods[] = {"GET ",	  "HEAD ",  "POST ",  "PUT ",	 "DELETE ",
+					      "OPTIONS ", "PATCH ", "TRACE ", "CONNECT "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (n >= strlen(methods[i]) && !memcmp(text, methods[i], strlen(methods[i])))
+			return true;
+	return false;
+}
+
+static void refuse(struct http_verdict *v, unsigned status, const char *reason)
+{
+	v->status = status;
+	snprintf(v->reason, sizeof(v->reason), "%s\n", reason);
+}
+
+static bool is(const char *s, size_t n, const char *word)
+{
+	return n == strlen(word) && !memcmp(s, word, n);
+}
+
+/* How long the line at @s is, without its end; *whole: with it. */
+static size_t line_of(const char *s, size_t n, size_t *whole)
+{
+	const char *end = memchr(s, '\n', n);
+	size_t length = end ? (size_t)(end - s) : n;
+
+	*whole = end ? length + 1 : n;
+	return length && s[length - 1] == '\r' ? length - 1 : length;
+}
+
+static void judge_first(const char *s, size_t n, struct http_verdict *v)
+{
+	static const char method[] = "GET ", ends[][10] = {" HTTP/1.1", " HTTP/1.0"};
+	size_t end = strlen(ends[0]);
+
+	if (n < strlen(method) || memcmp(s, method, strlen(method)))
+		refuse(v, 405, "only GET is answered");
+	else if (n < strlen(method) + end ||
+		 (memcmp(s + n - end, ends[0], end) && memcmp(s + n - end, ends[1], end)))
+		refuse(v, 400, "this isn't HTTP/1.1");
+	else if (!is(s + strlen(method), n - strlen(method) - end, "/metrics"))
+		refuse(v, 404, "there is /metrics only");
+}
+
+/* The value of header @name if the line is that header; NULL if not. */
+static const char *value_of(const char *s, size_t n, const char *name, size_t *ret_n)
+{
+	size_t length = strlen(name);
+
+	if (n <= length || strncasecmp(s, name, length) || s[length] != ':')
+		return NULL;
+	s += length + 1;
+	n -= length + 1;
+	while (n && (*s == ' ' || *s == '\t')) {
+		s++;
+		n--;
+	}
+	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+		n--;
+	*ret_n = n;
+	return s;
+}
+
+static bool is_this_host(const char *s, size_t n, unsigned port)
+{
+	static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+	char text[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(text, sizeof(text), "%s:%u", names[i], port);
+		if (is(s, n, text))
+			return true;
+	}
+	return false;
+}
+
+/* Compares in the same time wherever the first difference is. */
+static bool is_token(const char *s, size_t n, const char *token)
+{
+	static const char scheme[] = "Bearer ";
+	unsigned char differs = 0;
+
+	if (!token || n != strlen(scheme) + strlen(token) || memcmp(s, scheme, strlen(scheme)))
+		return false;
+	s += strlen(scheme);
+	for (size_t i = 0; token[i]; i++)
+		differs |= (unsigned char)(s[i] ^ token[i]);
+	return !differs;
+}
+
+void http_judge(const char *text, size_t n, const struct http_rules *rules,
+		struct http_verdict *ret)
+{
+	size_t whole, length = line_of(text, n, &whole), value_n = 0;
+	unsigned hosts = 0, tokens = 0;
+	bool this_host = true;
+
+	*ret = (struct http_verdict){.status = 200};
+	judge_first(text, length, ret);
+	for (text += whole, n -= whole; n; text += whole, n -= whole) {
+		const char *value;
+
+		length = line_of(text, n, &whole);
+		value = value_of(text, length, "Host", &value_n);
+		if (value) {
+			hosts++;
+			this_host &= is_this_host(value, value_n, rules->port);
+		}
+		value = value_of(text, length, "Authorization", &value_n);
+		if (value) {
+			tokens++;
+			ret->has_token = tokens == 1 && is_token(value, value_n, rules->token);
+		}
+	}
+	if (rules->port && (hosts != 1 || !this_host))
+		refuse(ret, 403, "Host must be 127.0.0.1, localhost or [::1], and this port");
+	else if (ret->status == 200 && tokens && !ret->has_token)
+		refuse(ret, 401, "this isn't the token");
+}
+
+static const char *words_of(unsigned status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 400:
+		return "Bad Request";
+	case 401:
+		return "Unauthorized";
+	case 403:
+		return "Forbidden";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	default:
+		return "Service Unavailable";
+	}
+}
+
+void http_head(unsigned status, uint64_t bytes, struct str *ret)
+{
+	str_addf(ret, "HTTP/1.1 %u %s\r\n", status, words_of(status));
+	if (status == 401)
+		str_add(ret, "WWW-Authenticate: Bearer\r\n");
+	if (status == 405)
+		str_add(ret, "Allow: GET\r\n");
+	str_addf(ret,
+		 "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+		 "Content-Length: %llu\r\n"
+		 "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+		 "X-Content-Type-Options: nosniff\r\n"
+		 "Cross-Origin-Resource-Policy: same-origin\r\n"
+		 "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
+		 (unsigned long long)bytes);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Any bytes as a request to the server of queries, as an HTTP request, and as the first line of an
+ * answer. A request that is taken is the same once it was written and read again.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/text/utf8.h"
+#include "query/http.h"
+#include "query/query.h"
+
+#define TOKEN "0123456789abcdef"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void expect_same(const struct query *a, const struct query *b)
+{
+	check(a->kind == b->kind && a->labels.n == b->labels.n);
+	if (a->kind == QUERY_PROFILE)
+		check(a->since_ms == b->since_ms && a->until_ms == b->until_ms);
+	for (size_t i = 0; i < a->labels.n; i++) {
+		const struct profile_label_text *x = &a->labels.v[i], *y = &b->labels.v[i];
+
+		check(x->key_len && x->key_len == y->key_len &&
+		      !memcmp(x->key, y->key, x->key_len) && streq(x->value, y->value));
+	}
+}
+
+static void try_query(const char *text, size_t n)
+{
+	_cleanup_(query_fini) struct query q = {}, again = {};
+	_cleanup_str_ struct str written = {};
+
+	if (query_parse(text, n, &q))
+		return;
+	check(q.kind != QUERY_PROFILE || (q.since_ms >= 0 && q.until_ms > q.since_ms));
+	check(q.labels.n <= QUERY_MAX_LABELS);
+	/* what is written may be longer: it has all lines */
+	if (query_write(&q, &written))
+		return;
+	check(!query_parse(str_cstr(&written), written.n, &again));
+	expect_same(&q, &again);
+}
+
+/* A browser that was led here names another host, whatever else it says. */
+static void try_http(const char *text, size_t n)
+{
+	const struct http_rules rules = {9873, TOKEN};
+	struct http_verdict v;
+
+	http_judge(text, n, &rules, &v);
+	check(v.status == 200 || v.reason[0]);
+	if (v.status != 200)
+		return;
+	check(http_is(text, n) && memmem(text, n, ":9873", 5));
+	check(!v.has_token || memmem(text, n, TOKEN, strlen(TOKEN)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	const char *text = (const char *)data;
+	uint64_t bytes = 0;
+
+	try_query(text, n);
+	try_http(text, n);
+	(void)!query_read_head(text, n, &bytes);
+	return 0;
+}
