@@ -45,7 +45,7 @@ static int send_all(int fd, const char *path, const struct str *request)
 	while (at < request->n) {
 		ssize_t n = send(fd, request->s + at, request->n - at, MSG_NOSIGNAL);
 
-		/* a server that is busy has said so already, and reads nothing */
+		/* a server that is busy has said so, and doesn't read the request */
 		if (n < 0 && errno == EPIPE)
 			return 0;
 		if (n < 0 && errno != EINTR)
