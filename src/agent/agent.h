@@ -14,8 +14,10 @@
 struct agent_options {
 	const struct session_options *session; /* what is recorded; without an end */
 	const char *store;		       /* the store's directory */
-	uint64_t max_bytes;	   /* the most bytes of the store, STORE_LEAST_BYTES at least */
-	uint32_t max_cpu_ppm;	   /* the most CPU time, in millionths of one CPU; 0: no limit */
+	uint64_t max_bytes;	      /* the most bytes of the store, STORE_LEAST_BYTES at least */
+	uint32_t max_cpu_ppm;	      /* the most CPU time, in millionths of one CPU; 0: no limit */
+	const char *const *functions; /* whose times are counted (store_count_functions()) */
+	size_t n_functions;
 	void (*reload)(void *ctx); /* called after a SIGHUP that a process sent; may be NULL */
 	void *reload_ctx;
 };

@@ -143,6 +143,7 @@ static int open_store(struct writer *w, pid_t sampler)
 	int r = store_open(w->o->store, sampler, &w->store);
 
 	r = r ? r : store_seal_rest(w->store);
+	r = r ? r : store_count_functions(w->store, w->o->functions, w->o->n_functions);
 	r = r ? r : store_earlier_figures(w->store, w->earlier);
 	return r ? r : store_next_segment(w->store, &w->first);
 }

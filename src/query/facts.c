@@ -3,6 +3,7 @@
 #include "query/facts.h"
 
 #include "base/text/json.h"
+#include "base/text/utf8.h"
 
 int64_t facts_recorded_ms(const struct store_facts *f)
 {
@@ -131,4 +132,48 @@ void facts_prometheus(const struct store_facts *f, struct str *ret)
 {
 	add_agent(f, ret);
 	add_store(f, ret);
+}
+
+/* A label's value: UTF-8, with backslash, quote and newline escaped. */
+static void add_value(struct str *ret, const char *text)
+{
+	_cleanup_str_ struct str clean = {};
+
+	utf8_clean(&clean, text, strlen(text));
+	for (const char *c = str_cstr(&clean); *c; c++) {
+		if (*c == '\\' || *c == '"')
+			str_add_c(ret, '\\');
+		if (*c == '\n')
+			str_add(ret, "\\n");
+		else
+			str_add_c(ret, *c);
+	}
+	ret->failed |= clean.failed;
+}
+
+static void add_totals(const struct totals *t, enum total_kind kind, const char *what, bool cpu,
+		       struct str *ret)
+{
+	const char *time = cpu ? "cpu" : "waiting";
+	char name[64], help[96];
+
+	snprintf(name, sizeof(name), "krait_%s_%s_seconds_total", what, time);
+	snprintf(help, sizeof(help), "%s of a %s since the store was made.",
+		 cpu ? "CPU time" : "Time that threads waited", what);
+	add_head(ret, name, "counter", help);
+	vec_foreach(total, &t->list) {
+		if (total->kind != kind)
+			continue;
+		str_addf(ret, "%s{%s=\"", name, what);
+		add_value(ret, total->name);
+		str_addf(ret, "\"} %.17g\n", seconds(cpu ? total->cpu_ns : total->waiting_ns));
+	}
+}
+
+void facts_totals(const struct totals *t, struct str *ret)
+{
+	for (int cpu = 1; cpu >= 0; cpu--) {
+		add_totals(t, TOTAL_SERVICE, "service", cpu, ret);
+		add_totals(t, TOTAL_FUNCTION, "function", cpu, ret);
+	}
 }

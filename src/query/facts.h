@@ -18,6 +18,12 @@ void facts_json(const char *dir, const struct store_facts *f, struct str *ret);
  */
 void facts_prometheus(const struct store_facts *f, struct str *ret);
 
+/*
+ * Appends metrics of services and counted functions. What targets call themselves is text in a
+ * label's value, whatever is in it.
+ */
+void facts_totals(const struct totals *t, struct str *ret);
+
 /* How long the agent has recorded, up to its newest frame, in ms; 0: not known. */
 int64_t facts_recorded_ms(const struct store_facts *f);
 

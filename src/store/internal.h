@@ -23,7 +23,10 @@
 #define STORE_SERVICE_KEY "service"
 
 /* What a block is; the numbers are in the database. */
-enum store_tier { STORE_EXACT };
+enum store_tier {
+	STORE_EXACT,
+	STORE_TOTALS = 100, /* no block, but the sums of sealed/totals.h: one row */
+};
 
 struct store {
 	sqlite3 *db;
@@ -75,6 +78,10 @@ _must_use_ int store_number(struct store *s, const char *sql, int64_t *ret);
 /* Binds a row's number, times, count of samples and blob, which are the first five parameters. */
 void store_bind_row(sqlite3_stmt *stmt, sqlite3_int64 id, const struct blob_place *place,
 		    const struct str *blob);
+
+/* sealed/total_row.c: the sums of all that is sealed, or was. 0 or -errno + message. */
+_must_use_ int store_sealed_totals(struct store *s, struct totals *ret);
+_must_use_ int store_write_totals(struct store *s, const struct totals *t);
 
 /* Removes the frames of a segment, within a transaction. 0 or -errno + message. */
 _must_use_ int store_remove_frames(struct store *s, uint64_t segment);

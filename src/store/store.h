@@ -14,6 +14,7 @@
 #include "store/batch.h"
 #include "store/blob.h"
 #include "store/restore.h"
+#include "store/sealed/totals.h"
 
 /* where the agent records, unless it is told another directory */
 #define STORE_DIRECTORY "/var/lib/krait"
@@ -70,6 +71,18 @@ _must_use_ int store_keep_to(struct store *s, uint64_t bytes);
  * and becomes a comment of the profile. 0 or -errno + message; the caller frees *ret.
  */
 _must_use_ int store_read(struct store *s, const struct store_query *q, struct profile **ret);
+
+/*
+ * Says which functions are counted (sealed/totals.h), TOTALS_FUNCTIONS at most; for the writer. 0 or
+ * -errno + message.
+ */
+_must_use_ int store_count_functions(struct store *s, const char *const *names, size_t n);
+
+/*
+ * Adds all that was recorded since the store was made to *ret. 0 or -errno + message; the caller
+ * ends it in any case.
+ */
+_must_use_ int store_totals(struct store *s, struct totals *ret);
 
 struct store_facts {
 	uint64_t segments, frames, samples; /* sealed segments; frames that aren't sealed */

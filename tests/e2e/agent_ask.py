@@ -136,6 +136,22 @@ def burns(name):
     return "def %s():\n while True:\n  sum(range(1000))\n%s()" % (name, name)
 
 
+# Prints the CPU time of one of its two functions, and ends.
+SHOP = """
+import time
+def work(seconds):
+    begun = time.process_time()
+    while time.process_time() < begun + seconds:
+        sum(range(1000))
+    return time.process_time() - begun
+def cart():
+    return work(1.5)
+def till():
+    return work(0.7)
+spent = cart()
+till()
+print(spent, flush=True)
+"""
 # Root's program; nobody's; one that began as root and can become root again.
 PROGRAMS = {"roots": ([], burns("roots")), "nobodys": (AS_NOBODY, burns("nobodys")),
             "mixed": ([], "import os\nos.setresuid(%d, %d, 0)\n" % (NOBODY, NOBODY) + burns("mixed"))}
@@ -329,6 +345,8 @@ def metrics():
     os.chmod(d + "/token", 0o600)
     with server(d, "--metrics", "127.0.0.1:%d" % port, "--token-file", d + "/token") as (_, path):
         code, text = get(port)
+        check("krait_service" not in text, "without the token")
+        check("krait_service_cpu_seconds_total{" in get(port, Authorization="Bearer 0123456789abcdef0123")[1], "with the token")
         check(code == 200 and metrics_of(text)["krait_agent_samples_total"] > 100, text)
         fine_for_prometheus(text)
         for headers, wanted in ({"Host": "evil.example:%d" % port}, 403), ({"Host": "127.0.0.1"}, 403), ({"Host": "localhost:%d" % port}, 200), \
@@ -339,6 +357,39 @@ def metrics():
             s.sendall(b"krait 1 profile\n" + last_ms().encode() + b"\n")
             check(s.recv(999).startswith(b"krait 1 refused TCP is for metrics"), "TCP gives profiles")
         fine_for_prometheus(ask(path, "GET /metrics HTTP/1.1\r\n\r\n", AS_NOBODY).decode().split("\r\n\r\n", 1)[1])
+        check(b"krait_service" not in ask(path, "GET /metrics HTTP/1.1\r\n\r\n", AS_NOBODY), "nobody sees services")
+        check(b"krait_service" in ask(path, "GET /metrics HTTP/1.1\r\n\r\n"), "root sees no services")
+
+
+@kit.case
+def services():
+    """CPU seconds of a service and of a named function are what the kernel and the program say; a hostile name is text; the counters
+    stay when the agent is started again, and are for those who may see everything."""
+    name = 'a"b\\c} 1\nkrait_agent_up 7'
+    with folder() as d:
+        with open(d + "/shop.py", "w") as f:
+            f.write(SHOP)
+        agent = start_agent(d + "/store", "-F", "999", "--service-from", "otel", "--count-function", "shop.cart", "--count-function", "shop.none")
+        program = subprocess.Popen([kit.PYTHON, d + "/shop.py"], stdout=subprocess.PIPE, env={**os.environ, "OTEL_SERVICE_NAME": name})
+        spent = float(program.stdout.readline())
+        _, program.returncode, usage = os.wait4(program.pid, 0)
+        cpu = usage.ru_utime + usage.ru_stime
+        end_agent(agent)
+        texts = []
+        for _ in range(2):
+            texts.append(said("agent", "status", "--prometheus", "--store", d + "/store"))
+            end_agent(start_agent(d + "/store"))
+        fine_for_prometheus(texts[0])
+        wanted = "\n".join(line for line in texts[0].splitlines() if line.startswith("krait_service_cpu"))
+        found = metrics_of(texts[0])
+        service = found['krait_service_cpu_seconds_total{service="a\\"b\\\\c} 1?krait_agent_up 7"}']  # no newline is left of a service's name
+        function = found['krait_function_cpu_seconds_total{function="shop.cart"}']
+        print("service: %.3f s, the kernel says %.3f; function: %.3f s, it says %.3f" % (service, cpu, function, spent))
+        check(found["krait_agent_up"] == 0, "a name became a metric")
+        check(abs(service - cpu) < 0.03 * cpu + 0.02 and abs(function - spent) < 0.03 * spent + 0.02, wanted)
+        check(found['krait_function_cpu_seconds_total{function="shop.none"}'] == 0, texts[0])
+        again = metrics_of(texts[1])
+        check(all(again[key] >= value for key, value in found.items() if key.startswith("krait_service_")), "a counter fell")
 
 
 @kit.full_case

@@ -94,15 +94,20 @@ static int answer_profile(struct question *q, struct store *store)
 
 static int answer_text(struct question *q, struct store *store, bool metrics)
 {
+	_cleanup_(totals_fini) struct totals totals = {};
 	_cleanup_str_ struct str text = {};
 	struct store_facts facts;
 	int r = store_facts(store, &facts);
 
+	if (!r && metrics && q->all)
+		r = store_totals(store, &totals);
 	if (r)
 		return r;
 	if (metrics)
 		facts_prometheus(&facts, &text);
-	else
+	if (metrics && q->all)
+		facts_totals(&totals, &text);
+	if (!metrics)
 		facts_json(q->s->o->store, &facts, &text);
 	if (text.failed)
 		return err_nomem();

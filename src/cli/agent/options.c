@@ -36,6 +36,7 @@ void agent_options_init(struct agent_run_options *o)
 
 void agent_options_fini(struct agent_run_options *o)
 {
+	vec_fini(&o->functions);
 	record_options_fini(&o->record);
 }
 

@@ -18,8 +18,9 @@ struct agent_run_options {
 	const char *store;
 	uint64_t max_bytes;
 	uint32_t max_cpu_ppm;
-	const char *config; /* the file in place of AGENT_CONFIG; NULL: none is named */
-	bool print;	    /* of `krait agent check` */
+	const char *config;	     /* the file in place of AGENT_CONFIG; NULL: none is named */
+	bool print;		     /* of `krait agent check` */
+	VEC(const char *) functions; /* whose times are counted for Prometheus */
 };
 
 void agent_options_init(struct agent_run_options *o);
@@ -59,6 +60,12 @@ int agent_value_size(void *field, const char *text); /* sets a uint64_t to a siz
 	 .field = AGENT_FIELD(max_bytes),                                                          \
 	 .initial = "1G",                                                                          \
 	 .help = "the most that the store may take, from 32M on; what is oldest goes first"},      \
+	{.name = "count-function",                                                                 \
+	 .arg = "NAME",                                                                            \
+	 .set = value_strings,                                                                     \
+	 .field = AGENT_FIELD(functions),                                                          \
+	 .help = "count the time of this function for Prometheus, named as reports do: "           \
+		 "shop.cart.total; may be repeated, 50 times"},                                    \
 	RECORD_ROWS_CHOSEN("Targets (none of them = every Python process on the machine)"),        \
 	RECORD_ROW_ALL,                                                                            \
 	{.group = "Sampling",                                                                      \

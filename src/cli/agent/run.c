@@ -92,6 +92,8 @@ static int agent(struct agent_run_options *o, struct reload *l)
 				      .store = o->store,
 				      .max_bytes = o->max_bytes,
 				      .max_cpu_ppm = o->max_cpu_ppm,
+				      .functions = o->functions.v,
+				      .n_functions = o->functions.n,
 				      .reload = reload,
 				      .reload_ctx = l};
 	struct session s;

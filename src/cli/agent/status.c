@@ -72,28 +72,34 @@ static void print_facts(const struct store_facts *f)
 	       (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED], (long long)v[BATCH_SAMPLES]);
 }
 
-static void print(const struct status_options *o, const struct store_facts *f)
+static void print(const struct status_options *o, const struct store_facts *f,
+		  const struct totals *t)
 {
 	_cleanup_str_ struct str text = {};
 
-	if (o->json)
+	if (o->json) {
 		facts_json(o->store, f, &text);
-	else if (o->prometheus)
+	} else if (o->prometheus) {
 		facts_prometheus(f, &text);
-	else
+		facts_totals(t, &text);
+	} else {
 		print_facts(f);
+	}
 	fputs(str_cstr(&text), stdout);
 }
 
 static int look(const struct status_options *o)
 {
 	struct store *s = NULL;
+	_cleanup_(totals_fini) struct totals totals = {};
 	struct store_facts facts;
 	int r = store_open(o->store, 0, &s);
 
 	r = r ? r : store_facts(s, &facts);
+	if (!r && o->prometheus)
+		r = store_totals(s, &totals);
 	if (!r)
-		print(o, &facts);
+		print(o, &facts, &totals);
 	store_close(s);
 	return r;
 }

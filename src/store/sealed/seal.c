@@ -251,13 +251,14 @@ int store_insert_names(struct store *s, int64_t ms)
 
 /* Puts the blocks in the place of the segment's frames: readers see the ones or the other. */
 static int replace(struct store *s, const struct batch *b, const struct parts *parts,
-		   const struct blob_place *place)
+		   const struct blob_place *place, const struct totals *totals)
 {
 	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
 
 	r = r ? r : store_insert_names(s, place->first_ms);
 	for (uint32_t i = 0; !r && i < parts->services.n; i++)
 		r = insert_part(s, b, parts, i, place->segment);
+	r = r ? r : store_write_totals(s, totals);
 	r = r ? r : store_remove_frames(s, place->segment);
 	r = r ? r : store_exec(s, "COMMIT", "write");
 	if (!r)
@@ -279,13 +280,16 @@ static int begin_epoch(struct store *s, int64_t ms)
 
 static int divide_and_replace(struct store *s, struct batch *b, const struct blob_place *place)
 {
+	_cleanup_(totals_fini) struct totals totals = {};
 	_cleanup_(parts_fini) struct parts parts = {};
 	int r = names_full(&s->names, place->first_ms) ? begin_epoch(s, place->first_ms) : 0;
 
+	r = r ? r : store_sealed_totals(s, &totals);
+	r = r ? r : totals_add(&totals, b);
 	r = r ? r : names_take(&s->names, b);
 	r = r ? r : batch_order(b);
 	r = r ? r : divide(&s->names, b, &parts);
-	return r ? r : replace(s, b, &parts, place);
+	return r ? r : replace(s, b, &parts, place, &totals);
 }
 
 int store_seal(struct store *s, uint64_t segment)
