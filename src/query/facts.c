@@ -62,6 +62,8 @@ void facts_json(const char *dir, const struct store_facts *f, struct str *ret)
 		str_add(ret, ", \"agent\": null, ");
 	add_kept(f, ret);
 	add_costs(f, ret);
+	str_addf(ret, "\"rate\": {\"hz\": %lld, \"asked_hz\": %lld, \"lowered\": %lld}, ",
+		 (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ], (long long)v[BATCH_LOWERED]);
 	str_addf(ret, "\"recorded\": %lld, \"lost\": {\"kernel\": %lld, \"disk\": %lld}}\n",
 		 (long long)v[BATCH_SAMPLES], (long long)v[BATCH_LOST],
 		 (long long)v[BATCH_DROPPED]);
@@ -109,6 +111,19 @@ static void add_agent(const struct store_facts *f, struct str *ret)
 		 (long long)all_agents(f, BATCH_DROPPED, BATCH_EARLIER_DROPPED));
 }
 
+static void add_rate(const struct store_facts *f, struct str *ret)
+{
+	add_gauge(ret, "krait_agent_frequency_hertz", "How often CPU time is sampled a second.",
+		  (double)f->figures[BATCH_HZ]);
+	add_gauge(ret, "krait_agent_frequency_asked_hertz",
+		  "How often CPU time is to be sampled a second.",
+		  (double)f->figures[BATCH_ASKED_HZ]);
+	add_head(ret, "krait_agent_frequency_lowered_total", "counter",
+		 "How often the frequency was halved because the agent cost too much.");
+	str_addf(ret, "krait_agent_frequency_lowered_total %lld\n",
+		 (long long)all_agents(f, BATCH_LOWERED, BATCH_EARLIER_LOWERED));
+}
+
 static void add_store(const struct store_facts *f, struct str *ret)
 {
 	add_gauge(ret, "krait_store_size_bytes", "What the store's files take.", (double)f->bytes);
@@ -131,6 +146,7 @@ static void add_store(const struct store_facts *f, struct str *ret)
 void facts_prometheus(const struct store_facts *f, struct str *ret)
 {
 	add_agent(f, ret);
+	add_rate(f, ret);
 	add_store(f, ret);
 }
 

@@ -129,6 +129,7 @@ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 		{BATCH_SAMPLES, BATCH_EARLIER_SAMPLES},
 		{BATCH_LOST, BATCH_EARLIER_LOST},
 		{BATCH_DROPPED, BATCH_EARLIER_DROPPED},
+		{BATCH_LOWERED, BATCH_EARLIER_LOWERED},
 	};
 	int64_t newest[BATCH_FIGURES] = {};
 	int r = store_newest_figures(s, newest);

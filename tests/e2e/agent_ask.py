@@ -100,6 +100,8 @@ def figures():
         facts = status(store)
         check(facts["agent"] == {"pid": agent.pid}, facts)
         check(abs(facts["costs"]["sampler_cpu_seconds"] - cpu) < 0.25 + 0.1 * cpu, "%s, the kernel says %.2f s" % (facts, cpu))
+        rate = facts["rate"]
+        check(rate["asked_hz"] == 199 and (rate["hz"] == 199 or 0 < rate["hz"] < 199 and rate["lowered"]), facts)
         check(0 < facts["costs"]["writer_cpu_seconds"] < cpu, facts)
         check(facts["keeps"]["limit_bytes"] == 64 << 20, facts)
         check(abs(facts["keeps"]["to"] - time.time()) < 5, facts)
@@ -116,16 +118,17 @@ def counters():
     """Counters go on over restarts, and the format is Prometheus'."""
     with folder() as d, kit.python():
         store, before = d + "/store", {}
-        for wanted in (50, 150):
+        for _ in range(2):
             agent = start_agent(store)
-            until(lambda: status(store)["keeps"]["samples"] > wanted, "%d samples" % wanted)
+            wanted = before.get("krait_store_samples", 0) + 50
+            until(lambda: status(store)["keeps"]["samples"] > wanted, "50 samples more")
             end_agent(agent)
             text = said("agent", "status", "--prometheus", "--store", store)
             fine_for_prometheus(text)
             now = metrics_of(text)
             print({name: (before.get(name), value) for name, value in now.items()})
             counted = [name for name in now if "_total" in name]
-            check(len(counted) == 5 and all(now[name] >= before.get(name, 0) for name in counted), (before, now))
+            check(len(counted) > 5 and all(now[name] >= before.get(name, 0) for name in counted), (before, now))
             check(now["krait_agent_samples_total"] == now["krait_store_samples"], now)
             check(now["krait_agent_up"] == 0, now)
             before = now
@@ -386,7 +389,7 @@ def services():
         function = found['krait_function_cpu_seconds_total{function="shop.cart"}']
         print("service: %.3f s, the kernel says %.3f; function: %.3f s, it says %.3f" % (service, cpu, function, spent))
         check(found["krait_agent_up"] == 0, "a name became a metric")
-        check(abs(service - cpu) < 0.03 * cpu + 0.02 and abs(function - spent) < 0.03 * spent + 0.02, wanted)
+        check(abs(service - cpu) < 0.03 * cpu + 0.06 and abs(function - spent) < 0.03 * spent + 0.02, wanted)
         check(found['krait_function_cpu_seconds_total{function="shop.none"}'] == 0, texts[0])
         again = metrics_of(texts[1])
         check(all(again[key] >= value for key, value in found.items() if key.startswith("krait_service_")), "a counter fell")

@@ -230,7 +230,7 @@ def agent_status(work):
     takes(validator, "agent-status", document)
     refuses(validator, "agent-status", document)
     misses(validator, "agent-status", document, *[(m,) for m in document], ("agent", "pid"),
-           *[("keeps", m) for m in document["keeps"]], *[("costs", m) for m in document["costs"]], ("lost", "disk"))
+           *[("keeps", m) for m in document["keeps"]], *[("costs", m) for m in document["costs"]], ("lost", "disk"), ("rate", "hz"))
     check("agent-status-there", document["agent"]["pid"] == agent.pid and document["keeps"]["samples"] > 10
           and document["keeps"]["limit_bytes"] == 1 << 30, str(document))
 
