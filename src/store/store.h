@@ -73,8 +73,8 @@ _must_use_ int store_keep_to(struct store *s, uint64_t bytes);
 _must_use_ int store_read(struct store *s, const struct store_query *q, struct profile **ret);
 
 /*
- * Says which functions are counted (sealed/totals.h), TOTALS_FUNCTIONS at most; for the writer. 0 or
- * -errno + message.
+ * Says which functions are counted (sealed/totals.h), TOTALS_FUNCTIONS at most; for the writer. 0
+ * or -errno + message.
  */
 _must_use_ int store_count_functions(struct store *s, const char *const *names, size_t n);
 
