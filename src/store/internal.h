@@ -106,6 +106,9 @@ uint32_t store_service_hash(const char *service);
  */
 _must_use_ int store_bound_log(struct store *s);
 
+/* Ends a transaction, if there is one, in which nothing was written. */
+void store_end_reading(struct store *s);
+
 /* Undoes a transaction that @r has ended early; returns @r. */
 int store_undo(struct store *s, int r);
 

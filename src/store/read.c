@@ -361,17 +361,13 @@ static int add_unsealed(struct answer *a)
 	return r;
 }
 
-/* All is read in one transaction: a segment that is sealed meanwhile is met once. */
 static int answer(struct answer *a)
 {
-	int r = store_exec(a->s, "BEGIN", "read");
+	int r = add_segments(a);
 
-	r = r ? r : add_segments(a);
 	r = r ? r : add_blocks(a);
 	r = r ? r : add_unsealed(a);
 	answer_fini(a);
-	if (!sqlite3_get_autocommit(a->s->db))
-		(void)sqlite3_exec(a->s->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
 
@@ -428,10 +424,13 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 		profile_free(a.p);
 		return err_set(-EINVAL, "the window of time ends before it begins");
 	}
-	r = narrow(s, &window);
+	/* in one transaction: a segment that is sealed meanwhile is met once, and counts once */
+	r = store_exec(s, "BEGIN", "read");
+	r = r ? r : narrow(s, &window);
 	m->time_ns = window.since_ms * (int64_t)NSEC_PER_MSEC;
 	m->duration_ns = (window.until_ms - window.since_ms) * (int64_t)NSEC_PER_MSEC;
 	r = r ? r : answer(&a);
+	store_end_reading(s);
 	if (!r && !m->n_values)
 		r = err_set(-ENODATA, "%s has nothing of that time", s->dir);
 	if (r) {

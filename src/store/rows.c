@@ -226,13 +226,12 @@ static int count_blocks(struct store *s, struct store_facts *to)
 	return r;
 }
 
-int store_facts(struct store *s, struct store_facts *ret)
+static int read_facts(struct store *s, struct store_facts *ret)
 {
 	uint64_t used;
-	int r;
+	int r = store_exec(s, "BEGIN", "read");
 
-	*ret = (struct store_facts){.last_ms = -1, .writer = writer_of(s)};
-	r = count(s, "segment", &ret->segments, ret);
+	r = r ? r : count(s, "segment", &ret->segments, ret);
 	if (!r && store_has_blocks(s))
 		r = count_blocks(s, ret);
 	r = r ? r : count(s, "frame", &ret->frames, ret);
@@ -243,4 +242,14 @@ int store_facts(struct store *s, struct store_facts *ret)
 	add_file(s, STORE_FILE, &ret->bytes);
 	add_file(s, STORE_FILE "-wal", &ret->bytes);
 	return store_newest_figures(s, ret->figures);
+}
+
+int store_facts(struct store *s, struct store_facts *ret)
+{
+	int r;
+
+	*ret = (struct store_facts){.last_ms = -1, .writer = writer_of(s)};
+	r = read_facts(s, ret);
+	store_end_reading(s);
+	return r;
 }

@@ -101,9 +101,15 @@ int store_number(struct store *s, const char *sql, int64_t *ret)
 
 int store_undo(struct store *s, int r)
 {
-	if (r && !sqlite3_get_autocommit(s->db))
-		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	if (r)
+		store_end_reading(s);
 	return r;
+}
+
+void store_end_reading(struct store *s)
+{
+	if (!sqlite3_get_autocommit(s->db))
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 int store_file_path(const struct store *s, const char *name, char **ret)
