@@ -24,7 +24,7 @@
 
 /* how many entries of the array are tried if the instruction isn't in the frame's own copy */
 #define COPIES_TRIED 15
-/* An instruction in the first bytes of the main copy is found without a read. */
+/* how many bytes of the main copy is_in_main() takes for sure */
 #define MAIN_BYTES 4096
 /* the most instructions that a code object can have; a larger number is garbage */
 #define MOST_UNITS (1u << 29)
@@ -130,7 +130,18 @@ walk_global __u64 search_in_time(__u32 slot, __u64 code, __u64 instr, __u32 inde
 }
 
 /*
- * Returns wire_frame.lasti of the frame at offset @off in w->block. (User space knows the end of
+ * Is the frame at offset @off in w->block at one of the first instructions of the main copy of
+ * @code? Most frames are. Then no read is needed to find the instruction.
+ */
+walk_inline bool is_in_main(const struct walk *w, const struct py_layout *l, __u32 off, __u64 code)
+{
+	return !block_u32(w, off + l->frame_tlbc_index) &&
+	       is_in(code + l->code_adaptive, MAIN_BYTES / 2, block_u64(w, off + l->frame_lasti));
+}
+
+/*
+ * Returns wire_frame.lasti of the frame at offset @off in w->block, for which is_in_main() is
+ * false. (User space knows the end of
  * the bytecode. It gives an instruction behind the end no line.)
  */
 walk_global int find_lasti(__u32 slot, __u32 off)
@@ -147,8 +158,6 @@ walk_global int find_lasti(__u32 slot, __u32 off)
 	index = block_u32(w, off + l->frame_tlbc_index);
 	if (block_u8(w, off + l->frame_owner) >= 3) /* a shim has no code */
 		return 0;
-	if (!index && is_in(code + l->code_adaptive, MAIN_BYTES / 2, instr))
-		return (int)(instr - code - l->code_adaptive);
 	key = copy_key(slot, code, index);
 	if (is_proved(w, key, &copy)) {
 		__u64 at = copy & ((1ull << COPY_ADDR_BITS) - 1);

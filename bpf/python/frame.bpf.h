@@ -71,7 +71,7 @@ walk_inline void read_more(struct walk *w, const struct py_layout *l, __u32 off,
 			   struct frame_view *f)
 {
 	f->func = block_u64(w, off + l->frame_func);
-	if (!l->func_version)
+	if (!l->func_version && !is_in_main(w, l, off, f->code))
 		f->lasti = find_lasti(w->slot, off);
 }
 
