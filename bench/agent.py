@@ -30,7 +30,8 @@ class Agent(lib.Krait):
     def __init__(self, store):
         super().__init__([])
         self.store = store
-        self.command = [lib.KRAIT, "agent", "run", "--wall", "--store", store]
+        # what it would take, not what it limits itself to
+        self.command = [lib.KRAIT, "agent", "run", "--wall", "--max-cpu", "100", "--store", store]
 
     def __enter__(self):
         self.process = lib.in_background(self.command)
