@@ -298,17 +298,24 @@ $(B)/share/krait.fish: $(KRAIT_HERE)
 
 INSTALL   ?= install
 share     := $(DESTDIR)$(PREFIX)/share
-install: all docs ## binary, manual page, completions and schemas below DESTDIR and PREFIX (/usr/local)
+units     := $(DESTDIR)$(PREFIX)/lib/systemd/system
+sysusers  := $(DESTDIR)$(PREFIX)/lib/sysusers.d
+# where krait is once it is installed; the agent's unit names it
+BIN       ?= $(PREFIX)/bin
+install: all docs ## binary, manual page, completions, schemas and the agent's unit below DESTDIR and PREFIX (/usr/local)
 	$(INSTALL) -D -m 755 $(B)/krait $(DESTDIR)$(PREFIX)/bin/krait
 	$(INSTALL) -D -m 644 $(B)/share/krait.1 $(share)/man/man1/krait.1
 	$(INSTALL) -D -m 644 $(B)/share/krait.bash $(share)/bash-completion/completions/krait
 	$(INSTALL) -D -m 644 $(B)/share/_krait $(share)/zsh/site-functions/_krait
 	$(INSTALL) -D -m 644 $(B)/share/krait.fish $(share)/fish/vendor_completions.d/krait.fish
 	$(INSTALL) -D -m 644 -t $(share)/krait/schema docs/schema/*.schema.json
+	$(INSTALL) -D -m 644 packaging/systemd/krait-agent.service.in $(units)/krait-agent.service
+	sed -i 's,@BIN@,$(BIN),' $(units)/krait-agent.service
+	$(INSTALL) -D -m 644 packaging/systemd/krait.sysusers $(sysusers)/krait.conf
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/krait $(share)/man/man1/krait.1 \
 		$(share)/bash-completion/completions/krait $(share)/zsh/site-functions/_krait \
-		$(share)/fish/vendor_completions.d/krait.fish
+		$(share)/fish/vendor_completions.d/krait.fish $(units)/krait-agent.service $(sysusers)/krait.conf
 	rm -rf $(share)/krait
 
 ##@ Packages

@@ -24,7 +24,7 @@ archive() {
 package() {
 	local arch=$1 variant=$2 name=krait-$version-linux-$1; shift 2
 	"$@" stripped
-	"$@" install DESTDIR="$PWD/$work/$name" PREFIX= >/dev/null
+	"$@" install DESTDIR="$PWD/$work/$name" PREFIX= BIN=/usr/local/bin >/dev/null
 	install -m 755 "build/$variant/stripped/krait" "$work/$name/bin/krait"
 	install -D -m 644 -t "$work/$name" LICENSE README.md
 	install -D -m 644 -t "$work/$name/LICENSES" LICENSES/*

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records until it is told to end, in two processes. The sampler has the rights and names stacks;
- * the writer owns the store and has no capability. The sampler sends a frame a second through a
- * pipe, and never waits for the writer: what doesn't fit is dropped and counted.
+ * Records until it is told to end. The sampler, which is the process that was started, has the
+ * rights and names stacks. The writer owns the store and has no capability (confine.h). The sampler
+ * sends a frame a second through a pipe, and never waits for the writer: what doesn't fit is
+ * dropped and counted (link.h). A third, small process starts writers (starter.c).
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -18,6 +19,8 @@ struct agent_options {
 	uint32_t max_cpu_ppm;	      /* the most CPU time, in millionths of one CPU; 0: no limit */
 	const char *const *functions; /* whose times are counted (store_count_functions()) */
 	size_t n_functions;
+	uid_t user;		   /* krait's own user, if there is one; else 0 */
+	gid_t group;		   /* of .user */
 	void (*reload)(void *ctx); /* called after a SIGHUP that a process sent; may be NULL */
 	void *reload_ctx;
 };
@@ -31,5 +34,12 @@ struct agent;
 _must_use_ int agent_begin(struct session *s, const struct agent_options *o, struct agent **ret);
 _must_use_ int agent_run(struct agent *a);
 _must_use_ int agent_end(struct agent *a, int error);
+
+/*
+ * The sampler gives up what it doesn't need: agent_confine() after agent_begin(), and
+ * agent_confine_loaded() once the kernel programs are loaded.
+ */
+void agent_confine(struct agent *a);
+void agent_confine_loaded(struct agent *a);
 
 #endif

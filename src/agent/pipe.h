@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the sampler and the writer say to each other: frames one way, answers the other. Both are
- * the same program, so that the numbers need no other form.
+ * What the agent's processes say to each other: frames from the sampler to the writer, answers
+ * back. All are the same program, so that the numbers need no other form.
  */
 #ifndef AGENT_PIPE_H
 #define AGENT_PIPE_H
 
 #include <limits.h>
+#include <sys/types.h>
 #include "base/text/str.h"
 #include "store/batch.h"
 #include "store/blob.h"
@@ -19,21 +20,36 @@ struct agent_frame {
 
 enum agent_answer_kind {
 	ANSWER_READY,	/* the store is open; .figures: of the agents before in it */
+	ANSWER_KEPT,	/* a frame is in the store */
 	ANSWER_DROPPED, /* the disk is full: a frame was dropped, a new segment must begin */
 	ANSWER_FAILED,	/* the writer ends; .text says why */
 };
 
 /* Short enough that the kernel writes it whole (PIPE_BUF). */
 struct agent_answer {
-	uint32_t kind, samples; /* .samples: how many were in the frame that was dropped */
+	uint32_t kind, samples; /* .samples: how many are in the frame that was kept or dropped */
 	int32_t error;		/* of ANSWER_FAILED: -errno */
 	int64_t figures[BATCH_FIGURES];
+	pid_t writer;
+	uint32_t confined; /* enum confined bits: what confines the writer */
 	char text[1024];
 };
 _Static_assert(sizeof(struct agent_answer) <= PIPE_BUF, "");
 
-/* writer.c: the writer's process. Reads frames from @in until its end, answers on @out. */
 struct agent_options;
-_Noreturn void agent_write(const struct agent_options *o, pid_t sampler, int in, int out);
+
+/*
+ * starter.c: starts the process that starts writers, before the sampler has threads, files and
+ * programs of its own. It is confined as writers are. *ret_fd: the sampler's end of the socket
+ * between the two; closing it ends the starter. 0 or -errno + message.
+ */
+_must_use_ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret_fd);
+
+/* Has the starter start a writer that reads frames from @in and answers on @out. 0 or -errno. */
+_must_use_ int starter_ask(int starter_fd, int in, int out);
+
+/* writer.c: the writer's process. Reads frames from @in until its end, answers on @out. */
+_Noreturn void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined, int in,
+			   int out);
 
 #endif

@@ -4,41 +4,36 @@
  * It appends what the sampler numbered, and looks nothing up. See agent.h.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/confine.h"
 #include "agent/pipe.h"
 #include "base/error.h"
 #include "base/nomem.h"
-#include "base/system/caps.h"
 #include "base/system/log.h"
 
 struct writer {
 	const struct agent_options *o;
 	struct store *store;
 	int in, out;
-	uint64_t first;	  /* the number of the agent's first segment */
-	uint64_t segment; /* the sampler's number of the segment that is being written */
-	bool broken;	  /* a frame of it was dropped, so the others of it can't be read */
+	unsigned confined; /* enum confined bits */
+	uint64_t first;	   /* what makes the store's number of a segment out of the sampler's */
+	uint64_t segment;  /* the sampler's number of the segment that is being written */
+	bool begun;	   /* a frame has come */
+	bool broken;	   /* a frame of it was dropped, so the others of it can't be read */
 	struct str columns;
 	int64_t earlier[BATCH_FIGURES]; /* what the agents before in this store had */
 };
 
-/* The sampler ends the writer by closing the pipe, so that signals to both lose nothing. */
-static void ignore_signals(void)
-{
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t samples, int error)
 {
-	struct agent_answer a = {.kind = kind, .samples = samples, .error = error};
+	struct agent_answer a = {.kind = kind,
+				 .samples = samples,
+				 .error = error,
+				 .writer = getpid(),
+				 .confined = w->confined};
 
 	memcpy(a.figures, w->earlier, sizeof(a.figures));
 	if (kind == ANSWER_FAILED)
@@ -112,10 +107,18 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 {
 	int r = 0;
 
+	/* the sampler may have sent segments to an earlier writer */
+	if (!w->begun) {
+		w->begun = true;
+		w->first -= f->place.segment;
+		w->segment = f->place.segment;
+	}
 	if (f->place.segment != w->segment)
 		r = begin_segment(w, f->place.segment);
 	if (!r && !w->broken)
 		r = append(w, f);
+	if (!r && !w->broken)
+		answer(w, ANSWER_KEPT, f->place.samples, 0);
 	if (r != -ENOSPC && !w->broken)
 		return r;
 	if (r)
@@ -148,14 +151,12 @@ static int open_store(struct writer *w, pid_t sampler)
 	return r ? r : store_next_segment(w->store, &w->first);
 }
 
-void agent_write(const struct agent_options *o, pid_t sampler, int in, int out)
+void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined, int in, int out)
 {
-	struct writer w = {.o = o, .in = in, .out = out};
+	struct writer w = {.o = o, .confined = confined, .in = in, .out = out};
 	int r;
 
-	ignore_signals();
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	caps_give_up();
+	(void)confine_writer();
 	r = open_store(&w, sampler);
 	if (!r) {
 		answer(&w, ANSWER_READY, 0, 0);

@@ -32,6 +32,22 @@ void users_fini(struct user *u)
 	*u = (struct user){};
 }
 
+int users_ids(const char *name, uid_t *uid, gid_t *gid)
+{
+	_cleanup_fclose_ FILE *f = fopen("/etc/passwd", "re");
+	struct passwd *p;
+
+	if (!f)
+		return -errno;
+	while ((p = fgetpwent(f)))
+		if (streq(p->pw_name, name)) {
+			*uid = p->pw_uid;
+			*gid = p->pw_gid;
+			return 0;
+		}
+	return -ENOENT;
+}
+
 int users_group_id(const char *name, gid_t *ret)
 {
 	_cleanup_fclose_ FILE *f = fopen("/etc/group", "re");

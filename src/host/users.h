@@ -22,6 +22,9 @@ struct user {
 _must_use_ int users_get(uid_t uid, struct user *ret);
 void users_fini(struct user *u);
 
+/* Finds the ids of user @name in /etc/passwd. 0; -ENOENT if there is none; -errno. */
+_must_use_ int users_ids(const char *name, uid_t *uid, gid_t *gid);
+
 /* Finds the id of group @name in /etc/group. 0; -ENOENT if there is none; -errno. */
 _must_use_ int users_group_id(const char *name, gid_t *ret);
 

@@ -34,6 +34,9 @@ enum batch_figure {
 	BATCH_HZ,	   /* how often CPU time is sampled now, a second */
 	BATCH_ASKED_HZ,	   /* how often it was asked for */
 	BATCH_LOWERED,	   /* how often the rate was halved, as it cost too much */
+	BATCH_WRITER_LOST, /* samples that a writer which died hadn't kept yet */
+	BATCH_RESTARTS,	   /* how often the writer was started again */
+	BATCH_CONFINED,	   /* enum confined bits (agent/confine.h) that hold for both processes */
 	BATCH_LIMIT,	   /* the most bytes of the store; 0: not known */
 	/* the same of all agents before in this store */
 	BATCH_EARLIER_SAMPLER_CPU,

@@ -11,7 +11,6 @@
 #include "base/nomem.h"
 #include "store/internal.h"
 
-#define DIR_MODE   0700
 #define CHECKPOINT "500" /* pages of SQLite's log, after which it is emptied: 2 MiB */
 
 /* Each table as SQLite keeps its text: what isn't exactly this isn't a store. */
@@ -349,7 +348,7 @@ static int prepare_to_write(struct store *s)
 static int open_it(struct store *s, pid_t owner)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = owner && mkdir(s->dir, DIR_MODE) && errno != EEXIST
+	int r = owner && mkdir(s->dir, STORE_MODE) && errno != EEXIST
 			? err_sys(-errno, "can't make the directory %s", s->dir)
 			: store_file_path(s, STORE_FILE, &path);
 

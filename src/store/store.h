@@ -18,6 +18,7 @@
 
 /* where the agent records, unless it is told another directory */
 #define STORE_DIRECTORY "/var/lib/krait"
+#define STORE_MODE	0700 /* of a directory that krait makes */
 
 struct store;
 

@@ -60,6 +60,16 @@ mode_is() { # mode_is MODE GROUP-OF-THE-ROOT: checks mode and group of the insta
 	[ "$(stat -c '%a %g' "$root/usr/bin/krait")" = "$1 $gid" ] || { stat "$root/usr/bin/krait"; return 1; }
 }
 no_capabilities() { [ -z "$(getcap "$root/usr/bin/krait")" ]; }
+# The agent's unit is there and not enabled, and its user is there.
+agent_waits() {
+	[ -n "$(find "$root/usr/lib/systemd/system" "$root/lib/systemd/system" -name krait-agent.service 2>/dev/null)" ] &&
+		grep -q '^krait:' "$root/etc/passwd" &&
+		[ -z "$(find "$root/etc/systemd" -name 'krait-agent*' 2>/dev/null)" ]
+}
+no_user() { ! grep -q '^krait:' "$root/etc/passwd"; }
+keeps_recordings() { # purging leaves a store that debconf wasn't told to remove
+	mkdir "$root/var/lib/krait" && touch "$root/var/lib/krait/store.db" && remove_it && [ -e "$root/var/lib/krait/store.db" ] && rm -r "$root/var/lib/krait"
+}
 group_runs() { # Checks that a member of the group records, and that the profile has the function.
 	in_root sh -c 'adduser --quiet --disabled-password --gecos "" alice && adduser --quiet alice krait
 		cd /home/alice && runuser -u alice -- krait record -q -o a.folded -- python3 -c "
@@ -89,7 +99,9 @@ one_suite() {
 	check "$suite-no-rights-by-default" no_capabilities
 	check "$suite-mode" mode_is 755 root
 	check "$suite-autopkgtest" in_root sh "$PWD/packaging/debian/tests/record"
-	check "$suite-remove" remove_it
+	check "$suite-agent" agent_waits
+	check "$suite-remove" keeps_recordings
+	check "$suite-removes-user" no_user
 	listed >"$work/after"
 	check "$suite-leaves-nothing" diff "$work/before" "$work/after"
 	told true true

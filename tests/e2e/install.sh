@@ -65,6 +65,18 @@ print(re.findall(r"\nIS: ([^\r\n]*)", out)[-1].strip() if "\nIS: " in out else o
 PY
 }
 
+# systemd's own checks of the agent's unit. The program that it names is the installed one here.
+unit=$root/usr/lib/systemd/system/krait-agent.service
+unit_is_valid() {
+	local here=$work/unit/krait-agent.service said
+	mkdir -p "$work/unit"
+	sed "s,/usr/bin/krait,$krait,; /^Documentation=/d" "$unit" >"$here"
+	said=$(systemd-analyze verify "$here" 2>&1) && [ -z "$said" ] || { echo "$said"; return 1; }
+}
+# 10 is a service without any limit; what is left is what sampling all processes takes.
+unit_is_tight() { systemd-analyze security --offline=true --threshold=25 "$unit" >"$root/log" 2>&1 || { cat "$root/log"; return 1; }; }
+user_is_made() { mkdir -p "$root/etc" && systemd-sysusers --root="$root" "$root/usr/lib/sysusers.d/krait.conf" && grep -q '^krait:' "$root/etc/passwd" "$root/etc/group"; }
+
 equals() { # equals WANTED GOT: compares two texts
 	[ "${2% }" = "$1" ] || { echo "wanted '$1', got '$2'"; return 1; }
 }
@@ -95,6 +107,12 @@ if have zsh zsh; then
 	check zsh-option-without-command equals 'krait --frequency' "$(in_zsh 'krait --freq')"
 	check zsh-event equals 'krait record -e cpu-clock' "$(in_zsh 'krait record -e cpu-cl')"
 fi
+check unit-program grep -q '^ExecStart=/usr/bin/krait agent run$' "$unit"
+if have systemd-analyze unit; then
+	check unit-verify unit_is_valid
+	check unit-security unit_is_tight
+fi
+have systemd-sysusers user && check sysusers user_is_made
 make uninstall DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1
 check uninstall [ -z "$(find "$root/usr" -type f -o -name krait)" ]
 exit $bad

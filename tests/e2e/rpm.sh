@@ -22,6 +22,9 @@ mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site
 "$krait" completion zsh >"$share/zsh/site-functions/_krait"
 "$krait" completion fish >"$share/fish/vendor_completions.d/krait.fish"
 install -D -m 644 -t "$share/krait/schema" docs/schema/*.schema.json
+install -D -m 644 packaging/systemd/krait-agent.service.in "$work/$release/lib/systemd/system/krait-agent.service"
+sed -i 's,@BIN@,/usr/local/bin,' "$work/$release/lib/systemd/system/krait-agent.service"
+install -D -m 644 packaging/systemd/krait.sysusers "$work/$release/lib/sysusers.d/krait.conf"
 install -m 644 -t "$work/$release" LICENSE README.md
 install -D -m 644 -t "$work/$release/LICENSES" LICENSES/*
 tar -C "$work" -czf "$work/$release.tar.gz" "$release"
@@ -45,9 +48,10 @@ check no-capabilities plain
 # A package with a static binary requires no library.
 no_needs() { [ -z "$(rpm -qp --nosignature --requires "$rpm" | grep -v '^rpmlib(')" ]; }
 check needs-nothing no_needs
-same_files() { diff <(cd "$work/$release" && find bin share -type f | sed 's/krait\.1$/krait.1.gz/' | sort) \
-	<(cd "$work/root/usr" && find bin share -type f | grep -v -e '^share/doc/' -e '^share/licenses/' | sort); }
+same_files() { diff <(cd "$work/$release" && find bin share lib -type f | sed 's/krait\.1$/krait.1.gz/' | sort) \
+	<(cd "$work/root/usr" && find bin share lib -type f | grep -v -e '^share/doc/' -e '^share/licenses/' | sort); }
 check files same_files
+check unit grep -q '^ExecStart=/usr/bin/krait agent run$' "$work/root/usr/lib/systemd/system/krait-agent.service"
 
 busy='
 import time
@@ -68,7 +72,7 @@ with_tool() {
 	mkdir "$root"
 	rpm --root "$root" --initdb
 	# A real system has these folders, and dnf makes its own.
-	mkdir -p "$root"/etc/dnf/modules.d "$root"/usr/{bin,share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc,licenses}}
+	mkdir -p "$root"/etc/dnf/modules.d "$root"/usr/{bin,lib/{systemd/system,sysusers.d},share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc,licenses}}
 	listed "$root" >"$work/before"
 	check "$1-install" "$2" "$root"
 	check "$1-files" owned "$root"

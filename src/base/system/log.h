@@ -31,6 +31,13 @@ struct log_sink {
 /* Sets where messages go. Call it before the first message. @sink lives as long as the program. */
 void log_set_sink(const struct log_sink *sink);
 
+/*
+ * For a program that runs for months: from now on each kind of message is shown at most @most times
+ * in @ns. The first one after that says how many were left out. A kind is a place in the program
+ * with its format.
+ */
+void log_limit(unsigned most, uint64_t ns);
+
 /* Hands a line to the sink, if there is one and the level allows it. */
 void log_at(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 

@@ -12,6 +12,7 @@
 #include "store/store.h"
 
 #define AGENT_CONFIG "/etc/krait/agent.conf"
+#define AGENT_USER   "krait" /* the user who may own a store of root's agent */
 
 struct agent_run_options {
 	struct record_options record; /* first, for the rows of rows.h */

@@ -4,23 +4,33 @@
 
 #include "agent/agent.h"
 #include "base/error.h"
+#include "base/system/clock.h"
 #include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/agent/agent.h"
 #include "cli/agent/options.h"
 #include "cli/exit.h"
 #include "cli/record/fail.h"
+#include "host/users.h"
 #include "record/command/signals.h"
+
+#define LINES_A_MINUTE 10 /* of each kind of message */
 
 /* Starts the writer first: it is forked before krait has threads, files and programs of its own. */
 static int begin(struct session *s, const struct agent_options *o, struct agent **ret)
 {
 	int r = agent_begin(s, o, ret);
 
-	r = r ? r : caller_find(&s->caller);
+	if (r)
+		return r;
+	agent_confine(*ret);
+	r = caller_find(&s->caller);
 	r = r ? r : session_set_up(s);
-	r = r ? r : rights_drop(s->caller.other);
-	return r ? r : session_start(s);
+	/* the writer alone writes, so root's rights over others' files aren't needed */
+	r = r ? r : rights_drop(true);
+	r = r ? r : session_start(s);
+	agent_confine_loaded(*ret);
+	return r;
 }
 
 static int record(struct session *s, const struct agent_options *o, enum color_mode color)
@@ -100,7 +110,10 @@ static int agent(struct agent_run_options *o, struct reload *l)
 	int code;
 
 	l->agent = &agent;
+	if (users_ids(AGENT_USER, &agent.user, &agent.group))
+		agent.user = 0;
 	log_set_level(LOG_NOTE + MIN(o->record.verbose, 2));
+	log_limit(LINES_A_MINUTE, 60 * NSEC_PER_SEC);
 	session_init(&s, &o->record.session);
 	session_bound_init(&s);
 	signals_take();

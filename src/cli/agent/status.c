@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "agent/confine.h"
 #include "base/error.h"
 #include "base/system/log.h"
 #include "cli/advice.h"
@@ -47,6 +48,18 @@ static void print_cost(const struct store_facts *f)
 	       (double)v[BATCH_WRITER_CPU] / NSEC_PER_SEC, ms / 1000);
 }
 
+/* What keeps the agent's processes from more than their work. */
+static void print_confined(unsigned confined)
+{
+	if (!(confined & CONFINED_FILES))
+		printf("%-10sthis kernel lacks Landlock: only file rights keep the writer to its "
+		       "directory\n",
+		       "confined");
+	if (!(confined & CONFINED_CALLS))
+		printf("%-10sthis kernel lacks seccomp: the agent may make any system call\n",
+		       "confined");
+}
+
 static void print_facts(const struct store_facts *f)
 {
 	const int64_t *v = f->figures;
@@ -68,8 +81,14 @@ static void print_facts(const struct store_facts *f)
 	if (v[BATCH_HZ] < v[BATCH_ASKED_HZ])
 		printf("%-10s%lld samples a second instead of %lld, because it took too much CPU\n",
 		       "limit", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
-	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, of %lld\n", "lost",
-	       (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED], (long long)v[BATCH_SAMPLES]);
+	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, %lld with writers "
+	       "that died, of %lld\n",
+	       "lost", (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED],
+	       (long long)v[BATCH_WRITER_LOST], (long long)v[BATCH_SAMPLES]);
+	if (v[BATCH_RESTARTS])
+		printf("%-10swas started again %lld times\n", "writer",
+		       (long long)v[BATCH_RESTARTS]);
+	print_confined((unsigned)v[BATCH_CONFINED]);
 }
 
 static void print(const struct status_options *o, const struct store_facts *f,

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sends frames to the writer, and has it started again when it dies; see link.h. */
+#include "agent/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/nomem.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
+
+#define PIPE_BYTES     (1 << 20)  /* what the kernel holds, if it allows so much */
+#define OUT_BYTES      (4u << 20) /* what waits in the sampler for room in the pipe */
+#define LAST_MS	       10000	  /* how long the end waits for the writer */
+
+#define FIRST_DELAY_NS (100 * NSEC_PER_MSEC)
+#define MOST_DELAY_NS  (30 * NSEC_PER_SEC)
+/* A writer that has lived so long counts as well: the next one comes after FIRST_DELAY_NS. */
+#define LIVED_NS (60 * NSEC_PER_SEC)
+
+static void close_pipes(struct link *l)
+{
+	if (l->out >= 0)
+		close(l->out);
+	if (l->answers >= 0)
+		close(l->answers);
+	l->out = l->answers = -1;
+}
+
+int64_t link_cpu(struct link *l)
+{
+	clockid_t clock;
+
+	if (l->writer && !clock_getcpuclockid(l->writer, &clock))
+		l->cpu_ns = MAX(l->cpu_ns, (int64_t)clock_ns(clock));
+	return l->cpu_before + l->cpu_ns;
+}
+
+/* The writer is gone: what it hadn't kept is lost, and another one comes later. */
+static void lose(struct link *l, const char *why)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now - l->began_ns >= LIVED_NS)
+		l->delay_ns = FIRST_DELAY_NS;
+	log_warn("the writer of the agent ended%s%s; it is started again in %.1f s",
+		 *why ? ": " : "", why, (double)l->delay_ns / NSEC_PER_SEC);
+	l->again_ns = now + l->delay_ns;
+	l->delay_ns = MIN(2 * l->delay_ns, MOST_DELAY_NS);
+	l->cpu_before += l->cpu_ns;
+	l->cpu_ns = 0;
+	l->writer = 0;
+	l->lost += l->unkept;
+	l->unkept = 0;
+	l->broke = true;
+	str_clear(&l->waiting);
+	l->sent = 0;
+	close_pipes(l);
+}
+
+/* Moves what waits to the beginning of its memory, once that saves much. */
+static void forget_sent(struct link *l)
+{
+	if (l->sent < OUT_BYTES / 4)
+		return;
+	l->waiting.n -= l->sent;
+	memmove(l->waiting.s, l->waiting.s + l->sent, l->waiting.n);
+	l->sent = 0;
+}
+
+/* Writes as much as the pipe takes. A writer that is gone is noticed by its answers. */
+static void push(struct link *l)
+{
+	while (l->out >= 0 && l->sent < l->waiting.n) {
+		ssize_t n = write(l->out, l->waiting.s + l->sent, l->waiting.n - l->sent);
+
+		if (n < 0 && errno != EINTR) {
+			forget_sent(l);
+			return;
+		}
+		l->sent += n > 0 ? (size_t)n : 0;
+	}
+	str_clear(&l->waiting);
+	l->sent = 0;
+}
+
+static void take(struct link *l, const struct agent_answer *answer)
+{
+	switch (answer->kind) {
+	case ANSWER_READY:
+		l->writer = answer->writer;
+		l->confined = answer->confined;
+		return;
+	case ANSWER_DROPPED:
+		l->dropped += answer->samples;
+		l->anew = true;
+		break;
+	default:
+		break;
+	}
+	l->unkept -= MIN(l->unkept, (uint64_t)answer->samples);
+}
+
+/* Takes the answers that are there. The pipe's end tells that the writer is gone. */
+static void take_answers(struct link *l)
+{
+	struct agent_answer answer;
+	ssize_t n;
+
+	while (l->answers >= 0 && (n = read(l->answers, &answer, sizeof(answer))) >= 0) {
+		if (n != (ssize_t)sizeof(answer))
+			lose(l, "");
+		else if (answer.kind == ANSWER_FAILED)
+			lose(l, answer.text);
+		else
+			take(l, &answer);
+	}
+}
+
+/* The pipes' ends, and which of them are the writer's. */
+enum { FRAMES_IN, FRAMES_OUT, ANSWERS_IN, ANSWERS_OUT };
+
+static int start_writer(struct link *l)
+{
+	int fds[4] = {-1, -1, -1, -1}, r;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return err_sys(-errno, "can't make a pipe");
+	l->out = fds[FRAMES_OUT];
+	if (pipe2(fds + ANSWERS_IN, O_CLOEXEC)) {
+		close(fds[FRAMES_IN]);
+		return err_sys(-errno, "can't make a pipe");
+	}
+	l->answers = fds[ANSWERS_IN];
+	(void)fcntl(l->out, F_SETPIPE_SZ, PIPE_BYTES);
+	r = starter_ask(l->starter_fd, fds[FRAMES_IN], fds[ANSWERS_OUT]);
+	close(fds[FRAMES_IN]);
+	close(fds[ANSWERS_OUT]);
+	if (r)
+		return err_sys(r, "the process that starts the agent's writer is gone");
+	l->began_ns = clock_ns(CLOCK_MONOTONIC);
+	return 0;
+}
+
+static int stop_blocking(struct link *l)
+{
+	return fcntl(l->out, F_SETFL, O_NONBLOCK) || fcntl(l->answers, F_SETFL, O_NONBLOCK)
+		       ? err_sys(-errno, "can't use the pipe to the writer")
+		       : 0;
+}
+
+/* Waits for the writer's first answer: is the store open? */
+static int wait_until_ready(struct link *l, int64_t figures[BATCH_FIGURES])
+{
+	struct agent_answer answer = {};
+
+	if (read(l->answers, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+		return err_set(-EPIPE, "the writer of the agent ended before the store was open");
+	take(l, &answer);
+	memcpy(figures, answer.figures, sizeof(answer.figures));
+	return answer.kind == ANSWER_READY ? 0 : err_set(answer.error, "%s", answer.text);
+}
+
+int link_begin(struct link *l, const struct agent_options *o, int64_t figures[BATCH_FIGURES])
+{
+	int r;
+
+	*l = (struct link){
+		.o = o, .starter_fd = -1, .out = -1, .answers = -1, .delay_ns = FIRST_DELAY_NS};
+	r = starter_begin(o, &l->starter, &l->starter_fd);
+	r = r ? r : start_writer(l);
+	r = r ? r : wait_until_ready(l, figures);
+	return r ? r : stop_blocking(l);
+}
+
+int link_turn(struct link *l, uint64_t now)
+{
+	int r = 0;
+
+	take_answers(l);
+	if (l->out < 0 && now >= l->again_ns) {
+		l->restarts++;
+		r = start_writer(l);
+		r = r ? r : stop_blocking(l);
+	}
+	push(l);
+	return r;
+}
+
+/* Puts the frame where it waits for room in the pipe, if there it has room. */
+int link_send(struct link *l, const struct blob_place *place, const struct str *columns)
+{
+	struct agent_frame f = {.place = *place, .bytes = columns->n};
+
+	if (l->out < 0) {
+		l->lost += place->samples;
+		l->broke = true;
+		return 0;
+	}
+	if (l->waiting.n - l->sent + columns->n > OUT_BYTES) {
+		log_warn("the disk is too slow: a second of %u samples is dropped", place->samples);
+		l->dropped += place->samples;
+		l->anew = true;
+		return 0;
+	}
+	str_add_n(&l->waiting, &f, sizeof(f));
+	str_add_n(&l->waiting, columns->s, columns->n);
+	l->unkept += place->samples;
+	push(l);
+	return l->waiting.failed ? err_nomem() : 0;
+}
+
+/* Sends what is left, as long as the writer takes some within LAST_MS. */
+static int finish(struct link *l)
+{
+	struct pollfd fd = {.fd = l->out, .events = POLLOUT};
+
+	while (l->out >= 0 && l->waiting.n) {
+		if (poll(&fd, 1, LAST_MS) <= 0)
+			return err_set(-ETIMEDOUT,
+				       "the disk is too slow: the last seconds are lost");
+		take_answers(l);
+		push(l);
+	}
+	return 0;
+}
+
+/* Waits for the end of the writer, which comes once it has written all that was sent. */
+static int wait_for_writer(struct link *l, int error)
+{
+	struct agent_answer answer;
+
+	if (l->out >= 0)
+		close(l->out);
+	l->out = -1;
+	if (l->answers < 0 || fcntl(l->answers, F_SETFL, 0))
+		return error;
+	while (read(l->answers, &answer, sizeof(answer)) == (ssize_t)sizeof(answer)) {
+		take(l, &answer);
+		if (answer.kind == ANSWER_FAILED && !error)
+			error = err_set(answer.error, "%s", answer.text);
+	}
+	if (l->unkept && !error)
+		error = err_set(-EPIPE, "the writer of the agent ended by itself, so the last "
+					"second is lost");
+	return error;
+}
+
+int link_end(struct link *l, int error)
+{
+	int r = wait_for_writer(l, error ? error : finish(l));
+
+	close_pipes(l);
+	if (l->starter_fd >= 0)
+		close(l->starter_fd);
+	if (l->starter > 0)
+		waitpid(l->starter, NULL, 0);
+	str_fini(&l->waiting);
+	return r;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The starter: a small process that starts the writer, and starts it again after it died. The
+ * sampler can't do that itself once it has threads, kernel programs and shared memory, which a
+ * child would inherit. The starter has none of them. It gives up its rights before the first
+ * writer, so that no process with rights is left that makes writers.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/confine.h"
+#include "agent/pipe.h"
+#include "base/error.h"
+
+#define SOCKET 3 /* the starter's only descriptor beside the standard ones */
+#define PIPES  2
+
+union pipes_control {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(PIPES * sizeof(int))];
+};
+
+int starter_ask(int starter_fd, int in, int out)
+{
+	union pipes_control control = {};
+	const int fds[PIPES] = {in, out};
+	struct iovec byte = {&(char){0}, 1};
+	struct msghdr m = {.msg_iov = &byte,
+			   .msg_iovlen = 1,
+			   .msg_control = control.bytes,
+			   .msg_controllen = sizeof(control.bytes)};
+
+	control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(fds)),
+					.cmsg_level = SOL_SOCKET,
+					.cmsg_type = SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	return sendmsg(starter_fd, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+/* Waits for the next request. False: the sampler has ended. */
+static bool take_request(int fds[PIPES])
+{
+	union pipes_control control = {};
+	struct iovec byte = {&(char){0}, 1};
+	struct msghdr m = {.msg_iov = &byte,
+			   .msg_iovlen = 1,
+			   .msg_control = control.bytes,
+			   .msg_controllen = sizeof(control.bytes)};
+	ssize_t got;
+
+	do
+		got = recvmsg(SOCKET, &m, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	if (got != 1 || control.head.cmsg_len != CMSG_LEN(PIPES * sizeof(int)))
+		return false;
+	memcpy(fds, CMSG_DATA(&control.head), PIPES * sizeof(int));
+	return true;
+}
+
+/* The sampler ends both by closing what leads to them, so that signals to all lose nothing. */
+static void ignore_signals(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for a writer: its pipe tells of its end */
+}
+
+/*
+ * As root, the writer becomes krait's own user if the store's directory is that user's. If it
+ * can't, nothing is written: store_open() refuses another user's directory.
+ */
+static void become_writer(const struct agent_options *o)
+{
+	struct stat st;
+
+	if (geteuid() || !o->user || stat(o->store, &st) || st.st_uid != o->user)
+		return;
+	if (!setgroups(0, NULL) && !setresgid(o->group, o->group, o->group))
+		(void)!setresuid(o->user, o->user, o->user);
+}
+
+static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
+{
+	unsigned confined;
+	int fds[PIPES];
+
+	ignore_signals();
+	become_writer(o);
+	/* if this fails, the first writer finds the reason and says it */
+	(void)mkdir(o->store, STORE_MODE);
+	confined = confine_to_store(o->store);
+	while (take_request(fds)) {
+		if (!fork()) {
+			close(SOCKET);
+			agent_write(o, sampler, confined, fds[0], fds[1]);
+		}
+		close(fds[0]);
+		close(fds[1]);
+	}
+	_exit(0);
+}
+
+int starter_begin(const struct agent_options *o, pid_t *ret, int *ret_fd)
+{
+	pid_t self = getpid();
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return err_sys(-errno, "can't make a pair of sockets");
+	*ret_fd = fds[0];
+	*ret = fork();
+	if (!*ret) {
+		dup2(fds[1], SOCKET);
+		/* closes all other descriptors; before Linux 5.9 they stay open */
+		(void)syscall(SYS_close_range, SOCKET + 1, ~0u, 0);
+		serve(o, self);
+	}
+	close(fds[1]);
+	return *ret > 0 ? 0 : err_sys(-errno, "can't start the writer of the agent");
+}
