@@ -167,8 +167,8 @@ walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 }
 
 /*
- * Has the event interrupted user mode? Where the answer isn't a constant for the compiler, the
- * answer is kept in the walk state, because the program's stack has no room for it.
+ * Did the event interrupt user mode? If the compiler doesn't know the answer (m->user_mode isn't a
+ * constant), the answer is kept in the walk state, because the program's stack has no room for it.
  */
 walk_inline bool is_user_mode(const struct moment *m, const struct walk *w)
 {
@@ -314,8 +314,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 		return false;
 	count(COUNT_SAMPLES);
 	/*
-	 * The stack's id gets its epoch (in_epoch()) before send_code() reads sent_epoch for the
-	 * stack's code objects. So the stack's epoch is never later than theirs.
+	 * in_epoch() reads sent_epoch for the stack's id here, and send_code() reads it later for
+	 * each code object. So the stack's epoch is never later than those of its code objects.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);

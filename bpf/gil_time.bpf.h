@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Measures how long threads wait for each GIL, and for which thread (docs/decisions/0024). The
- * program that runs at each task switch counts the threads that wait for a GIL. A sample of CPU
- * time of the thread that holds the GIL stands for as many such waits as there are then. While the
- * holder has no CPU, it has no samples. So the sum of all waits is read when it leaves the CPU and
- * when it gets one again.
+ * program that runs at each task switch counts the threads that wait for a GIL. A sample of the
+ * GIL's holder carries the time of all threads that wait at that moment. While the holder has no
+ * CPU, it has no samples. So the sum of all waiting times is read when the holder leaves the CPU
+ * and when it gets one again.
  */
 #ifndef BPF_GIL_TIME_H
 #define BPF_GIL_TIME_H
@@ -59,7 +59,7 @@ walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 		c = bpf_map_lookup_elem(&gils, &key);
 		if (!c && makes && !bpf_map_update_elem(&gils, &key, &fresh, BPF_NOEXIST))
 			return i;
-		if (!c) /* another CPU may have made it just now */
+		if (!c) /* another CPU may have made the slot just now */
 			c = makes ? bpf_map_lookup_elem(&gils, &key) : NULL;
 		if (!c)
 			break;
@@ -88,7 +88,10 @@ walk_inline struct gil_count *gil_of_entry(const struct wait_entry *e)
 	return c && c->wait == e->gil ? c : NULL;
 }
 
-/* As gil_of_entry(). If the GIL isn't there, finds its slot. @makes: as for gil_slot(). */
+/*
+ * Returns the counts of the GIL of @e, as gil_of_entry(). If that finds none, searches for the
+ * GIL's slot. @makes: as for gil_slot().
+ */
 walk_inline struct gil_count *gil_to_count(struct wait_entry *e, bool makes)
 {
 	struct gil_count *c = gil_of_entry(e);
@@ -99,7 +102,7 @@ walk_inline struct gil_count *gil_to_count(struct wait_entry *e, bool makes)
 	return gil_of_entry(e);
 }
 
-/* Returns how long threads have waited so far for the GIL that @e has, in sum. */
+/* Returns the sum of all threads' waits so far for the GIL of @e. */
 walk_inline __u64 gil_sum(struct wait_entry *e)
 {
 	const struct gil_count *c = gil_to_count(e, false);
@@ -153,10 +156,10 @@ walk_inline bool is_gil_futex(const struct wait_entry *e)
 
 /*
  * Does the thread of @e, the current one, hold its GIL? Up to 3.11 it does if its state is the
- * current one. From 3.12 on the GIL names its holder. While another thread takes the GIL, between
- * two stores, it still names the holder before (docs/decisions/0007). A native thread may free its
- * state and make another one. If another thread uses the freed state now, the state's thread_id
- * shows that.
+ * current one. From 3.12 on the GIL names its holder. Between the two stores with which another
+ * thread takes the GIL, the GIL still names its last holder (docs/decisions/0007). A native thread
+ * may have freed its state, and another thread may use the same memory for its own state. The
+ * state's thread_id shows that.
  */
 walk_inline bool is_gil_holder(const struct wait_entry *e)
 {
@@ -190,7 +193,7 @@ walk_inline bool find_walked_gil(const struct walk *w, struct gil_place *g)
 	return l && w->thread == THREAD_STATE && find_gil(w, l, g) && g->wait != NO_WORD;
 }
 
-/* Stores in the wait_entry of the current thread, which was walked, where its GIL is. */
+/* Stores in the wait_entry of the current thread where its GIL is. The thread was walked before. */
 walk_global int note_gil(__u32 slot)
 {
 	struct wait_entry *e = current_wait();
@@ -219,14 +222,14 @@ walk_global int note_gil(__u32 slot)
 }
 
 /*
- * Others may wait for a thread that sleeps with the GIL. The record of a sleep says how long. If no
- * record has come after this time, the next sample says it.
+ * While a thread sleeps with the GIL, others may wait for it. The record of its sleep says how long
+ * they waited. If that record hasn't come after this time, the thread's next sample says it.
  */
 #define SLEPT_NS 1000000000ull
 
 /*
- * Returns how long others waited for the thread of @e while it held the GIL and had no CPU, as far
- * as no record has it yet. The time counts as recorded then.
+ * Returns how long others waited for the thread of @e while it held the GIL and had no CPU, and no
+ * record has said so yet. The caller puts the time into a record, so it isn't returned again.
  */
 walk_inline __u64 take_blame(struct wait_entry *e)
 {
@@ -241,8 +244,8 @@ walk_inline __u64 take_blame(struct wait_entry *e)
 }
 
 /*
- * Returns how long others waited for the current thread, which was walked and holds the GIL, in the
- * @weight ns that a sample of it stands for, plus the time that take_blame() returns.
+ * Returns how long others waited for the current thread, which was walked and holds the GIL: during
+ * the @weight ns of CPU time that the present sample counts, plus what take_blame() returns.
  */
 walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 {
@@ -257,7 +260,7 @@ walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 	if (!w || !find_walked_gil(w, &g))
 		return 0;
 	e = current_wait();
-	if (e && e->away == AWAY_WAITS) { /* it wasn't seen that the thread came back */
+	if (e && e->away == AWAY_WAITS) { /* no program saw the thread get a CPU after its wait */
 		gil_wait_ends(e);
 		e->away = AWAY_UNCOUNTED;
 	}
@@ -277,7 +280,7 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 {
 	struct futex_call call = {.op = -1};
 
-	if (e->away == AWAY_WAITS) /* it wasn't seen that the thread came back */
+	if (e->away == AWAY_WAITS) /* no program saw the thread get a CPU after its wait */
 		gil_wait_ends(e);
 	e->away = AWAY_NEITHER;
 	e->gil_ns = e->held_ns = 0;
@@ -299,8 +302,8 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 
 /*
  * The thread whose entry is @e gets a CPU again, at @now. If it held the GIL meanwhile, others may
- * have waited for it. The record of its wait says how long or, if it was ready to run all the time,
- * its next sample does.
+ * have waited for it. How long they waited is told by the record of this thread's wait; if it was
+ * ready to run all the time, by its next sample.
  */
 walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 {

@@ -2,9 +2,9 @@
 /*
  * Declares only the kernel types and fields that krait uses. CO-RE relocates them at load. There is
  * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A struct
- * also has members that only some kernels or architectures have; programs ask whether these exist.
- * If a member has different types in different kernels, the struct has flavours (struct
- * NAME___WHAT).
+ * here may also declare members that only some kernels have; programs check at load whether these
+ * exist. If a member's type differs between kernels, there are several declarations of the struct
+ * (CO-RE flavours, struct NAME___WHAT).
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -205,7 +205,8 @@ struct cfs_rq {
 } CORE;
 struct sched_entity {
 	__u64 exec_start, sum_exec_runtime, prev_sum_exec_runtime;
-	struct cfs_rq *cfs_rq; /* on the CPU of the task, whatever its class */
+	/* the run queue of the CPU that the task is on, whatever the task's scheduling class */
+	struct cfs_rq *cfs_rq;
 } CORE;
 struct sched_info {
 	unsigned long pcount;
@@ -288,7 +289,7 @@ enum bpf_func_id___ask {
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
-/* bits of the state of a task (include/linux/sched.h); a dead one ends and never runs again */
+/* bits of a task's state (include/linux/sched.h); TASK_DEAD: the task ends and never runs again */
 #define TASK_DEAD    0x80 /* 4.14+ */
 #define TASK_STOPPED 0x4
 #define TASK_TRACED  0x8

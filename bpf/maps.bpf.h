@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps, and the functions that use them and that state.bpf.h and send.bpf.h only declare. Sizes
- * marked "set at load" are computed by src/sampler from the machine.
+ * The BPF maps, and the functions that use them; state.bpf.h and send.bpf.h only declare these.
+ * Sizes marked "set at load" are computed by src/sampler for the machine.
  */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
@@ -48,19 +48,20 @@ bool armed;
 __u64 longest_ns, long_samples;
 
 /*
- * The time from unwind_store_epoch(), in seconds. User space sets it whenever it drains the rings.
+ * The time that unwind_store_epoch() returned when user space last drained the rings, in seconds.
  */
 __u32 unwind_epoch;
 
 /*
- * Set by sampler_settle(), when user space begins a long sleep. The next record with news
+ * Set by sampler_settle(), when user space begins a long sleep. The next record that can't wait
  * (is_news()) wakes user space and clears this.
  */
 bool settled;
 
 /*
- * A number that sampler_send_again() changes, so that everything counts as not sent. It is part of
- * the ids in codes_sent and stacks_sent, above the bits that choose a set.
+ * Part of the ids in codes_sent and stacks_sent, above the bits that choose a set. When
+ * sampler_send_again() changes this number, no id in these maps matches any more, so everything is
+ * sent again.
  */
 __u32 sent_epoch;
 
@@ -147,8 +148,8 @@ struct {
 } waits SEC(".maps");
 
 /*
- * How long threads had been ready to run when the recording began. User space writes it before
- * that. The programs only read it, so its memory may be allocated entry by entry.
+ * Up to the recording's beginning: how long each thread was ready to run without a CPU. User space
+ * writes it before that. The programs only read it, so its memory may be allocated entry by entry.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -249,8 +250,8 @@ struct {
 /*
  * Ids of what was sent to user space, in sets of four, the newest first. A full set forgets its
  * oldest id. CPUs that write to one set at the same time may lose an id. What was forgotten or lost
- * is sent again. (An LRU hash of that size takes ten times the memory, and an update from an NMI
- * fails if the NMI interrupted another update.)
+ * is sent again. (An LRU hash with as many ids would take ten times the memory. And an update in an
+ * NMI would fail if the NMI had interrupted another update.)
  */
 struct sent_set {
 	__u64 id[SENT_WAYS];
@@ -265,7 +266,10 @@ struct sent {
 
 struct sent codes_sent SEC(".maps"), stacks_sent SEC(".maps");
 
-/* One ring per CPU, because in an NMI the kernel tries a ring's lock only once. */
+/*
+ * One ring per CPU. An NMI tries to take a ring's lock only once, and with one ring for all CPUs it
+ * would often fail.
+ */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* the size is set at load */
@@ -354,8 +358,8 @@ walk_inline void count(__u32 counter)
 #define NEW_THREAD_NS (20 * 1000000ull)
 
 /*
- * Is @data a record of a code object, or a sample of a thread that has hardly run? What user space
- * has to read about these may be gone soon.
+ * Must user space handle the record @data soon? It must if @data is a code object, or a sample of a
+ * thread that has hardly run: the process that user space has to read for it may end soon.
  */
 walk_inline bool is_news(const void *data)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * 3.11+: copies which module a module's body belongs to, __name__ and __file__ in the dict that the
- * body runs in, while it runs. User space would have to ask the process later, and most processes
- * that import much live only for a moment. A new module's dict has both among its first entries.
+ * 3.11+: while a module's body (its top-level code) runs, copies the module's __name__ and __file__
+ * from the dict that the body runs in. User space would have to ask the process later, and most
+ * processes that import much live only for a moment. A new module's dict has both among its first
+ * entries.
  */
 #ifndef BPF_MODULE_H
 #define BPF_MODULE_H
@@ -78,7 +79,7 @@ walk_global int copy_item(__u32 slot, __u32 entry, __u32 at)
 		return 0;
 	t = &module->text[which & 1];
 	t->addr = value;
-	/* the name comes first in the dict, and its bytes first in the record */
+	/* of the texts, the name must come first, because the record has the name's bytes first */
 	if (t->bytes || (which == MODULE_FILE && !module->text[MODULE_NAME].bytes) ||
 	    !is_str(w, l, (const struct rec_code *)s->bytes, value))
 		return 0;
@@ -121,7 +122,9 @@ walk_inline __u32 read_entries(struct walk *w, const struct py_layout *l, __u64 
 	return (__u32)n;
 }
 
-/* Has the name been copied, and the file, too, unless the dict with @n entries has none? */
+/*
+ * Were the name and the file copied? The file may be missing if the dict with @n entries has none.
+ */
 walk_inline bool is_said(const struct rec_module *module, __u32 n)
 {
 	const struct wire_text *file = &module->text[MODULE_FILE];

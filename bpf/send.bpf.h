@@ -14,7 +14,8 @@
 
 /*
  * What each user of the walkers defines, as in state.bpf.h. send_bytes() returns 0 if the ring
- * accepted the record. *_seen() tells whether *_mark() was called for the same number.
+ * accepted the record. code_seen(id) tells whether code_mark(id) was called before; stack_seen()
+ * and stack_mark() likewise.
  */
 walk_inline long send_bytes(const void *data, __u64 n);
 walk_inline bool code_seen(__u64 key);
@@ -58,8 +59,8 @@ walk_global int copy_text(__u32 slot, __u32 which)
 }
 
 /*
- * Has the sample sent enough code objects? (Even looking up which ones were sent takes 0.1 ms if
- * all are new.)
+ * Did this sample send so many code objects that it sends no more? (When all code objects are new,
+ * even looking up whether they were sent takes 0.1 ms.)
  */
 walk_inline bool has_sent_enough(const struct walk *w)
 {

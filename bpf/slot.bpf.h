@@ -13,14 +13,13 @@
  * each, or samples are lost.
  *
  * SLOT_PERF: perf events. The kernel runs one perf program at a time on a CPU, in whatever context
- * (bpf_prog_active), so all events share this slot.
- * SLOT_SWITCH: the programs that run at each task switch and at each wake-up. Interrupts are off
- * meanwhile, and neither program causes what runs the other. But a perf
- * event may come as an NMI (capture() doesn't take its sample then), and the thread that leaves the
- * CPU may be in the middle of a fexit program.
- * SLOT_TASK: fexit programs, which run in the context of a thread. They can't migrate meanwhile,
- * but where the kernel is preemptible, another thread can run in the middle of a walk. If that
- * thread meets the same program, the kernel itself skips it (recursion_misses).
+ * (bpf_prog_active), so all events share this slot. SLOT_SWITCH: the programs that run at each task
+ * switch and at each wake-up. Interrupts are off while they run, and neither of the two programs
+ * can start the other. But an NMI may run a perf program meanwhile (capture() then takes no
+ * sample), and the thread that leaves the CPU may be in the middle of a fexit program. SLOT_TASK:
+ * fexit programs, which run in the context of a thread. They can't migrate meanwhile, but where the
+ * kernel is preemptible, another thread can run in the middle of a walk. If that thread meets the
+ * same program, the kernel itself skips it (recursion_misses).
  *
  * User space makes only as many slots, from the first on, as the loaded programs need. So slots
  * that are always needed come first.

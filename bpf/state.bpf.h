@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * State of the walkers, the code that follows Python frames and native frames. Also declares the
- * few functions through which the walkers reach anything outside (the seam). Walk state lies in a
- * per-CPU map value. The verifier treats values loaded from a map as unknown, so it verifies the
- * code for one frame once, however deep a stack is. Groups of frames are walked by global
- * functions, whose arguments are scalars (5.10 allows no others). The same walkers are compiled for
- * the host (tests/host). There the functions of the seam read a memory image or a live process.
+ * few functions through which the walkers read a target's memory, the clock and the maps (the
+ * seam). Walk state lies in a per-CPU map value. The verifier treats values loaded from a map as
+ * unknown, so it verifies the code for one frame once, however deep a stack is. Groups of frames
+ * are walked by global functions, whose arguments are scalars (5.10 allows no others). The same
+ * walkers are compiled for the host (tests/host). There the functions of the seam read a memory
+ * image or a live process.
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
@@ -95,9 +96,9 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * Interrupts are off while a sample is taken, so it may take SAMPLE_NS at most. To prove a code
  * object (to compute its check) takes 0.5 to 1 us if the check is in no cache. To send the code
  * object takes as long. From PROVE_LEAST frames or HASH_LEAST bytes on, proving may take PROVE_NS.
- * The time for reading frames doesn't count: on a busy machine it alone is 0.3 ms. When it counted,
- * deep stacks lacked their outermost functions. Sending ends SEND_NS after the sample's beginning.
- * Up to the _LEAST numbers no time is limited, even on the slowest machine.
+ * The time for reading frames isn't part of PROVE_NS: on a busy machine reading alone takes 0.3 ms,
+ * and deep stacks would lack their outermost functions. Sending ends SEND_NS after the sample's
+ * beginning. A sample proves and sends up to the _LEAST numbers however long that takes.
  */
 #define SAMPLE_NS   500000
 #define PROVE_LEAST 192 /* up to this many frames, proving isn't limited in time */
@@ -214,10 +215,14 @@ struct walk {
 	__u32 groups;	     /* how many evaluation loops walk_addrs has */
 	__u32 n;	     /* how many frames walk_out has */
 	__u8 outcome, done;
-	__u8 closed;  /* 3.11+: the last frame was the outermost of its evaluation loop */
-	__u8 urgent;  /* this sample has to wake user space */
-	__u8 waits;   /* 3.9: no evaluation loop runs the last frame */
-	__u8 near_on; /* up to 3.10: block[] holds what .near says, not frames */
+	__u8 closed; /* 3.11+: the last frame was the outermost of its evaluation loop */
+	__u8 urgent; /* this sample has to wake user space */
+	__u8 waits;  /* 3.9: no evaluation loop runs the last frame */
+	/*
+	 * The latest stacks of this CPU are looked up first, because most samples have one of them.
+	 * Then the large map needn't be searched.
+	 */
+	__u8 near_on;
 	/* for each kind: near[] was read because of shared[], and has served one object so far */
 	__u8 lonely[NEAR_MAX];
 	__u8 fresh; /* enum fresh: whether the innermost frame has run an instruction */

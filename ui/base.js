@@ -24,7 +24,8 @@ export function el(name, attributes = {}, ...children) {
 
 /**
  * Replaces the contents of an element. If a control in it had the keyboard focus, the same control
- * of the new contents gets the focus, or else the one in that control's place.
+ * among the new ones gets the focus. If there is no such control, the one at the same place gets
+ * it.
  * @param {Element} e @param {...(Node|string)} children
  */
 export function refill(e, ...children) {

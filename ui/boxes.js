@@ -23,7 +23,7 @@ function ownShare(of, node) {
 		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
 	if (of.tree.depth[node] > 1)
 		return 0;
-	// the box is the function itself, which both pictures of a sandwich have as their first box
+	// the first box of both pictures of a sandwich is the chosen function itself
 	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1);
 }
 
@@ -49,8 +49,8 @@ const fillOfGroup = (mode, name, i) => mode === 'gil' ? gilFill(name) : mode ===
 	stateFill(name) : nthFill(i);
 
 /**
- * Groups label sets by their names, like groupLabels(), and sorts the groups: the one with the
- * largest value is number 0, and gets the first colour.
+ * Groups label sets by their names, like groupLabels(). Sorts the groups by value: the largest is
+ * number 0, and gets the first colour.
  * @param {string} by
  */
 function largestFirst(by) {
@@ -126,7 +126,7 @@ function laneLegend() {
 	return laneMode() === 'state' ? stateLegend() : gilLegend();
 }
 
-/** What the timeline shows by colour. */
+/** Returns what the colours of the timeline stand for. */
 const laneMode = () => isOfWaits(page.data.header, state.value) ? 'state' : 'gil';
 
 /** @returns {Array<[string, string[]]>} */
@@ -176,7 +176,8 @@ function samplesOf(of, node) {
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page;
 	if (of.tree !== whole) {
-		// a sum doesn't tell the number of samples, unless all have the same value
+		// a sum of values doesn't tell how many samples there were, unless all samples have
+		// the same value
 		const one = data.samples && data.samples.each[state.value] || NaN;
 		return {count: valueOf(of.tree, node) / one,
 			selfCount: selfOf(of.tree, node) / one};
@@ -204,8 +205,8 @@ function linesOf(node) {
 }
 
 /**
- * Returns how much of a box's value, and how many of its samples, the garbage collector took,
- * together with the code that it called. -1: not known, or not told in this kind of picture.
+ * Returns the garbage collector's part of a box's value and of its samples, with the code that the
+ * collector called. -1: it isn't known, or this kind of picture doesn't show it.
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {

@@ -42,9 +42,9 @@ function samePlace(was, i, none) {
 }
 
 /**
- * Returns the part of a picture in time order that is drawn in full: the visible part, from @from
- * to @to, and half its width on either side. null: the visible part is at least a third of @all, so
- * everything is drawn in the same detail.
+ * Returns the part of a picture in time order that is drawn in full detail: the visible part, from
+ * @from to @to, and half its width on either side. null: the visible part is at least a third of
+ * @all; then all of the picture is drawn in the same detail.
  * @param {number} from @param {number} to @param {number} all
  */
 const windowFor = (from, to, all) => (to - from) * 3 < all ?
@@ -90,8 +90,7 @@ function detail() {
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
 		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	// The box that was zoomed to is too narrow for this window, so the new tree doesn't have
-	// it.
+	// In this window the box that was zoomed to is too narrow to be in the new tree.
 	if (zoom && !flame.zoom)
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
@@ -204,8 +203,8 @@ export function change(set, then) {
 }
 
 /**
- * Makes the trees anew, and finds the chosen group again. It may have another number now, or be
- * gone.
+ * Makes the trees again. The chosen group may have another number in them, or be gone, so it is
+ * searched for.
  */
 export function restructure() {
 	const group = state.chosen >= page.data.functions.length ?
@@ -228,8 +227,8 @@ export function reshape(set) {
 }
 
 /**
- * Does something that may make another tree of the same functions. The box that was zoomed to and
- * the box that the keyboard is on stay the same.
+ * Calls @make, which may replace the tree by another one of the same functions. Afterwards the same
+ * box is zoomed to, and the keyboard is on the same box.
  * @param {() => void} make
  */
 export function keepPlace(make) {

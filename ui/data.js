@@ -68,8 +68,9 @@ import {addWall, sumWall} from './waits.js';
 export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
 /**
- * Do the samples, and the rate, belong to value @v? In a recording of several events they belong to
- * the event that .periodType names. find_count() in src/view/compare/diff.c decides in the same way.
+ * Are the number of samples and the rate those of value @v? In a recording of several events they
+ * are those of the event that .periodType names. find_count() in src/view/compare/diff.c decides in
+ * the same way.
  * @param {any} header @param {number} v
  */
 export function samplesAreOf({values, periodType, periodUnit}, v) {

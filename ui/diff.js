@@ -23,8 +23,8 @@ export const SELF = 1, TOTAL = 4;
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
 /**
- * Tells whether the verdicts hold for what is shown. They were made for whole recordings, not for
- * what filters leave of these.
+ * Can the verdicts be used for what is shown? They were made for whole recordings. If filters are
+ * set, they say nothing.
  */
 export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value &&
 	state.library === 'shown';
@@ -76,7 +76,7 @@ export function changeLegend(more) {
 }
 
 /**
- * Lengths of the two bars of a box; the longer one is 1.
+ * Returns the lengths of a box's two bars; the longer bar has length 1.
  * @param {Flame} of @param {number} node @returns {[number, number]}
  */
 export function barsOf(of, node) {

@@ -87,7 +87,8 @@ function changeCell(c, sure, most) {
 		b.style.width = (100 * x / (most || 1)).toFixed(1) + '%';
 		return b;
 	});
-	// The change of a share is shown in points, unless the function is gone or new.
+	// The change of a share is shown in percentage points, except for functions that are gone
+	// or new.
 	const pt = points(page.sides, c), part = relative(c);
 	return el('td', {class: 'change', title: sure < 0 ? false : sure ? '* is more than noise' :
 		'without *: may be chance'},

@@ -114,8 +114,9 @@ export class Flame {
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale],
 			perValue = scale / (valueOf(t, this.zoom) || 1);
-		// Narrow boxes can be left out here only if the widest come first. In another
-		// order, each box takes up its width, and the next box begins behind it.
+		// Boxes that are too narrow can only be left out here if the widest ones come
+		// first. In any other order each box keeps its width, and the next one begins
+		// behind it.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();
@@ -273,8 +274,8 @@ export class Flame {
 	}
 
 	/**
-	 * Paper has no scroll bar, so all rows are drawn, each on a canvas of its own: a page then
-	 * ends between two rows.
+	 * Paper can't be scrolled, so all rows are drawn. Each row has a canvas of its own, so that
+	 * a page of paper ends between two rows.
 	 * @param {boolean} on
 	 */
 	forPrint(on) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The view of the user's own code. All library frames between two own frames are one box, and so is
-// the trunk: the calls that nearly all samples share.
+// The view of the user's own code. All library frames between two frames of own code are one box.
+// The trunk (the calls that nearly all samples share) is one box, too.
 
 import {GC, MARK, PYTHON} from './data.js';
 import {remap, setSelf, valueOf} from './tree.js';
@@ -14,9 +14,9 @@ import {moduleOf} from './view.js';
  *   if it is a single one, else -1
  */
 
-// TRUNK: calls with at least this share of everything belong to the trunk. ROWS: if the trunk has
-// so many rows, or so many of the wide rows are library code, the page begins with the user's own
-// code.
+// TRUNK: a call belongs to the trunk if it has at least this share of everything. ROWS: the page
+// begins with the view of the user's own code if the trunk has this many rows, or if so many wide
+// rows are library code.
 const TRUNK = 0.95, ROWS = 25;
 const FEW = 2; // the fewest boxes of a trunk that is folded
 const NAMES_OF = 3; // how many packages a box names, as in krait report --tree
@@ -92,7 +92,7 @@ function places(t, functions, library) {
 }
 
 /**
- * Returns the runs: for each box into which boxes were folded, which frames it stands for.
+ * Returns the runs: for each box into which others were folded, the frames that it stands for.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {Int32Array} library

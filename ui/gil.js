@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who waited for whom: a table above the others, while a value of the GIL or of locks is shown. For
-// the GIL it divides what others waited for a holder between the threads that waited in the same
-// 10 ms, or while the holder itself waited, as src/view/waits/gil.c does. For locks, labels say it.
+// the GIL, a holder's samples say how long others waited. The table divides that time between the
+// threads that waited in the same 10 ms, or while the holder itself waited, as src/view/waits/gil.c
+// does. For locks, the labels of samples say who waited.
 
 import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
@@ -66,7 +67,7 @@ function seriesOf(waits) {
 }
 
 /**
- * Sums up how much of the time before @at comes after each of the times.
+ * Returns the sum of @at - t over all times t before @at.
  * @param {Float64Array} times @param {Float64Array} sums @param {number} at
  */
 function afterEach(times, sums, at) {
@@ -181,7 +182,7 @@ function makePairs(d) {
 
 const lastPairs = /** @type {typeof lastAnswer<Pairs>} */ (lastAnswer)();
 
-/** Which samples the table counts: those of the range, and of the process, that are chosen. */
+/** Tells which samples the table counts: those in the chosen range and of the chosen process. */
 function countedSamples() {
 	const {labels, range} = state.filter, of = Object.fromEntries(
 		Object.entries(labels).filter(([k]) => ['process', 'pid', PROGRAM].includes(k)));
@@ -250,7 +251,8 @@ function sumLocks(d, pass) {
 }
 
 /**
- * Shows where a thread waited, or what it did while others waited for it; again: shows all.
+ * Shows where a thread waited, or what it did while others waited for it. When called for the same
+ * thread again, shows all samples again.
  * @param {string} type of value @param {string} thread
  */
 function showThread(type, thread) {
@@ -336,7 +338,10 @@ function fillGil(words) {
 }
 
 let gilTimer = 0;
-/** Fills the table after the picture is drawn: each wait is looked at first, which takes long. */
+/**
+ * Fills the table after the picture was drawn, because looking at all waits for the first time
+ * takes long.
+ */
 export function gilSoon() {
 	const words = wordsShown();
 	clearTimeout(gilTimer);

@@ -5,8 +5,8 @@ import {columns, fit} from './base.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-// The first font should exist: a browser that has just started takes 6 ms to look for one that
-// doesn't.
+// The first font in the list should exist on most machines: a browser that has just started takes 6
+// ms to look for one that doesn't.
 export const FONT =
 	'12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
 

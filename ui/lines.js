@@ -19,9 +19,9 @@ import {PYTHON} from './data.js';
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 
 /**
- * Returns the value of each node of a box, everything below the node included. If all nodes of a
- * callee's box are below one node, one subtraction gives the callee's value. Only the other
- * callees, which are few, are looked into.
+ * Returns the value of each node of a box, with everything below the node. If all nodes of a
+ * callee's box are below one node, one subtraction gives the callee's value. Most callees are so;
+ * only in the others the single nodes are added up.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums

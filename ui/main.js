@@ -71,7 +71,8 @@ function recolour() {
 	show();
 }
 
-let kept = [0, 0]; // where pictures on the screen are scrolled to; kept while they are printed
+// how far the pictures on the screen are scrolled; kept while the page is printed
+let kept = [0, 0];
 
 /** @param {boolean} on */
 function print(on) {
@@ -147,8 +148,8 @@ const loaded = () => new Promise((done) => {
 });
 
 /**
- * Waits until what was drawn is on the screen, but at most a second: a browser that doesn't show
- * the page now draws nothing.
+ * Waits until what was drawn is on the screen, but for a second at most, because a browser draws
+ * nothing while the page isn't visible.
  */
 const seen = () => new Promise((done) => {
 	requestAnimationFrame(() => setTimeout(done));

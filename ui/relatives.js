@@ -54,7 +54,10 @@ function calleeBoxes() {
 		functions.length, 2));
 }
 
-/** Sums of callees; a function that calls itself is also its own callee. @returns {Sums} */
+/**
+ * Returns the sums of the callees. A function that calls itself is one of its own callees. @returns
+ * {Sums}
+ */
 function calleeSums() {
 	const {functions, tree: t} = page, keys = functions.length, outer = calleeBoxes();
 	return t.sums.map((_, side) => {

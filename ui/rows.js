@@ -110,8 +110,8 @@ function allSums({of, outer, example}, owner) {
 }
 
 /**
- * Samples that the filters let through now but not before, or the other way round; null: there are
- * too many to add or subtract them one by one.
+ * Returns the samples for which the filters' answer has changed since @before; null: these are too
+ * many to be added or subtracted one by one.
  * @param {Uint8Array|null} before
  */
 function changedSince(before) {
@@ -124,13 +124,14 @@ function changedSince(before) {
 }
 
 /**
- * The own and total value of each group. After a brush, only samples that came or went are added or
- * subtracted.
+ * The own and total value of each group. When the reader changes the range, only samples that came
+ * or went are added or subtracted.
  * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
  */
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
-	// a range cuts waits, so that the values of samples change too
+	// the values of waits depend on the range, so then more than the choice of samples may have
+	// changed
 	const known = leaf && !isOfWaits(data.header, v) && g.sums && g.sums.value === v &&
 		g.sums.code === state.code;
 	const changed = known ? changedSince(g.sums.pass) : null,
@@ -151,8 +152,9 @@ export function groupSums(g, owner) {
 }
 
 /**
- * Returns a function that says who owns a box. Native code counts for its Python caller. If it has
- * none, it counts for the garbage collector if that called it, else for itself.
+ * Returns a function that says who owns a box. Native code that Python called belongs to its Python
+ * caller. Other native code belongs to the garbage collector if that called it, otherwise to
+ * itself.
  * @returns {(box: number) => number}
  */
 export function owners() {
@@ -177,7 +179,8 @@ export function hasBoth() {
 /** Tells whether the table has Python functions, and code that runs without any Python function. */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
-// so many rows of the user's functions get a note about lines, which takes a look at every box
+// only this many rows of the user's functions get a note about lines, because making one takes a
+// look at every box
 const WITH_LINES = 12;
 
 /**

@@ -136,8 +136,8 @@ export function firstTimes({samples: {n, labels, time}, labels: sets}) {
 const PIXELS = 1000; // width of a picture in pixels; what is narrower than one isn't seen
 
 /**
- * Threads below their processes, in order of time. The threads of a process that are narrower than
- * a pixel are one group.
+ * Groups threads below their processes, in order of time. All threads of a process that would be
+ * narrower than a pixel form one group.
  * @param {Data} d @param {number} v value type
  */
 export function threadsInTime(d, v) {
@@ -282,8 +282,8 @@ export function sumOf(d, nodes, v) {
 }
 
 /**
- * Sorts samples by their place. .order: the samples; .first: by place, where its samples begin in
- * .order.
+ * Sorts samples by the place that @at gives them. .order: the samples; .first: by place, where its
+ * samples begin in .order.
  * @param {Int32Array} at place of each sample, -1 = none @param {number} places number of places
  */
 export function sortSamples(at, places) {
@@ -415,7 +415,7 @@ export function groupTree(d, inner, group, groups, firstFn) {
 }
 
 /**
- * The node of @t in which each sample is; -1: in none.
+ * Returns for each sample its node in @t; -1: it is in none.
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} whole
  * @param {Tree & {leaf?: Int32Array}} t @whole itself, or a tree made of it
@@ -435,8 +435,8 @@ export function leaves(d, whole, t) {
 }
 
 /**
- * Returns for each box the group with most of its value, found by majority vote from the leaves up.
- * If no group has half of a box's value, the box gets one of the larger groups.
+ * Returns for each box the group that has more than half of its value, found by majority vote from
+ * the leaves up. If no group has that much, the result for the box is one of the larger groups.
  * @param {Data} d @param {number} v value type
  * @param {Tree} t
  * @param {Int32Array} leaf of samples

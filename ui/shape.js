@@ -111,8 +111,8 @@ export function addUp(out, t) {
 }
 
 /**
- * Copies tree @t, with recursion in one box. .of has an entry for each node of the tree that @t was
- * made of, not of @t.
+ * Copies tree @t so that a function that calls itself is one box. .of of the copy has an entry for
+ * each node of the tree that @t itself was made of.
  * @param {Tree} t @param {import('./data.js').Fn[]} functions
  */
 export function collapsed(t, functions) {
@@ -225,8 +225,9 @@ function byCaller(t, {at, from}, node, starts) {
 }
 
 /**
- * Stacks from some places upwards: below each node are its callers. Anything narrower than 1/PARTS
- * of the width isn't followed up, because nobody could see it.
+ * Makes a tree of stacks that begin at given boxes and go to their callers: below each node are its
+ * callers. Anything narrower than 1/PARTS of the width isn't followed up, because nobody could see
+ * it.
  * @param {Tree} t
  * @param {Array<[number, number[]]>} boxesOf a function, where stacks start
  * @param {Weight} weight @param {number[]} rest by side, the value that belongs to no start
@@ -305,12 +306,12 @@ const COLUMNS = 2000; // the most columns, more than anyone could tell apart
 /**
  * A tree whose samples are drawn one after the other, in order of time. Neighbours share the boxes
  * of common callers; groups stay apart. .leaf: the node of each sample. Samples that are too narrow
- * to be seen get no boxes of their own.
+ * to be seen share boxes.
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} t
  * @param {Float64Array} w of samples, 0 = not shown
  * @param {[number, number]|null} window the part that is drawn in full; the rest is as coarse as if
- *   everything were looked at
+ * everything were looked at
  * @returns {Tree & {leaf: Int32Array}}
  */
 export function inTime(d, t, w, window) {

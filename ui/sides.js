@@ -132,7 +132,8 @@ export function costText(d, v, x) {
 export const signed = (x, text) => (x < 0 ? '\u2212' : x > 0 ? '+' : '') + text;
 
 /**
- * The change of a cost. A difference that is only due to the order of summing is no change.
+ * The change of a cost. A tiny difference, as rounding causes when numbers are added in another
+ * order, is no change.
  * @param {Cost} c
  */
 export function changeOf(c) {

@@ -20,7 +20,9 @@ export function beginWithChange() {
 	STATES.colour.unshift('change');
 }
 
-/** A page whose picture would show little but its trunk begins with the user's own code. */
+/**
+ * If a page's picture would show little but its trunk, the page begins with the user's own code.
+ */
 export function beginFolded() {
 	STATES.library = ['folded', 'shown', 'hidden'];
 }
@@ -60,8 +62,8 @@ export function writeState(state, flame, above, d) {
 		p.set('t', f.range.map(Math.round).join('-'));
 	const t = flame.tree;
 	let {zoom, a, b} = flame;
-	// In time order, a box's number differs between windows. So the address has the box's row
-	// and its place as a part of everything instead. placeInTime() reads these.
+	// In time order, a box has another number in each window. So the address has the box's row,
+	// and its place as a part of the whole width. placeInTime() reads these.
 	if (t && t.at) {
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
 		zoom = t.depth[zoom];

@@ -68,7 +68,7 @@ function lanesOf(d, there, sums, first) {
 	});
 	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
 		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
-	// Readers who ask for groups see more lanes.
+	// If the reader groups by something, more lanes are shown.
 	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES;
 	let kept = order.length > most ? order.slice(0, most - 1) : order;
 	if (first && !d.header.diff)
@@ -109,7 +109,7 @@ export class Strip {
 		let last = -1;
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
-		// How exact the time of a sample is.
+		// how exact the times of samples are, in ns
 		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET :
 			data.header.timeUnitNs;
 		this.end = Math.max(last + this.step, data.header.durationNs);
@@ -137,7 +137,8 @@ export class Strip {
 			if (!pass || pass[s])
 				there[labels[s]] = 1;
 		}
-		// lanes don't change with the range, which cuts waits
+		// The range doesn't change which groups have lanes. It changes the values of waits,
+		// so the values of whole waits are summed here.
 		const sums = labelSums(d, v, pass, d.samples.whole),
 			{of, kept, names, others} = lanesOf(d, there, sums, this.first);
 		this.names = others ? [...names, others + ' others'] : names;
@@ -168,8 +169,9 @@ export class Strip {
 				Math.min((time[s] + long) * per, this.bins));
 		}
 		// The value that fills a lane's height: the highest value of all lanes, so that
-		// they can be compared. With waits it is all of a bin's time, as if a thread waited
-		// throughout, because single samples of CPU time may be longer than a bin.
+		// they can be compared. If waits are shown, it is the length of a bin, so that a
+		// thread that waits throughout fills its lane. Samples of CPU time may have more
+		// than that, because one may stand for more time than a bin has.
 		this.most = waits ? this.end / this.bins : 0;
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;

@@ -52,8 +52,8 @@ function noteParts(note) {
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
 /**
- * Shows the better notes. Called when there is nothing else to do, because each step of dragging a
- * range makes the table again.
+ * Shows the better notes. Called when the browser has nothing else to do: while a range is dragged,
+ * each step makes the table again.
  */
 function betterNotes() {
 	for (const {of, text} of better)

@@ -44,7 +44,7 @@ export function header() {
 		'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
-const WORTH_A_WORD = 0.01; // from this share of everything on, the header mentions a part
+const WORTH_A_WORD = 0.01; // the header mentions a part if it has at least this share of everything
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value],
@@ -56,7 +56,7 @@ function ownHeader() {
 		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' +
 			valueName(type) + (h.durationNs > 0 ? ' in ' +
 			quantity(h.durationNs, 'nanoseconds') : ''));
-	// with a period of 1 each event was counted, none was left out
+	// if the period is 1, every event was counted
 	if (h.period > 1 && samplesAreOf(h, state.value))
 		parts.push(h.periodUnit === 'nanoseconds' ?
 			+(1e9 / h.period).toPrecision(4) + '\u00a0Hz' :
@@ -72,7 +72,8 @@ function ownHeader() {
 	}
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
-	// how much of the time the program ran is said first; the shares are shares of that
+	// The header first says how much of the time the program ran, because the shares after it
+	// are shares of that.
 	const said = [h.cpuUse, h.headline].filter(Boolean);
 	byId('headline').title = said.join('. ');
 	// A name may be as long as the window is wide.

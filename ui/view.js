@@ -205,7 +205,7 @@ function foldWhole(t) {
 	return t.leaf ? {...out, leaf: leaf.map(of)} : {...out, of: t.of ? t.of.map(of) : out.of};
 }
 
-/** Returns the trees in which samples are added up. */
+/** Returns the trees over which samples are summed. */
 const trees = () => new Set([page.stacks, page.whole]);
 
 /**
@@ -235,8 +235,8 @@ export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON &
 	f.origin > 0;
 
 /**
- * Returns the value of samples without any code that is shown, by side. Only hidden library frames
- * leave such samples.
+ * Returns the value of samples without any code that is shown, by side. There are such samples only
+ * if library frames are hidden.
  */
 export function withoutCode() {
 	if (state.library !== 'hidden')
@@ -268,8 +268,7 @@ export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
 	const {data} = page;
-	// The total adds up what is above 0 and what is below, without signs, as the report's
-	// shares do.
+	// The total adds up all values without their signs, as the report's shares do.
 	page.total = data.totals[state.value] + 2 * data.less[state.value];
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
 	cutWaits(data, state.filter.range);
@@ -299,8 +298,8 @@ function makeAround(f) {
 export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples,
 		f = state.chosen;
-	// Recursion is collapsed afterwards, because the function of a sandwich may have no box of
-	// its own after it.
+	// Recursion is collapsed last: after it, a function may have no box of its own that a
+	// sandwich could be made of.
 	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;

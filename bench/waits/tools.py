@@ -104,7 +104,8 @@ class Spent:
         self.then = programs(k.pid), empty.now(), time.monotonic()
 
     def end(self):
-        """Sets .runs and .ns, both by name of the program, and .seconds."""
+        """Sets .seconds, and by name of each BPF program how often (.runs) and how long (.ns) it
+        ran."""
         before, bare, at = self.then
         after, bare_2 = programs(self.k.pid), self.empty.now()
         self.seconds = time.monotonic() - at

@@ -16,31 +16,38 @@
 __u32 wait_budget_ppm = 10000;
 
 /*
- * If waits at a site take this long or longer on average, all their stacks are taken. Else each is
- * taken with the chance average / wait_period_ns.
+ * If waits at a site (a system call with the descriptor or lock that it waits for) take this long
+ * or longer on average, all their stacks are taken. Otherwise each stack is taken with the chance
+ * average / wait_period_ns.
  */
 __u64 wait_period_ns;
-/* wait_spent_ns: how long taking stacks took since wait_adjusted_ns */
+/*
+ * wait_spent_ns: the time that taking stacks took since wait_adjusted_ns, when the period was last
+ * changed
+ */
 __u64 wait_adjusted_ns, wait_spent_ns;
 /*
- * The time spent beyond the budget while all stacks were taken, minus the time of the budget that
- * was left over since. What the budget allows in BURST_S may be spent at once. So a short burst of
- * waits, such as a program's start, is recorded whole.
+ * How far the budget is overdrawn by bursts: time spent beyond the budget while all stacks were
+ * taken, minus time of the budget that wasn't used later. At most the budget of BURST_S may be
+ * overdrawn. So a short burst of waits, such as a program's start, is recorded whole.
  */
 __u64 wait_burst_ns;
-#define BURST_S	     10
+#define BURST_S	  10
 
-#define ADJUST_NS    (1 << 24)	     /* least time between changes of wait_period_ns: 17 ms */
-#define ADJUST_MOST  (1 << 27)	     /* it is changed after this time whatever was spent: 134 ms */
-#define ADJUST_LEAST (32 * STACK_NS) /* it is changed earlier once this much was spent */
-#define PERIOD_LEAST 1000	     /* a period below this is 0: all waits are taken */
+#define ADJUST_NS (1 << 24) /* least time between changes of wait_period_ns: 17 ms */
+/* after this time wait_period_ns is changed in any case: 134 ms */
+#define ADJUST_MOST (1 << 27)
+/* wait_period_ns is changed before ADJUST_MOST if this much time was spent */
+#define ADJUST_LEAST (32 * STACK_NS)
+/* a wait_period_ns below this becomes 0: the stacks of all waits are taken */
+#define PERIOD_LEAST 1000
 #define PERIOD_MOST  1000000000
-#define FASTER	     16 /* the most that the period grows by at once */
+#define FASTER	     16 /* wait_period_ns grows at most by this factor at once */
 #define TIMES_MOST   (1024 * WAIT_ONE)
 /*
- * A stack counts as at least this much time, though taking it takes less: its record is also
- * handled, kept and written by user space. So at the default budget records of waits are at most
- * about 50 kB a second.
+ * A stack counts as at least this much time. Taking it takes less, but user space also handles,
+ * keeps and writes its record. So at the default budget records of waits are at most about 50 kB a
+ * second.
  */
 #define STACK_NS 50000
 
@@ -76,7 +83,7 @@ walk_inline void adjust_period(__u64 now)
 {
 	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
 
-	/* Below 0, another CPU has changed the period after this one read the clock. */
+	/* @ns is negative if another CPU changed the period after this one had read the clock. */
 	if ((__s64)ns < ADJUST_NS || (ns < ADJUST_MOST && spent < ADJUST_LEAST))
 		return;
 	wait_adjusted_ns = now;
@@ -98,7 +105,7 @@ walk_inline void adjust_period(__u64 now)
 	wait_period_ns = period < PERIOD_LEAST ? 0 : period;
 }
 
-/* what is below this in a system call's first argument may be a descriptor (fs.nr_open) */
+/* if a system call's first argument is below this, it may be a descriptor (fs.nr_open) */
 #define DESCRIPTORS (1 << 20)
 
 /*
@@ -134,9 +141,9 @@ walk_inline __u32 draw_mark(void)
 }
 
 /*
- * Moves the site's .place on by the chance 1 / @times. Returns how often that passes a mark: 0, 1
- * or, if the chance is high, 2. There is one mark, at a random place, in each step. So stacks are
- * taken evenly over time, but never in step with the program.
+ * Moves the site's .place on by 1 / @times of a step. Returns how many marks it passes: 0, 1 or, if
+ * @times is small, 2. Each step has one mark, at a random place in it. So one of @times waits gets
+ * its stack taken, evenly over time, but never in step with the program.
  */
 walk_inline __u32 marks_passed(struct wait_site *s, __u64 times)
 {
@@ -153,9 +160,9 @@ walk_inline __u32 marks_passed(struct wait_site *s, __u64 times)
 }
 
 /*
- * Returns how long a wait at the site took lately, on average; 0: there was none. Windows are
- * measured in waited time, so the average always includes rare long waits. So the chance doesn't
- * depend on how long ago the last long wait was.
+ * Returns the average length of the site's latest waits; 0: there was none. They are those of the
+ * present window and of the one before. A window ends when its waits have taken WAIT_WINDOW_NS
+ * together, however long ago it began. So rare long waits are always part of the average.
  */
 walk_inline __u64 average_of(const struct wait_site *s)
 {
@@ -178,8 +185,9 @@ walk_inline void count_length(struct wait_site *s, __u64 ns)
 }
 
 /*
- * Chooses whether the stack of this wait is taken, and sets e->times. Until a thread has a stack,
- * each of its waits is chosen.
+ * Chooses whether the stack of this wait is taken, and sets e->times, the number of waits that its
+ * record stands for; 0: the stack isn't taken. Until a thread has a stack, each of its waits is
+ * chosen.
  */
 walk_inline bool is_chosen(struct wait_entry *e)
 {
@@ -200,7 +208,7 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return e->times != 0;
 }
 
-/* Gives the wait that is over, which was long, a record that stands for no other wait. */
+/* A long wait is over: its record is to stand for this wait alone. */
 walk_inline void stand_alone(struct wait_entry *e)
 {
 	e->wait.times = WAIT_ONE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * With execve() a process begins a new image, which user space takes for a new process with new
- * threads. So the thread's times of waiting and of being ready to run count for the old image up to
- * that moment, and for the new image from then on. The old image's GILs are forgotten.
+ * threads. The times for which the thread waits or is ready to run count for the old image before
+ * execve(), and for the new image after it. The old image's GILs are forgotten.
  *
  * All other threads of the process have ended by then. If the thread isn't the first one, it gets
  * the first thread's number in the middle of execve(), and a new thread may get its own number.
@@ -33,7 +33,10 @@ walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 		e->delay_begin_ns = delay_before(e, tid, now);
 }
 
-/* Ends entry @e of the current thread, with number @tid, up to now. */
+/*
+ * Ends the account of the current thread, number @tid, at @now, and sends what is left of it. @e is
+ * the thread's entry.
+ */
 walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, __u32 tid, __u64 now)
 {
 	ends_run(e, task, now);
@@ -42,9 +45,8 @@ walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, _
 }
 
 /*
- * Ends entry @e of the current thread, which has had another number since it was @tid. Entry @later
- * has the new number. It began when the thread first left its CPU with that number, and there @e
- * ends.
+ * Ends entry @e of the current thread, whose number was @tid and is another one now. The thread got
+ * its entry @later when it first left its CPU with the new number. @e ends at that moment.
  */
 walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later, __u32 tid)
 {
@@ -97,9 +99,11 @@ int on_exec(__u64 *ctx)
 		earlier = bpf_map_lookup_elem(&waits, &before);
 	if (earlier && earlier->task != (__u64)task)
 		earlier = NULL;
-	if (earlier) /* the end of the thread with that number may have been reported already */
+	/* the end of the thread that had this number before may have been reported already */
+	if (earlier)
 		earlier->wait.flags |= WAIT_EXITS;
-	if (earlier && !e) /* with its new number it may have changed its CPU, which wasn't seen */
+	/* the thread may have changed its CPU since it has its new number; no program saw that */
+	if (earlier && !e)
 		earlier->aside_ns = stolen_of(task);
 	stolen = stolen_before(task, e ?: earlier);
 	if (e && earlier)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What threads wait for. A thread that leaves the CPU because it waits is walked at that moment,
- * while its memory is still mapped. How long it was away is known when it comes back. For a part of
- * that time it didn't wait, but was ready to run and had no CPU. The kernel adds such times up
- * itself (sched_info.run_delay), but only a moment after the thread came back. So the sum is read,
- * and the record sent, when the thread leaves the CPU the next time.
+ * while its memory is still mapped. When it gets a CPU again, it is known how long it was away. For
+ * a part of that time it was ready to run and had no CPU. The kernel adds up these parts
+ * (sched_info.run_delay), but only a moment after the thread got its CPU. So run_delay is read, and
+ * the wait's record sent, when the thread leaves the CPU the next time.
  *
- * Stacks are taken by chance, if there are too many waits to take all within the budget. The chance
+ * If the budget doesn't allow the stacks of all waits, waits are chosen at random. The chance
  * depends only on what was known before the wait began: how long earlier waits at the same site
- * took. A site is a system call together with the descriptor or lock that it waits for. The time of
- * waits whose stacks weren't taken is sent with the site's next wait whose stack was. User space
- * divides it between the stacks of the site (docs/decisions/0023).
+ * took. A site is a system call together with the descriptor or lock that it waits for. The times
+ * of waits whose stacks weren't taken are added up, and the sum is sent with the site's next wait
+ * whose stack was taken. User space divides the sum between the stacks of the site
+ * (docs/decisions/0023).
  */
 #ifndef BPF_EVENTS_SWITCH_H
 #define BPF_EVENTS_SWITCH_H
@@ -28,8 +29,8 @@ const volatile __u32 own_tgid;
 const volatile __u8 wait_source;
 
 /*
- * A system call that goes on after the thread was stopped is restart_syscall() for the kernel, with
- * the arguments of the first call. It counts as the call in which the thread waited before.
+ * After a stop, the kernel goes on with an interrupted call as restart_syscall(). This sets @call
+ * to the call in which the thread waited before.
  */
 walk_inline void name_call(struct wait_entry *e, struct call *call)
 {
@@ -111,7 +112,7 @@ walk_inline bool send_wait(struct wait_entry *e, __u64 weight, __u64 delay_ns)
 }
 
 /*
- * No record is sent of the wait that is over, which took @ns. Its time is added to later records.
+ * The wait that is over took @ns and gets no record. Its time is added to that of a later record.
  */
 walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 {
@@ -123,8 +124,8 @@ walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 }
 
 /*
- * The current thread, whose entry is @e, leaves the CPU that it got after its last wait. So the
- * length of that wait is known now. @delay_ns: sched_info.run_delay of the thread.
+ * The current thread, whose entry is @e, has run since its last wait and leaves the CPU. Only now
+ * the length of that wait is known. @delay_ns: sched_info.run_delay of the thread.
  */
 walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 {
@@ -177,8 +178,8 @@ walk_inline void send_account(struct wait_entry *e)
 }
 
 /*
- * Has the entry a record that time can be added to? If no stack of the thread could be taken, the
- * record has none. Then the process must be known to be recorded, which taking a stack finds out.
+ * Has the entry a record to which times of waits can be added? It has none if no stack could be
+ * taken. Then a time counts only if the process is known to be recorded.
  */
 walk_inline bool has_record(struct wait_entry *e)
 {
@@ -276,9 +277,9 @@ walk_global int end_earlier(__u32 tid)
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*
- * Tells whether to make an entry for the current thread, whose process image is @key. Whether an
- * unknown process is recorded isn't known until a stack is taken. So a thread that doesn't wait now
- * gets an entry only if its process is known to be recorded.
+ * Tells whether to make an entry for the current thread, whose process image is @key. It is found
+ * out whether a process is recorded when a stack of it is taken. That is done for a thread that
+ * waits now. Any other thread gets an entry only if its process is known to be recorded.
  */
 walk_inline bool is_to_be_met(struct task_struct *task, const struct proc_key *key, bool waits_now)
 {
@@ -315,8 +316,8 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 
 /*
  * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The wait's
- * time goes to the thread's next stack, or to its last one. The entry of a process that isn't
- * recorded is deleted, and 1 returned. If the process was recorded until now, what is left is sent.
+ * time goes to the thread's next stack, or to its last one. If the process isn't recorded, sends
+ * what the entry has if it was recorded until now, deletes the thread's entry and returns 1.
  */
 walk_global int lose_stack(__u32 tid)
 {
@@ -355,8 +356,9 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 
 }
 
 /*
- * Thread @next gets the CPU. If it has waited, its wait is over. User space may have noted a wait
- * that began before the recording (.switches). That note doesn't count if the thread has run since.
+ * Thread @next gets the CPU. If it has waited, its wait is over. A wait from before the recording
+ * was read by user space, with the thread's count of switches. It doesn't count if the thread has
+ * run since.
  */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
@@ -409,8 +411,8 @@ walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32
 }
 
 /*
- * Thread @task, whose entry is @e, leaves the CPU, or its image ends. If it got the CPU after a
- * wait, that wait's length is known now.
+ * Thread @task, whose entry is @e, stops running: it leaves the CPU, or calls execve(). If it had
+ * got the CPU after a wait, that wait's length is known now.
  */
 walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {
@@ -429,7 +431,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (e && !is_entry_of(e, prev)) {
-		/* in execve() another thread may have got the number, and so the entry */
+		/* another thread may have taken the number, and so the entry, in execve() */
 		if (!(state & TASK_DEAD))
 			end_earlier(tid);
 		e = NULL;
@@ -464,9 +466,9 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 
 /*
  * kernel/sched/core.c, __schedule(): (bool preempt, prev, next), from 5.18 on also prev's state.
- * The state is read from the task instead. While the tracepoint runs, it is 0 only if the task
- * stays ready to run, also if a signal kept the task from waiting. A task that is preempted may
- * have a state already.
+ * The state is read from the task instead. In this tracepoint it is 0 for a task that stays ready
+ * to run, even if the task wanted to wait and a signal kept it from waiting. It may be another
+ * value for a task that is preempted just before it waits.
  */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads where the threads of chosen processes are blocked: their user registers, their kernel
- * stack, and since when. /proc shows no user registers of a thread that isn't stopped. The threads
- * aren't stopped and don't notice.
+ * stack, and since when. /proc shows user registers only of a stopped thread. This program stops no
+ * thread, and threads don't notice it.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -105,8 +105,8 @@ walk_inline __u32 state_of(struct task_struct *task)
 }
 
 /*
- * Reads when the thread left a CPU last, which is when it got that CPU plus how long it ran then.
- * Also reads since when the thread has been waiting for a CPU.
+ * Reads when the thread last left a CPU: the time at which it had got that CPU, plus how long it
+ * ran there. Also reads since when the thread has been ready to run without a CPU.
  */
 walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 {

@@ -45,8 +45,8 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return;
 	/*
-	 * exit() and execve() unmap everything of an mm, so that no address is left at which an old
-	 * mapping could be taken for a new one.
+	 * exit() and execve() unmap the whole mm. Nothing runs in it afterwards, so no old mapping
+	 * can be taken for a new one, and this needn't be counted.
 	 */
 	if (BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
 		return;
@@ -82,11 +82,11 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping. If krait knows a mapping of the
- * current process there, that mapping is gone. While user space reads the mappings, it may have
- * just read one that is gone now, so every new mapping counts as an unmapping. A forked process
- * that has no sample yet will be given the known mappings of its parent, so the parent's are
- * searched instead.
+ * The kernel has chosen @n bytes from @start on for a new mapping of the current process. If krait
+ * knows an older mapping there, that one was unmapped, and is counted. While user space reads the
+ * process's mappings, every new mapping counts as an unmapping, because user space may have read
+ * the old one. A forked process without a sample yet will get the known mappings of its parent, so
+ * the parent's are searched.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
@@ -108,9 +108,9 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 
 /*
  * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every
- * part of a file that is unmapped. (fentry would be cheaper. But whether a kernel allows fentry
- * shows only when an object is loaded. To load a second object costs as much as the first: all of
- * the kernel's BTF is read again.) A kprobe's context begins with the registers.
+ * part of a file that is unmapped. (fentry would be cheaper. But only loading a BPF object shows
+ * whether the kernel allows fentry, and a second object would double the cost of loading, because
+ * all of the kernel's BTF is read again.) A kprobe's context begins with the registers.
  */
 SEC("kprobe/uprobe_munmap")
 int on_munmap(struct bpf_perf_event_data *ctx)

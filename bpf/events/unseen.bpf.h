@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits whose ends the kernel doesn't report. Some kernels hide the switches from certain tasks. A
- * thread that gets the CPU from such a task isn't seen to come back.
+ * Waits whose ends the kernel doesn't report. Some kernels don't run the tracepoint sched_switch
+ * when certain tasks leave their CPU. If a thread gets the CPU from such a task, krait doesn't see
+ * that the thread runs again.
  */
 #ifndef BPF_EVENTS_UNSEEN_H
 #define BPF_EVENTS_UNSEEN_H
@@ -10,7 +11,7 @@
 #include "process/account.bpf.h"
 #include "process/waiting.bpf.h"
 
-/* The wait of @e is over. Since then the thread has run for @ran_ns, until @now. */
+/* The wait of @e, which took @away_ns, is over: the thread ran for @ran_ns after it, until @now. */
 walk_inline void end_unseen(struct wait_entry *e, __u64 away_ns, __u64 ran_ns, __u64 now)
 {
 	e->away_ns = away_ns;
@@ -36,9 +37,9 @@ walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *tas
 }
 
 /*
- * User space has read the wait of thread @task, whose entry is @e, but it wasn't seen that the
- * thread came back. If the thread ran only once since its wait was read, the wait's length follows
- * from how long it ran. If it ran more often, user space added the wait too late.
+ * User space has read the wait of thread @task, whose entry is @e, but no program saw the thread
+ * get a CPU after it. If the thread ran only once since its wait was read, the wait's length
+ * follows from how long it ran. If it ran more often, user space added the wait too late.
  */
 walk_inline void ends_read(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

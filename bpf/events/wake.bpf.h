@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who ends the waits for locks. A thread that wakes another one up is the current thread when the
- * tracepoint sched_waking runs, and its memory is mapped. So its stack is taken there, if that of
- * the wait was taken too. It is sent with the wait's record, and stands for the same time
- * (docs/decisions/0026).
+ * tracepoint sched_waking runs, and its memory is mapped. So the waker's stack is taken there, if
+ * the waiting thread's was taken before. It is sent in the wait's record, and counts for the time
+ * of that wait (docs/decisions/0026).
  *
  * Interrupts wake threads up as well: timers, disks, networks. The thread that they interrupt has
  * nothing to do with that. So the current thread counts as the waker only if it is in a futex call
@@ -36,7 +36,7 @@ walk_inline bool is_waking_call(const struct futex_call *f)
 			      op == FUTEX_WAKE_OP || op == FUTEX_WAKE_BITSET);
 }
 
-/* Is @e a thread's wait for a futex that isn't the GIL's, of which the stack was taken? */
+/* Does the thread of @e wait for a futex, not the GIL's, and was the stack of this wait taken? */
 walk_inline bool is_lock_wait(const struct wait_entry *e)
 {
 	return e->phase == WAIT_WAITS && e->times && e->futex && !(e->wait.flags & WAIT_FOR_GIL) &&
@@ -44,8 +44,8 @@ walk_inline bool is_lock_wait(const struct wait_entry *e)
 }
 
 /*
- * Can the futex call in which the current thread is end the wait of @task? A futex that processes
- * share may have another address in each of them, but at the same place of a page.
+ * Can the futex call in which the current thread is end the wait of @task? Processes that share a
+ * futex may map it at different addresses, but its offset in the page is the same.
  */
 walk_inline bool ends_wait(const struct wait_entry *e, const struct task_struct *task)
 {
@@ -75,7 +75,8 @@ walk_inline void take_waker(__u64 *ctx, struct wait_entry *e)
 	if (!capture(&m, SLOT_SWITCH))
 		e->wait.waker.tid = 0;
 	ns = bpf_ktime_get_ns() - began_ns;
-	e->wait.cost_ns += (__u32)ns; /* the wait is longer by that */
+	/* the wait lasts longer by the time that taking this stack took */
+	e->wait.cost_ns += (__u32)ns;
 	spend(ns);
 }
 

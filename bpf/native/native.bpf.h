@@ -10,8 +10,8 @@
 
 /*
  * Remembers the unwind row of the code at .pc. The row holds as long as the version of the mappings
- * is .version. (Rules never change.) When the epoch changes, once a second, the row is looked up
- * again, which marks its table as used.
+ * is .version. (Rules never change.) Once a second, when the epoch changes, the row is looked up
+ * again: that marks the row's table as used.
  */
 struct native_memo {
 	__u64 pc;
@@ -26,7 +26,9 @@ struct native {
 	__u64 leaf[UNWIND_REGS]; /* all registers in the innermost frame, by DWARF number */
 	__u64 hash;		 /* hash over the addresses so far */
 	__u64 woken_ns; /* when user space was last woken because rows or mappings were missing */
-	/* 3.11: _PyCFrame of the innermost evaluation loop whose native frame isn't found yet */
+	/*
+	 * 3.11: _PyCFrame of the innermost evaluation loop for which no native frame was found yet
+	 */
 	__u64 loop;
 	__u64 found_pc;		      /* for native_lookup(): the address to look up */
 	__u64 block_start, block_len; /* which part of the C stack block[] holds */
@@ -40,8 +42,8 @@ struct native {
 	__u32 epoch; /* unwind_epoch as it is now; not 0 */
 	__u32 n;
 	/*
-	 * index of the next group of Python frames (those of one evaluation loop) whose native
-	 * frame isn't found yet
+	 * index of the next group of Python frames (all frames that one C evaluation loop runs) for
+	 * which no native frame was found yet
 	 */
 	__u32 group;
 	__u32 slot; /* value of walk.slot */

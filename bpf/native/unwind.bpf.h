@@ -71,10 +71,10 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 }
 
 /*
- * Does leaf[] hold this frame's value of @reg? In the innermost frame it does. In the caller of the
- * innermost frame it does for registers that a call may change. If the caller's rule needs such a
- * register, the innermost function is code that leaves the register alone, such as assembly
- * (OpenSSL's aesni_gcm_encrypt() and rax). gdb does the same.
+ * Does leaf[] have the value of @reg in this frame? In the innermost frame it does. In the
+ * innermost frame's caller it is taken to have the value of registers that a call may change. The
+ * caller's rule needs such a register only if the innermost function doesn't change it, such as
+ * assembly (OpenSSL's aesni_gcm_encrypt() and rax). gdb assumes the same.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {
@@ -124,10 +124,9 @@ walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 }
 
 /*
- * Notes which Python frames the current native frame runs. The current frame reaches from the stack
- * pointer to @cfa. A group of Python frames, those of one evaluation loop, has an address in the C
- * frame of that loop. If the address of the next group lies in the current frame, the current frame
- * is that group's native frame.
+ * Notes which Python frames the current native frame runs. Python frames that one C evaluation loop
+ * runs are a group. Each group has an address that lies in that loop's C frame. If the next group's
+ * address lies between the stack pointer and @cfa, the current native frame is that loop.
  */
 walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, __u64 cfa)
@@ -139,13 +138,21 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 		return;
 	g = bounded(g, ABI_MAX_FRAMES);
 	at = addrs->group[g].addr;
-	if (!at) /* on 3.11 a group has no address, so that of the loop's _PyCFrame is taken */
+	/*
+	 * on 3.11 a group has no address of its own, so the address of the loop's _PyCFrame is
+	 * taken
+	 */
+	if (!at)
 		at = n->loop;
 	if (!at || at >= cfa)
 		return;
 	n->group = g + 1;
 	if (at < n->regs.sp)
-		return; /* the address lies below this frame, so no native frame has it */
+		/*
+		 * the next group's address lies below this frame, so no frame further out contains
+		 * it
+		 */
+		return;
 	i = bounded(addrs->group[g].last, ABI_MAX_FRAMES);
 	out->frame[i].flags |= (n->n) << FRAME_OWNER_SHIFT;
 	n->hash = check_mix(n->hash, (__u64)i << 32 | n->n);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How a thread spent its time, by the kernel's accounts: CPU time, the time that it was ready to
- * run, and the time that was stolen from it. The rest is what it waited. All these times are by the
- * clock of the scheduler, read at the moments at which the scheduler itself reads it. Another clock
- * would be read a little later, and for waits of a few microseconds the difference would be some
- * percent (docs/decisions/0023).
+ * run, and the time that was stolen from it. The rest is what it waited. All these times are values
+ * of the scheduler's clock that the scheduler itself has read. If another clock were read a little
+ * later, waits of a few microseconds would be wrong by some percent (docs/decisions/0023).
  */
 #ifndef BPF_PROCESS_ACCOUNT_H
 #define BPF_PROCESS_ACCOUNT_H
@@ -29,8 +28,8 @@ walk_inline const struct proc_entry *entry_with_state(__u32 tgid, __u8 *state)
 }
 
 /*
- * Is it known that process image @key isn't recorded? An entry of the process's image before
- * execve(), or of an earlier process with its number, doesn't say that.
+ * Is it known that process image @key isn't recorded? The entry in `procs` doesn't tell if it is of
+ * the process's image before execve(), or of an earlier process with the same number.
  */
 walk_inline bool is_unwanted(const struct proc_key *key)
 {
@@ -41,8 +40,8 @@ walk_inline bool is_unwanted(const struct proc_key *key)
 }
 
 /*
- * Is process image @key recorded, as far as is known? The entry of a process that wasn't sampled
- * yet has only its number.
+ * Is process image @key recorded, as far as is known? If the process had no sample yet, its entry
+ * in `procs` has only its number, and that is enough here.
  */
 walk_inline bool is_recorded(const struct proc_key *key)
 {
@@ -78,8 +77,9 @@ walk_inline __u64 delay_on_cpu(const struct task_struct *task)
 }
 
 /*
- * Returns how much time was stolen so far from the CPU that @task leaves or gets now: by the
- * machine's host or, if the kernel counts that, by interrupts. Only differences mean anything.
+ * Returns how much time was stolen so far from the CPU that @task leaves or gets now: by the host
+ * of a virtual machine and, on kernels that count it, by interrupts. Only the difference of two
+ * values has a meaning.
  */
 walk_inline __u64 stolen_of(const struct task_struct *task)
 {
@@ -92,8 +92,8 @@ walk_inline __u64 stolen_of(const struct task_struct *task)
 }
 
 /*
- * Returns the scheduler's clock at the moment when the CPU time of @task begins or ends; it gets or
- * leaves its CPU now. @stolen: stolen_of(@task). (.exec_start is .clock_task of that moment. .clock
+ * @task gets or leaves its CPU. Returns the time on the scheduler's clock from or up to which its
+ * CPU time counts. @stolen: stolen_of(@task). (.exec_start is .clock_task of that moment. .clock
  * may have moved on since, while the kernel looked for the next task.) @now: returned if the kernel
  * doesn't have that clock.
  */
@@ -122,7 +122,7 @@ walk_inline void settle_account(struct wait_entry *e, const struct task_struct *
 
 #define NOT_NOTED (~0ull)
 
-/* The run_delay that user space has noted of thread @tid before the recording; or NOT_NOTED. */
+/* Returns the run_delay of thread @tid that user space read before the recording, or NOT_NOTED. */
 walk_global __u64 noted_delay(__u32 tid)
 {
 	const __u64 *delay = bpf_map_lookup_elem(&delays, &tid);
@@ -131,9 +131,10 @@ walk_global __u64 noted_delay(__u32 tid)
 }
 
 /*
- * The run_delay that the thread had when the recording began. If it was ready to run then, the
- * kernel counts that time only when the thread gets a CPU, so its part before the recording isn't
- * known exactly. The part since then can't be longer than the recording so far.
+ * The run_delay that the thread had when the recording began. If the thread was ready to run at
+ * that moment, the kernel counts this time only when the thread gets a CPU. How much of it was
+ * before the recording isn't known exactly, but what came after can't be longer than the recording
+ * so far.
  */
 walk_inline __u64 delay_before(const struct wait_entry *e, __u32 tid, __u64 now)
 {
@@ -167,8 +168,8 @@ walk_inline void begin_account(struct wait_entry *e, const struct task_struct *t
 }
 
 /*
- * The thread leaves the CPU that it got after the wait that user space has read. That wait began
- * with the recording (.left_ns), and so does the account.
+ * The thread leaves the CPU after the wait that user space has read. That wait counts from the
+ * recording's beginning (.left_ns), so the thread's account begins there too.
  */
 walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 				 __u64 now)
@@ -200,8 +201,9 @@ walk_inline __u64 rest_of_account(const struct wait_entry *e)
 }
 
 /*
- * Notes in the sample that @slot takes what the account of the current thread says. If the thread
- * was ready to run after a wait whose record isn't sent yet, the record will say that.
+ * Notes in the sample that @slot takes what the account of the current thread says. The time that
+ * the thread was ready to run after its last wait is left out if the record of that wait, which
+ * isn't sent yet, will have it.
  */
 walk_global int note_account(__u32 slot)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Users that start so many new processes that looking at them costs too much
- * (src/collect/budget/crowd.h). For a while the new processes of such a user are only counted.
- * Processes that ran before that time aren't affected.
+ * Limits what new processes may cost. If a user starts so many that krait would take too long to
+ * look at them (src/collect/budget/crowd.h), the new processes of that user are only counted for a
+ * while. Processes that ran before that time aren't affected.
  */
 #ifndef BPF_PROCESS_CROWD_H
 #define BPF_PROCESS_CROWD_H

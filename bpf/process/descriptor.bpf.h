@@ -55,7 +55,7 @@ walk_inline void on_unix(struct wait_on *on, struct sock *sk)
 	__s32 n;
 
 	if (!bpf_core_field_exists(own->peer))
-		return; /* the kernel's types lack Unix sockets, which are a module */
+		return; /* the kernel's BTF lacks Unix sockets, because they are a module there */
 	peer = (void *)BPF_CORE_READ(own, peer);
 	addr = BPF_CORE_READ(peer, addr);
 	if (!addr)
@@ -70,7 +70,7 @@ walk_inline void on_unix(struct wait_on *on, struct sock *sk)
 	if (bpf_core_read(on->text, bounded((__u32)n, WAIT_ON_BYTES), &addr->name[0].sun_path))
 		return;
 	if (!on->text[0])
-		on->text[0] = '@'; /* a name that is no path */
+		on->text[0] = '@'; /* an abstract name, which isn't a path */
 	on->kind = WAIT_ON_UNIX;
 }
 

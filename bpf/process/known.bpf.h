@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tells at a task switch whether krait has nothing to do for a thread. That is so for most threads
- * of a machine, and their switches may cost hardly anything. So no map is searched here, because
- * that would take longer than all the rest.
+ * Tells at a task switch whether krait ignores the thread. It ignores most threads of a machine,
+ * and their switches must cost hardly anything. So this searches no BPF map, which would take
+ * longer than all the rest.
  */
 #ifndef BPF_PROCESS_KNOWN_H
 #define BPF_PROCESS_KNOWN_H
@@ -12,8 +12,8 @@
 #define STRANGERS 1024 /* a power of two */
 
 /*
- * How many entries map `waits` has of the threads whose numbers have the same low bits. A thread is
- * counted before its entry is made. So 0 means that no such thread has an entry.
+ * For each value of the low bits of thread numbers: how many entries map `waits` has. A thread is
+ * counted before its entry is made. So 0 means that no thread with these bits has an entry.
  */
 __u32 threads_met[THREADS_MET];
 
@@ -52,13 +52,16 @@ walk_inline void delete_met(__u32 tid)
 		count_met(tid, -1);
 }
 
-/* When a process began, and the epoch, in one word. */
+/* Returns one word made of the time when a process began and of the epoch. */
 walk_inline __u64 since_epoch(__u64 start_ns, __u32 epoch)
 {
 	return start_ns ^ (__u64)epoch << 40;
 }
 
-/* A process's number in the first PID namespace, and how many times it has called execve(). */
+/*
+ * Returns one word made of a process's number in the first PID namespace and of how many times the
+ * process has called execve().
+ */
 walk_inline __u64 image_id(__u32 tgid, __u32 exec_id)
 {
 	return tgid | (__u64)exec_id << 32;
@@ -75,8 +78,9 @@ walk_inline bool is_stranger(const struct task_struct *task)
 
 /*
  * Notes that process image @key isn't recorded, whose number is @tgid in the first PID namespace.
- * @epoch: strangers_epoch before that was found out. (Two CPUs that write to one entry can't make
- * it that of a third process, because no two processes begin at the same time.)
+ * @epoch: the value of strangers_epoch before the caller found that out. (If two CPUs write to one
+ * entry at the same time, the mixed entry matches no third process, because no two processes begin
+ * at the same time.)
  */
 walk_inline void note_stranger(const struct proc_key *key, __u32 tgid, __u32 epoch)
 {

@@ -47,8 +47,8 @@ walk_inline __u32 tgid_of(struct task_struct *task)
 }
 
 /*
- * Is the thread in krait's own PID namespace? Then its children have the same numbers for it and
- * for krait.
+ * Is the thread in krait's own PID namespace? Then a number that the thread sees for its child is
+ * also the number that krait sees.
  */
 walk_inline bool has_own_numbers(struct task_struct *task)
 {

@@ -171,7 +171,10 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
-/* Copies *@p into m->entry. False: the entry has been given to another process meanwhile. */
+/*
+ * Copies *@p into m->entry. False: the map has given the entry's memory to another process
+ * meanwhile.
+ */
 walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 {
 	__builtin_memset(m, 0, sizeof(*m));
@@ -244,10 +247,10 @@ walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *
 }
 
 /*
- * Takes over for @task, which was forked, what is known of its parent, if neither the parent nor
- * the fork has called execve() since the fork. The fork then has the parent's mappings, if they
- * were read before the fork. If the parent itself has its own parent's mappings, they must have
- * been read before that earlier fork.
+ * Uses for @task what is known of its parent, if neither has called execve() since @task was
+ * forked. Then @task also has the parent's mappings, if these were read before the fork. If the
+ * parent uses the mappings of its own parent in turn, these must have been read before the parent
+ * was forked.
  */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
@@ -370,13 +373,16 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		if (!is_counted_only(m->entry.state))
 			read_place(slot);
 		if (!tell_user(m, bpf_ktime_get_ns()))
-			return 0; /* the next sample tries again */
+			return 0; /* the next sample of the process tries again */
 	}
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	return 0;
 }
 
-/* Asks again about a process that user space couldn't judge yet (it was still being loaded). */
+/*
+ * Asks user space again what the process is. User space couldn't tell before, because the process
+ * was still being loaded.
+ */
 walk_global int ask_again(__u32 slot, __u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a thread waits in: its system call, what the call's descriptor is, and how it waits. */
+/*
+ * What a thread waits in: the system call, what the call's descriptor refers to, and the state of
+ * the wait.
+ */
 #ifndef BPF_PROCESS_WAITING_H
 #define BPF_PROCESS_WAITING_H
 
@@ -83,8 +86,8 @@ walk_inline __u8 flags_of(struct task_struct *task)
 }
 
 /*
- * Tells whether the thread no longer waits in the system call that its saved registers name: it is
- * stopped, traced or frozen, or it ends.
+ * Has the thread left the system call that its saved registers name, or doesn't it wait for that
+ * call? So it is if the thread is stopped, traced or frozen, or ends.
  */
 walk_inline bool has_left_call(struct task_struct *task, __u32 state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Restarts a walk in a C evaluation loop further out, if the frames to which the innermost loop
- * leads are left over from another call (3.11, 3.12).
+ * Restarts a walk at the next C evaluation loop further out (3.11, 3.12). That is needed if the
+ * innermost loop isn't set up yet, and still leads to frames of an earlier call.
  */
 #ifndef BPF_PYTHON_ANEW_H
 #define BPF_PYTHON_ANEW_H
@@ -24,9 +24,9 @@ walk_inline bool began_again(const struct walk *w)
 }
 
 /*
- * Restarts the walk at @frame, which runs in a loop further out. The innermost loop's link to the
- * next loop may be left over too. If the loop to which that link leads doesn't run @frame, the
- * chain of callers of @frame has to show which loop does. False: the walk can't restart there.
+ * Restarts the walk at @frame, which a loop further out runs. The innermost loop's link to the next
+ * loop may also be left over from an earlier call. If that link leads to a loop that doesn't run
+ * @frame, the callers of @frame have to show which loop does. False: the walk can't restart there.
  */
 walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -45,9 +45,9 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 }
 
 /*
- * Is the innermost loop, which isn't set up yet, the thread's only one? If it is, its link to the
- * next loop leads to the thread's root_cframe, which no loop has, or to a _PyCFrame that greenlet
- * puts before root_cframe where a greenlet begins.
+ * Is the innermost loop, which isn't set up yet, the thread's only one? Then its link to the next
+ * loop leads to the thread's root_cframe, which belongs to no loop. Where a greenlet begins, it
+ * leads to a _PyCFrame that greenlet has put before root_cframe.
  */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {
@@ -87,18 +87,17 @@ walk_global int walk_anew(__u32 slot)
 		return 0;
 	}
 	w->frame = w->entered || l->frame_is_entry ? 0 : running;
-	w->found = 0; /* no loop can be shown to run that frame */
+	w->found = 0; /* no loop is proved to run the frame */
 	if (!w->frame)
 		walk_end(w, w->broken);
 	return 0;
 }
 
 /*
- * The walk can't go on. If it isn't proved yet that the frames belong to the innermost loop, an
- * earlier loop may have left them. Then all of them are dropped, and the walk restarts further out.
- * If that isn't possible either, the walk ends with @outcome, or with WALK_FRAME_TORN if the loop
- * isn't set up yet. After WALK_CODE_HUGE, which is no sign that frames are left over, the frames
- * stay, and the walk ends.
+ * The walk can't go on. Frames that aren't proved to belong to the innermost loop may be left over
+ * from an earlier loop. They are dropped, and the walk restarts further out. If it can't restart,
+ * it ends with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet. WALK_CODE_HUGE is no
+ * sign that frames are left over: the walk ends and keeps them.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {

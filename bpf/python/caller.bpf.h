@@ -3,9 +3,9 @@
  * Finds the caller of the innermost frame while that frame hasn't run an instruction yet. 3.11 and
  * 3.12 make a frame current before they store its caller in `previous`, in an order that compilers
  * choose (Python/ceval.c, CALL_PY_EXACT_ARGS; Python/ceval_macros.h, DISPATCH_INLINED). Until then
- * `previous` is left over: it is the caller of the frame that lay there before. That caller may
- * still run, further out. Or it is a C evaluation loop's own frame, over which something else has
- * been written.
+ * `previous` has the caller of an earlier frame that lay at the same address. That caller may still
+ * run, further out. Or it was a C evaluation loop's own frame, and its memory has been overwritten
+ * since.
  *
  * There are two candidates for the true caller. The nearest frame of the data stack ends where the
  * new frame begins. The generator that was resumed last isn't in the data stack; tstate.exc_info
@@ -135,7 +135,7 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 
 /*
  * Looks at frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction
- * yet. While the thread is in such a frame, that frame is the last one of the data stack. Sets
+ * yet. As long as the thread is in that frame, it is the last frame of the data stack. Sets
  * w->nearest and w->resumed. Returns MET_LEFT: the frame isn't the last one, so the thread has left
  * it; MET_FAULT: memory isn't readable.
  */
@@ -159,8 +159,8 @@ walk_global int meet_fresh(__u32 slot)
 
 /*
  * Is the innermost loop, which isn't set up yet, the thread's only one? Then the data stack holds
- * at most the frame that this loop will run. Else the loop's _PyCFrame.previous, by which the loop
- * looks like the only one, is left over.
+ * at most the frame that this loop will run. If the data stack holds more, the loop only seems to
+ * be the thread's only one, because its _PyCFrame.previous is left over.
  */
 walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 {
@@ -197,9 +197,9 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 }
 
 /*
- * ABOVE: the generator in w->resumed was resumed after the nearest frame was pushed. Then the
- * nearest frame, or a generator on top of it, has resumed this generator, which is the new frame's
- * caller. NOT_ABOVE: it was resumed before, or no generator runs.
+ * When was the generator w->resumed resumed? ABOVE: after the nearest frame was pushed, by that
+ * frame or by a generator that it had resumed. Then w->resumed is the new frame's caller.
+ * NOT_ABOVE: before, or no generator runs.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 

@@ -181,9 +181,9 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 }
 
 /*
- * Returns the memo for the file name at @addr, with the hash that this sample computed for the name
- * before. While a frame of the chain refers to a code object, neither it nor its file name can be
- * freed, so during a sample one address is one object.
+ * Returns the memo for the file name at @addr, which keeps the hash of the name during one sample.
+ * A code object and its file name can't be freed while a frame refers to the code object. So during
+ * a sample an address always belongs to the same object.
  */
 walk_inline struct memo *memo_of(struct walk *w, __u64 addr)
 {
@@ -211,8 +211,8 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 	if (!file || !remembers(w, m, file)) {
 		w->acc = 0;
 		/*
-		 * nothing needs the hash of a file name, so mostly the object doesn't have it
-		 * cached
+		 * mostly the object has no cached hash, because nothing in CPython needs the hash
+		 * of a file name
 		 */
 		if (!(l->str_state ? hash_str(w, l, file, HEAD_BYTES) : hash_object(w, l, file)))
 			return false;
@@ -269,8 +269,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		/*
-		 * Every code object has a version below the counter of versions. This one doesn't,
-		 * so the value in codes_made wasn't read from that counter.
+		 * codes_made wasn't read from the counter of versions: this code object has a
+		 * version that isn't below codes_made.
 		 */
 		w->codes_made = 0;
 	if (version) {
@@ -396,8 +396,8 @@ walk_inline __u32 *seen_of(struct walk *w, __u64 code)
 /*
  * Sets *@check if a frame of this sample with an index in @seen has the code object at @code.
  * Without this, a deep recursion of a function with a long line table would take tens of
- * milliseconds. Indices of this sample come before those of earlier ones, so if the first that
- * leads to @code isn't of this sample, none is.
+ * milliseconds. In a set, indices of this sample come before those of earlier samples. So only the
+ * first index that leads to @code has to be looked at.
  */
 walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u32 seen, __u64 code,
 			   __u64 *check)
@@ -415,9 +415,9 @@ walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u
 }
 
 /*
- * Sets *@check to the check of the code object at @code, which function @func runs, and which the
- * next frame of @out will have. The check is computed once per sample or, if w->proofs has it from
- * an earlier one, not at all. False: check_outcome() says why.
+ * Sets *@check to the check of the code object at @code, the code of function @func; the frame that
+ * is added to @out next runs it. The check is computed once per sample. If w->proofs has it from an
+ * earlier sample, it isn't computed. False: check_outcome() says why.
  */
 walk_inline bool load_check(struct walk *w, const struct walk_out *out, const struct py_layout *l,
 			    __u64 func, __u64 code, __u64 *check)

@@ -8,9 +8,9 @@
  *
  * A thread that has no copy of a function yet enters it in the main copy. RESUME then makes the
  * thread's copy and moves the frame there. It does the same in a generator that another thread ran
- * before. For an instruction of the machine, tlbc_index and instr_ptr may then disagree
- * (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is counted from the beginning of the copy in
- * which the instruction lies.
+ * before. RESUME sets tlbc_index and instr_ptr one after the other, so for a moment they may
+ * disagree (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is counted from the beginning of the
+ * copy in which the instruction lies.
  *
  * The addresses of copies are kept in w->proofs. A thread's copies stay where they are until it has
  * ended (Objects/codeobject.c, _Py_ClearUnusedTLBC()). When a thread begins or ends, the
@@ -26,7 +26,7 @@
 #define COPIES_TRIED 15
 /* how many bytes of the main copy is_in_main() takes for sure */
 #define MAIN_BYTES 4096
-/* the most instructions that a code object can have; a larger number is garbage */
+/* no code object can have more instructions than this; a larger number was misread */
 #define MOST_UNITS (1u << 29)
 /* In w->proofs: the copy's address, and above it the number of its instructions (2 bytes each). */
 #define COPY_ADDR_BITS 48
@@ -51,9 +51,9 @@ walk_inline bool load_generation(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Returns the key in w->proofs of copy @index of @code. If it isn't known whether the copy stays
- * where it is, the key is this sample's. (Like the others below, this is a global function, so that
- * the verifier goes on from one state.)
+ * Returns the key in w->proofs of copy @index of @code. If the copy may be moved later, the key is
+ * valid in this sample only. (This and the functions below are global, so that the verifier goes on
+ * from one state.)
  */
 walk_global __u64 copy_key(__u32 slot, __u64 code, __u32 index)
 {

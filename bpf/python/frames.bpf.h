@@ -45,9 +45,10 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 }
 
 /*
- * 3.12: do data stack and generators, too, show the walk's first frame as the thread's innermost
- * one? Then the chain of callers of that frame is right even if loops' own frames are missing in
- * the chain. Before greenlet switches, it takes them out, one after the other (expose_frames()).
+ * 3.12: do the data stack and the generators also say that the walk's first frame is the thread's
+ * innermost? Then its chain of callers is right, even if evaluation loops' own frames (shims) are
+ * missing in it. greenlet takes shims out of the chain, one after the other, before it switches
+ * (expose_frames()).
  */
 walk_global int runs_first(__u32 slot)
 {
@@ -60,8 +61,9 @@ walk_global int runs_first(__u32 slot)
 }
 
 /*
- * 3.12: the innermost loop has only its own frame, which leads to w->frame. Was that frame left
- * over by an earlier loop, because this loop isn't set up yet and was entered from another frame?
+ * 3.12: the innermost loop has only its own frame (its shim), which leads to w->frame as its
+ * caller. Did an earlier loop leave this shim behind? Then the present loop isn't set up yet, and
+ * another frame entered it.
  */
 walk_inline bool is_left_behind(struct walk *w)
 {
@@ -72,8 +74,8 @@ walk_inline bool is_left_behind(struct walk *w)
 
 /*
  * Do the frames that were walked belong to the innermost loop, whose own frame is at @shim? They do
- * if they lead to w->outer. After a restart at a frame that no loop was proved to run
- * (INNER_FOUND), they do if the loop with @shim has that frame as its current one.
+ * if their callers lead to w->outer. After a restart at a frame that no loop was proved to run
+ * (INNER_FOUND), they do if that frame is the current one of the loop with @shim.
  */
 walk_global int prove_inner(__u32 slot, __u64 shim)
 {
@@ -117,10 +119,10 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 
 /*
  * 3.11, 3.12: has the thread left @frame? It has if the frame lies above the top of the data stack.
- * Only an innermost loop that isn't set up yet leads to such a frame. The callers of such a frame
- * may even lead to the loop further out, if the frame that called it lay where the frame that is
- * entered now lies. On 3.11 the thread may still be in a frame that begins where the stack ends,
- * because 3.11 takes a frame off the stack before it makes the caller current.
+ * Only an innermost loop that isn't set up yet leads to a frame that was left. Even the callers of
+ * that frame may seem right: they may lead to the loop further out, if the frame that is entered
+ * now lies where the old caller lay. On 3.11 the thread may still be in a frame that begins where
+ * the stack ends, because 3.11 takes a frame off the stack before it makes the caller current.
  */
 walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -143,17 +145,16 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 }
 
 /*
- * The innermost frame hasn't run an instruction yet, and the walk came to @frame by the caller that
- * it has stored. Isn't @frame the innermost frame's true caller? What is stored may be the caller
- * of a frame that lay at the same address before (caller.bpf.h). If @frame is a generator that
- * nobody resumed, for instance, it has called nothing.
+ * The innermost frame hasn't run an instruction yet, and the caller stored in it is @frame. Is
+ * @frame the wrong caller, that of an earlier frame at the same address (caller.bpf.h)? For
+ * example, a generator that nobody resumed has called nothing.
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)
 {
 	if (!w->fresh)
 		return false;
-	/* the only shim that may come here is the innermost loop's, which leads to w->outer */
+	/* of shims, only the innermost loop's may come here; it leads to w->outer */
 	if (f->shim)
 		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
 		       f->caller != w->outer;
@@ -278,11 +279,10 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 
 /*
  * The chain has ended: is it whole? A whole chain ends in the frame with which a C evaluation loop
- * began. For a moment the innermost frame can lack its caller (a generator that is being left, a
- * frame that is being entered): a chain of that frame alone isn't whole. While greenlet switches,
- * it takes the loops' own frames out of a chain, so any caller of the innermost frame may end a
- * whole chain then. 3.11, 3.12: if the thread is in no evaluation loop, no loop has begun the
- * frames, so their chain is whole.
+ * began. The innermost frame may lack its caller for a moment, while a generator is left or a frame
+ * is entered. So a chain of one frame may not be whole. While greenlet switches, the chain lacks
+ * the loops' own frames. Then a chain of several frames is whole wherever it ends. 3.11, 3.12: a
+ * thread in no evaluation loop has frames that no loop has begun. Their chain is whole.
  */
 walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
@@ -299,8 +299,8 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
  * On 3.9, if an exception is thrown into a generator that waits in a `yield from`, the generator's
  * frame becomes the thread's current one, and nothing shows who threw the exception
  * (Objects/genobject.c, _gen_throw). The walk then ends at that generator with frames further in,
- * and f_executing of its frame is 0. A single frame proves nothing: the innermost one isn't
- * executing either while it is entered or left.
+ * and f_executing of its frame is 0. If that generator is the walk's only frame, this proves
+ * nothing: f_executing of the innermost frame is also 0 while the frame is entered or left.
  */
 walk_inline int outcome_of_end(struct walk *w)
 {
@@ -406,7 +406,7 @@ walk_global int begin_python(__u32 slot)
 	return 1;
 }
 
-/* Completes the outcome and the stack's id when the frames have been walked. */
+/* Sets the final outcome of the walk and the id of its stack. */
 walk_inline void end_python(struct walk *w, const struct py_layout *l)
 {
 	if (!w->n && w->outcome == WALK_OK)

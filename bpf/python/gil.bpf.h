@@ -211,8 +211,9 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
  * What does a thread without a GIL wait for, if it is in this futex call? Threads wait by
  * _PyParkingLot_Park(): they sleep on the semaphore of a struct wait_entry, and before the
  * semaphore comes the address of what they wait for (3.13-3.15, Python/parking_lot.c). A thread
- * that may run only when the stopped world goes on waits for its own state. One that waits for a
- * critical section has made it the innermost section, whose mutex it sets once it has that.
+ * that may run only when the stopped world goes on waits for its own state. A thread that waits for
+ * a critical section has it as its innermost section already, and stores the section's mutex only
+ * when it has got it.
  */
 walk_inline __u8 parked_for(const struct walk *w, const struct py_layout *l,
 			    const struct futex_call *f)

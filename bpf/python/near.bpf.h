@@ -2,10 +2,11 @@
 /*
  * Reads code objects, names and line tables, for versions where each has to be read (up to 3.10).
  * Objects that were created one after another while a module was loaded lie next to each other, if
- * they have the same size: each size has pages of its own (Objects/obmalloc.c). So when a second
- * object of a kind is met in the same NEAR_BYTES, all of these bytes are read: one read for up to
- * twenty objects. Later samples read them all as soon as they meet the first object. The frames of
- * these versions lie anywhere, so frames.bpf.h doesn't need walk.block for them.
+ * they have the same size: each size has pages of its own (Objects/obmalloc.c). The first object of
+ * a kind that a walk needs in a stretch of NEAR_BYTES is read alone. When it needs a second one
+ * there, it reads the whole stretch: one read for up to twenty objects. Later samples read such a
+ * stretch whole at once. The stretches go to walk.block, which frames.bpf.h doesn't use on these
+ * versions.
  */
 #ifndef BPF_PYTHON_NEAR_H
 #define BPF_PYTHON_NEAR_H
@@ -24,8 +25,8 @@ walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 }
 
 /*
- * Gives up the bytes of w->block that were read from address w->near[@kind]. If they served one
- * object only, the next sample doesn't read all of them again.
+ * Gives up the bytes of w->block that were read from address w->near[@kind]. If only one object in
+ * them was needed, the next sample reads that object alone.
  */
 walk_inline void leave_near(struct walk *w, __u32 kind)
 {
@@ -44,7 +45,7 @@ walk_inline void forget_near(struct walk *w, const struct py_layout *l)
 	}
 }
 
-/* Reads the NEAR_BYTES at @start, if that is likely to serve more than one object. */
+/* Reads the NEAR_BYTES at @start, if an earlier sample needed more than one object there. */
 walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 {
 	bool second = w->met[kind] == start;
@@ -77,8 +78,8 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 }
 
 /*
- * Reads an object that isn't in w->block yet. The first of a kind in NEAR_BYTES is read alone, so
- * that stacks whose functions lie far apart cost no more than if every object was read alone.
+ * Reads an object that isn't in w->block yet. The first object of a kind in a stretch of NEAR_BYTES
+ * is read alone. So if the functions of a stack lie far apart, nothing is read that isn't needed.
  * Returns the object's offset in w->block, or -1. Sets w->got.
  */
 walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 most)

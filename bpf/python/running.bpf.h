@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the thread's innermost frame when what its innermost evaluation loop says can't be relied
- * on. 3.11 and 3.12 publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
+ * Finds the thread's innermost frame when its innermost evaluation loop may name a wrong one. 3.11
+ * and 3.12 publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
  * _PyEval_EvalFrameDefault); until then the _PyCFrame holds what an earlier loop left there. The
  * last frame of the data stack and the generator that was resumed last are right even then. On 3.12
  * a loop's own frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
@@ -60,7 +60,7 @@ walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
 		       l->code_adaptive) >= 0;
 }
 
-/* Sets w->resumed to the generator that was resumed before the one which it has now. */
+/* Sets w->resumed to the generator that was resumed before the present w->resumed. */
 walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))
@@ -138,9 +138,9 @@ walk_inline bool runs_loop(const struct walk *w)
 
 /*
  * 3.11: frame w->caller, which runs w->caller_code, has run an instruction. It lies in the data
- * stack (@stacked) or in a generator. Is another frame innermost, because the loop isn't set up
- * yet? It isn't if w->caller is the last frame of the data stack, or the generator that was resumed
- * last: these are right even while a frame begins or ends.
+ * stack (@stacked) or in a generator. Is the thread's innermost frame another one, because the loop
+ * isn't set up yet? No, if w->caller is the last frame of the data stack or the generator that was
+ * resumed last: these two are right even while a frame begins or ends.
  */
 walk_global int is_not_innermost(__u32 slot, int stacked)
 {

@@ -163,7 +163,8 @@ walk_inline __u64 tss_value(struct walk *w)
 /*
  * 3.11, 3.12: is the last evaluation loop of the loaded thread state on this thread's stack? Then
  * the state runs here, whichever thread created it. A thread's stack lies below the address in its
- * thread pointer. Only the first thread's stack doesn't, so for that thread the answer is false.
+ * thread pointer. The process's first thread is an exception: for that thread the answer is always
+ * false.
  */
 walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
 {
@@ -278,9 +279,9 @@ walk_global int search_list(__u32 slot)
 /*
  * Searches the list of thread states, as 2.7 has no other way to find the state of a thread that
  * doesn't hold the GIL. The list is the first interpreter's; a sub-interpreter's thread is found
- * only while it holds the GIL. If a thread state is freed meanwhile, the list may seem to end
- * early, but not twice in the same way. So a thread has no state only if two searches in a row say
- * the same.
+ * only while it holds the GIL. If another thread's state is freed during a search, the list may
+ * seem to end early, but not twice at the same place. So a thread counts as having no state only if
+ * two searches in a row give the same result.
  */
 walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 {
@@ -300,9 +301,9 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * <= 3.11: reads the address of the current thread state into w->tstate. From 3.7 on the GIL lies
- * shortly before that address in _PyRuntime (.ceval.gil and .gilstate), so the same read gets the
- * GIL's fields.
+ * <= 3.11: reads the address of the current thread state (that of the thread with the GIL) into
+ * w->tstate. From 3.7 on the GIL lies shortly before that address in _PyRuntime (.ceval.gil and
+ * .gilstate), so the same read gets the GIL's fields.
  */
 walk_inline bool read_current(struct walk *w)
 {
@@ -368,10 +369,10 @@ walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l,
 /*
  * 3.11, 3.12: loads the _PyCFrame at w->frame. An evaluation loop publishes its _PyCFrame a few
  * instructions before it sets current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault). Until
- * then the field holds whatever lay on the C stack. The current frame of the next loop further out
- * is certain: w->outer. The innermost loop's frames are believed once they lead to that frame. The
- * outermost loop's `previous` is the thread state's root_cframe. So a loop whose `previous` leads
- * to nothing further out isn't set up yet. False: the walk is over.
+ * then the field holds whatever lay on the C stack. But the next loop further out was set up long
+ * ago, so its current frame (w->outer) is right. The innermost loop's frames count only if their
+ * callers lead to that frame. The outermost loop's `previous` is the thread state's root_cframe. So
+ * a loop whose `previous` leads to nothing further out isn't set up yet. False: the walk is over.
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {

@@ -54,7 +54,9 @@ const char *error_words(void)
 	fill_in(&words, a->before, choice);
 	str_add(&words, err_msg());
 	fill_in(&words, a->after, choice);
-	/* Stores the message without what it is about, so that a second call adds nothing. */
+	/*
+	 * Stores the message and clears what it is about, so that a second call adds nothing to it.
+	 */
 	if (!words.failed)
 		(void)err_set(0, "%s", str_cstr(&words));
 	return err_msg();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The last error of this thread, in the words of the command line. The code below the command line
- * knows no options. It says what was wrong, and what that is about (err_of() in base/error.h). Here
- * the option's name and advice are added.
+ * knows no options. Its messages say what was wrong, and which of the user's choices was (err_of()
+ * in base/error.h). This file adds the option's name and advice.
  */
 #ifndef CLI_ADVICE_H
 #define CLI_ADVICE_H

@@ -57,7 +57,7 @@ static int next(const char **s, bool *ok)
 		return width;
 	/*
 	 * The C library doesn't know the character: the locale is plain C, or the character is
-	 * newer.
+	 * newer than the library.
 	 */
 	if (MB_CUR_MAX > 1)
 		*ok = false;

@@ -46,9 +46,9 @@ static int unknown_command(char **words, int n)
 }
 
 /*
- * Occupies closed standard descriptors. If it didn't, the first file that krait opens would get
- * such a number, and messages would be written into it. Reading and writing them still fails, and
- * commands that krait starts find them closed.
+ * Occupies closed standard descriptors. If they stayed closed, the first file that krait opens
+ * would get such a number, and messages would be written into that file. What occupies them can't
+ * be read or written, and commands that krait starts find them closed.
  */
 static void hold_closed_descriptors(void)
 {

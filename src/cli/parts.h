@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What recording adds to commands that every krait has. Defined in cli/bpf, and without effect in
- * cli/no_bpf.
+ * What recording adds to commands that every krait has. cli/bpf has these functions; in a krait
+ * without BPF those of cli/no_bpf do nothing.
  */
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H

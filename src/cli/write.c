@@ -32,7 +32,7 @@ static int write_as_caller(struct output *out, const char *path, int (*fn)(void 
 	err_memory_begin();
 	if (!r)
 		r = fn(arg, out->stream);
-	/* -ENOMEM: a later failure may have replaced the message */
+	/* -ENOMEM: something that failed after it may have replaced the message */
 	if (r == -ENOMEM)
 		r = err_nomem();
 	return r ? r : output_commit(out);

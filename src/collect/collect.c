@@ -130,7 +130,7 @@ static void take_in(struct collect *c)
 	first_look(c);
 	/* takes over the symbols and rows that worker threads have made */
 	native_work_take(c, false);
-	/* this comes before names are used, so that no name in use is freed */
+	/* before names are used in this flush: freeing names later could free one in use */
 	memory_keep_to(c);
 	absent_take(c);
 }
@@ -148,9 +148,9 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * Reads what may have changed in processes. No sample of this flush needs that. A mapping that was
- * made before a sample is known in the flush after the sample's. So the flush counter goes up after
- * mappings are read, and before the code in them is read.
+ * Reads what may have changed in processes. No sample of this flush needs that: a sample waits
+ * until the flush after its own if it needs a mapping that was made before it. So the flush counter
+ * goes up after the mappings were read. Then the code in them is read.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
@@ -173,8 +173,8 @@ static void ask(struct collect *c)
 }
 
 /*
- * Doesn't read what describes code made at run time for gdb: only flushes do. If a process ends
- * before the next flush, such code of the process has no names.
+ * Doesn't read the lists of run-time code that gdb reads: only flushes do. If a process ends before
+ * the next flush, such code of the process has no names.
  */
 void collect_ask(struct collect *c)
 {
@@ -185,8 +185,9 @@ void collect_ask(struct collect *c)
 }
 
 /*
- * One round: names stacks and hands samples on, as far as possible; the rest waits for the next
- * round. Each step needs what those before it did (docs/architecture.md says why).
+ * One round: names stacks and adds samples to the profile, as far as possible. The rest waits for
+ * the next round. docs/architecture.md explains the order of the steps: each needs what earlier
+ * ones did.
  */
 int collect_flush(struct collect *c, bool last)
 {

@@ -55,9 +55,9 @@ size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * To be called while the profile is rebased (profile/remake/rebase.h): takes over the new ids of
- * everything that later samples may refer to. Samples that wait are added afterwards. 0 or -ENOMEM
- * + message.
+ * To be called while the profile is rebased (profile/remake/rebase.h): replaces the ids of
+ * everything that later samples may refer to by the new ones. Samples that wait are added
+ * afterwards. 0 or -ENOMEM + message.
  */
 struct rebase;
 _must_use_ int collect_rebase(struct collect *c, struct rebase *r);
@@ -96,8 +96,8 @@ uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 
 /*
  * For callers that walk stacks themselves. collect_want_rows() asks for the unwind rows of the code
- * at @pc in space @version. True: rows may come. collect_await() waits for them; after that, more
- * rows may be needed.
+ * at @pc in space @version. True: the rows may be made. collect_await() waits until they are. With
+ * them the walk gets further, and may need more rows.
  */
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
@@ -166,12 +166,12 @@ void collect_begin(struct collect *c, uint64_t start_ns);
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 
 /*
- * krait forgets a stack once many newer ones came (code/recent.h). Is it time to call
- * collect_keep_stack() for the stacks with which threads still wait? Once the answer was true, it
- * is false until many more stacks came.
+ * krait forgets a stack when many newer ones have come (code/recent.h). Returns true if that could
+ * soon happen to the stacks of threads that still wait: the caller then calls collect_keep_stack()
+ * for them. After that it returns false until many more stacks have come.
  */
 bool collect_keeps_due(struct collect *c);
-/* Notes that a sample with stack @id will come. */
+/* Notes that samples with stack @id are still to come, so that krait doesn't forget it. */
 void collect_keep_stack(struct collect *c, uint64_t id);
 
 void collect_stats(struct collect *c, struct collect_stats *ret);

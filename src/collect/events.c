@@ -14,10 +14,7 @@
 #include "collect/thread/on.h"
 #include "collect/thread/thread.h"
 
-/*
- * Limit of the CPU time for looking into files that krait doesn't know, mapped by processes that it
- * doesn't know either.
- */
+/* Limit of the CPU time for looking into unknown files of unknown processes. */
 static const struct budget_limit of_strangers = {300 * NSEC_PER_MSEC, 100};
 
 static bool holds_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
@@ -44,8 +41,8 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 		return holds_interpreter(c, tgid, m, path);
 	c->stats.strangers_refused++;
 	/*
-	 * the file isn't looked into here, so its name decides. If the process is examined because
-	 * of that name, its user's budget pays.
+	 * This budget doesn't allow to look into the file, so its name decides. If the process is
+	 * then examined, that is charged to its user's budget.
 	 */
 	return image_is_library(path);
 }
@@ -58,9 +55,9 @@ static void examine_mapped(struct collect *c, struct process *p)
 }
 
 /*
- * A file was mapped executable. Most files are known, and not Python. The collector doesn't know a
- * process that the kernel program ignores because of its executable. If such a process maps an
- * interpreter, the kernel program is told to ask about the process again.
+ * A file was mapped executable. Most files are known to hold no interpreter. If one does, the
+ * process may be one that the kernel program ignores because of its executable, and that the
+ * collector doesn't know. Then the kernel program is told to ask about the process again.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m)
 {

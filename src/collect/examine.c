@@ -48,8 +48,8 @@ static bool runs_once(const struct proc *proc)
 }
 
 /*
- * Sets *ret: the interpreter's addresses as in its file, and how to get from a thread to its thread
- * state.
+ * Sets *ret to the interpreter's addresses as they are in its file, and to the way from a thread to
+ * its PyThreadState.
  */
 static int locate_in_file(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_file *f, bool own_program, struct py_where *ret)
@@ -74,8 +74,8 @@ static int locate_in_file(struct collect *c, const struct proc *proc, const stru
 }
 
 /*
- * Sets *ret: absolute addresses of the first interpreter that was found. Also tells the kernel
- * programs of the process's executable.
+ * Sets *ret to the absolute addresses of the process's first interpreter. Also tells the kernel
+ * programs what the process's executable is.
  */
 static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
 		  const struct image_found *found, const struct exe_key *exe, struct py_where *ret)
@@ -162,7 +162,7 @@ int process_ignore(struct collect *c, struct process *p)
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL, 0);
 }
 
-/* Settles that a process isn't Python. With --all its native stacks are shown. */
+/* Notes that nothing of the process is Python. With --all its native stacks are shown. */
 static int settle(struct collect *c, struct process *p)
 {
 	if (!c->config.all_processes)
@@ -175,7 +175,8 @@ static int settle(struct collect *c, struct process *p)
 /*
  * Decides about a process without an interpreter. If its executable has nothing to do with Python,
  * the process is certainly not Python. Else it counts as not Python once it is GIVE_UP_NS old. The
- * kernel programs aren't told of java: its arguments decide.
+ * kernel programs aren't told what the java command is, because its arguments decide whether it
+ * runs Python.
  */
 static int give_up(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct maps *maps, const struct exe_key *exe)
@@ -196,9 +197,9 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 }
 
 /*
- * Tells the kernel programs of an executable, by the key that a record has. Some file systems don't
- * give user space that key, so it isn't known before a record has it. The next process that runs
- * the same file is recognized at once.
+ * Tells the kernel programs of an executable, by the key that a record has. On some file systems
+ * user space can't find out the key before a record has it. The next process that runs the same
+ * file is recognized at once.
  */
 static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 		      const struct exe_key *exe)
@@ -245,8 +246,8 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	p->where = rec->where;
 	set_python(c, p, layout->version);
 	/*
-	 * A program that embeds an interpreter may have a second one, and so may a fork whose
-	 * parent has several.
+	 * The process may have several interpreters: a program that embeds one may have a second
+	 * one, and so may a fork whose parent has several.
 	 */
 	if (!rec->where.own_program || (parent && parent->several))
 		several_wait(p);
@@ -277,8 +278,9 @@ static void adopt_native(struct collect *c, struct process *p, const struct rec_
 }
 
 /*
- * Takes the first record of a process that was examined before its first sample. If the kernel
- * program says something else, the process has exec'ed since, and begins anew.
+ * Takes the first record of a process that was examined before its first sample. If the record
+ * names another interpreter than krait found, the process has exec'ed since, and is treated as a
+ * new one.
  */
 static void confirm(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
@@ -292,7 +294,7 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 	p->version = 0;
 }
 
-/* True: @p is only counted. */
+/* Returns true if @p is a new process too many, so that its samples are only counted. */
 static bool meet_new(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	bool was_counted = p->state == PROC_CROWDED;
@@ -311,7 +313,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	if (p->expected)
 		confirm(c, p, rec);
 	facts_from_record(p, rec);
-	/* records that krait itself makes have no start time, and their .time_ns comes too late */
+	/* a record made by krait itself has no start time, and a .time_ns that is too late */
 	if (!p->met_ns && rec->start_boot_ns) {
 		p->met_ns = rec->time_ns;
 		p->task = rec->task;
@@ -416,7 +418,7 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
-/* for this long after an exec, Python loads its first files */
+/* Python loads its first files within this time after an exec */
 #define EAGER_NS NSEC_PER_SEC
 
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,

@@ -2,8 +2,8 @@
 /*
  * Files that the command of `krait record --` will probably map: the libraries that its executable
  * needs, and files that the same executable mapped the last time. Their unwind tables are made
- * before the command runs (prepare.c), because a stack that is sampled without them breaks off. A
- * wrong guess costs that work and nothing else: only files that a process does map are used.
+ * before the command runs (prepare.c), because without them the first stacks would break off. A
+ * file that the command doesn't map after all only costs the work on its tables.
  */
 #include <fcntl.h>
 #include <linux/magic.h>

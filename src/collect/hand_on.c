@@ -15,8 +15,7 @@
 #include "collect/thread/wait_state.h"
 
 /*
- * Is the process counted among the unsupported ones? A process that execs the same program again
- * counts once.
+ * Is the process counted as unsupported already? An exec of the same program isn't counted again.
  */
 static bool is_reported(const struct collect *c, const struct process *p)
 {
@@ -48,8 +47,8 @@ static void count_unsupported(struct collect *c, struct process *p)
 
 /*
  * The profile's stack of sample @w; 0: the sample has to wait for its stack. *native: how the
- * unwinding of the native part ended. The caller sets it to what the kernel program says. If the
- * stack has a name, *native becomes the outcome that is shown.
+ * unwinding of the native part ended. On entry it has the kernel program's outcome; if the stack
+ * has a name, it is set to the outcome that is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -66,9 +65,9 @@ static uint32_t stack_of(struct collect *c, const struct waiting *w, const struc
 }
 
 /*
- * Is it certain what the process ran when it was sampled? A process is examined by its number.
- * Between a sample and the look at /proc it may have exec'ed, which perf reports before the next
- * flush. What its own samples showed is certain.
+ * Is it certain what the process ran when it was sampled? krait looks at /proc a while after the
+ * sample, and the process may have exec'ed in between. perf reports that before the next flush. It
+ * is certain if the samples themselves showed what runs.
  */
 static bool is_proved(const struct process *p)
 {
@@ -113,8 +112,8 @@ static void note_process(struct collect *c, const struct process *p)
 }
 
 /*
- * Sets only the values that the profile has (docs/decisions/0021). Setting all that it could have
- * would take time.
+ * Sets only the values that the profile has (docs/decisions/0021), because setting
+ * PROFILE_MAX_VALUES of them would take time.
  */
 static void set_values(const struct collect *c, const struct rec_sample *rec, int64_t *values)
 {
@@ -131,7 +130,7 @@ static int add_to_profile(struct collect *c, const struct profile_sample *s)
 	return !r && c->config.added ? c->config.added(c->config.ctx, s) : r;
 }
 
-/* The time of the profile at @time_ns, CLOCK_MONOTONIC. */
+/* Returns the profile's time for @time_ns (CLOCK_MONOTONIC). */
 static int64_t since_start(const struct collect *c, uint64_t time_ns)
 {
 	return time_ns > c->config.start_ns ? (int64_t)(time_ns - c->config.start_ns) : 0;
@@ -139,8 +138,8 @@ static int64_t since_start(const struct collect *c, uint64_t time_ns)
 
 /*
  * Adds a sample of the @ns in which the thread of @rec neither ran nor waited, with the stack of
- * @s. This time may consist of several pieces since the thread's last record, so the sample's time
- * is @ns before @end_ns.
+ * @s. The @ns may be several pieces of time since the thread's last record. The sample's time is
+ * @ns before @end_ns, as if they were one piece.
  */
 static int add_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		     struct profile_sample s, uint32_t state, uint64_t ns, uint64_t end_ns)
@@ -153,7 +152,8 @@ static int add_apart(struct collect *c, uint32_t process, const struct rec_sampl
 	off.source = (uint8_t)c->config.wait_source;
 	off.weight = ns;
 	set_values(c, &off, s.values);
-	s.values[0] = 0; /* the sample to which this time belongs has been counted */
+	/* 0 samples, because the sample that brought this time is already counted */
+	s.values[0] = 0;
 	for (unsigned i = 0; i < COLLECT_WAIT_VALUES; i++)
 		s.values[1 + c->config.n_sources + i] = 0;
 	s.labels = thread_labels(c, process, &off, &(struct wait_labels){.state = state});
@@ -267,8 +267,8 @@ static void add_wait(struct collect_stats *stats, const struct waiting *w,
 }
 
 /*
- * Adds the time of waits without a stack that no record of the thread has taken over yet, to one
- * stack of each site. @of: the account of the thread.
+ * Some waits have no stack, and no record of the thread has taken over their time. Adds that time
+ * to one stack for each site (what they waited for). @of: the account of the thread.
  */
 static int add_left(struct collect *c, const struct waiting *of, const struct process *p)
 {
@@ -285,7 +285,8 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 		r = fill_sample(c, of->process, &w, &wait, &s);
 		if (r)
 			return r;
-		s.values[0] = 0; /* the wait to which this time goes has been counted */
+		/* 0 samples, because the wait that gets this time is already counted */
+		s.values[0] = 0;
 		c->stats.sources[w.rec.source].weight += w.rec.weight;
 		add_wait(&c->stats, &w, &wait);
 		r = add_to_profile(c, &s);
@@ -340,10 +341,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (w->waker && !w->waiter)
 		return 0;
 	crowd_turn(c, p);
-	/*
-	 * the sample came because the kernel program had recognized the process before krait looked
-	 * at it
-	 */
+	/* krait looked at the process only after this sample, and settled that it isn't shown */
 	if (p->unwanted || w->waiter == NO_WAITER)
 		return 1;
 	if (w->account)
@@ -418,7 +416,10 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	return 1;
 }
 
-/* Is it known what the process of a wait runs, and is it recorded? */
+/*
+ * May a wait of the process be shown? Only if it is known what the process runs, and if it is
+ * recorded.
+ */
 static bool shows_wait(const struct process *p, const struct rec_sample *rec)
 {
 	if (p->unwanted || (p->state != PROC_PYTHON && p->state != PROC_NATIVE && !p->samples))
@@ -440,7 +441,7 @@ int collect_peek_wait(struct collect *c, const struct rec_wait *rec, struct prof
 		return 0;
 	w.rec.type = REC_SAMPLE;
 	w.process = process_index(c, p);
-	/* a thread that only waits has no samples, and its name is to be read all the same */
+	/* a thread that only waits has no samples; this makes krait read its name all the same */
 	p->walked |= w.rec.stack != 0;
 	p->names_samples++;
 	ret->stack = stack_of(c, &w, p, false, &native);

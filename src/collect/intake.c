@@ -64,7 +64,10 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 {
 	uint64_t began_ns;
 
-	/* memory is full: until the profile is condensed, the code object keeps only some lines */
+	/*
+	 * memory is full: until the profile was condensed, only some lines of the code object are
+	 * kept
+	 */
 	if (collect_is_full(c))
 		py_code_cut_lines(code, LINES_LEFT);
 	if ((!code->missing && !rec->self_obj) || !asked_may(c) || collect_is_full(c))
@@ -134,8 +137,8 @@ static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
 }
 
 /*
- * Keeps a native part until its stack comes. If there are too many, the oldest is dropped: its
- * stack was lost.
+ * Keeps the native part of a stack until the rest of the stack comes. If too many wait, the oldest
+ * is dropped, because the rest of its stack was lost.
  */
 static int keep_unpaired(struct collect *c, struct raw_native *native)
 {
@@ -220,9 +223,9 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec)
 }
 
 /*
- * When a process is forgotten, krait also forgets which times without a CPU its threads' records
- * have already brought. The sums in a later record would count these times again, so they are set
- * to 0.
+ * Records of a thread have sums of its times without a CPU, and krait adds only what is new in
+ * them. With a process it forgets the last sums of its threads. The sums in a later record would
+ * count these times again, so they are set to 0.
  */
 static void forget_told(const struct process *p, struct rec_sample *rec)
 {
@@ -230,7 +233,10 @@ static void forget_told(const struct process *p, struct rec_sample *rec)
 		rec->ready_ns = rec->stolen_ns = 0;
 }
 
-/* Takes a sample: @w without .process and .flush, which it sets. False: it was dropped. */
+/*
+ * Takes in a sample. Sets @w's .process and .flush; the caller has set the rest. False: the sample
+ * was dropped.
+ */
 static bool on_sample(struct collect *c, struct waiting *w)
 {
 	const struct rec_sample *rec = &w->rec;
@@ -252,7 +258,10 @@ static bool on_sample(struct collect *c, struct waiting *w)
 	process_at(c, p)->users++;
 	process_at(c, p)->walked |= rec->stack != 0;
 	if ((rec->native == NATIVE_NO_SPACE || rec->native == NATIVE_UNMAPPED) &&
-	    /* an older sample wants nothing: mappings were read since it was taken */
+	    /*
+	     * for a sample that is older than the last reading of the mappings, nothing has to be
+	     * read
+	     */
 	    rec->time_ns > process_at(c, p)->space_ns)
 		space_wanted(process_at(c, p),
 			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
@@ -275,8 +284,8 @@ static void on_plain_sample(struct collect *c, const struct rec_sample *rec)
 }
 
 /*
- * Takes a wait, and who ended it. A thread may still wait in do_exit(), after perf has reported the
- * thread's end. Such a wait is treated as a REC_SAMPLE_END.
+ * Takes in a wait and its waker. A thread may still wait in do_exit(), after perf has reported its
+ * end. Such a wait is treated like a sample of type REC_SAMPLE_END.
  */
 static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 {

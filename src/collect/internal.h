@@ -61,8 +61,9 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
 /*
  * Adds the waiting samples whose stack and process are known to the profile. The others go on
- * waiting; with @last (the final flush) they are added as they are, or only counted. If @r is an
- * error, or adding one fails, all that are left wait. Returns @r or the error.
+ * waiting; with @last (the final flush) they are added without what is missing, or only counted. If
+ * @r is an error, or adding a sample fails, the samples that are left wait. Returns @r or the
+ * error.
  */
 int hand_on_all(struct collect *c, bool last, int r);
 
@@ -89,14 +90,14 @@ int process_ignore(struct collect *c, struct process *p);
 #define FACTS_APART_NS NSEC_PER_SEC
 
 /*
- * look_again.c: looks once a second at each process: is it still wanted, or has it become wanted,
- * and what is its control group now?
+ * look_again.c: looks once a second at each process. Is it still wanted, or wanted now? Which
+ * control group is it in?
  */
 void process_look_again(struct collect *c);
 
 /*
- * Tells the kernel programs of the command, which has exec'ed and wasn't sampled yet. The command's
- * interpreter is at @where. Reads the command's mappings now.
+ * Tells the kernel programs what the command is: it has exec'ed, wasn't sampled yet, and has its
+ * interpreter at @where. Also reads the command's mappings.
  */
 struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,

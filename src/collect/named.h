@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of processes that needn't be targets. */
+/* Tells the collector the names of processes that it may not record. */
 #ifndef COLLECT_NAMED_H
 #define COLLECT_NAMED_H
 
@@ -14,8 +14,8 @@ struct collect;
 void collect_named(struct collect *c, uint32_t tgid, const char *comm);
 
 /*
- * The child that a thread waits for in system call @call with the arguments @arg[2]; 0: any, or
- * none. @flags: WAIT_* (records.h).
+ * Returns the child process for which a thread waits in system call @call with the arguments
+ * @arg[2]; 0: it waits for any child, or for none. @flags: WAIT_* (records.h).
  */
 uint32_t collect_child_of(int32_t call, const uint64_t *arg, uint8_t flags);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes what native stacks of running processes need, before the first sample. A server that sleeps
- * most of the time has few samples, and a tenth of their stacks would be lost because tables aren't
- * there yet.
+ * most of the time has few samples. If tables were made only when samples need them, a tenth of its
+ * stacks would be incomplete.
  */
 #include <poll.h>
 
@@ -17,8 +17,8 @@
 #define PREPARED_CODE (64u << 20)
 
 /*
- * How many files the thread is given at a time: enough to keep it busy, and so few that files that
- * samples need don't wait long.
+ * How many files the worker's thread is given at a time. It must not become idle, but files that
+ * samples need must not wait long either.
  */
 #define AHEAD 4
 

@@ -31,7 +31,10 @@ int collect_rebase(struct collect *c, struct rebase *r)
 	known_natives_forget(c);
 	take_mappings(c, &r->copy);
 	threads_rebase(c, r);
-	/* Samples to come bring a stack only if the kernel programs haven't sent it before. */
+	/*
+	 * The kernel programs send a stack only once. Samples that are still to come may refer to
+	 * stacks that were sent before.
+	 */
 	done = stacks_rebase(c, r);
 	done &= dated_rebase(c, r);
 	return done && !profile_failed(c->profile) ? 0 : err_set(-ENOMEM, "out of memory");
@@ -58,5 +61,5 @@ void collect_keep_stack(struct collect *c, uint64_t id)
 void collect_name_threads(struct collect *c)
 {
 	thread_names(c, NAMES_OF_NEW);
-	crowd_turn(c, NULL); /* what follows is no process's cost */
+	crowd_turn(c, NULL); /* the work that follows isn't charged to any process */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tells the kernel programs of executables before they run, for the command of `krait record --`.
- * The command's process is sampled from its first instruction on, long before its mappings could be
- * looked at.
+ * The command's process is sampled from its first instruction on, long before krait can read its
+ * mappings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include "proc/libc.h"
 
 /*
- * Sets *ret: the C library that a process of program @f will have. It is in the program itself, or
- * it is krait's if both have the same loader. -ENOENT: it isn't known.
+ * Sets *ret: the C library that a process of program @f will have. That is the program itself if it
+ * is static, or krait's own C library if both have the same loader. -ENOENT: it can't be known.
  */
 static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret)
 {
@@ -58,8 +58,8 @@ int teach_own(struct collect *c)
 }
 
 /*
- * What file @fd holds, looked into now or before. NULL: its key for the kernel programs isn't known
- * beforehand, or it can't be looked into.
+ * Returns what file @fd holds. NULL: user space can't find out the key by which the kernel programs
+ * know the file, or the file can't be read.
  */
 static const struct image_file *image_now(struct collect *c, int fd, const char *path,
 					  struct exe_key *key)
@@ -73,8 +73,8 @@ static const struct image_file *image_now(struct collect *c, int fd, const char 
 }
 
 /*
- * The libpython that program @fd is linked with, if it is among the files that were foreseen. NULL:
- * there is none, or krait doesn't support it.
+ * Returns the libpython that program @f is linked with, if it is among the files of foresee.c.
+ * NULL: there is none, or krait doesn't support it.
  */
 static const struct image_file *linked_python(struct collect *c, int fd, const char *path)
 {

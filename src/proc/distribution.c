@@ -30,8 +30,8 @@
 /* the most folders taken from one RECORD, which may list any number */
 #define MOST_FOLDERS 32
 /*
- * the most lines of a RECORD whose package is looked for; lines of the same package as the line
- * before don't count, and most lines are such
+ * the most lines of a RECORD of which the package is determined; a line of the same package as the
+ * one before, as most are, doesn't count
  */
 #define MOST_LOOKS 4096
 #define MOST_DEEP  8 /* the most folders between site-packages and the beginning of a package */
@@ -159,8 +159,8 @@ static bool is_package(const folder_vec *folders, const char *name, size_t n)
 
 /*
  * Returns the length of the path of the package that the file in @line belongs to. The package is
- * the outermost folder with an __init__.py; folders above it are shared with other distributions.
- * For a module outside of packages, returns the length of its name.
+ * the outermost folder with an __init__.py. (Folders above it may be shared with other
+ * distributions.) For a module outside of packages, returns the length of its name.
  */
 static size_t package_bytes(const folder_vec *folders, const char *line, size_t n)
 {

@@ -41,7 +41,8 @@ static const char *const flags[] = {"--preload", "--reload",	 "-R",
 
 static const struct program *program_of(const char *name)
 {
-	size_t n = strcspn(name, ":"); /* of "gunicorn: worker" the part before the colon counts */
+	/* in a title like "gunicorn: worker" the name ends at the colon */
+	size_t n = strcspn(name, ":");
 
 	if (n > 3 && !strncmp(name + n - 3, ".py", 3))
 		n -= 3;

@@ -9,8 +9,8 @@
 #include "base/text/str.h"
 
 /*
- * Does a program called @name (proc_name_from()) take a package on its command line? The command
- * lines of other programs needn't be read.
+ * Does a program called @name (proc_name_from()) take a package on its command line? If not, its
+ * command line needn't be read.
  */
 bool proc_entry_is_told(const char *name);
 

@@ -26,9 +26,9 @@ struct usual {
 };
 
 /*
- * glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On x86-64 struct pthread
- * begins at the thread pointer, on AArch64 it ends there; glibc's has 1,824 or 1,856 bytes, musl's
- * 200.
+ * Usual values, for glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On x86-64
+ * struct pthread begins at the thread pointer, on AArch64 it ends there; glibc's has 1,824 or 1,856
+ * bytes, musl's 200.
  */
 static const struct usual usual[] = {
 	{ELF_X86_64, LIBC_GLIBC, 0x310, 0},
@@ -121,7 +121,7 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 		return false;
 	/*
 	 * the table has 32 pointers, described as one element of 2,048 bits (2.41) or as 32
-	 * elements: any other table isn't known
+	 * elements; krait doesn't know any other table
 	 */
 	if ((uint64_t)specific[0] * specific[1] != 64 * 32 || size > 1u << 16 ||
 	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)

@@ -80,7 +80,7 @@ static bool open_thread(struct proc *p, pid_t tid)
 	return true;
 }
 
-/* /proc/TID exists for every thread, though a listing of /proc doesn't show those. */
+/* /proc/TID exists for every thread, though listing /proc doesn't show it. */
 bool proc_use_another_thread(struct proc *p)
 {
 	struct proc_stat st;
@@ -150,8 +150,8 @@ static int check_number(pid_t pid)
 		return r;
 	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
 		/*
-		 * @pid is a process, or its status can't be read; then the next use of /proc/PID
-		 * fails
+		 * @pid is a process, or its status can't be read; in that case opening /proc/PID
+		 * will fail next
 		 */
 		return 0;
 	snprintf(number, sizeof(number), "%d", s.tgid);
@@ -188,7 +188,10 @@ static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 	vec_foreach(pid, &all)
 		if (!r && !map_get(in, (uint64_t)*pid) && !parent_of(*pid, &parent))
 			r = map_put(&parents, (uint64_t)*pid, (uint64_t)parent);
-	/* Numbers of processes wrap around: a child may have a lower one than its parent. */
+	/*
+	 * A child may have a lower number than its parent, because numbers of processes start again
+	 * from the lowest.
+	 */
 	for (*ret_more = 0; again && !r;) {
 		again = false;
 		vec_foreach(pid, &all) {
@@ -221,8 +224,8 @@ int proc_tree(pid_t root, pid_vec *ret)
 	r = map_put(&in, (uint64_t)root, 1);
 	r = r ? r : vec_push(ret, root);
 	/*
-	 * Passes are made until one finds nothing new. That last pass has also looked for children
-	 * of all processes that the pass before it had found.
+	 * Goes over all processes again until nothing new is found. So the last pass has looked for
+	 * children of every process in the list.
 	 */
 	for (int i = 0; i < 16 && !r && (i == 0 || more); i++)
 		r = add_children(&in, ret, &more);

@@ -131,7 +131,10 @@ static int read_place(const struct proc *p, const __u64 *group, struct proc_fact
 	if (path.n > PROC_CGROUP_BYTES)
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
 	f->claim_uid = (uid_t)-1;
-	/* this isn't set from mountinfo (below), which only holds for this one process */
+	/*
+	 * not set below, where the container comes from mountinfo: that is true for this one
+	 * process only
+	 */
 	f->shared = group && path.n > 1 && cgroups_are(str_cstr(&text), group);
 	if (container_from_cgroup(str_cstr(&path), &claim)) {
 		prove_place(f, str_cstr(&path), &text, &id);
@@ -166,8 +169,8 @@ static int read_all(const struct proc *p, const char *name, struct proc_facts *f
 		r = aside_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
 	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
 		/*
-		 * the file isn't readable (hidepid, Yama, or no answer in time): comm serves as the
-		 * name
+		 * the command line isn't readable (hidepid, Yama, or no answer in time), so comm is
+		 * taken as the name
 		 */
 		r = 0;
 	if (r)

@@ -43,7 +43,7 @@ struct proc_facts {
 	char *cgroup;
 	/* id (64 hex digits) of the process's container, or a machine's name; "": none */
 	char *container;
-	/* Do all processes in the same control groups have this .cgroup and .container? */
+	/* true: all processes in the same control groups have this .cgroup and .container */
 	bool shared;
 	/* id or name of a container that the process only claims to be in; "" = none */
 	char *claim;
@@ -115,8 +115,8 @@ _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 
 /*
  * When the first thread has ended and others go on, /proc/TGID shows neither memory nor files. Then
- * .dirfd becomes the directory of another thread, where everything can be read; only times and
- * state are that thread's own. False: this isn't needed, or there is no other thread.
+ * this makes .dirfd the directory of another thread, where all of that can be read. (Times and
+ * state there are that thread's.) False: this isn't needed, or there is no other thread.
  */
 bool proc_use_another_thread(struct proc *p);
 

@@ -66,7 +66,8 @@ static int read_process(const struct proc *p, struct run_time *ret)
 }
 
 /*
- * The main thread's times stay 0 if the kernel doesn't count them: the process's are known anyway.
+ * The main thread's times stay 0 if the kernel doesn't count them. The process's CPU time is known
+ * anyway.
  */
 static void read_main_thread(const struct proc *p, struct run_time *ret)
 {

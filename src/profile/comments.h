@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a profile says of itself, in comments of a line each: "cwd: DIR", "command: WORDS", "ended:
- * 0" for how the command ended, "warning: LINE" for what a recording lost, "note: LINE", "left out:
- * 3 slices without a time". Warnings come first. A file may have any number of comments, so a
- * profile keeps a limited number, the first ones. Later warnings replace other comments. If any
- * were left out, the last comment says how many.
+ * What a profile says of itself, as comments of one line each: "cwd: DIR", "command: WORDS",
+ * "ended: 0" for how the command ended, "warning: LINE" for what a recording lost, "note: LINE",
+ * "left out: 3 slices without a time". Warnings come first. A profile keeps a limited number of
+ * comments, because a file may have any number. If there is no more room, a new warning replaces a
+ * comment that isn't a warning, and other new comments are left out. Then the last comment says how
+ * many were left out.
  */
 #ifndef PROFILE_COMMENTS_H
 #define PROFILE_COMMENTS_H
@@ -54,9 +55,9 @@ void comments_fini(struct comments *c);
 void comments_remove(struct comments *c, bool (*is)(const char *text));
 
 /*
- * Returns how many whole runs of commands the profile is of. The comment "ended: 0" is one run;
- * "ended: 0, 12 runs" is that of a merged profile. Returns 0 if the number isn't known: the comment
- * says anything else, or there is none, or more than one.
+ * Returns how many whole runs of commands the profile is of: 1 if its comment is "ended: 0", 12 if
+ * it is "ended: 0, 12 runs" (a merged profile). Returns 0 if there is no such comment, if it says
+ * anything else, or if there are several.
  */
 uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);

@@ -78,8 +78,8 @@ static void walk_stack(const struct profile *p, uint32_t id, const struct known_
 }
 
 /*
- * The two stacks in .known are a cache, because callers often ask for the same stack again at once.
- * That @p is const for the caller doesn't include this cache.
+ * .known caches the last two stacks, because callers often ask for the same stack again at once. It
+ * changes although @p is const.
  */
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
 {

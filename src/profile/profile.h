@@ -53,10 +53,7 @@ static inline bool profile_same_type(const struct profile_value_type *a,
 	return streq(a->type, b->type) && streq(a->unit, b->unit);
 }
 
-/*
- * The most values that a sample may have. Sums and stored samples take memory only for as many as
- * the profile has.
- */
+/* The most values that a sample may have. Memory is only used for as many as the profile has. */
 #define PROFILE_MAX_VALUES 16
 
 /*
@@ -148,8 +145,8 @@ struct profile_label_text {
 };
 
 /*
- * Removes the end of @l's expression unless it is after its beginning. Generated code may have an
- * end before its beginning.
+ * Removes the end of @l's expression if it isn't after the beginning. Generated code may have such
+ * an end.
  */
 static inline void profile_check_end(struct profile_location *l)
 {
@@ -184,9 +181,9 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
 		       size_t n); /* @locations: innermost frame first; @n may be 0 */
 /*
- * Make a stack frame by frame, outermost first. So the stacks of a deep tree cost no more than the
- * nodes of the tree. profile_node() returns the node of @location below node @parent (0: at the
- * root). profile_stack_at() returns the stack of @n frames that ends at @node.
+ * Make a stack frame by frame, outermost first. So a caller that walks a deep tree doesn't have to
+ * name all frames for each stack. profile_node() returns the node of @location below node @parent
+ * (0: at the root). profile_stack_at() returns the stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
@@ -278,8 +275,8 @@ uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
 size_t profile_bytes(const struct profile *p); /* returns how many bytes the tables hold */
 
 /*
- * A sample: values of a stack with labels, either of one moment or summed up. Root frames (--by)
- * aren't part of a sample; writers add them.
+ * A sample: values of a stack with labels, either of one moment or a sum of samples. The frames
+ * that the option --by puts at the root aren't part of it; writers add them.
  */
 struct profile_sample {
 	uint32_t stack, labels;

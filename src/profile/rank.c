@@ -27,10 +27,10 @@ static int by_parent(const void *a, const void *b, void *arg)
 }
 
 /*
- * Returns the position of each node when the tree is walked from the root, children in the order of
- * their locations. A parent has a smaller id than its children. So one pass from the last id to the
- * first adds up the sizes of subtrees. A second pass, in the order of parents, assigns positions: a
- * child's subtree begins where that of the child before it ends. NULL: out of memory.
+ * Returns the position of each node in a walk of the tree from the root that visits children in the
+ * order of their locations. A parent has a smaller id than its children. So one pass from the last
+ * id to the first adds up the sizes of subtrees. A second pass, in the order of parents, assigns
+ * positions: a child's subtree begins where that of the child before it ends. NULL: out of memory.
  */
 static uint32_t *walk_order(const struct intern *nodes)
 {

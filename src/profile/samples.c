@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of a profile. They aren't in its tables but in a log (samplelog.h), which is only
- * appended to, or written anew.
+ * The samples of a profile. They aren't in tables but in a log (samplelog.h). Samples are only
+ * appended to the log, or the whole log is written anew.
  */
 #include "base/cleanup.h"
 #include "profile/internal.h"

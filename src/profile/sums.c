@@ -119,8 +119,8 @@ static int add_timeless(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Returns a copy of the sums. The array and the values that it points to are in one block of
- * memory, which the caller frees. NULL: out of memory.
+ * Returns a copy of the sums. The array and the values that its entries point to are in one block
+ * of memory, which the caller frees. NULL: out of memory.
  */
 static struct profile_sum *copy_out(const struct sums *s)
 {

@@ -40,7 +40,10 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 {
 	struct session *s = ctx;
 
-	/* if each process must be examined first, the kernel programs are told of no executable */
+	/*
+	 * if the user chose processes by name, each must be examined first, so the kernel programs
+	 * are told of no executable
+	 */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
@@ -185,9 +188,9 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 	struct session *s = ctx;
 
 	/*
-	 * If only some processes were asked for, the mappings of all others are left out: examining
-	 * every program that starts on the machine would be most of what krait costs. Forks come in
-	 * order of time, so the children of the processes asked for are known by now.
+	 * If the user named processes, mappings of other processes are dropped here: examining
+	 * every program that starts on the machine would be most of krait's cost. The side band
+	 * reports forks in order of time, so the children of the named processes are known already.
 	 */
 	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
 		return;
@@ -239,8 +242,8 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	if (!s->match.by_pid)
 		return;
 	/*
-	 * The kernel program finds descendants by itself, but not if the parent has ended in the
-	 * meantime.
+	 * The kernel program follows a process to its descendants by itself, but not if the parent
+	 * has ended in the meantime.
 	 */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;
@@ -252,8 +255,8 @@ static void on_lost(void *ctx, uint64_t n)
 
 	s->sideband_lost += n;
 	/*
-	 * A mapping may have been missed: processes that aren't known to be Python are examined
-	 * again.
+	 * The lost event may have been a mapping: processes that aren't known to be Python are
+	 * examined again.
 	 */
 	collect_look_again(s->collect);
 }

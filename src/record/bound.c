@@ -2,9 +2,8 @@
 /*
  * Bounds the memory of a recording: that of its tables, plus what condensing them
  * (profile/remake/condense.h) or writing the output will need. Condensing begins before the sum
- * exceeds the limit. Address space is reserved for what will be needed, and given back right before
- * it is needed. So if the system then refuses memory, what was recorded until then can still be
- * written.
+ * exceeds the limit. krait reserves that much address space, and gives it back right before it
+ * needs the memory. So even if the system refuses memory, what was recorded can still be written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -20,7 +19,8 @@
 #define MOST_BYTES  ((uint64_t)512 << 20)
 #define LEAST_BYTES ((uint64_t)8 << 20)
 /*
- * the recorded data may take 1/SHARE of the memory that krait may use: targets need memory too
+ * recorded data may take 1/SHARE of the memory that krait may use, because the targets need memory
+ * too
  */
 #define SHARE 4
 
@@ -33,14 +33,15 @@
 #define RESERVE_STEP ((size_t)8 << 20)
 
 /*
- * Recording twenty Python processes on two CPUs takes 37 MiB. That includes what the kernel keeps
- * for krait, which a control group counts too. The kernel kills a process that exceeds its group's
- * limit, without a message.
+ * Recording twenty Python processes on two CPUs takes 37 MiB. That includes the kernel's own memory
+ * for krait, which a control group counts, too. If a group exceeds its limit, the kernel kills a
+ * process without a message.
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
 /*
- * NEEDED_CPU is counted for at most this many CPUs; with more, rings are smaller or CPUs are idle
+ * NEEDED_CPU is counted for at most this many CPUs: on larger machines rings are smaller, or most
+ * CPUs have no samples
  */
 #define NEEDED_CPUS 8ull
 
@@ -91,7 +92,10 @@ void session_bound_release(struct session *s)
 	b->reserve_bytes = 0;
 }
 
-/* Memory held now, plus the most that the next step (condensing or writing) needs. */
+/*
+ * Returns the memory held now plus the most that the next step will take (condensing, or writing
+ * the output).
+ */
 static size_t needed(const struct session *s)
 {
 	size_t node = NODE_BYTES + profile_meta(s->profile)->n_values * sizeof(int64_t);

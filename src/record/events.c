@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* The profile can't have two values of one name. */
+/* Refuses two events with the same name, because the profile's values must have different names. */
 static int check_distinct(const struct session_events *all, const struct event *e)
 {
 	for (unsigned i = 0; i < all->n; i++)

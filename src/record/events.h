@@ -12,8 +12,9 @@
 	(PROFILE_MAX_VALUES - 4 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 4 : ABI_MAX_SOURCES)
 
 struct session_events {
-	struct event v[SESSION_EVENTS]; /* the first is what the profile is mainly about */
-	unsigned n;			/* how many of .v are set; at least 1 */
+	/* the events; the first one's value is the profile's default */
+	struct event v[SESSION_EVENTS];
+	unsigned n; /* how many of .v are set; at least 1 */
 };
 
 /* 0; -EINVAL with a message: an event or its rate is wrong, or events can't be told apart. */

@@ -39,8 +39,8 @@ static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 }
 
 /*
- * The user who called krait. The right to read other users' files, which krait's executable may
- * have, isn't used.
+ * The user who called krait: files are opened with this user's rights. krait's executable may have
+ * the right to read all files, and that isn't used here.
  */
 static struct opener opener(const struct caller *c)
 {
@@ -59,8 +59,8 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * Opens only a regular file, because others may have no end. As root, krait follows no link: the
- * target could have made a link to a file that the target itself can't read.
+ * Opens only a regular file, because others may have no end. If krait runs as root it follows no
+ * symbolic link, because the target could make a link to a file that only root may read.
  */
 static int open_file(const struct session *s)
 {
@@ -167,8 +167,8 @@ struct clocks {
 };
 
 /*
- * Gets the shift of the clock that all processes share; krait's own if no process's is known.
- * Returns false if the shifts differ.
+ * Gets by how much the clocks of all processes are shifted, or krait's own if no process's is
+ * known. Returns false if the processes differ.
  */
 static bool common_shift(const struct session *s, int64_t *ret_ns)
 {

@@ -6,12 +6,12 @@
 #include "record/session.h"
 
 /*
- * Reads the clock of the sample's process, which must be done before the process ends: call it for
- * each sample.
+ * Reads by how much the clock of the sample's process is shifted. Call it for each sample, because
+ * it must be read before the process ends.
  */
 void label_intervals_met(struct session *s, const struct profile_sample *sample);
 
-/* Notes that a process was started: the process has the labels of the thread that started it. */
+/* Notes that a process was started: it gets the labels of the thread that started it. */
 void label_intervals_forked(struct session *s, const struct interval_fork *fork);
 
 /*

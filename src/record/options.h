@@ -25,7 +25,7 @@ struct session_options {
 	VEC(const char *) containers;
 	/* command that the caller starts in session.spawn, NULL-terminated; NULL: none */
 	char **cmd;
-	/* only the processes of .pids themselves are targets, not their children */
+	/* children of the processes of .pids aren't targets */
 	bool no_children;
 
 	/*
@@ -44,7 +44,10 @@ struct session_options {
 	VEC(const char *) idle_at;
 
 	/* Native and kernel frames. */
-	/* which native frames are wanted; stacks without Python always have all of them */
+	/*
+	 * which native frames are wanted; stacks of processes without Python have all of them in
+	 * any case
+	 */
 	enum native_mode native;
 	/* with NATIVE_MODE_FULL: the interpreter's own frames aren't hidden */
 	bool interpreter_frames;

@@ -8,7 +8,7 @@
 #include "base/system/log.h"
 #include "record/command/signals.h"
 
-/* after this time the user is told what is waited for: a shorter wait is hardly noticed */
+/* after this time the user is told what krait waits for; shorter waits are hardly noticed */
 #define SAY_AFTER_NS NSEC_PER_SEC
 #define SAY_AGAIN_NS (500 * NSEC_PER_MSEC)
 
@@ -17,7 +17,8 @@ void patience_begin(struct patience *p)
 	if (p->began_ns)
 		return;
 	p->began_ns = p->came_ns = clock_ns(CLOCK_MONOTONIC);
-	p->signals = MIN(signals_count(), 1u); /* the first signal has ended the sampling */
+	/* the signal that ended the sampling isn't counted */
+	p->signals = MIN(signals_count(), 1u);
 }
 
 static bool is_hurried(const struct patience *p)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How long the end of a recording, or a dump, waits for names that threads read from files. A file
- * may be large, and its file system or a server may not answer. As long as names come the end goes
- * on waiting, up to a limit: a busy machine reads slowly. The next Ctrl-C ends the wait sooner.
+ * may be large, and its file system or a server may not answer. As long as more names come, krait
+ * goes on waiting, up to a limit, because a busy machine reads slowly. The next Ctrl-C ends the
+ * wait at once.
  */
 #ifndef RECORD_PATIENCE_H
 #define RECORD_PATIENCE_H
@@ -10,14 +11,14 @@
 #include "base/util.h"
 
 #define PATIENCE_SECONDS 5 /* how many seconds the end of a recording waits while nothing comes */
-#define PATIENCE_LIMIT	 6 /* in all the wait takes at most this many times .seconds */
+#define PATIENCE_LIMIT	 6 /* the whole wait takes at most this many times .seconds */
 
 struct patience {
 	unsigned seconds;  /* how long to wait while nothing comes; 0: PATIENCE_SECONDS */
 	uint64_t began_ns; /* when the wait began, CLOCK_MONOTONIC; 0: it hasn't yet */
 	uint64_t came_ns;  /* when something that is waited for last came */
 	uint64_t said_ns;  /* when the user was last told what is waited for */
-	unsigned done;	   /* how much was done when patience_has() was last asked */
+	unsigned done;	   /* the value of @done at the last call of patience_has() */
 	unsigned signals; /* how many signals came before the wait began: 0, or 1 for all of them */
 	bool said, over;
 };

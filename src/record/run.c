@@ -19,16 +19,16 @@
 #include "record/command/signals.h"
 
 /*
- * How long the first sample waits for unwind tables: of all processes on the machine, or of those
- * asked for.
+ * How long the first sample may be delayed until unwind tables are ready: those of all processes on
+ * the machine, or those of the named processes.
  */
 #define PREPARE_ALL_NS	 (100 * NSEC_PER_MSEC)
 #define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
 
 /*
- * How often the rings are drained; no sample wakes krait up. If nothing unknown came for
- * SETTLED_NS, no process is left that must be examined before it ends. Then the rings are drained
- * as seldom as their size allows, because each time takes a CPU from a target.
+ * How often the rings are drained; no sample wakes krait up. If no new process, thread or code came
+ * for SETTLED_NS, nothing has to be examined before it ends. Then the rings are drained as seldom
+ * as their size allows, because each drain takes CPU time from a target.
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
@@ -50,8 +50,9 @@ int session_check_permitted(struct session *s)
 }
 
 /*
- * The rings wake krait most often. So the rest is watched by the descriptor that watches them: to
- * watch that by another one would cost both krait and the thread that wakes it.
+ * One epoll descriptor already watches the rings, which wake krait most often. All other
+ * descriptors are added to it. A second epoll above it would cost time in krait and in the thread
+ * that wakes it.
  */
 static int make_epoll(struct session *s)
 {
@@ -70,7 +71,7 @@ static int make_epoll(struct session *s)
 }
 
 /*
- * The end of each process that was asked for wakes krait up, but only once: the other processes may
+ * Watches the pidfds of the targets: krait wakes up once when one of them ends, and the others may
  * go on. Without pidfds (before 5.3) krait notices the end a little later.
  */
 static void watch_targets(struct session *s)
@@ -87,8 +88,8 @@ static void watch_targets(struct session *s)
 }
 
 /*
- * For this long the command's new mappings wake krait up. After that the command is loaded, and
- * Python has imported most modules.
+ * For this long new mappings of the command wake krait up. Then the command is loaded, and Python
+ * has imported most modules.
  */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
 
@@ -113,8 +114,8 @@ static uint64_t prepare_ns(const struct session *s)
 }
 
 /*
- * The profile begins at the time from which waits count. So the times of a thread add up to the
- * profile's duration.
+ * The profile begins when waits begin to count. So the times of a thread add up to the profile's
+ * duration.
  */
 static int begin_sampling(struct session *s)
 {
@@ -161,8 +162,8 @@ void session_give_back_memory(void)
 }
 
 /*
- * Gives the system free memory back that reading files and the kernel's types left in the heap: 6
- * of 30 MiB after the first second.
+ * Gives free heap memory back to the system. Reading files and the kernel's types leaves that much
+ * free: 6 of 30 MiB after the first second.
  */
 static void give_back_memory(struct session *s)
 {
@@ -197,7 +198,7 @@ static void follow_cpus(struct session *s)
 			 err_msg());
 }
 
-/* Varies a period by up to 10 %, so that the work of a drain isn't in step with anything. */
+/* Varies a period by up to 10 %, so that krait's drains never keep step with a program. */
 #define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
 
 /* The most samples of one CPU in a second; 0: not known. */
@@ -228,7 +229,10 @@ static int drain(struct session *s)
 
 	if (r)
 		return r;
-	/* Side band first, so that a mapping is known before the samples that need it. */
+	/*
+	 * The side band is drained first, so that a mapping is known before the samples that need
+	 * it.
+	 */
 	sideband_drain(s->sideband);
 	session_exits(s);
 	r = sampler_drain(s->sampler);
@@ -243,8 +247,8 @@ static void keep_stack(void *c, uint64_t stack)
 }
 
 /*
- * Keeps the stacks of waits that aren't over: a wait's stack comes when the wait begins, its sample
- * only when the wait is over.
+ * Keeps the stacks of waits that aren't over from being forgotten: the stack comes when a wait
+ * begins, the sample when it ends.
  */
 static void keep_waiting_stacks(struct session *s)
 {
@@ -329,7 +333,7 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 	       now < collect_due_ns(s->collect);
 }
 
-/* Drains, but then does only what needs processes to be alive, because they may end at any time. */
+/* Drains, and then only asks processes for what is lost if they end. */
 static int answer(struct session *s)
 {
 	int r = drain(s);
@@ -368,7 +372,7 @@ int session_run(struct session *s, int (*turn)(void *ctx, uint64_t now), void *c
 	return r;
 }
 
-/* The first error of several, with its message. */
+/* Keeps the first of several errors, with its message. */
 struct first {
 	int r;
 	char *msg;

@@ -86,8 +86,8 @@ void session_describe_target(struct session *s)
 		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
 	}
 	/*
-	 * The current directory of a process is read when the process is met. A short command may
-	 * have ended before that, so its directory is noted here.
+	 * Notes krait's current directory, which is the command's too. A short command may end
+	 * before krait could read its directory.
 	 */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);
@@ -98,8 +98,8 @@ void session_describe_target(struct session *s)
 }
 
 /*
- * Are kernel frames wanted for the samples of @e? Not if @e counts only in user code: its counter
- * overflows there, but interrupts a little later, maybe in the kernel.
+ * Are kernel frames wanted for the samples of @e? Not if @e counts only user code: the counter
+ * overflows in user code, but its interrupt may come a little later, in the kernel.
  */
 static bool event_wants_kernel(const struct session *s, const struct event *e)
 {
@@ -118,7 +118,8 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_MOST	((uint64_t)512 << 20)
 #define UNWIND_SHARE	256
 #define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the smallest value that .unwind_memory may have */
-#define UNWIND_PART	4 /* of a small control group's memory, the tables take 1/UNWIND_PART */
+/* of the memory of a small control group, the unwind tables take 1/UNWIND_PART */
+#define UNWIND_PART 4
 
 /*
  * UNWIND_LEAST holds Python, numpy, polars, pyarrow and OpenSSL, but not PyTorch with CUDA and
@@ -156,8 +157,8 @@ static int open_kernel_side(struct session *s)
 		.ctx = s,
 	};
 	/*
-	 * The side band wakes krait up rarely: questions that need an answer at once come through
-	 * the rings (PROC_PENDING).
+	 * The side band seldom wakes krait up. What needs an answer at once comes through the rings
+	 * (PROC_PENDING).
 	 */
 	struct sideband_config side = {
 		.ops = &session_sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};
@@ -182,8 +183,8 @@ static void make_cache(struct session *s)
 }
 
 /*
- * How many descriptors stay free for examining processes and for writing. The others may hold
- * libraries open.
+ * How many descriptors are kept free, for examining processes and for writing files. The others may
+ * hold libraries open.
  */
 #define FREE_FILES 24
 
@@ -284,9 +285,9 @@ static int make_collector(struct session *s)
 }
 
 /*
- * krait needs little CPU time, but at once: to answer about new processes, and to make room in the
- * rings. On a busy machine it would wait tens of milliseconds for a CPU. Without the right to raise
- * its priority, krait goes on as it is.
+ * Raises krait's priority. krait needs little CPU time, but needs it at once when a process is new
+ * or a ring is full. On a busy machine it would wait tens of milliseconds for a CPU. If krait may
+ * not raise its priority, it goes on as it is.
  */
 #define NICENESS -10
 
@@ -319,8 +320,8 @@ int session_set_up(struct session *s)
 void session_end_sampling(struct session *s)
 {
 	/*
-	 * collect_free() gives back its entries in the sampler's maps. If a thread hangs, that
-	 * thread may still use the cache.
+	 * collect_free() gives its entries in the sampler's maps back, so the sampler is closed
+	 * after it. If a thread hangs, the cache isn't freed, because that thread may still use it.
 	 */
 	if (collect_free(TAKE_PTR(s->collect)))
 		unwind_cache_free(TAKE_PTR(s->cache));

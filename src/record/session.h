@@ -59,14 +59,14 @@ struct session_use {
 	bool waits;
 };
 
-/* How many threads waited when the recording began, but lack that wait in the recording. */
+/* How many threads waited when the recording began and have no record of that wait. */
 struct session_unread {
 	unsigned late; /* reading them would have taken too long */
 	unsigned full; /* the kernel's table had no room */
 	bool all;      /* no thread could be read */
 };
 
-/* Advice that would help, beside the error message; the caller puts it into words. */
+/* What the user could do about the error. The caller prints it after the error message. */
 enum session_advice {
 	SESSION_ADVICE_NONE,
 	SESSION_ADVICE_CHILDREN, /* a process isn't Python, and its children weren't examined */
@@ -97,14 +97,15 @@ struct session {
 	struct collect *collect;
 	pid_vec asked; /* processes about which the kernel program asked in this drain */
 	/*
-	 * waits whose stacks user space has read, without their lengths; see waits/blocked.c and
-	 * waits/open.c
+	 * waits whose stacks user space has read and whose ends haven't come yet; see
+	 * waits/blocked.c and waits/open.c
 	 */
 	VEC(struct rec_wait) met_waits;
 	struct {
 		uint64_t look_ns; /* when session_look_at_left() looks next, CLOCK_MONOTONIC */
 		uint64_t seen;	  /* sampler_waits_left() at the last look */
-		bool young;	  /* some of them weren't long enough then */
+		/* at the last look, some waits had not lasted long enough to be read */
+		bool young;
 	} left;
 	struct session_unread unread;
 	struct spawn spawn;
@@ -139,7 +140,7 @@ struct session {
 	 * were throttled meanwhile (figures/queued.c)
 	 */
 	throttled_vec throttled_before, throttled;
-	/* until this time mappings of the command wake krait up; 0: not, or no longer */
+	/* until this time new mappings of the command wake krait up; 0: they don't */
 	uint64_t watched_until_ns;
 	/* whether CPUs came or went isn't checked again before this time, CLOCK_MONOTONIC */
 	uint64_t cpus_ns;
@@ -164,8 +165,8 @@ struct session {
 	unsigned condensed; /* how often the profile was condensed so far */
 	unsigned windows;   /* how many windows were handed over so far */
 	/*
-	 * rebasing failed half-way: pending samples have stale ids and can't be added any more;
-	 * never unset
+	 * rebasing the profile failed half-way: waiting samples have old ids and can't be added any
+	 * more; it stays set
 	 */
 	bool void_ids;
 	struct session_bound bound;
@@ -201,8 +202,8 @@ void session_describe_target(struct session *s);
 _must_use_ int session_add_targets(struct session *s);
 
 /*
- * Notes that the side band reported the end of thread @tid. A process that ended is no target any
- * more: its pid may be used again.
+ * The side band has reported the end of thread @tid of process @tgid: notes that. A process that
+ * has ended is no target any more, because its pid may be used again.
  */
 void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 
@@ -283,9 +284,9 @@ void session_end_left(struct session *s);
 
 /*
  * session_note_asked() notes that the kernel program has asked about a process. session_read_met(),
- * to be called after the drain, reads those threads of these processes that have waited since then.
- * session_complete_wait(): *@ret is the record of such a wait with its stack, or of one whose stack
- * the kernel program didn't take (WAIT_LEFT). False: the record is complete as it is.
+ * to be called after the drain, reads the threads of these processes that have been waiting since
+ * then. session_complete_wait(): *@ret is the record of such a wait with its stack, or of one whose
+ * stack the kernel program didn't take (WAIT_LEFT). False: the record is complete as it is.
  */
 void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
@@ -303,9 +304,9 @@ void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *
 void session_read_left(struct session *s, const pid_vec *tgids, uint64_t left_until_ns);
 
 /*
- * waits/open.c: calls @fn for each wait that isn't over, with the sample that it would be if it
- * were over now. It isn't added to the profile. @left: no sample of it will come; its time will be
- * in later samples of the thread. Call it between two drains. 0 or -ENOMEM + message.
+ * waits/open.c: calls @fn for each wait that isn't over, with the sample that it would give if it
+ * ended now. That sample isn't added to the profile. @left: no sample of it will come; its time
+ * will be in later samples of the thread. Call it between two drains. 0 or -ENOMEM + message.
  */
 typedef int (*session_open_fn)(void *ctx, const struct profile_sample *sample, bool left);
 _must_use_ int session_open_waits(struct session *s, session_open_fn fn, void *ctx);
@@ -326,7 +327,10 @@ void session_throttle_begin(struct session *s);
 void session_throttle_end(struct session *s);
 uint64_t session_throttle_ready(const struct session *s, const char *path, size_t *threads);
 
-/* Asks for how much process @pid runs and waits. Call it before session_use_begin(). */
+/*
+ * Adds process @pid to those whose running and waiting times are read. Call it before
+ * session_use_begin().
+ */
 void session_use_add(struct session *s, pid_t pid);
 
 /*

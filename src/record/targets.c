@@ -47,7 +47,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 			return is;
 		if (is == 1 || is == -EAGAIN)
 			session_use_add(s, tree->v[i]);
-		/* A process that hangs is examined later, when it goes on. */
+		/* A process that hangs counts as wanted: it is examined when it runs on. */
 		any |= is == 1 || is == -EAGAIN || is == -ETIMEDOUT || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
@@ -142,7 +142,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
 {
 	if (!s->match.by_pid || !map_get(&s->match.pids, tgid))
 		return;
-	/* The first thread of a process isn't always the last to end. */
+	/* The first thread of a process may end before the others. */
 	if (tid == tgid || map_put(&s->exits, tgid, 1))
 		drop_if_ended(s, tgid);
 }
@@ -191,8 +191,8 @@ static int ascending(const void *a, const void *b)
 }
 
 /*
- * Finds the command's processes that go on. A daemon forks once more after the command has ended.
- * The side band has reported that fork by now.
+ * Finds processes of the command that are still running. A daemon forks a last time after the
+ * command has ended; the side band has reported that fork by now.
  */
 static void find_going(const struct session *s, pid_vec *ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that wait and whose stacks no kernel program has taken. Either the wait began before
- * sampling did. Then it is added to the map `waits`, and the program that runs at task switches
- * finishes it like any other wait. Or the program met the process in this wait, before krait knew
- * that the process runs Python.
+ * Threads that wait and whose stacks no kernel program has taken. There are two kinds of such
+ * waits. Some began before sampling: they are added to the map `waits`, and the program that runs
+ * at task switches ends them like any other wait. In others the program met the process before
+ * krait knew that it runs Python.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -126,8 +126,9 @@ static void note_asleep(void *ctx, const struct rec_task *task)
 }
 
 /*
- * Notes the threads whose wait was just added, and which don't sleep in it now. (If such a thread
- * woke up only after its wait was added, the program at task switches saw that.)
+ * Notes the threads whose wait was just added and which aren't asleep in it now: their wait may
+ * have been over before it was added. (If a thread woke up after that, the program at task switches
+ * has seen it.)
  */
 static void doubt(struct sampler *s)
 {
@@ -171,8 +172,8 @@ static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading 
 }
 
 /*
- * Returns by how much the scheduler's clock is behind CLOCK_MONOTONIC, according to the entries of
- * the map that the kernel program made; 0: there are no such entries.
+ * Returns by how much the scheduler's clock is behind CLOCK_MONOTONIC, computed from entries of map
+ * `waits` that the kernel program made; 0: there are none.
  */
 static uint64_t clock_behind(const struct sampler *s)
 {

@@ -14,7 +14,8 @@ int inner_maps_put(int outer, const uint32_t *number, const int *fd, uint32_t n)
 
 	if (!bpf_map_update_batch(outer, number, fd, &done, NULL))
 		return 0;
-	for (uint32_t i = 0; i < n; i++) { /* before Linux 5.14 the maps are filled one by one */
+	/* before Linux 5.14 there are no batches, so the maps are filled one by one */
+	for (uint32_t i = 0; i < n; i++) {
 		if (bpf_map_update_elem(outer, &number[i], &fd[i], BPF_ANY))
 			return -errno;
 	}

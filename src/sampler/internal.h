@@ -35,16 +35,18 @@ struct sampler {
 	 */
 	VEC(struct bpf_link *) links;
 	struct bpf_link *whole; /* link of the program of waits; NULL: waits aren't recorded */
-	bool waits_read;	/* the waits that the recording's end cut short were read */
+	/* the waits that weren't over at the recording's end have been handed on */
+	bool waits_read;
 	/* reads blocked threads; NULL: waits aren't recorded, or the kernel doesn't permit it */
 	struct tasks *tasks;
 	/* threads that may have woken up right before sampler_add_wait(), by .host_tid */
 	struct map doubted;
 	/* host tid of each thread whose wait the present call of sampler_blocked() has added */
 	struct map added;
-	/* clock_behind() for that call; 0: sampling has just begun, or it isn't known */
+	/* result of clock_behind() in that call; 0: sampling has just begun, or it isn't known */
 	uint64_t clock_behind_ns;
-	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
+	/* rings of all CPUs; that of a CPU which goes offline is kept */
+	VEC(struct cpu_ring) cpu_rings;
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
 	struct map several; /* numbers of the processes that are in the kernel's map `several` */
@@ -123,7 +125,7 @@ struct counted waits_since_left(const struct wait_entry *e, const struct counted
  */
 void blocked_open(struct sampler *s);
 
-/* May the wait of @e have been over before sampler_add_wait() added it? */
+/* May the thread have left the wait of @e before sampler_add_wait() added it? */
 bool blocked_is_doubted(const struct sampler *s, uint32_t host_tid, const struct wait_entry *e);
 
 /* Drains the rings of all CPUs, as sampler_drain() does. */

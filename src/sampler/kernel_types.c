@@ -59,8 +59,9 @@ static struct part section(const uint8_t *elf, const char *name)
 }
 
 /*
- * A hash of @name up to its flavour (kernel.h): libbpf compares names without it. If two names have
- * the same hash, one type more than needed is copied, which does no harm.
+ * Returns a hash of @name without its flavour (the part from ___ on; bpf/kernel.h), because libbpf
+ * ignores flavours. If two names have the same hash, one type more than needed is copied, which
+ * does no harm.
  */
 static uint64_t name_hash(const char *name)
 {
@@ -77,8 +78,8 @@ static const char *name_of(const struct btf *btf, const struct btf_type *t)
 enum { MAY_LACK, MUST_HAVE, HAS };
 
 /*
- * Adds type @id of the programs to the wanted types. A kernel may have a struct only in a module
- * (such as struct unix_sock); libbpf looks there if the kernel itself lacks the struct.
+ * Adds type @id of the programs to the wanted types. If the kernel has a struct only in a module
+ * (such as struct unix_sock), libbpf looks there.
  */
 static int want(struct picked *p, const struct btf *own, uint32_t id)
 {
@@ -172,8 +173,8 @@ static uint32_t *reference(const struct picked *p, uint32_t id, uint32_t i)
 }
 
 /*
- * Copies the types of which the copied types consist. Types that pointers point to are left out,
- * because a relocation needs only one struct and what lies in it.
+ * Copies the types of which the copied types consist. Types that are only pointed to are left out,
+ * because a relocation needs just a struct and its members.
  */
 static int pick_parts(struct picked *p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's types that krait's programs use, as type information (BTF) of their own. For each
- * type that a program uses, libbpf compares the names of all types that it is given. The kernel has
- * more than 100,000 types, so that takes 1 to 2 ms for each type.
+ * Type information (BTF) with just the kernel's types that krait's programs use. For each type of a
+ * program, libbpf compares the names of all types that it is given. The kernel has more than
+ * 100,000 types, so that takes 1 to 2 ms for each type.
  */
 #ifndef SAMPLER_KERNEL_TYPES_H
 #define SAMPLER_KERNEL_TYPES_H
@@ -17,7 +17,8 @@ struct kernel_types {
 /*
  * Copies from the running kernel's types those by which libbpf relocates the programs of object
  * file @elf, which is krait's own and isn't checked. Returns the path of a file in memory with the
- * copies. NULL: libbpf has to use the kernel's types themselves, and says what is wrong.
+ * copies. NULL: the copy failed. Then libbpf is given the kernel's types themselves, and reports
+ * what is wrong.
  */
 const char *kernel_types_open(struct kernel_types *k, const void *elf);
 void kernel_types_close(struct kernel_types *k);

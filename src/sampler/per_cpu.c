@@ -16,8 +16,8 @@
 
 /*
  * A program that makes new code all the time can fill a ring as fast as it is drained. So all rings
- * together take TURNS_NS at most before other work has its turn; but no ring gets less than
- * TURN_LEAST.
+ * together are read for at most TURNS_NS before other work is done, but each ring is read for at
+ * least TURN_LEAST.
  */
 #define TURNS_NS   (200 * NSEC_PER_MSEC)
 #define TURN_LEAST (5 * NSEC_PER_MSEC)
@@ -34,9 +34,7 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
-/*
- * Once sampling has stopped, nothing is added to the rings any more. Then each is read to its end.
- */
+/* Once sampling has stopped, no records are added any more. Then each ring is read to its end. */
 int per_cpu_drain(struct sampler *s)
 {
 	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);
@@ -58,7 +56,9 @@ int per_cpu_drain(struct sampler *s)
 	return more;
 }
 
-/* How many thousand samples one CPU takes in a second, rounded up; 1: not known. */
+/*
+ * Returns how many thousand samples one CPU takes in a second, rounded up; 1 if that isn't known.
+ */
 static size_t thousands_of_samples(const struct sampler *s)
 {
 	size_t hz = 0;

@@ -32,8 +32,9 @@ struct sampler_config {
 	bool watch_throttle;
 	bool patient; /* sampler_fd() doesn't wake for a process of a known executable */
 	enum native_mode native;
-	bool native_instructions; /* send addresses of instructions, not only of functions */
-	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
+	/* send addresses of instructions, so that lines can be shown, and not only of functions */
+	bool native_instructions;
+	size_t unwind_bytes; /* the most bytes of memory of the unwind tables */
 	/*
 	 * size of each CPU's ring, a power of two of pages; 0 = by the rate and the number of CPUs
 	 */
@@ -44,9 +45,9 @@ struct sampler_config {
 };
 
 /*
- * Bytes of all rings together at up to 1,000 samples a second and CPU. At higher rates they have as
- * many times more, up to SAMPLER_RINGS_MOST. Each ring has at least SAMPLER_RING_LEAST bytes, which
- * hold a second of samples at 999 Hz and a burst of new stacks of 24 KiB.
+ * The size of all rings together, at up to 1,000 samples a second and CPU. At higher rates it grows
+ * in proportion, up to SAMPLER_RINGS_MOST. Each ring has at least SAMPLER_RING_LEAST bytes: enough
+ * for a second of samples at 999 Hz and for a burst of new stacks of 24 KiB.
  */
 #define SAMPLER_RINGS_BYTES (8u << 20)
 #define SAMPLER_RINGS_MOST  (32u << 20)
@@ -62,8 +63,8 @@ void sampler_close(struct sampler *s);
 const char *sampler_library_version(void);
 
 /*
- * Starts and stops taking samples. *ret_ns is always set: the moment from or until which they are
- * taken and waits are counted, CLOCK_MONOTONIC. 0 or -errno + message.
+ * Starts and stops taking samples. Sets *ret_ns in any case: from that moment on, or until that
+ * moment, samples are taken and waits are counted (CLOCK_MONOTONIC). 0 or -errno + message.
  */
 _must_use_ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns);
 
@@ -95,8 +96,8 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 struct unwind_store *sampler_unwind(struct sampler *s);
 
 /*
- * Does unwind_store_unmaps() count every unmapping? If not, it counts only new mappings
- * that replace a known one.
+ * Does unwind_store_unmaps() count every unmapping? If not, an unmapping is only noticed when a new
+ * mapping replaces it.
  */
 bool sampler_sees_unmaps(const struct sampler *s);
 
@@ -115,7 +116,10 @@ _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
  * -E2BIG: there are too many such processes.
  */
 _must_use_ int sampler_set_several(struct sampler *s, const struct proc_several *several);
-/* At its next sample user space is asked about this process, even if its executable is known. */
+/*
+ * The next sample of this process makes the kernel program ask user space about it, even if its
+ * executable is known.
+ */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 /*
  * Returns how many pages the process of @key maps executable now. @task: as its first record says;
@@ -147,8 +151,8 @@ void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns);
 void sampler_send_again(struct sampler *s);
 
 /*
- * @on: the caller will sleep longer than usual after its next sampler_drain(). Until this is called
- * again without @on, a new code object or thread makes sampler_fd() readable.
+ * @on: the caller will sleep longer than usual after its next sampler_drain(). Then a new code
+ * object or thread makes sampler_fd() readable, until this is called with @on false.
  */
 void sampler_settle(struct sampler *s, bool on);
 
@@ -166,8 +170,8 @@ _must_use_ int sampler_drain(struct sampler *s);
 
 /*
  * If waits are recorded: calls @fn for each wait that isn't over, or whose record isn't sent yet.
- * @wait is the record that it would have if it were over now. @left: its stack wasn't chosen. Then
- * it will have no record of its own, unless it takes WAIT_LONG_NS.
+ * @wait is the record that it would have if it were over now. @left: the program chose not to take
+ * its stack. Such a wait gets no record of its own, unless it takes WAIT_LONG_NS or longer.
  */
 typedef void (*sampler_open_fn)(void *ctx, const struct rec_wait *wait, bool left);
 void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx);
@@ -198,8 +202,8 @@ _must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids,
 bool sampler_reads_blocked(const struct sampler *s);
 
 /*
- * Is @task still in the wait that began at @since_ns, and without a stack? Then it has slept since
- * it was read.
+ * Is @task still in the wait that began at @since_ns, whose stack wasn't taken? Then the thread has
+ * slept all the time since it was read.
  */
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);
 
@@ -207,9 +211,9 @@ bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, u
 bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret);
 
 /*
- * Adds the wait of @task, whose stack and GIL state are in @sample. It counts from its beginning,
- * but not from before sampling began, until the thread comes back, provided that the thread didn't
- * run since @task was read. 0 or -errno: there is no room, or the thread has begun another wait.
+ * Adds the wait of @task, whose stack and GIL state are in @sample. If the thread hasn't run since
+ * @task was read, the wait counts from its beginning (at the earliest from that of sampling) until
+ * the thread gets a CPU again. 0 or -errno: there is no room, or the thread has begun another wait.
  */
 _must_use_ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				const struct rec_sample *sample);

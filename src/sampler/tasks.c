@@ -82,7 +82,7 @@ void tasks_add_polled(struct tasks *t, const struct rec_task *rec, int fd)
 {
 	const struct task_polled one = {.switches = rec->switches, .fd = fd};
 
-	/* if there is no room, it isn't known what the thread waits for */
+	/* if there is no room in the map, it stays unknown what the thread waits for */
 	(void)!bpf_map_update_elem(bpf_map__fd(t->skel->maps.polled), &rec->host_tid, &one,
 				   BPF_ANY);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes to the kernel programs' maps what they must know of processes, executables and
- * interpreters. sampler.c is only about loading and draining.
+ * Writes to the kernel programs' maps what krait knows of processes, executables and interpreters.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,13 +15,13 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* After map `procs` was changed: a process that wasn't wanted may be wanted from now on. */
+/* The map `procs` was changed. Processes that were noted as not recorded may be recorded now. */
 static void forget_strangers(struct sampler *s)
 {
 	__atomic_fetch_add(&s->skel->bss->strangers_epoch, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Forgets that a process was found unwanted, so that its next sample decides anew. */
+/* Deletes the entry of a process that isn't recorded, so that its next sample decides again. */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {
 	int fd = bpf_map__fd(s->skel->maps.procs);
@@ -42,7 +41,9 @@ int sampler_add_root(struct sampler *s, pid_t tgid)
 
 	if (r)
 		return err_sys(r, "can't add process %d", tgid);
-	/* the process may have been sampled, and found unwanted, before it was asked for */
+	/*
+	 * the process may have been sampled before the user asked for it, and noted as not recorded
+	 */
 	forget_if_ignored(s, tgid);
 	return 0;
 }

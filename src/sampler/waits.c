@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides whether the programs that record waits are loaded (bpf/events/switch.bpf.h, wake.bpf.h
- * there), and reads the waits that the recording's end cuts short.
+ * Decides whether the programs that record waits are loaded (bpf/events/switch.bpf.h, wake.bpf.h).
+ * Reads the waits that aren't over when the recording ends.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -40,7 +40,10 @@ void waits_prepare(struct sampler *s)
 {
 	int source = waits_source(s);
 
-	/* To verify a program that walks stacks takes most of krait's start. */
+	/*
+	 * verifying a program that walks stacks takes most of krait's start, so it isn't loaded if
+	 * it isn't needed
+	 */
 	bpf_program__set_autoload(s->skel->progs.on_switch, source >= 0);
 	bpf_program__set_autoload(s->skel->progs.on_waking, source >= 0);
 	bpf_program__set_autoload(s->skel->progs.on_exec, source >= 0);
@@ -107,7 +110,10 @@ struct counted waits_since_left(const struct wait_entry *e, const struct counted
 	return c;
 }
 
-/* As waits_since_left(). After a thread has ended, its number may belong to another. */
+/*
+ * As waits_since_left(). All 0 if the thread has ended, because its number may belong to another
+ * one.
+ */
 static struct counted since_it_left(const struct sampler *s, const struct wait_entry *e)
 {
 	struct counted c;
@@ -183,7 +189,10 @@ void sampler_begin_accounts(struct sampler *s, pid_t tgid)
 	const struct dirent *e;
 	char path[64];
 
-	/* In a PID namespace of its own, krait knows other numbers than the map has. */
+	/*
+	 * The map has the kernel's thread numbers. In a PID namespace of its own krait can't look
+	 * these up in /proc.
+	 */
 	if (waits_source(s) < 0 || s->skel->rodata->pidns_inum)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
@@ -193,7 +202,7 @@ void sampler_begin_accounts(struct sampler *s, pid_t tgid)
 			begin_account(s, tgid, (pid_t)strtol(e->d_name, NULL, 10));
 }
 
-/* How long the last wait of the thread was; 0: its record was sent. */
+/* Returns the length of the thread's last wait; 0: the record of that wait was sent. */
 static uint64_t last_wait(const struct sampler *s, const struct wait_entry *e, uint64_t ready_ns)
 {
 	uint64_t ns = 0;
@@ -248,8 +257,8 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 }
 
 /*
- * Sets the record of the thread's last wait, which took @ns. A wait that isn't over stands for no
- * other waits, because each wait that isn't over gets a record of its own.
+ * Sets the record of the thread's last wait, which took @ns. At the recording's end each wait that
+ * isn't over gets a record, so none of them stands for others.
  */
 static void add_last(struct wait_entry *e, uint64_t ns)
 {
@@ -299,12 +308,13 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	struct counted last;
 	uint64_t ns;
 
-	if (!e->start_ns) /* the program was about to begin the thread's account */
+	/* the entry is new, and the program hasn't begun the thread's account yet */
+	if (!e->start_ns)
 		return;
 	last = since_it_left(s, e);
 	/*
-	 * The thread was preempted, and has been ready to run since, unless it got a CPU without
-	 * krait seeing it.
+	 * The thread left its CPU ready to run, and still is, unless it got a CPU and no program
+	 * saw that.
 	 */
 	if (!e->has_cpu && e->phase == WAIT_RUNS)
 		last.delay_ns = s->ended_ns - MIN(e->left_ns + last.cpu_ns, s->ended_ns);
@@ -361,7 +371,7 @@ void waits_read_open(struct sampler *s)
 			hand_on(s, &e);
 }
 
-/* An entry that changed less than this long ago may be read in the middle of a change. */
+/* If an entry changed less than this long ago, a program may be changing it while it is read. */
 #define SETTLED_NS NSEC_PER_MSEC
 
 /* When the entry was changed last, as far as its last wait tells. */
@@ -382,7 +392,7 @@ static void wait_until(const struct sampler *s, struct wait_entry *e, uint64_t n
 	e->wait.sample.source = (uint8_t)waits_source(s);
 	if (e->times && e->wait.sample.type == REC_WAIT)
 		return;
-	/* the stack is an earlier wait's, or there is none */
+	/* there is no stack, or it is that of an earlier wait */
 	e->wait.sample.stack = 0;
 	e->wait.sample.outcome = WALK_PENDING;
 }

@@ -27,8 +27,8 @@ struct kernel_symbol {
 };
 
 /*
- * RANK_PADDING: "__pfx_NAME", the bytes before function NAME, which the kernel may have made code
- * of: the function's entry begins there.
+ * RANK_PADDING: the symbol "__pfx_NAME", for the bytes before function NAME. The kernel may have
+ * turned these bytes into code, and then the function's entry begins there.
  */
 enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_PADDING, RANK_NOT_CODE };
 

@@ -137,9 +137,9 @@ static void file_name(const struct unwind_cache_key *key, char name[static NAME_
 }
 
 /*
- * Is it certain that only root and the cache's user can write to this file? Where set-user-id
- * programs are disabled (on a user's medium, on FUSE), what the file system says of owners isn't
- * believed. On other file systems the kernel itself sets ctime.
+ * Is it certain that only root and the cache's user can write to this file? On file systems where
+ * set-user-id programs are disabled (a user's medium, FUSE), the answer is no, because a user may
+ * have chosen the owners that the file system shows. On all others the kernel itself sets ctime.
  */
 static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct stat *st)
 {
@@ -161,8 +161,9 @@ static struct unwind_cache_version version_of(const struct unwind_cache *c, int 
 }
 
 /*
- * A file counts as settled once it hasn't changed for this long. Two changes within one tick of the
- * file system's clock have the same time, and look like one.
+ * A file's times count as proof only if its last change is this long ago. Two changes within one
+ * tick of the file system's clock have the same time, so a second change right after a first one
+ * wouldn't show.
  */
 #define SETTLED_SECONDS 2
 
@@ -383,9 +384,9 @@ int unwind_cache_forget(struct unwind_cache *c)
 }
 
 /*
- * Returns the version in @key, if it proves something. @key was made before the ELF file @fd was
- * read. Since then the file must not have changed, and its last change must be SETTLED_SECONDS ago.
- * Else returns an empty version.
+ * Returns the version in @key if it can prove that the file is unchanged. @key was made before the
+ * ELF file @fd was read. Since then the file must not have changed, and its last change must be
+ * SETTLED_SECONDS ago. Else returns an empty version.
  */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 					   const struct unwind_cache_key *key)
@@ -411,7 +412,7 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
-	/* the proof borrows the list of what was read of the file from @reads */
+	/* the proof keeps a pointer to the list of what was read, which belongs to @reads */
 	memcpy(&proof.places, &reads->places, sizeof(proof.places));
 	caps = enter(c);
 	dir = open_dir(c, true);

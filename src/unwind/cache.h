@@ -37,7 +37,7 @@ struct unwind_cache;
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* @c may be NULL */
 
-/* A file whose version is the same hasn't changed. .ino 0: the file's times prove nothing. */
+/* While this stays the same, the file hasn't changed. .ino 0: the file's times can't prove that. */
 struct unwind_cache_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, ctime_ns;
@@ -72,7 +72,8 @@ bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *ke
 
 /*
  * Stores rows if there are enough of them. A cache file is written as a whole or not at all.
- * @reads: all that was read of the ELF file to make the rows; it can note nothing more afterwards.
+ * @reads: which parts of the ELF file were read to make the rows; afterwards no more can be added
+ * to it.
  * @fd: the ELF file; if it has changed since @key, its times count as no proof. 0 or -errno +
  * message.
  */

@@ -17,8 +17,8 @@
 #define PAGE 4096u
 
 /*
- * How many bytes of the section make one row, at least (polars: 5). Room for rows is reserved
- * accordingly, because growing would copy rows. Unused room is given back.
+ * A row takes at least this many bytes of the section (polars: 5). Room for rows is reserved by
+ * that, because growing an array would copy all rows. Unused room is given back.
  */
 #define ROW_BYTES 4
 

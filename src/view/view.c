@@ -17,9 +17,9 @@
 
 /*
  * How many bytes a profile of @n bytes may take when its stacks are inverted. Real profiles take
- * two or three times @n. But stacks share their outer frames, which become the inner ones and
- * aren't shared any more: n nested calls, each with own time, are n frames, and n * n / 2 frames
- * when inverted.
+ * two or three times @n. But stacks share their outer frames; in an inverted stack these are the
+ * inner ones, and inner frames aren't shared. So n nested calls, each with own time, take n frames,
+ * and n * n / 2 when they are inverted.
  */
 #define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
 
@@ -69,7 +69,7 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 	if (v->o->grain == VIEW_AS_IS)
 		return l;
 	l.column = l.end_line = l.end_column = 0;
-	/* A frame without a name keeps its address, since nothing else says what it is. */
+	/* A frame without a name keeps its address, the only thing that says what it is. */
 	if (l.function)
 		l.address = 0;
 	if (v->o->grain != VIEW_LINES)
@@ -185,7 +185,7 @@ static uint32_t stack_of(struct viewer *v, uint32_t id)
 	return v->stacks[id];
 }
 
-/* Is only a part of the time shown? */
+/* Do the options limit the time that is shown? */
 static bool is_limited(const struct view_options *o)
 {
 	return o->since_ns || o->until_ns;
@@ -280,7 +280,10 @@ static int make(struct viewer *v)
 	cut_times(v);
 	if (is_limited(v->o)) {
 		profile_add_comment(v->to, COMMENTS_ENDED, "cut to a part of its time");
-		/* comments on CPU use are about the whole time, not the part that is shown */
+		/*
+		 * comments on CPU use are left out: they are about the whole time, not the part
+		 * that is shown
+		 */
 		comments_remove(&profile_meta(v->to)->comments, cpu_use_is);
 	}
 	r = r ? r : profile_each(v->from, take_sample, v);

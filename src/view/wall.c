@@ -51,7 +51,10 @@ int wall_derive(struct profile *p, const char *value, const char *format)
 
 	if (!value || !is_wall(value) || is_kept(format) || a.cpu < 0 || a.off_cpu < 0)
 		return 0;
-	/* A page that shows wall time has it in its recording. After a merge not all samples do. */
+	/*
+	 * In a page that shows wall time, the samples have the value `wall` already. After a merge
+	 * some samples may lack it.
+	 */
 	if (there >= 0) {
 		a.wall = (unsigned)there;
 		return profile_change_each(p, add, &a);

@@ -192,14 +192,16 @@ def verdict(name, why):
 
 
 def load(tool, path):
-    """What tests/vm/verify.c says of the object, for each program."""
+    """Has tests/vm/verify.c load the object file @path. Returns (whether the kernel took it,
+    {program: the verifier's words}, all output)."""
     r = subprocess.run([tool, "--all-options", path], capture_output=True, errors="replace")
     head, *parts = r.stdout.split("PROGRAM ")
     return " ok " in head, {p.split()[0]: p for p in parts}, r.stdout
 
 
 def differs(o, program, log):
-    """What differs from the depths in the verifier's log, multiples of 8; None: nothing."""
+    """Compares the stack depths that the verifier's log has for @program with the depths computed
+    here, rounded up to multiples of 8. Returns the differences as text, or None."""
     depths = re.search(r"^stack depth ([0-9+]+)", log, re.M)
     if not depths:
         return "the verifier gave no depths: " + log.strip()[-300:]
@@ -211,7 +213,8 @@ def differs(o, program, log):
 
 
 def costly(log):
-    """What is wrong with the number of instructions in the verifier's log; None: nothing."""
+    """Returns why the number of instructions in the verifier's log @log is wrong; None if it is
+    right."""
     n = re.search(r"^processed (\d+) insns", log, re.M)
     if not n:
         return "the verifier gave no number: " + log.strip()[-300:]
@@ -276,7 +279,8 @@ def build(folder, name, sizes):
 
 
 def check_faults(folder, tool):
-    """Programs at the limits and beyond: this and the kernel must say the same of them."""
+    """Builds programs at the limits and a little beyond: this script must judge each as CHAINS
+    says, and so must the kernel."""
     for name, sizes, fits, everywhere in CHAINS:
         path = build(folder, name, sizes)
         o = Object(path)

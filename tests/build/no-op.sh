@@ -15,7 +15,8 @@ mark=build/release/no-op-mark
 since() { find build/release -newer "$mark" -type f ! -name "${mark##*/}"; }
 set_mark() { sleep 0.05; touch "$mark"; sleep 0.05; }
 
-verdict() { # verdict NAME REASON: prints PASS or FAIL by the exit status before
+# verdict NAME REASON: prints PASS if the command before it succeeded, else FAIL with REASON
+verdict() {
 	if [ $? = 0 ]; then
 		echo "PASS $1"
 	else

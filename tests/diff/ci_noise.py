@@ -69,7 +69,8 @@ class Benchmarks:
             return json.load(f)
 
     def record(self, name, file, percent=0, turn=0):
-        """Records a side in which function number @turn costs @percent of a run more."""
+        """Records a run of program @name. With @percent, its function number @turn does so much
+        more work that a run costs @percent more CPU time."""
         out = os.path.join(self.folder, file + ".pb.gz")
         if self.o.judge and not os.path.exists(out):
             raise NoMore

@@ -140,8 +140,8 @@ def limits(work):
     got = result["app.leaf0_0"]
     verdict("per-requests", got["before"] == truth[0] / 100.0 and got["after"] == truth[1] / 200.0,
             str(got))
-    # A growth from 200 to 220 of 20,000 samples is a tenth, but only one standard error: that may
-    # be chance. A growth to 800 samples can't be chance.
+    # A function whose samples grow from 200 to 220 of 20,000 grew by a tenth, but only by one
+    # standard error: that may be chance. Growth from 200 to 800 samples can't be chance.
     for n, code in ((220, 0), (800, 4)):
         for path, k in ((a, 200), (b, n)):
             at = set(rng.sample(range(SAMPLES), k))

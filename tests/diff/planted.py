@@ -208,7 +208,8 @@ def swap(n):
 STEPS = {"build": 2400, "walk": 100, "count": 9000, "swap": 12000}
 """,
 }
-# Functions that call others for their work. These others then have the cost as their own.
+# Functions that leave most of their work to others. If such a function gets slower, the cost of the
+# functions named here rises.
 SAME = {"build": ("grow", "__init__"), "walk": ("add",)}
 TWO = r"""
 import json, sys, time
@@ -427,7 +428,7 @@ def small(folder):
         got["summary"], *(100 * x[name] for name in ("hot", "parse") for x in (told, true)))
     verdict("two", called(got) == ("hot", "more") and got["work"] == "runs" and not rows["two.parse"]["changed"]
             and all(abs((1 + told[name]) / (1 + true[name]) - 1) < 0.15 for name in told), words)
-    # a recording that was cut doesn't count as a whole run
+    # a recording of which diff shows only a part doesn't count as a whole run
     krait("report", files[1], "--until", "1000s", "-o", files[1])
     got = diff(files)
     verdict("two-without-runs", called(got)[0] is None and got["work"] == "unknown" and got.get("share_grew_most", "two.hot") == "two.hot", got["summary"])

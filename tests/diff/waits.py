@@ -32,7 +32,8 @@ def verdict(name, true, words=""):
 
 
 class Made:
-    """A profile of samples (function, values by index, begin in ns or None, labels)."""
+    """Makes a profile. add() adds a sample: its function, {index of a value: amount}, when the
+    sample begins (ns or None), its labels."""
 
     def __init__(self, comment=None):
         self.w, self.now, self.comment = pprof.Writer(TYPES, period=MS, duration=0), 0, comment
@@ -67,7 +68,8 @@ def shares(points):
 
 
 def program(path, rng, value, mean_ms, seconds, points=0.0):
-    """One run. The time that counts for @value is spent in leaf0 to leaf7, by shares of time."""
+    """Writes the profile of one run: the functions leaf0 to leaf7 share the run's time, and this
+    time is counted as @value."""
     made = Made()
     while made.now < seconds * SECOND:
         leaf = "leaf%d" % rng.choices(range(LEAVES), shares(points))[0]
@@ -75,7 +77,7 @@ def program(path, rng, value, mean_ms, seconds, points=0.0):
         if value == "gil_wait":
             made.add(leaf, {OFF: ns, WAIT: ns}, made.now, state="gil")
             made.now += ns
-        elif value == "gil_blame":  # one or two threads wait for it
+        elif value == "gil_blame":  # one or two other threads wait meanwhile for the GIL
             made.run(leaf, ns // MS + 1, blame=rng.choice((1, 2)))
         elif value == "wall" and rng.random() < 0.5:
             made.run(leaf, ns // MS + 1)
@@ -116,8 +118,9 @@ def noise(work, programs, pairs):
 
 
 def one_event(work):
-    """A single wait of 4 s among 6,000 of 2 ms: it is as long as 2,000 others, but happened once.
-    Four waits of 1 s are too few too. Without times nobody knows how many waits there were."""
+    """A single wait of 4 s among 6,000 waits of 2 ms lasts as long as 2,000 of them, but happened
+    once, so diff must not flag it. Nor must it flag four waits of 1 s. If samples have no times,
+    diff can't know how many waits there were."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for name, count, timed in (("timed", 1, True), ("timed-few", 4, True), ("untimed", 1, False)):
         rng = random.Random(name)
@@ -171,7 +174,8 @@ def batch(path, wait_ms, other_ms=10, comment="ended: 0", idle_s=0):
 
 
 def words(work):
-    """diff's sentences and sums are right, both if the amount of work is known and if it isn't."""
+    """Checks diff's sentences and sums, both if the amount of work of each side is known and if it
+    isn't."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     batch(a, 10, idle_s=3)
     batch(b, 15, idle_s=2)
@@ -186,7 +190,8 @@ def words(work):
         got = compared(a, b, "off_cpu", *args)
         verdict("idle " + args[0], "idle" not in got and got["all"] == ({"before": 11e9, "after": 12e9} if args == ["--idle"] else
                                                                        {"before": 3e9, "after": 2e9}), str(got))
-    # both sides are of one file: side a asks for idle waits by a label, side b doesn't
+    # both sides come from the same file: the label of side a selects idle waits, that of side b
+    # doesn't
     got = json.loads(krait(a, "--json", "--value", "off_cpu", "--a", "idle=yes", "--b", "state=net").stdout)
     verdict("idle --a", (got.get("idle"), got["all"]) == ({"before": 0, "after": 0.3}, {"before": 0.3, "after": 0.8}), str(got))
     rows = {f["name"]: f["own"] for f in compared(a, b, "wall", "--idle")["functions"]}

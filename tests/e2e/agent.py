@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent: what it keeps is what ran. The truth is the kernel's accounting of each process: its
-schedstat while it lives, what its parent is told when it has ended."""
+"""krait agent keeps what ran. The truth is the kernel's accounting of each process: its schedstat
+while it runs, and what wait4() tells its parent when it has ended."""
 import glob
 import math
 import os
@@ -46,7 +46,7 @@ def start_program(d, seconds):
 
 
 def end(program):
-    """Ends a program; returns its CPU time by what its parent is told."""
+    """Ends a program; returns the CPU time that wait4() tells of it."""
     program.stdin.close()
     _, status, usage = os.wait4(program.pid, 0)
     program.returncode = status
@@ -55,7 +55,7 @@ def end(program):
 
 
 def cpu_of(pid):
-    """The CPU time of a process that lives, by the kernel's scheduler."""
+    """The CPU time of a running process, by the kernel's scheduler."""
     total = 0
     for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
         with open(path) as f:
@@ -64,7 +64,8 @@ def cpu_of(pid):
 
 
 def last(store, pid, d):
-    """Returns (CPU time, its standard error, until when) of a process in the last minute, by krait."""
+    """Returns what krait says of a process in the last minute: (CPU time, krait's standard error,
+    until when)."""
     path = os.path.join(d, "%d.pb.gz" % pid)
     done = krait("last", "1m", "--store", store, "-p", pid, "-o", path)
     check(done.returncode == 0, done.stderr)
@@ -107,8 +108,8 @@ def program_file(d):
 
 @kit.case
 def truth():
-    """CPU time of a process that ended and of one that lives is the kernel's. A second agent is refused. All is there
-    after SIGTERM."""
+    """The CPU time that krait shows is the kernel's, for a process that ended and for one that
+    runs. A second agent is refused. After SIGTERM nothing is missing."""
     with folder() as d:
         store = d + "/store"
         program_file(d)
@@ -184,7 +185,7 @@ def killed():
 
 @kit.case
 def refusals():
-    """What isn't a store is named and left as it is."""
+    """A directory that holds something else than a store is refused and left as it is."""
     with folder() as d:
         refused(1, "no agent has recorded into", "last", "5m", "--store", d + "/none")
         refused(2, "say how long", "last", "--store", d)

@@ -19,7 +19,8 @@ def write(path, text):
 
 @kit.case
 def checks():
-    """Settings have their origin, in the order of the files; what is printed is a file that says the same."""
+    """Each setting has its origin, in the order of the files. What `check --print` prints is a file
+    with the same settings."""
     with folder() as d:
         path = d + "/agent.conf"
         os.mkdir(path + ".d", 0o755)
@@ -39,7 +40,8 @@ def checks():
 
 @kit.case
 def faults():
-    """All faults are told at once, with file, line and the nearest word, and exit code 2. `run` refuses them too."""
+    """`check` and `run` name all faults at once, each with file, line and the most similar name,
+    and end with exit code 2."""
     with folder() as d:
         path = d + "/agent.conf"
         write(path, "wall\n\nfrequncy 9\nmax-size 1\nconfig x\n")
@@ -70,7 +72,8 @@ def until(agent, words):
 
 @kit.case
 def reloads():
-    """SIGHUP takes all of a new file or nothing, and says what needs a restart. SIGTERM ends the agent as ever."""
+    """After SIGHUP the agent uses all of a new file or nothing of it, and says what needs a
+    restart. SIGTERM still ends the agent."""
     with folder() as d:
         path = d + "/agent.conf"
         write(path, "frequency 49\n")

@@ -44,8 +44,8 @@ class Run:
         self.args = list(args[:1]) + (["-o", self.out] if out else []) + list(args[1:])
 
     def run(self, fail=0, rest=False):
-        """Runs the command. Allocation number @fail fails (0: none), with @rest all later ones
-        too."""
+        """Runs the command. Allocation number @fail fails (0: none); with @rest, all allocations
+        after it fail too."""
         for path in (self.count, self.out):
             if path and os.path.exists(path):
                 os.unlink(path)
@@ -69,7 +69,7 @@ class Run:
             return f.read()
 
     def wrong(self, good, it):
-        """Says what is wrong with a run in which an allocation failed; None: nothing is."""
+        """Returns what is wrong with a run in which an allocation failed; None: nothing is."""
         if it.code is None:
             return "no end after %d s" % LIMIT
         if it.code < 0:

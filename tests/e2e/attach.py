@@ -50,8 +50,8 @@ def gecko(path):
 
 @case
 def run_script():
-    """The script gets the arguments after its name and is what is recorded. krait ends with the
-    script's exit code."""
+    """What stands after the script's name are the script's arguments. krait records the script, and
+    ends with its exit code."""
     with kit.folder() as folder:
         for name in "ends.py", "mod.py":
             with open(os.path.join(folder, name), "w") as f:
@@ -67,7 +67,8 @@ def run_script():
 
 @case
 def attach_formats():
-    """Each format has the function, under the name that Python's sampler gives the file."""
+    """Each output format has the program's function, with the file name that Python's own sampler
+    would write."""
     with kit.python(kit.BUSY) as running, kit.folder() as folder:
         for word, name in (("--gecko", "gecko_%d.json"), ("--flamegraph", "flamegraph_%d.html"),
                            ("--collapsed", "collapsed_%d.txt"), ("--jsonl", "jsonl_%d.jsonl")):
@@ -83,7 +84,7 @@ def attach_formats():
 
 
 def nanoseconds(path):
-    """Returns the wall time of each function of NAPS, as the recording has it."""
+    """Returns, from the recording, the wall time of each function of NAPS."""
     text = krait("report", path, "-o", "-", "--format", "folded", "--value", "wall").stdout if path.endswith("html") \
         else open(path, encoding="utf-8").read()
     stacks = [line.rsplit(" ", 1) for line in text.splitlines()]
@@ -92,8 +93,8 @@ def nanoseconds(path):
 
 @case
 def mode_wall():
-    """The times of both functions are those that the script measured, on a page and in folded
-    stacks."""
+    """On a page and in folded stacks, the times of both functions are those that the script
+    measured itself."""
     with kit.folder() as folder:
         with open(folder + "/naps.py", "w") as f:
             f.write(NAPS)

@@ -35,7 +35,8 @@ def not_python():
 
 @kit.case
 def exits_at_once():
-    """A process that ends right after the start of a recording causes no error and no hang."""
+    """A process ends right after the start of its recording: krait reports no error and doesn't
+    hang."""
     with folder() as d, python("import time; time.sleep(1000)") as short:
         with kit.recorder(d + "/o.folded", "-p", short.pid, "-d", "1000") as running:
             short.stop()
@@ -52,8 +53,7 @@ def exited():
 
 @kit.case
 def zombie():
-    """A process that has ended but that its parent hasn't waited for: krait says that it has
-    ended."""
+    """krait says that a process has ended if it is a zombie, which its parent hasn't waited for."""
     with Background("true") as ended:
         kit.wait_for(lambda: "Z" in open("/proc/%d/stat" % ended.pid).read().split()[2], 5)
         refused(1, "ended", "record", "-p", ended.pid, "-d", 1, "-f")

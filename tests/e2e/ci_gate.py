@@ -92,7 +92,7 @@ def without_baseline():
 
 @case
 def gets_baseline():
-    """Only HTTP 404 counts as "there is no baseline". The token isn't on a command line."""
+    """Only HTTP 404 counts as "there is no baseline". No command line contains the token."""
     kit.need("curl")
     path = "/projects/5/jobs/artifacts/main/raw/krait.pb.gz"
     env = {"CI_PROJECT_ID": "5", "CI_DEFAULT_BRANCH": "main", "CI_JOB_NAME": "my job", "CI_JOB_TOKEN": "secret"}

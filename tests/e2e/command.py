@@ -52,8 +52,8 @@ def script_without_its_interpreter():
 
 @kit.case
 def from_the_first_instruction():
-    """The profile has samples of the command's first imports. The command reads and writes the
-    streams that krait was started with."""
+    """The profile has samples of the command's first imports. The command reads from and writes to
+    the same streams as krait."""
     with folder() as d:
         done = krait("record", "-F", 4999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import sys; print(sys.stdin.read() * 2); import decimal, asyncio, json\n"
@@ -67,8 +67,8 @@ def from_the_first_instruction():
 
 @kit.case
 def known_before_it_runs():
-    """krait knows the interpreter before its first sample, if the command is its path, its name, a
-    script, or a script that starts it by env."""
+    """krait knows the command's interpreter before the first sample. The command is a path, a name,
+    a script, or a script that starts the interpreter by env."""
     kit.need("python3")
     with open(kit.PYTHON, "rb") as f:
         try:
@@ -244,7 +244,8 @@ for t in threads: t.join()
 child.wait()
 """ % "\n".join("def %s():\n    %s" % part for part in PARTS.items())
 CHILD = "import time\ndef child():\n    while time.thread_time() < .4: pass\nchild()\n"
-SHOWN = (  # options, which of the three functions are in the recording, what holds for each sample
+# options; which of the three functions are in the recording; a condition that each sample meets
+SHOWN = (
     (["--process", "child.py"], "child", lambda s, names: s.labels["process"] == "child.py"),
     (["--thread", "left"], "left", lambda s, names: s.labels["thread"] == "left"),
     (["--label", "thread=r*"], "right", lambda s, names: s.labels["thread"] == "right"),
@@ -279,9 +280,9 @@ def words_for_a_part():
                 check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
                 for name in seen.keys() & set(names):
                     seen[name] += s.values[0]
-            # Each function has about 400 samples, so that its thread lives long enough to be named
-            # on a busy machine. 100 must be left: a child's first samples may come before its name
-            # is known, and samples in the kernel aren't of kind native.
+            # Each function has about 400 samples: so its thread lives long enough to be named, even
+            # on a busy machine. At least 100 must pass the filters: a child's first samples may
+            # come before its name is known, and samples in the kernel aren't of kind native.
             check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
 
 
@@ -494,7 +495,8 @@ if os.fork() == 0:
 
 
 def check_daemon(d, *options):
-    with open(d + "/said", "w") as said:  # not a pipe, because the daemon would have it too
+    # a file and not a pipe, because the daemon would keep the pipe open
+    with open(d + "/said", "w") as said:
         code = subprocess.call([KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                                 DAEMON, d + "/pid", *options], stdout=said, stderr=said, timeout=30)
     kit.wait_for(lambda: os.path.exists(d + "/pid") and os.path.getsize(d + "/pid"), 10)

@@ -53,8 +53,8 @@ def roots():
 
 @case
 def delegated_to_the_container():
-    """The container's own root owns its cgroup and makes others in it: these count as that
-    container, whatever their names."""
+    """In a container, root can make more cgroups below the container's own. Processes in them count
+    as that container, whatever names the cgroups have."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, NOBODY),
                 ("docker-%s.scope" % OTHER, NOBODY)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
@@ -107,7 +107,7 @@ mount --bind "$1/containers/%s/hostname" /etc/hostname && exec "$2" -c "$3"
 
 @case
 def users_mounts():
-    """Files that a user mounted in a user namespace prove nothing."""
+    """Files that a user has mounted in a user namespace don't put a process into a container."""
     kit.need("unshare")
     if not os.path.exists("/etc/hostname"):
         raise kit.Skip("no /etc/hostname")
@@ -154,8 +154,8 @@ def start(group, directory, *args):
 
 
 def move_late(recording, programs, group, directory, to, to_group):
-    """While krait is stopped, a program starts and moves to another directory or cgroup. Then a
-    second program starts where the first one began."""
+    """krait is stopped meanwhile: a program starts and moves to another directory or cgroup, and
+    then a second program starts where the first one was. Each must be shown where it is."""
     os.kill(recording.pid, signal.SIGSTOP)
     mover = start(group, directory, programs + "/moves.py", to, to_group)
     check(mover.stdout.readline() == b"moved\n", "it hasn't moved")
@@ -168,7 +168,7 @@ def move_late(recording, programs, group, directory, to, to_group):
 @case
 def moved():
     """A process moves to another directory or cgroup after its first sample, and krait reads the
-    new one. It must not use it for a process that is where the first one began."""
+    new one. For a process that starts where the first one did, it must not use the new one."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, \
             cgroup(("krait-other.slice", 0), ("docker-%s.scope" % OTHER, 0)) as other, folder() as d:
         out, *dirs = (os.path.join(d, name) for name in ("x.pb.gz", "here", "there", "home"))

@@ -32,8 +32,8 @@ def share(pid, seconds=SECONDS):
 
 
 def soon(pid, windows=WINDOWS):
-    """Returns which part of a CPU krait takes, in the first window in which that is at most MOST,
-    or else the least of all windows."""
+    """Measures several windows. Returns which part of a CPU krait takes in the first window with at
+    most MOST; if there is none, the least of all."""
     least = 1.0
     for _ in range(windows):
         least = min(least, share(pid))

@@ -42,9 +42,8 @@ def once_each(stack):
 
 
 def stacks(d, pid, native, expected):
-    """Records. Returns how many stacks have leaf() as the innermost function, and those of them
-    that are wrong. A right stack has a mark in place of the frames that weren't reached, and then
-    @expected."""
+    """Records. Returns how many stacks have leaf() innermost, and the wrong ones of them. In a
+    right stack, a mark stands for the frames that weren't reached, and @expected follows it."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)
     profile = kit.pprof.read(d + "/o.pb.gz")

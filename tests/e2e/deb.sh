@@ -43,7 +43,8 @@ lint() {
 }
 
 in_root() { tests/setup/in-root.sh "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
-told() { # told GROUP FORGET: sets, before debconf asks, its two answers (true or false)
+# told GROUP FORGET: gives debconf, before it asks, the answers to its two questions (true or false)
+told() {
 	printf 'krait krait/group boolean %s\nkrait krait/forget boolean %s\n' "$1" "$2" | in_root debconf-set-selections
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
@@ -54,7 +55,8 @@ listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
 }
-mode_is() { # mode_is MODE GROUP-OF-THE-ROOT: checks mode and group of the installed krait
+# mode_is MODE GROUP: checks the mode and the group of the installed krait in the bare root
+mode_is() {
 	local gid
 	gid=$(sed -n "s/^$2:[^:]*:\([0-9]*\):.*/\1/p" "$root/etc/group")
 	[ "$(stat -c '%a %g' "$root/usr/bin/krait")" = "$1 $gid" ] || { stat "$root/usr/bin/krait"; return 1; }

@@ -132,7 +132,7 @@ def stopped():
         check("%d records lost" % lost in said, "krait doesn't say how many records were lost: " + said)
         check("doesn't answer" not in said, "krait blames other programs: " + said)
         check(samples == summary["samples"], "%d samples in the file, %d taken" % (samples, summary["samples"]))
-        # Each sample is one record, a new stack and a new function are two more.
+        # Each sample is a record; a new stack and a new function come with two more.
         check(summary["due"] <= 1.05 * (samples + lost) + 100,
               "%d samples and %d lost records of %d" % (samples, lost, summary["due"]))
         for sample in profile.samples:

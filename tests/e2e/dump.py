@@ -129,8 +129,8 @@ threading.Event().wait()
 
 @case
 def peers():
-    """krait shows the other end of the socket that a thread waits for. In this program each
-    thread's name says what the other end is."""
+    """krait shows which peer the socket has for which a thread waits. In this program each thread
+    is named after its peer."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]
@@ -259,8 +259,8 @@ time.sleep(1000)
 
 @case
 def frozen():
-    """If a program is frozen, as by `docker pause`, krait calls every thread frozen, also one that
-    was waiting before."""
+    """If a program is frozen, as by `docker pause`, krait calls every thread frozen, even one that
+    was waiting."""
     tried = 0
     for at, control, freeze, thaw in kit.freezers():
         try:
@@ -446,8 +446,8 @@ def forbid_stopping():
 
 @case
 def stops_nobody():
-    """krait stops or traces no thread and sends it no signal: the kernel forbids these calls here,
-    and krait shows everything all the same."""
+    """krait stops or traces no thread and sends it no signal: here the kernel kills krait if it
+    makes such a call, and krait still shows everything."""
     if os.uname().machine not in TO_STOP:
         raise kit.Skip("the numbers of the calls aren't known")
     done = subprocess.run([kit.PYTHON, "-c", "import os; os.kill(os.getpid(), 0)"], preexec_fn=forbid_stopping,
@@ -591,8 +591,8 @@ spawns()
 
 @case
 def file_io():
-    """A thread reads a file of a file system that doesn't answer. The main thread waits for that
-    thread, with the GIL free."""
+    """A thread hangs in reading a file whose file system doesn't answer. The main thread waits for
+    that thread. Nobody holds the GIL. krait shows both."""
     source = """
 import os, sys, threading
 def reads(fd):
@@ -699,7 +699,8 @@ def waits_for_reader(pid):
 
 @case
 def ends_meanwhile():
-    """If a process ends while krait reads it, krait says so of this process and of no other."""
+    """If one of several processes ends while krait reads it, krait says so of this process and
+    shows the others."""
     for args in (), ("--json",):
         with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
             # What krait says of the first process is more than a pipe holds.
@@ -742,8 +743,8 @@ def ended():
 
 @case
 def no_frames():
-    """If native and kernel frames aren't asked for, a program in C has no frames. Its stack is then
-    "[no stack]", not incomplete."""
+    """Without native and kernel frames, a program in C has no frames. Its stack is then "[no
+    stack]", and isn't called incomplete."""
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         thread, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
@@ -798,8 +799,8 @@ time.sleep(1000)
 
 @case
 def short_sleeps():
-    """A thread that wakes up while it is read is read again, and isn't shown as blocked in an
-    unknown place."""
+    """If a thread wakes up while krait reads it, krait reads it again, and doesn't show it as
+    blocked at an unknown place."""
     with kit.Background(kit.PYTHON, "-c", NAPS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
         for _ in range(30):
@@ -819,8 +820,9 @@ spin()
 
 @case
 def gil_changes_hands():
-    """Threads are read one after the other, and the GIL may change hands meanwhile. A thread whose
-    own state says that it doesn't hold the GIL isn't called the holder."""
+    """krait reads one thread after the other, and meanwhile another thread may get the GIL. krait
+    doesn't call a thread the holder if that thread's own state says that it doesn't hold the
+    GIL."""
     claims = 0
     with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
@@ -850,7 +852,7 @@ def stopped_without_gil():
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
         threads = dump("-p", target.pid)[target.pid]["threads"]
-    # `hangs` was read before the stop: one thread was in C code that never gives the GIL away.
+    # krait read `hangs` before the stop: one thread was in C code that keeps the GIL for ever.
     holder, = (t for t in hangs if t["gil"] == "held")
     waiter, = (t for t in hangs if t["gil"] == "waiting")
     check(holder["state"] in ("running", "runnable") and holder["steady"] and names(holder)[-2:] == ["spin", "match"],
@@ -885,7 +887,7 @@ def other_users():
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                               check=False)
     with kit.folder() as folder:
-        # nobody may not look into the folder of the build, so it gets a copy.
+        # "nobody" may not look into the build's folder, so the test copies krait.
         copy = os.path.join(folder, "krait")
         subprocess.run(["cp", kit.KRAIT, copy], check=True)
         os.chmod(folder, 0o755)

@@ -61,8 +61,8 @@ VALUES = ("page-faults", "context-switches", "cpu")  # counts() returns them in 
 
 
 class Recorded:
-    """A recording of WORKS. .sums: {(function, value): sum}; .truth: the kernel's counts of the
-    same."""
+    """A recording of WORKS. .sums: {(function, value): sum}; .truth: what the kernel counted for
+    the same functions and events."""
 
     def __init__(self, d, *options):
         script, out = os.path.join(d, "works.py"), os.path.join(d, "o.pb.gz")
@@ -179,8 +179,8 @@ def closing_lines_name_each():
 
 
 def of_one_event(path, out):
-    """Writes the recording without the second event: what -e cpu-clock alone would have made of the
-    same samples."""
+    """Returns the recording without the second event: so it would be if -e cpu-clock alone had
+    taken the same samples."""
     lines = kit.krait("report", path, "--format", "jsonl", "-o", "-", timeout=120).stdout.splitlines()
     with open(out, "w") as f:
         for line in map(json.loads, lines):
@@ -210,8 +210,8 @@ def compared_as_alone():
 
 @kit.case
 def stacks_stay_whole():
-    """A fast timer takes samples while krait walks the stack of a page fault. Every stack of both
-    events is whole all the same: none has frames of the other event's walk."""
+    """A fast timer takes samples while krait walks the stack of a page fault. No stack of either
+    event has frames of the other event's walk, and all are whole."""
     with folder() as d:
         got = Recorded(d, "-e", "cpu-clock/freq=20000/", "-e", FAULTS)
         expected = ["<module>"] + ["deep"] * (DEPTH + 1) + ["faults"]

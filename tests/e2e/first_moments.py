@@ -85,8 +85,8 @@ print(time.process_time(), flush=True)
 
 
 def cpu_at_end(command):
-    """Returns (CPU seconds up to the program's last line, as the program says; CPU seconds of the
-    whole process, as the kernel says)."""
+    """Returns (CPU seconds up to the program's last line, as the program measures; CPU seconds of
+    the whole process, as the kernel counts)."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = float(process.stdout.read())
         _, _, used = os.wait4(process.pid, 0)
@@ -112,9 +112,9 @@ def start_and_end():
     check(outcomes["NO_PYTHON"] <= 0.01 * samples, "%s" % outcomes)
 
 
-# How many MB of code the test's library has. It has 60,000 functions, of which one runs. The real
-# OpenBLAS has 24 MB. If a file has more than 64 MB, its rows are there before the first sample only
-# if krait's cache has them.
+# How many MB of code the test's library has. It has 60,000 functions, of which one runs. (OpenBLAS
+# itself has 24 MB.) A file with more than 64 MB has its rows before the first sample only if
+# krait's cache has them.
 OPENBLAS, TORCH = 24, 72
 LARGE = r"""
 .section .note.GNU-stack,"",@progbits

@@ -126,7 +126,7 @@ def record(d, name):
     return json.loads(done.stdout), report["summary"], done.stderr
 
 
-# Other states may follow: on a busy machine a thread also waits for a CPU.
+# Other states may come first: on a busy machine a thread also waits for a CPU.
 REST = r"(?:; \d+ % [^;]+)*; [\d.]+ % running"
 
 

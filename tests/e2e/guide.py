@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/guide.md is true: each of its commands but those for a container is run as it stands there,
-with the programs of docs/example/guide, and prints the headings and the names of functions that the
-guide shows. Numbers aren't compared."""
+"""Runs the commands of docs/guide.md, all but those for a container, with the programs of
+docs/example/guide. Each must print the headings and the names of functions that the guide shows.
+Numbers aren't compared."""
 import contextlib
 import http.client
 import os

@@ -91,8 +91,8 @@ for i in range(12):
     del sys.modules["plugin_%d" % i]
 """
 
-# When krait looks at a module's name, the next module's globals already lie where this one's lay,
-# but the code is still there.
+# When krait looks at a module's name, the memory of the module's globals already holds those of the
+# next module, but the module's code object still exists.
 LATE = IMPORTS.replace("burn(0.1)", "burn(0.05)").replace("range(12)", "range(6)").replace(
     "for i in range(6):\n    importlib", """
 import os, signal, time
@@ -185,8 +185,8 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    # Until krait knows the thread's name in Python, it shows the kernel's name, which is that of
-    # the unnamed thread too.
+    # Until krait knows the thread's name in Python, it shows the kernel's name. The thread without
+    # a name in Python has the same one.
     check(count["named", True] > count["named", False], "the named one has no name")
 
 
@@ -418,8 +418,8 @@ def renamed_and_moved():
     made = control_group()
 
     def holds(condition, *options):
-        # krait looks at names and control groups once a second, less often on a busy machine; so
-        # one of three tries must succeed
+        # krait looks at names and control groups once a second, on a busy machine less often; so it
+        # is enough if one of three tries succeeds
         check(any(condition(chosen_while_it_changes(made, *options)) for _ in range(3)),
               " ".join(options) or "labels")
     try:

@@ -162,7 +162,7 @@ def removed_frames(python):
                 right = name == native or {name, native} == ONE_CODE or "." not in caller and name == "_call_with_frames_removed"
                 check(right, "%s below %s runs %s" % (name, caller, native))
                 seen[name] = seen.get(name, 0) + 1
-        # from 3.11 on hardly an exec isn't part of a frame "import NAME"
+        # from 3.11 on nearly every exec is part of a frame "import NAME"
         check(("exec" in seen or folded) and len(seen) > 2, "only %s were seen" % seen)
 
 

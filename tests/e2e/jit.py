@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code made at run time that is registered for gdb, as LLVM registers it. It has its own names and
-unwind tables, never those of other code.
+"""Code made at run time that is registered for gdb, as LLVM registers it. krait shows it with its
+own names and unwind tables, never with those of other code.
 
 The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do
-the same, in frames of different size, and take turns at one address. libffi calls them.
-"""
+the same, in frames of different size, and take turns at one address. libffi calls them."""
 import collections
 import json
 import os

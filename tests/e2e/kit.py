@@ -40,9 +40,9 @@ def main():
 main()
 """
 # What a thread of a target knows of itself: account() returns (the time, its CPU time, how long it
-# was ready to run without a CPU) of one moment. It keeps the GIL, so that it makes no wait of its
-# own, except the first one of a thread, which opens a file. CPU time is by the thread's clock:
-# schedstat has that of a running thread as of the last tick, up to 4 ms ago at 250 Hz.
+# was ready to run without a CPU) of one moment. account() keeps the GIL, so it doesn't wait itself,
+# except in a thread's first call, which opens a file. CPU time is by the thread's clock: schedstat
+# has that of a running thread as of the last tick, up to 4 ms ago at 250 Hz.
 ACCOUNT = """
 import ctypes, threading, time
 _libc, _thread = ctypes.PyDLL(None), threading.local()

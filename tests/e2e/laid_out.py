@@ -251,8 +251,8 @@ def build_registered(d):
 
 
 def registered(n, us, **kw):
-    """Records REGISTERED beside an honest program. Returns which part of its samples in the running
-    function has that function's name."""
+    """Records REGISTERED beside an honest program. Of REGISTERED's samples in the function that
+    runs, returns the part that has the function's name."""
     with folder() as d:
         build_registered(d)
         pid = beside(d, REGISTERED, d, n, us, **kw)

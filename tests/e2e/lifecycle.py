@@ -131,7 +131,7 @@ def woken_rarely():
                 before = woken(running.pid)
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
-            # On a busy machine krait may look at an earlier thread so late that it does so within
+            # On a busy machine krait may look at an earlier thread so late that the look falls into
             # one of these periods. So only the lower of the two counts is judged.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)

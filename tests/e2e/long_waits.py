@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long waits among many short ones at the same site, where stacks are taken by chance: each long one
-is at its own line, also if it isn't over when the recording ends. The truth is how long the program
-saw itself wait."""
+"""Threads wait long, once each, among many short waits at the same site, whose stacks are chosen at
+random. Each long wait must be recorded at its own line, even if it isn't over when the recording
+ends. The truth is how long the program itself saw it wait."""
 import collections
 import json
 import sys
@@ -10,8 +10,8 @@ import sys
 import kit
 from kit import check, folder, krait
 
-# Threads wait for one lock again and again, and then once for long. The lines differ, the lock and
-# the call don't.
+# Threads wait for one lock again and again, and then once for long. The long wait is in another
+# line, but for the same lock and in the same system call.
 PROGRAM = """
 import json, os, sys, threading, time
 lasts = float(sys.argv[1])

@@ -151,7 +151,7 @@ def native_functions():
 
 
 def late(program, seconds):
-    """Returns the 99th percentile of the delay of a real-time thread's wake-ups, in us."""
+    """Returns by how many us a real-time thread wakes up too late, as the 99th percentile."""
     said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     if said.returncode:
         raise kit.Skip(said.stderr.strip())

@@ -46,8 +46,8 @@ import time
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(300))
 """
-# 600 functions that call each other at random, so that a picture would have very many boxes; and a
-# deep recursion.
+# 600 functions that call each other at random, so that a picture of all would have very many boxes;
+# and a deep recursion.
 MANY = """
 import random
 exec("\\n".join("def f%d(n):\\n    return sum(range(2000)) if not n else g[random.randrange(600)](n - 1)" % i for i in range(600)))

@@ -58,8 +58,8 @@ class Mute:
         os.close(self.fd)
 
     def serve(self, until):
-        """Answers requests. The first descriptor of the file reads and writes past the page cache
-        (FOPEN_DIRECT_IO)."""
+        """Answers requests. The descriptor that is opened first reads and writes past the page
+        cache (FOPEN_DIRECT_IO)."""
         opened = 0
         while select.select([self.fd], [], [], 20)[0]:
             _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))
@@ -80,8 +80,8 @@ def state(pid, tid=None):
 
 @contextlib.contextmanager
 def hanging(source, call):
-    """Runs the program with a file system's directory as argument. Yields once the file system has
-    got the given call and doesn't answer it."""
+    """Starts the program, whose argument is a directory of the file system. Yields once the file
+    system has got the given call, which it doesn't answer."""
     with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
         try:
             mute.serve(call)

@@ -145,8 +145,8 @@ int main(void) { for (;;) work(); }
 
 
 def built_with_musl(d, source, *names):
-    """Compiles the program with musl, linked statically and dynamically. Yields the two @names,
-    which are those of the files in @d."""
+    """Compiles the program with musl, once statically and once dynamically linked. The two programs
+    are the files @names in @d. Yields."""
     with open(d + "/source.c", "w") as f:
         f.write(source)
     for name, link in zip(names, (["-static"], [])):
@@ -156,7 +156,7 @@ def built_with_musl(d, source, *names):
 
 @kit.case
 def musl():
-    """musl, a C library without unwind tables: stacks end at the frame that called main()."""
+    """musl has no unwind tables. Stacks must end at the frame that called main()."""
     with folder() as d:
         for name in built_with_musl(d, BUSY_C, "busy-static", "busy-dynamic"):
             with Background(d + "/" + name) as target:
@@ -419,8 +419,8 @@ def whole_from_the_start(d):
 
 @kit.case
 def whole_from_the_first_sample():
-    """A server that mostly sleeps has few samples. All of them reach the native frames with which
-    the thread starts."""
+    """A server that mostly sleeps has few samples. The stacks of all of them reach the native
+    frames with which the thread starts."""
     with folder() as d:
         os.symlink(kit.PYTHON, d + "/sleeper")  # a name that no other process of the machine has
         whole_from_the_start(d)
@@ -483,7 +483,7 @@ def where_threads_begin():
     with folder() as d:
         inside, other = made_by(d, "make_thread", "sys_clone", 4999)
         lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]
-        # In the first moments mappings or rows may be missing.
+        # In the first moments the mappings or the unwind rows may not be known yet.
         check(len(lost) <= 0.02 * len(inside),
               "%d of %d stacks of the old thread end: %s" % (len(lost), len(inside), lost[:2]))
         new = [f for labels, f in inside + other if labels["tid"] != labels["pid"]]
@@ -564,7 +564,7 @@ with open(sys.argv[1], "w") as f:
 
 @kit.case
 def the_collector():
-    """The garbage collector's share equals the share by Python's own clock, also where BOLT has
+    """The garbage collector's share equals the one that Python's own clock gives, even if BOLT has
     split the collector's function (python-build-standalone's 3.14)."""
     for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
         with folder() as d:
@@ -821,7 +821,7 @@ def lines_and_inlined_functions():
             for want, args in ((["run", "middle", "inner"], ["--native-lines"]), (["run"], [])):
                 profile = record(target.pid, d, *args)
                 stacks = [profile.stack(sample) for sample in profile.samples]
-                # inner()'s samples are divided between its lines 5 and 6, which are both the loop.
+                # Samples of inner() are in line 5 or 6: both belong to its loop.
                 got = share(profile, lambda stack, n=len(want): [
                     frame.name for frame in stack[-n:]] == want and "middle" not in [
                         frame.name for frame in stack[:-n]])
@@ -853,7 +853,8 @@ def is_called_in_order(stack):
     """True if the stack has the program's Python functions in the order of the calls, and if each
     trampoline is followed by the function that it is named after."""
     names = [f.name for f in stack if f.kind == "python"]
-    # In the first moments, before mappings are read and rows made, only Python frames are sure.
+    # In the first moments, before krait has mappings and unwind rows, only Python frames are
+    # certain.
     whole = stack[0].kind == "native"
     if any(f.kind == "mark" or whole and f.name.startswith("[unknown") for f in stack):
         return False
@@ -1186,9 +1187,9 @@ def called_as_python_calls_them():
                 for f, callee in zip(stack, stack[1:]):
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
-            # A C function may end in a jump to another one, which is then sampled instead: a name
-            # of C such as PyUnicode_Join is right too. The name of another Python function would be
-            # wrong.
+            # A C function may jump to another one at its end, and then that one is sampled: so a
+            # name of C such as PyUnicode_Join is right, too. The name of another Python function
+            # would be wrong.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
             right = [of for of in called if called[of] == truth[of]]

@@ -27,8 +27,8 @@ while time.process_time() < end:
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(501))
 ''')
-# The number in a cell's file name is made from Python's hash of the cell's text. The hash of a text
-# differs from process to process, so two kernels don't have the same file.
+# The number in a cell's file name is Python's hash of the cell's text, which differs from process
+# to process. So two kernels have different files.
 CELLS = """
 import linecache, os, sys, time
 class Compiler:

@@ -108,7 +108,8 @@ def record(d, source, *options):
 
 @kit.case
 def kinds():
-    """Each kind of wait has its reason and its line, and as much time as the thread accounts for."""
+    """Each kind of wait is recorded with its reason and its line, and takes as much time as the
+    thread's own accounts say."""
     with folder() as d:
         told, profile, said = record(d, WAITS, "-e", "wait")
     check(profile.sample_types[1] == ("off_cpu", "nanoseconds"), profile.sample_types)
@@ -153,7 +154,8 @@ print(json.dumps(began))
 
 @kit.case
 def time_of_a_wait():
-    """A wait's time is when it began, so that files that show time draw it where it was."""
+    """The time of a wait's sample is the wait's beginning, so files with a time axis draw the wait
+    where it was."""
     with folder() as d:
         began, profile, _ = record(d, BEGINS, "-e", "wait", "--times")
     times = [profile.time_nanos + int(s.labels["time"]) for s in profile.samples
@@ -314,7 +316,8 @@ FIRST = "import time\ndef first(): time.sleep(1)\nfirst()"
 
 @kit.case
 def first_wait():
-    """The first wait of a process has its stack, though krait meets the process when it begins."""
+    """The first wait of a process is recorded with its stack, though krait only meets the process
+    when that wait begins."""
     with folder() as d:
         out = os.path.join(d, "o.pb.gz")
         done = krait("record", "-e", "wait", "-o", out, "--", "sh", "-c", "%s -c '%s'; true" % (kit.PYTHON, FIRST))
@@ -339,8 +342,8 @@ polls()
 
 @kit.case
 def frozen():
-    """While a control group is frozen, as by `docker pause`, its threads are frozen, and then wait
-    for what they waited for before."""
+    """While a control group is frozen, as by `docker pause`, its threads are recorded as frozen.
+    Afterwards they wait for the same thing as before."""
     tried = 0
     for at, control, freeze, thaw in kit.freezers():
         try:

@@ -94,8 +94,8 @@ def writers(p, out):
 
 
 def refused(p, out, sudo=None):
-    """Checks that none of the commands writes to @out, and that each says which user is to
-    blame."""
+    """Checks that none of the commands writes to @out, and that each names the user who put the
+    file there."""
     for name, command in writers(p, out):
         done = krait(*command, sudo=sudo)
         p.check_untouched(name)
@@ -115,7 +115,7 @@ def accepted(p, out, real, owner=0, sudo=None):
 
 @contextlib.contextmanager
 def protected(value):
-    """Turns the kernel's own protections all on or all off, for the time of the block."""
+    """Turns the kernel's own protections on or off, all of them, within a with block."""
     before = []
     try:
         for path in SYSCTLS:

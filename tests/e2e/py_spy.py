@@ -173,8 +173,7 @@ def stacks(path):
 
 
 def shares(found):
-    """Returns the share of each frame, wherever it is in a stack, and how many samples there
-    are."""
+    """Returns the share of the samples that contain each frame, and how many samples there are."""
     total, of = sum(n for _, n in found), {}
     for frames, n in found:
         for frame in set(frames):

@@ -285,8 +285,8 @@ def on_cpu(root):
 
 
 def is_idle(root):
-    """True if the program has finished its start: for a second it neither uses a CPU nor, as it
-    might on a busy machine, waits for one."""
+    """True if the program has finished its start: for a second it uses no CPU, and doesn't wait for
+    one either (on a busy machine it might)."""
     try:
         before = on_cpu(root)
         time.sleep(1)

@@ -227,8 +227,8 @@ def turns_full():
 
 @case
 def one_file_rewritten():
-    """One file has one library's contents and then the other's (cp over it): samples from before
-    aren't named with the symbols from after."""
+    """One file has the contents of one library and then of the other (cp over it): krait doesn't
+    name samples from before the cp with the symbols from after it."""
     take_turns("full", REWRITTEN)
 
 

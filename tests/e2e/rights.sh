@@ -198,8 +198,8 @@ storm_of() { # storm_of NAME: starts children that work for three milliseconds, 
 	END
 }
 
-# Most of these processes have ended when krait looks at them, so only the kernel program knows
-# whose they were.
+# Most of these processes have ended when krait looks at them. Then only the kernel program knows
+# whose processes they were.
 short_lived() {
 	local storm
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \

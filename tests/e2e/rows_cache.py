@@ -15,11 +15,11 @@ import kit
 from kit import check, folder, krait
 
 NOBODY = 65534
-# The share of stacks that must be whole: the first samples come before the rows. With the other
-# file's rows no stack would be whole.
+# The share of stacks that must be whole. Not all are, because the first samples come before the
+# rows. With the other file's rows no stack would be whole.
 LEAST = 0.8
-# So many small functions that krait keeps the rows, then a chain of functions with frames of FRAME
-# bytes and true call frame information. The two programs differ only in FRAME.
+# Many small functions, so that the file is worth caching; then a chain of functions with frames of
+# FRAME bytes and correct call frame information. The two programs differ only in FRAME.
 SOURCE = """
 .text
 .rept 12000
@@ -126,8 +126,8 @@ def same_users_file():
 
 @kit.case
 def both_roots():
-    """Both files belong to root, as if a container's root had written one: only the time of the
-    last change and the bytes tell them apart."""
+    """Both files belong to root, as if root in a container had written one of them. Only the time
+    of the last change and the bytes differ."""
     poisoned((0, 0o755), (0, 0o755))
 
 

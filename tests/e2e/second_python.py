@@ -148,7 +148,8 @@ def initialised_later():
                 kit.runs(target.pid, 4, 150)
                 code, said = running.finish()
         check(code == 0, said)
-        # Half a second before Python and up to a second until krait looks again don't count.
+        # The time before the program runs Python (half a second), and until krait looks again (up
+        # to a second), doesn't count.
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.4)
 
 
@@ -184,7 +185,7 @@ zero = posix.open('/dev/zero', posix.O_RDONLY)\\n\\
 def elsewhere():\\n    while True: posix.read(zero, 1 << 22)\\n""")
 
 
-# Makes room in the address space above the first libpython, where the second one is then loaded.
+# Makes room in the address space above the first libpython. The second one is then loaded there.
 ROOM_C = "char room[64 << 20];"
 ROOM = """
 import ctypes

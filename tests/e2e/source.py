@@ -109,8 +109,8 @@ class Places:
 
 @case
 def who_may_read():
-    """Only files are shown that both the user who asks and the target's owner can read; by default
-    only those of the user who asks."""
+    """A page shows a file only if both the user who asks and the owner of the target can read it.
+    By default it shows only files of the user who asks."""
     kit.need("setpriv")
     with kit.folder() as d:
         p = Places(d)
@@ -192,8 +192,8 @@ while True:
 
 @case
 def memory_of_several():
-    """If two processes have code of one file name, its text is shown only if krait can get it from
-    both."""
+    """Two processes have code with the same file name: the page shows a text for it only if krait
+    can get the text from both."""
     kit.need("setpriv")
     with kit.folder() as d:
         os.chmod(d, 0o777)

@@ -21,8 +21,8 @@ from cost import MOST, share, soon
 from judge import pprof
 from kit import Background, PYTHON, check, folder, honest_is_whole, python
 
-# Four loops, each of which counts what it starts. The loops have a higher priority than other
-# programs, so that as many processes begin on a busy machine.
+# Four loops, each of which counts the processes that it starts. They have a higher priority than
+# other programs, so that a busy machine starts as many.
 LOOPS = """
 import contextlib, mmap, os, sys, time
 count = memoryview(mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)).cast("Q")
@@ -61,7 +61,8 @@ SOON = 3  # seconds more, until many new processes have spent the budget for the
 WINDOWS = 8  # if the new processes cost little more than they may, they need 30 s to spend it
 OTHER = 65534  # uid of a user who starts nothing
 LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any
-CLEARLY = 1.5  # krait must leave some out if all would cost so many times what it may take
+# krait must leave out some processes if looking at all would cost this many times what it may take
+CLEARLY = 1.5
 MARK = "[incomplete: too many new processes to look at]"
 
 

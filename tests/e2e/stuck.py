@@ -17,8 +17,8 @@ import kit
 import mute
 from kit import KRAIT, Background, check, folder
 
-# The name of the krait that the file systems here don't answer. Other kraits of the machine are
-# answered.
+# The name under which krait runs here. The file systems of this test don't answer a process of this
+# name. They answer other kraits on the machine.
 NAME = "krait-held"
 
 # A library whose symbols are in pages that nobody has read yet. The target's loader doesn't read
@@ -136,7 +136,7 @@ class Krait(Background):
 
 @contextlib.contextmanager
 def held_names(*options):
-    """A with block in which krait records a program that runs in a library whose symbols krait
+    """Within this with block, krait records a program that runs in a library whose symbols krait
     can't read."""
     with folder() as d, FileSystem(d, "symbols") as fs, \
             Background(kit.PYTHON, "-c", TARGET, fs.library, d + "/go") as target:
@@ -233,7 +233,8 @@ while True:
 
 @contextlib.contextmanager
 def held_memory(*options):
-    """A with block with a program of which some memory can't be read, and an ordinary program."""
+    """Within this with block run a program, of which some memory can't be read, and an ordinary
+    program."""
     with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
         kit.wait_for(lambda: os.path.exists(d + "/ready"), 20)
@@ -460,8 +461,7 @@ def files_that_stop():
 
 @kit.full_case
 def each_file_that_stops():
-    """The ways to hang are tried one by one, so that the cost of one doesn't hide behind
-    another's."""
+    """The ways to hang are tried one by one, so that the cost of each is seen."""
     for way in WAYS:
         held_ways([way])
 

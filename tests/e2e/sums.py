@@ -152,8 +152,8 @@ def record(d, source, *options):
 
 
 def agree(summary, said):
-    """Checks krait's own check: the waits that it adds up from switch to switch equal the time that
-    the kernel's accounts leave for waiting."""
+    """krait itself compares two sums: its waits, added up from switch to switch, and the waiting
+    time of the kernel's accounts. They are equal."""
     one, other = summary["wait_check"]["switches_ns"], summary["wait_check"]["kernel_ns"]
     slack = SHARE * other + 20000 * summary["wait_check"]["threads"]
     check(other and abs(one - other) <= slack, "%s\n%s" % (summary["wait_check"], said))

@@ -65,8 +65,7 @@ def threads_have_none():
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")
-    # A thread that fills the kernel's maps raises one capability while it does so. It parses
-    # nothing then.
+    # A thread that writes to the kernel's maps raises one capability meanwhile, and parses nothing.
     check(all(not effective & ~BPF for effective, _ in others), "in effect: %s" % sorted(map(hex, {
         e for e, _ in others})))
     check(any(not effective for effective, _ in others), "never without")

@@ -93,7 +93,8 @@ def json_tables():
 
 @case
 def gil():
-    """A program that computes in Python holds the GIL; one that hashes in C has released it."""
+    """A program that computes in Python is shown with the GIL; one that hashes in C is shown
+    without it."""
     with python("while True: sum(range(10000))") as target:
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms", "-F", 999, "--threads")
     held = shown["rows"][0]["self"]["gil_percent"]
@@ -356,8 +357,8 @@ while True:
 
 @case
 def stuck():
-    """Threads that wait throughout are shown while they wait: each interval has their waiting time,
-    by reason and function, and the table of threads says where they wait now."""
+    """Some threads wait throughout: top shows them while they wait. Each interval has their waiting
+    time, by reason and function, and the table of threads says where they wait now."""
     with python(STUCK) as target:
         last = top_json("-p", target.pid, "-n", 4, "-i", "600ms", "--wall", "--threads")[-1]
         functions = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "--wall")[-1]
@@ -401,7 +402,8 @@ def blocked():
     with python(HOLDER) as target:
         shown = top_json("-p", target.pid, "-n", 3, "-i", "1s", "--wall")
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
-    # All intervals are looked at together, because what comes late counts for the next one.
+    # All intervals are added up before they are compared, because a record that comes late counts
+    # for the next interval.
     pairs, lived = collections.Counter(), sum(each["interval_seconds"] for each in shown) * 1e9
     for p in sum((each.get("gil_waits", []) for each in shown), []):
         pairs[(p["waiter"] or {}).get("thread"), (p["holder"] or {}).get("thread")] += p["nanoseconds"]
@@ -445,7 +447,8 @@ def locks():
     with python(LOCKS) as target:
         shown = top_json("-p", target.pid, "-n", 3, "-i", "1s", "--wall")
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
-    # All intervals are looked at together, because what comes late counts for the next one.
+    # All intervals are added up before they are compared, because a record that comes late counts
+    # for the next interval.
     at, lived = collections.Counter(), sum(each["interval_seconds"] for each in shown)
     for w in sum((each.get("lock_waits", []) for each in shown), []):
         if w["waiter"] and w["nanoseconds"] > 1e8:

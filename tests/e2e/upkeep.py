@@ -93,8 +93,8 @@ def many_threads():
 
 @kit.case
 def short_threads():
-    """Thousands of threads a second start and end: krait doesn't examine for each end whether the
-    whole process has ended."""
+    """Thousands of threads start and end in a second. krait doesn't look for each of them whether
+    the whole process has ended."""
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 

@@ -198,8 +198,8 @@ t.join()
 
 @kit.case
 def children():
-    """For children that have ended krait takes the CPU time from their samples. How long they
-    waited isn't known, so the sentence says it for the parent's main thread alone."""
+    """Of children that have ended, only the CPU time is known, from their samples, and not how long
+    they waited. So the sentence on waits is about the parent's main thread alone."""
     source = "import os, time\n" + TELL + """
 for _ in range(2):
     if os.fork() == 0:

@@ -49,7 +49,10 @@ static void add_methods(struct elf_writer *w)
 	ew_symbol(w, "PyCMethod_New", EW_TEXT, 64, 1);
 }
 
-/* Puts everything into one page, so that changes reach it. */
+/*
+ * Makes a table of opcode handlers, the constants and a symbol for it, all within one page, so that
+ * the fuzzer's changes hit them.
+ */
 static void add_opcodes(struct elf_writer *w)
 {
 	const struct dt_header header = dt_header(EW_CONST);

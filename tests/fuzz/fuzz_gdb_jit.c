@@ -55,7 +55,10 @@ static void check_rows(const struct gdb_jit *j)
 			abort();
 }
 
-/* The memory has changed since @j was read. Reading on from @j gives what reading afresh gives. */
+/*
+ * The memory has changed since @j was read from it. A reading that takes over what @j has must give
+ * the same as a reading that begins with nothing.
+ */
 static void check_next(const struct gdb_jit *j, const struct memory *m, const uint64_t *at,
 		       size_t n)
 {

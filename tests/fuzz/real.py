@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""real.py: makes seeds of what this machine has, and puts them into tests/fuzz/corpus: line tables
-and code objects of each test interpreter, what CPython writes for perf, texts of /proc, code and
-files of a compiler. It is run by hand, because each run brings other addresses. Where the machine
-lacks something, the seeds stay as they are."""
+"""real.py: makes seeds from what is on this machine, and puts them into tests/fuzz/corpus: line
+tables and code objects of each test interpreter, what CPython writes for perf, texts of /proc,
+code and files of a compiler. It is run by hand, because the seeds have other addresses in each
+run. If something is missing on the machine, its seeds stay as they are."""
 
 import ctypes
 import json

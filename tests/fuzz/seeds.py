@@ -89,8 +89,8 @@ SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
 
 
 def walk(release, changes, flags=SEND, fail_nth=0):
-    """An input of fuzz_walk. CHANGES: at most 32 pairs: the number of a word of the
-    image, and what hostile_value() of walk_random.h makes its new value from."""
+    """Makes an input of fuzz_walk. Its CHANGES are at most 32 pairs: the number of a word of the
+    image, and a number from which hostile_value() of walk_random.h makes the word's new value."""
     head = flags | 31 << 6 | len(changes) - 1
     if fail_nth:
         head |= 1 << 56 | fail_nth - 1 << 48
@@ -103,8 +103,8 @@ def all_over(kind, step, number=0):
 
 
 def walks():
-    """For each release: nothing is changed; reads fail; words all over the image point to other
-    words, or beside what they pointed to."""
+    """For each release: an image without changes; one of which some reads fail; images in which
+    many words point to other words, or beside what they pointed to."""
     seeds = {}
     for release in range(RELEASES):
         seeds["%d-sound" % release] = walk(release, [(0, SAME)])

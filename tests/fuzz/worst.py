@@ -39,7 +39,8 @@ def fill(part, *args):
 
 @functools.cache
 def inputs(make):
-    """The inputs that @make makes. They are kept, because two fuzzers may take the same ones."""
+    """The inputs that @make returns. They are kept, because several fuzzers may use the same ones.
+    """
     return list(make())
 
 
@@ -543,8 +544,8 @@ def dwarfs():
 
 
 def walks():
-    """Images of interpreters in which 32 words make circles, are huge sizes, or lead to the end of
-    a page. An input can't change more words."""
+    """Images of interpreters in which 32 words are changed (the most that an input can change):
+    they make circles, are huge sizes, or lead to the end of a page."""
     kinds = {"constant": seeds.CONSTANT, "circle": seeds.OTHER_WORD, "copy": seeds.COPY,
              "near": seeds.NEAR, "bits": seeds.BIT, "end": seeds.END_OF_PAGE}
     for release in range(seeds.RELEASES):
@@ -557,7 +558,7 @@ def walks():
 
 
 def configurations():
-    """A file has 64 KiB at most (CONFIG_BYTES)."""
+    """Configuration files. A file has at most 64 KiB (CONFIG_BYTES)."""
     full = 64 << 10
     yield "unknown", b"frequncy\n" * (full // 9)
     yield "settings", b"wall\n" * (full // 5)
@@ -568,7 +569,8 @@ def configurations():
 
 
 def services():
-    """Environments have 256 KiB, files of engines 4 MiB, packed-refs 1 MiB; the first byte says which."""
+    """Environments of up to 256 KiB, files of engines of up to 4 MiB, and packed-refs of up to 1
+    MiB. The first byte says which of them follows."""
     some = 256 << 10
     entry = b'{"id":"%s","names":["a"],"metadata":"{}"},' % (b"f" * 64)
     yield "attributes", b"eOTEL_RESOURCE_ATTRIBUTES=" + fill(lambda i: b"service.name=%d," % i)[:some]

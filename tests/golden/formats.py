@@ -181,7 +181,8 @@ def check_trace(name, truth, path):
     result(f"{name} trace functions, files", difference(want, dict(got)))
     want, first = collections.Counter(), {}
     for s in in_time:
-        if truth.profile.stack(s):  # a sample without frames has no slice: slices need names
+        # a sample without frames isn't in the file, because a slice needs a name
+        if truth.profile.stack(s):
             want[truth.thread(s)] += s.values[truth.value]
         first[truth.thread(s)] = min(s.labels["time"], first.get(truth.thread(s), 1 << 62))
     result(f"{name} trace threads", difference(numbered(want), numbered(threads)))

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every format that krait writes is read back: for a made-up recording with odd names, and for a
-# real program's if krait may record here. Then the viewers themselves read them. KEEP=DIR leaves
-# the files there.
+# Reads back every format that krait writes: of a made-up recording with odd names, and of a real
+# program's recording if krait may record here. Then the viewers themselves read them. KEEP=DIR
+# leaves the files there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=${KRAIT:-build/release/krait}

@@ -14,7 +14,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
-MEMORY = 128 << 20  # the address space that krait may have; libraries take 30 MiB of it
+MEMORY = 128 << 20  # address space for krait in bytes; its libraries take 30 MiB of that
 WHERE = re.compile(r"byte \d+|line \d+: \w+:|after \d+ bytes")
 failed = False
 
@@ -33,7 +33,7 @@ def trace(n):
 
 
 def trace_of_threads(n, threads):
-    """Makes a trace of many threads, each of which has the same @n stacks."""
+    """Makes a trace of many threads that all have the same @n stacks."""
     return {"traceEvents": [{"ph": "X", "name": "f", "pid": 1, "tid": t, "ts": i, "dur": 2 * (n - i)}
                             for t in range(threads) for i in range(n)]}
 

@@ -31,8 +31,8 @@ def plain(text):
 
 
 def is_like(symbol, name):
-    """True if symbol and name have a word in common, like long_add and nb_add, or list_sort_impl
-    and list.sort."""
+    """True if the symbol and the name have a word in common, as long_add and nb_add have "add", and
+    list_sort_impl and list.sort have "sort"."""
     last = re.sub(r"^(tp|nb|sq|mp|am|bf)_(inplace_)?", "", name.split(".")[-1])
     return plain(last)[:3] in plain(symbol)
 

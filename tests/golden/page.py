@@ -44,7 +44,8 @@ def equal(got, want, what):
 # Below: tests without a browser.
 
 def self_contained():
-    """Nothing in the file refers to anything outside; the policy pins its one script and style."""
+    """The page's file refers to nothing outside. Its security policy allows only its own script and
+    style."""
     for path in sorted(pages.glob("*.html")):
         text = path.read_text()
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
@@ -61,7 +62,8 @@ def self_contained():
 
 
 def recording():
-    """Another reader than krait finds the hand-written samples in the recording of shares.html."""
+    """Reads the recording in shares.html with another reader than krait's: it has the samples that
+    the test wrote by hand."""
     text = (pages / "shares.html").read_text()
     data = text.split('id="krait-recording">', 1)[1].split("<", 1)[0]
     profile = pprof.Profile(gzip.decompress(base64.b64decode(data)))
@@ -175,8 +177,8 @@ def numbers(b):
 
 
 def python_functions(b):
-    """At first native code counts as its Python caller's own: main calls deflate and do_syscall_64,
-    25 and 15 of the 100 samples."""
+    """In a page as a reader first sees it, native code counts as its Python caller's own: main
+    calls deflate (25 of 100 samples) and do_syscall_64 (15)."""
     open_page(b, "shares.html", code="")
     whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
     equal(rows(b), whole, "Python functions")
@@ -307,8 +309,8 @@ def weighed(b):
 
 
 def periods(b):
-    """If samples have several periods, as in merged recordings, the page doesn't compute a number
-    of samples from the time by one of the periods."""
+    """In merged recordings samples have several periods. Then the page doesn't compute a number of
+    samples by dividing the time by one of them."""
     made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
          default_sample_type=1, period_type={"type": "cpu", "unit": "nanoseconds"}, period=1000000)
     for view, row, want in (("flame", 2, "total\t3.00 ms\t1\t60.0 %"), ("callers", 1, "total\t3.00 ms\t60.0 %"),
@@ -393,8 +395,8 @@ def slept(b):
 
 
 def keyboard_in_controls(b):
-    """A control that is used by keyboard keeps the focus, so that the next key acts on the same
-    choice or table."""
+    """A control that is used by keyboard keeps the focus when the page is drawn again, so that the
+    next key changes the same control."""
     open_page(b, "timed.html")
     on = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
     b.key("Tab")
@@ -542,7 +544,7 @@ def printed_whole(b):
 
 
 def scrolled(b):
-    """A link keeps the pictures' scroll positions, and printing doesn't change them."""
+    """A link keeps how far the pictures are scrolled. Printing doesn't change that."""
     where = "['#flame', '#above'].map((e) => document.querySelector(e)).filter((e) => !e.hidden).map((e) => e.scrollTop)"
     made("deep.html", [([f"f{i}" for i in range(300)], {}, [5])])
     for fragment, places, want in (("", [500], "z=0~0~1~500"), ("#flip=1", [700], "z=0~0~1~%d"), ("#z=200~0~1", [0], "z=200~0~1~0"),
@@ -648,7 +650,8 @@ WRITTEN = """(() => {
 
 
 def lanes(b):
-    """There is a lane for each group that the filters let through, the heaviest first."""
+    """Each group that the filters let through has a lane; the groups with most samples come first.
+    """
     made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
                         for p in (1, 2, 3) for t in range(3)])
     # full names where there is room, else short ones
@@ -698,8 +701,8 @@ def time_of_threads(b):
 
 
 def one_scale(b):
-    """All lanes have one scale: a thread with a thousandth of another's time is drawn lower, but
-    still seen."""
+    """All lanes have the same scale: a thread with a thousandth of another's time is drawn lower,
+    but can still be seen."""
     made("scale.html", [(["f"], {"thread": t, "tid": "1"}, [w], 10 ** 8) for t, w in (("much", 1000), ("half", 500), ("bit", 1))])
     open_page(b, "scale.html")
     equal(b.js("""(() => {
@@ -799,8 +802,8 @@ def line_in_sight(b):
 
 
 def filters(b):
-    """Filters by thread, group and kind leave the right rows. Each percentage says what it is a
-    percentage of."""
+    """Filters by thread, group and kind leave the right rows. Next to each percentage stands what
+    it is a percentage of."""
     open_page(b, "timed.html")
     press(b, "Threads")
     equal(rows(b), [["one (tid 1)", "80.0 %"], ["two (tid 2)", "20.0 %"]], "threads")
@@ -951,8 +954,8 @@ def pixel(b, x, y):
 
 
 def kept_place(b):
-    """A filter keeps the zoom if the zoomed box is still there, also in the views whose tree isn't
-    that of whole stacks (callers, by time)."""
+    """A filter keeps the zoom if the zoomed box still exists. So it is also in the views that draw
+    other trees than whole stacks (callers, by time)."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
     made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
     for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
@@ -1055,7 +1058,7 @@ def library(b):
 
 
 def own_words(b):
-    """A label may have the same name as one of the page's groups."""
+    """A label of the user's may have the same name as one of the page's own groupings."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
              {"type": "stack", "id": 1, "frames": [1]}]
@@ -1299,8 +1302,8 @@ def sandwich(b):
 
 
 def around(b):
-    """Callers and callees without a mouse: keys show their pictures, and their tables have the same
-    numbers."""
+    """Without a mouse: keys switch to the pictures of callers and callees, and the tables of
+    callers and callees have the same numbers."""
     open_page(b, "shares.html", "#view=sandwich&f=2")
     name = b.js("document.querySelector('#lines h2').textContent")
     for _ in range(3):
@@ -1343,8 +1346,9 @@ def around(b):
 
 
 def upwards(b):
-    """In the picture of callers a caller's box is time of the function that it called, so none of
-    it is the caller's own. Functions that are too narrow for boxes count in the total."""
+    """In the picture of callers, a caller's box shows time of the function that it called, so the
+    caller has no own time there. Functions that are too narrow for boxes still count in the
+    total."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
     open_page(b, "narrow.html", "#view=callers&colour=self")
     for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
@@ -1770,7 +1774,7 @@ def tip_at(b, share, row):
 
 
 def boxes_below(b, share, rows):
-    """Returns the names of the boxes in these rows at that place, "" where there is none."""
+    """Returns the names of the boxes at that place in these rows; "" where a row has no box."""
     names = []
     for row in rows:
         b.mouse("mouseMoved", *at(b, share, row))
@@ -1967,7 +1971,8 @@ def steady(b):
 
 
 def brushed(b):
-    """After a brush was drawn step by step, the sums are those of the last range."""
+    """The mouse draws a range on the timeline step by step. Afterwards the sums are those of the
+    last range."""
     def shown():
         b.js(CATCH_SAVED)
         choose(b, "Save", "folded")

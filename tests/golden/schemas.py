@@ -169,7 +169,7 @@ def dumps():
         return
     document = json.loads(done.stdout)
     takes(validator, "dump", document)
-    # Without functions there would be nothing to look at below.
+    # The checks below refuse changed frames, so the dump must have a thread with frames.
     check("dump-frames", any(t["frames"] for p in document["processes"] for t in p["threads"]))
     refuses(validator, "dump", document)
     process, thread = ("processes", 0), ("processes", 0, "threads", 0)

@@ -135,7 +135,7 @@ def rules(work):
     file, path = module(work, "mine.py")
     check("excluded", "exclude each other" in report(path, "--source", "--no-source")
           and "for the report" in report(path, "--source", "--json"))
-    os.utime(file, (1, 1))  # makes the file old, because its time of change can't be set
+    os.utime(file, (1, 1))  # sets the file's mtime to 1970; its ctime, which can't be set, is now
     code = compile(open(file).read(), file, "exec")
     profile(path, file, next(c for c in codes(code) if c.co_name == "seen"), (2, 2, 11, 20),
             int((time.time() - 100) * 1e9))
@@ -186,8 +186,8 @@ def pages(work):
 
 
 def own_text(work):
-    """The report of a page shows the lines that the page holds, whatever has happened to the
-    file."""
+    """A page holds lines of source text. `krait report` of the page shows these lines, even if the
+    file on disk was changed or removed."""
     file, path = module(work, "held.py")
     page, out = os.path.join(work, "held.html"), os.path.join(work, "held.txt")
     report(path, "-o", page, "--source")
@@ -203,13 +203,15 @@ def own_text(work):
     rows = report(page).split("\n")
     at = [i for i, row in enumerate(rows) if row.strip() and not row.strip(" ^")]
     check("a page's own text has carets", at and above(rows[at[0] - 1], rows[at[0]]) == "wanted(1)", str(rows))
-    report(path, "-o", page, "--source")  # this page says that the file has changed
+    # the file on disk has changed, so the new page says so and holds no text
+    report(path, "-o", page, "--source")
     os.unlink(file)
     check("what a page says has changed", CHANGED in report(page), report(page))
 
 
 def private(work):
-    """Root's own file isn't said to be somebody else's."""
+    """For a file of root that only root may read, `krait report` run by root doesn't say that it is
+    somebody else's."""
     if os.geteuid():
         print("SKIP source private: not root")
         return
@@ -242,7 +244,9 @@ def main():
     if sys.version_info < (3, 11):
         print("SKIP source carets: this python3 has no co_positions()")
     with tempfile.TemporaryDirectory() as work:
-        os.chmod(work, 0o755)  # root's files are shown if everybody may read them
+        # everybody may enter the folder, so everybody may read root's files in it, and they are
+        # shown
+        os.chmod(work, 0o755)
         if sys.version_info >= (3, 11):
             carets(work)
         rules(work)

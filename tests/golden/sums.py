@@ -37,7 +37,7 @@ TYPES = ((("samples", "count"), ("cpu", "nanoseconds")), (("samples", "count"),)
           ("context_switches", "count"), ("read", "bytes")))  # the last list has twelve values
 
 Frame = collections.namedtuple("Frame", "mapping name file start line column address")
-# stack: the outermost frame first; time -1: none
+# .stack: frames, outermost first; .time: -1 if the sample has no time
 Sample = collections.namedtuple("Sample", "stack labels time values")
 Profile = collections.namedtuple("Profile", "types default start duration samples")
 
@@ -47,7 +47,8 @@ def kind(f):
 
 
 def kind_of(s):
-    """The kind of a sample: the collector's if the collector is anywhere in its stack."""
+    """Returns the kind of a sample: "gc" if any frame of its stack is the garbage collector's, else
+    the kind of the innermost frame."""
     return "gc" if any(kind(f) == "gc" for f in s.stack) else kind(s.stack[-1])
 
 
@@ -116,8 +117,8 @@ def owner(s):
 
 
 def function(f):
-    """The function of a row of the table: a name in a file, or in the last part of a mapping if
-    there is no file."""
+    """Returns what tells rows of the table apart: the function's name; its file, or the last part
+    of its mapping if it has no file; whether it is Python with a file."""
     return f.name, f.file or (f.mapping.rsplit("/", 1)[-1]), kind(f) == "python" and bool(f.file)
 
 

@@ -69,8 +69,8 @@ def place(f):
 
 
 def known(mapping):
-    """Returns the mapping, or "" if it doesn't say where the code is from: some formats have no
-    word for that."""
+    """Returns the mapping, or "" if it doesn't name a file: some formats can't express such a
+    mapping."""
     return "" if mapping in ("[unknown]", "[python]") or mapping.startswith("[python ") else mapping
 
 
@@ -88,7 +88,7 @@ def load(path):
 
 
 def title(labels):
-    """Returns a thread's name as speedscope has it."""
+    """Returns the name that krait gives to a thread in a speedscope file."""
     labels = dict(labels)
     parts = [" ".join(filter(None, (labels.get(name), "(%s %s)" % (number, labels[number]) if number in labels else "")))
              for name, number in (("process", "pid"), ("thread", "tid"))]

@@ -66,7 +66,8 @@ def sentence(path, *args):
 
 
 def too_few(path):
-    """If one value has too few samples, the sentence about another value is the usual one."""
+    """If the value shown has enough samples, the report's first sentence names its hot spot, even
+    if another value has too few samples."""
     told = "too few: 17 samples at 500 Hz only estimate context-switches; -e context-switches/period=1/ counts them"
     switches = "Too few samples to say where most of the context-switches are."
     for name, clock, n, comment, cpu, other in (
@@ -88,8 +89,8 @@ def too_few(path):
 
 
 def heads(path):
-    """The head of the report and the picture say how many samples there are only of the value that
-    "samples" counts."""
+    """The head of the report and the picture give a number of samples only with the value whose
+    samples "samples" counts."""
     two_events(path, 200, 17)
     cpu, other, samples = (krait("report", path, *args) for args in (
         (), ("--value", "context-switches"), ("--value", "samples")))
@@ -113,8 +114,8 @@ def heads(path):
 
 
 def calls(path):
-    """In pstats, ncalls is the number of samples. For a value that "samples" doesn't count, it is
-    the number of that value's entries."""
+    """In a pstats file, ncalls is the number of samples. For a value that "samples" doesn't count,
+    ncalls is how many samples have that value."""
     two_events(path, 200, 17)
     for args, name, want in ((), "burn", 200), (("--value", "context-switches"), "sleep", 17), (("--value", "samples"), "burn", 200):
         krait("report", path, "-o", path + ".pstats", *args)
@@ -124,8 +125,8 @@ def calls(path):
 
 
 def merged(path):
-    """If two recordings with different first events are merged, "samples" isn't shown beside either
-    event."""
+    """Merges two recordings whose first events differ: the report of the result shows "samples"
+    with neither event's value."""
     other, out = path + ".other", path + ".pb.gz"
     two_events(path, 200, 17)
     two_events(other, 30, 40, first="switches")

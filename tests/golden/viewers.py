@@ -28,8 +28,7 @@ def number(text):
 
 
 def rows(text):
-    """Yields (total, self, name) for each row of the sandwich view's table that is on the
-    screen."""
+    """Yields (total, self, name) for each row of the table in speedscope's sandwich view."""
     lines = text[text.index("Symbol Name\n") + 12:].split("\n")
     for total, own, name in zip(lines[::3], lines[1::3], lines[2::3]):
         if number(total) is not None:
@@ -107,7 +106,7 @@ def schema(name, path, package):
 
 
 def in_trace(location):
-    """In this viewer the arguments are part of a slice's name."""
+    """The Firefox Profiler shows a slice's arguments as a part of its name."""
     name, file = frame(location)
     args = {"file": file} if file else {}
     return (name + " " + json.dumps({**args, "line": location.first} if location.first else args, separators=(",", ":")),)
@@ -119,7 +118,7 @@ def firefox(name, truth, path, cache, directory):
     env = dict(os.environ, PROFILER_CLI_SESSION_DIR=os.path.join(directory, f"firefox-{name}"))
 
     def ask(*args, tries=20):
-        """The tool's daemon may need longer to start than the tool waits for it."""
+        """profiler-cli may give up before the daemon that it starts is ready: tries again."""
         for _ in range(tries):
             run = subprocess.run(tool + list(args), env=env, capture_output=True, text=True, timeout=60)
             if run.returncode == 0 or args[0] == "load":

@@ -36,7 +36,8 @@ def krait(*args, code=0):
 
 
 class Made:
-    """A profile with the stacks of a program: frames are (function, file, line), the outermost first."""
+    """Makes a profile. In stacks a frame is (function, file, line), and the outermost frame comes
+    first."""
 
     def __init__(self, types=WALL):
         self.w = pprof.Writer(types, period=10**6, duration=10 * SECOND)
@@ -52,7 +53,8 @@ class Made:
         return self
 
     def ended(self, frames, seconds, waiter_tid, waiter, tid=7, thread="MainThread", pid=7, process="app.py"):
-        """A thread ends waits of another one for a lock."""
+        """Adds a sample of a thread that ended waits for a lock; another thread, @waiter, had
+        waited @seconds."""
         stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
         values = [round(seconds * SECOND) if kind == "lock_blame" else 0 for kind, _ in self.types]
         self.w.sample(stack, {"pid": str(pid), "tid": str(tid), "thread": thread, "process": process,
@@ -83,7 +85,7 @@ def client():
 
 
 def parts():
-    """The waits are at several lines and on several things."""
+    """Makes a profile in which the main thread waits at several lines and for several addresses."""
     m = Made()
     for line, seconds, on in (31, 4.4, "10.0.0.5:5432"), (35, 3.0, "10.0.0.5:5432"), (39, 1, "10.0.0.9:80"):
         m.add(MAIN + [("load", APP, line)], seconds, "net", on=on)
@@ -103,8 +105,8 @@ PUT = MAIN + [("feed", APP, 99), ("Queue.put", STD + "queue.py", 5), ("Condition
 
 
 def flushed(share=0.8):
-    """worker-2 ends most of each worker's waiting time. The main thread ends a part of it. Who
-    ended the rest isn't known."""
+    """Makes a profile in which worker-2 ends the share @share of each worker's waiting time. The
+    main thread ends a small part, and nobody is known for the rest."""
     m = pool(types=BLAMED).ended(FLUSH, 9, 7, "MainThread", tid=11, thread="worker-2")
     for i in range(8):
         m.ended(FLUSH, 7.6 * share, 10 + i, "worker-%d" % (i + 1), tid=11, thread="worker-2")
@@ -118,7 +120,8 @@ def two_processes():
 
 
 def runner():
-    """A program that runs others. Its forks have its own name until they exec."""
+    """Makes a profile of a program that starts other programs: its forks have the name of the
+    program until they exec."""
     m = Made().add(MAIN + [("run", STD + "subprocess.py", 5)], 9, "child").add(MAIN, 1)
     for i in range(3):
         m.add(MAIN + [("run", STD + "subprocess.py", 5)], 0.001, "disk", pid=20 + i, tid=20 + i)
@@ -126,20 +129,21 @@ def runner():
 
 
 def heartbeat():
-    """The main thread waits for a lock, but not for the thread that sleeps most of the time."""
+    """Makes a profile in which the main thread waits for a lock. Another thread sleeps most of the
+    time, but the main thread doesn't wait for that thread."""
     return (Made().add(JOIN, 9.8, "lock").add(MAIN, 0.2)
             .add(THREAD + [("beat", APP, 70)], 9.9, "sleep", tid=10, thread="beat")
             .add(THREAD + [("beat", APP, 70)], 0.1, tid=10, thread="beat"))
 
 
 def sleeping_main():
-    """The main thread sleeps until a thread has downloaded something."""
+    """Makes a profile in which the main thread sleeps while another thread downloads something."""
     return (Made().add(SLEEP, 9.9, "sleep").add(MAIN, 0.1)
             .add(THREAD + EXECUTE[2:], 9, "net", tid=10, thread="download").add(THREAD, 1, tid=10, thread="download"))
 
 
 def forks():
-    """A parent that waits for its children, which are Python too."""
+    """Makes a profile of a Python process that waits for its child processes, also Python."""
     m = Made().add(MAIN + [("BaseProcess.join", STD + "multiprocessing/process.py", 9)], 10, "child")
     boot = MAIN + [("BaseProcess._bootstrap", STD + "multiprocessing/process.py", 1),
                    ("BaseProcess.run", STD + "multiprocessing/process.py", 2)]
@@ -172,7 +176,7 @@ def idle_main(**worker):
 
 
 def database():
-    """A server as above, whose workers wait for a database."""
+    """Makes a profile of a server as above, whose workers wait for a database."""
     m = idle_main()
     for i in range(2):
         m.add(THREAD + EXECUTE[2:], 50, "net", tid=10 + i, thread="worker-%d" % i)
@@ -180,12 +184,13 @@ def database():
 
 
 def stateless():
-    """Another tool's file: waits have no state."""
+    """Makes a profile as another tool writes it: its waits have no label "state"."""
     return Made().add(THREAD + WORK, 10, "", tid=10, thread="X")
 
 
 def lasting():
-    """A thread that lasts, and brief ones that run the same function and have other names."""
+    """Makes a profile of one thread that lasts and of many brief threads, which run the same
+    function and have other names."""
     m = Made().add(THREAD + WORK, 9, "disk", tid=10, thread="loader").add(THREAD + WORK, 1, tid=10, thread="loader")
     for i, name in enumerate(("first", "second", "third")):
         m.add(THREAD + WORK, 0.001, "disk", tid=20 + i, thread=name)
@@ -261,8 +266,8 @@ def sentences(work):
 
 
 def everywhere(work):
-    """The sentence comes first in each form of the report, also if a value of waiting is chosen,
-    but not if filters leave only a part of a thread's time."""
+    """The sentence about waiting comes first in each format of the report, also if --value chooses
+    a value of waiting. It isn't there if filters leave only a part of a thread's time."""
     path, words = client().save(os.path.join(work, "x.pb.gz")), SENTENCES[0][1]
     text = " ".join(krait("report", path).stdout.split())
     check("text", text.startswith(words + "."), text[:300])
@@ -296,8 +301,8 @@ def part_of_the_time(work):
 
 
 def idle(work):
-    """The report of waits without idle ones says first what the whole report says, and how long the
-    chosen threads were idle."""
+    """A report of waits leaves out idle waits. Its first sentence is still that of the whole
+    report, and the report says how long the chosen threads were idle."""
     path = database().add(THREAD + WORK, 7, "lock", tid=12, thread="worker-3", idle="yes").save(os.path.join(work, "x.pb.gz"))
     for more in ([], ["--thread", "MainThread"]):
         want = first(path, *more)
@@ -313,7 +318,8 @@ def idle(work):
 
 
 def busy_worker(work):
-    """A main thread without work hides the hot spot only if waits are asked for."""
+    """If the main thread had no work, the first sentence names another thread's hot spot; only a
+    report of waits says first that the main thread had nothing to do."""
     path = idle_main(running=25).save(os.path.join(work, "x.pb.gz"))
     check("hot-spot", APP + ":55" in first(path), first(path))
     check("hot-spot-waits", first(path, "--value", "off_cpu") == "The main thread had nothing to do 100 % of the time; 0.1 % running",
@@ -321,8 +327,8 @@ def busy_worker(work):
 
 
 def many_states(work):
-    """A file with far more states than krait knows: the time for reading it doesn't grow with waits
-    times states, and odd names stay in their rows."""
+    """Reports a file with 50,000 states that krait doesn't know: the time must not grow with waits
+    times states, and odd names must not break the table's rows."""
     n = 50000
     m = Made().add(SLEEP, 20, "two\nlines").add(SLEEP, 10, "long" * 1000).add(SLEEP, 1, "other")
     for i in range(n):
@@ -373,7 +379,7 @@ def filters(work):
           [("net", 8.1), ("disk", 0.7), ("sleep", 0.6), ("other: mmap", 0.4)], by)
 
 
-# state, on what, and when waits of the main thread begin and end, in seconds
+# the main thread's waits: state, what it waited for, begin and end in seconds
 INTERVALS = [("net", "db:5432", 1, 3.5), ("net", "db:5432", 3.5, 4), ("sleep", "", 5, 9.25)]
 
 

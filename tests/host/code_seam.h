@@ -28,7 +28,7 @@ walk_inline struct walk *walk_state(__u32 slot)
 	return &the_walk;
 }
 
-/* These two are needed to compile; the check of a code object doesn't use them. */
+/* bpf/python/code.bpf.h needs these two to compile. Computing a check never calls them. */
 __attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
 {
 	return NULL;

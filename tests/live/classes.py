@@ -14,9 +14,9 @@ kept = []  # addresses stay valid
 
 
 def case(function, self, name, py2=None, at=None):
-    """Prints the line of a call. @function: the function that runs. @name: its right name; @py2:
-    its right name on 2.7, if it differs. @at: the address where self was, if self doesn't exist any
-    more."""
+    """Prints the line of a call. @function: the function that runs. @name: the name that krait must
+    give it; @py2: that name on 2.7, if it differs. @at: the address that self had, if self
+    doesn't exist any more."""
     want = (py2 or name) if PY2 else name
     kept.append((function, self))
     code = function.__code__

@@ -80,7 +80,7 @@ def compare(thread, true, old):
     for a, b in zip(ours, true["frames"]):
         if not same_frame(a, b, old):
             yield "%s isn't %s" % (a, b)
-    # faulthandler prints frames innermost first, at most 100.
+    # faulthandler prints at most 100 frames, innermost first, so only these are compared.
     for a, b in zip(ours[::-1], true["faulthandler"]):
         if [a["file"], a["line"], a["function"].rsplit(".", 1)[-1]] != b:
             yield "faulthandler says %s, not %s" % (b, a)
@@ -131,8 +131,8 @@ def compare_all(threads, truth, version):
 
 
 def compare_gdb(target, version):
-    """Returns (number of native frames, what is wrong with them). A second dump is compared too,
-    after gdb has gone."""
+    """Compares krait's native frames with gdb's, and dumps the program again once gdb has let it
+    go. Returns (number of native frames that gdb saw, what is wrong with krait's)."""
     ours = target.threads("--native=full", "--interpreter-frames")
     true = dump_gdb.threads(target.pid)
     files, calls = dump_gdb.Files("/proc/%d/maps" % target.pid), dump_gdb.call_names()

@@ -65,8 +65,8 @@ def wrong_frame(ours, pc, caller, files):
 
 
 def spoilt(thread):
-    """Returns the thread with the innermost function in place of its caller too. compare() must
-    notice that."""
+    """Returns a copy of @thread with a fault: the innermost function is also in the place of its
+    caller. compare() must notice that."""
     frames = list(thread["frames"])
     at = [i for i, frame in enumerate(frames) if frame["kind"] == "native"][-2:]
     frames[at[0]] = frames[at[1]]

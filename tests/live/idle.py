@@ -25,7 +25,7 @@ import pprof  # noqa: E402
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
 TARGET = os.path.join(TESTS, "live", "idle_target.py")
 FAST = ((2, 7), (3, 8), (3, 11), (3, 13), (3, 15))
-BARE = ((3, 8), (3, 15))  # they are run without native frames
+BARE = ((3, 8), (3, 15))  # recorded without native frames
 NAMED = ("idle_target.fetches_job", "idle_target.fetches_job_remotely", "idle_target.Jobs.get")
 # The innermost functions of idle waits. A rule that looks at these alone takes other waits for idle
 # too.
@@ -62,13 +62,15 @@ def counts_as(sample):
 
 
 def by_leaf(profile, sample):
-    """The seeded fault: idle by the innermost Python function alone."""
+    """A wrong rule, which the test must notice: a wait is idle if its innermost Python function is
+    in LEAVES."""
     names = [l.name.rsplit(".", 1)[-1] for l in profile.stack(sample) if l.kind == "python"]
     return "idle" if names and names[-1] in LEAVES else "waits"
 
 
 def wrong(truth, profile, how):
-    """Yields what is wrong, in words. how: how a sample counts."""
+    """Compares the profile with the truth. Yields what is wrong, in words. @how: function that says
+    as what a sample counts."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     stacks = {}

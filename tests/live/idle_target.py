@@ -33,7 +33,7 @@ except ImportError:  # 2.7
 
 SECONDS = 1.0
 FOREVER = 1000
-truth = {}  # number of a thread: (what it does, how that counts)
+truth = {}  # thread id: (what the thread does, how its waits must count)
 gettid_call = {"x86_64": 186, "aarch64": 178}[os.uname()[4]]
 libc = ctypes.CDLL(None)
 keep, children = [], []
@@ -48,8 +48,8 @@ def threads():
 
 
 def settle(what, counts, before, n):
-    """Notes what the @n threads do that were started since @before. @what: the words for it;
-    @counts: as what the waits of these threads count."""
+    """Waits until @n threads have started since @before, and notes them in truth. @what: what they
+    do, in words; @counts: how their waits must count."""
     end = time.time() + 5
     while len(threads() - before - set(truth)) < n and time.time() < end:
         time.sleep(0.005)
@@ -58,7 +58,8 @@ def settle(what, counts, before, n):
 
 
 def start(function, counts, *args):
-    """Runs a function, which waits, in a thread."""
+    """Starts a thread that calls @function, which waits. @counts: how the thread's waits must
+    count."""
     def run():
         truth[gettid()] = (function.__name__, counts)
         function(*args)
@@ -122,7 +123,7 @@ def serves_xml():
 
 
 def handles_quiet_client():
-    """A connection is there, but no request."""
+    """Waits for a request on a connection whose client sends nothing."""
     mine, other = connected()
     keep.append(mine)
     BaseHTTPRequestHandler(other, ("127.0.0.1", 1), None)
@@ -134,7 +135,7 @@ def fetches_job():
 
 
 def fetches_job_remotely():
-    """A function that --idle-at names. It waits in functions that krait doesn't know."""
+    """Waits in a nested function that krait doesn't know; --idle-at names the outer function."""
     def reads():
         connected()[1].recv(1)
     reads()
@@ -142,7 +143,7 @@ def fetches_job_remotely():
 
 class Jobs(object):
     def get(self):
-        """A method that --idle-at names, with its class."""
+        """--idle-at names this method, together with its class."""
         threading.Event().wait()
 
 
@@ -177,7 +178,8 @@ def checks_out():
 
 
 def _worker():
-    """Has the name of a pool's function, in another module."""
+    """A function of the program itself that has the name of the standard library's `_worker` of
+    thread pools."""
     queue.Queue().get()
 
 

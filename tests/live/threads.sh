@@ -6,7 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-# inner PID <"TID NAME" lines: the tids as the process itself sees them.
+# inner PID: reads lines "TID NAME", and prints them with the tids that the threads have in the
+# process's own PID namespace.
 inner() {
 	local tid rest
 	while IFS=' ' read -r tid rest; do

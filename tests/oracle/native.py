@@ -28,7 +28,7 @@ HZ = 2499            # highest rate of each of the two recordings: deep stacks t
 CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # shortest and longest recording, in seconds
 MORE = 1.2           # how much longer a recording is than an idle machine would need
-FAIR = 0.5           # the part of an equal share of the samples that each program must have
+FAIR = 0.5  # each program must have at least this part of an equal share of the samples
 # Share of samples whose native part may break off. It is large with CPython's JIT compiler, because
 # stacks break off while the compiler makes code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
@@ -220,7 +220,7 @@ def build(interpreter, source):
     if not os.path.exists(out) or not os.path.samefile(out, kept):
         if os.path.exists(out):
             os.remove(out)
-        # not a symbolic link, because in a chroot only the scratch directory is there
+        # a copy, not a symbolic link, because in a chroot only the scratch directory exists
         os.link(kept, out)
     return None
 

@@ -53,7 +53,7 @@ ERRORS = RuntimeError, OSError, ValueError, subprocess.SubprocessError
 
 
 def by_chance(due):
-    """Returns how many samples may come by chance where @due are expected."""
+    """Returns the most samples that may come by chance if @due are expected."""
     return due + 3 * due ** 0.5
 
 
@@ -261,7 +261,7 @@ class Oracle:
     def __init__(self, options):
         self.options = options
         self.failed = False
-        self.no_python = NO_PYTHON  # may be otherwise for an interpreter
+        self.no_python = NO_PYTHON  # a subclass may set another value for an interpreter
         self.work = options.keep or tempfile.mkdtemp(prefix="krait-oracle.")
         os.makedirs(self.work, exist_ok=True)
 

@@ -37,8 +37,9 @@ def record(*command):
 
 @case
 def engine_records():
-    """There are as many samples as are due for the CPU time that the program says it had, in its
-    own functions. Nothing is printed on standard error."""
+    """Records a program that says how much CPU time it used in which functions: the recording has
+    as many samples as that CPU time is due, most of them in these functions. Nothing is printed
+    on standard error."""
     with folder() as d:
         done = record(kit.PYTHON, "-c", WORK, d + "/time")
         check(done.returncode == 0, done.stdout[-500:])
@@ -63,7 +64,7 @@ def engine_fails_quietly():
 
 @case
 def engine_alone():
-    """Checks that nothing of src/cli is in the program."""
+    """Checks by nm that the program contains no function of src/cli."""
     names = subprocess.run(["nm", RECORD], capture_output=True, text=True, check=True).stdout
     check(" session_run\n" in names, "nm has no session_run")
     for name in ("options_parse", "command_record", "words_begin", "cmd_record"):
@@ -78,8 +79,8 @@ def types(path, *load):
 
 @case
 def picked_types():
-    """With the types that krait picks, the programs' instructions are those that libbpf makes of the
-    kernel's own types."""
+    """Loads krait's programs with the types that krait picks and with all types of the kernel:
+    libbpf makes the same instructions in both cases."""
     for name in ("sample.bpf.o", "tasks.bpf.o"):
         first, picked, kernels = types(os.path.join(OBJECTS, name), "load")
         check(first == "picked", name + ": " + first)
@@ -89,8 +90,8 @@ def picked_types():
 
 @case
 def types_that_are_missing():
-    """A struct that isn't in the kernel itself may be in a module, so libbpf looks; a typedef may be
-    missing."""
+    """If the kernel lacks a struct that the object names, krait doesn't pick types, because libbpf
+    may find the struct in a kernel module. A typedef may be missing."""
     with open(os.path.join(OBJECTS, "sample.bpf.o"), "rb") as f:
         elf = f.read()
     for old, new, word in (("mm_flags_t", "mm_flagz_t", "picked"), ("unix_sock", "unix_sick", "not picked")):

@@ -20,7 +20,7 @@ struct entry {
 static struct {
 	VEC(struct entry) entries;
 	struct str bytes;
-	struct collect_config config; /* how the collector was configured that was recorded */
+	struct collect_config config; /* the configuration of the collector whose input was saved */
 } saved;
 
 struct told {
@@ -150,7 +150,7 @@ void __wrap_collect_begin(struct collect *c, uint64_t start_ns)
 	__real_collect_begin(c, start_ns);
 }
 
-/* Mistakes. Each is made where a window is cut, or in the samples after it. */
+/* Seeded mistakes. Each is made where a window is cut, or in the samples after the cut. */
 
 static struct {
 	const char *what;
@@ -162,7 +162,10 @@ void stream_fault(const char *what)
 	fault.what = what;
 }
 
-/* Is the mistake @what made now? It is made in every seventh call, once a window was cut. */
+/*
+ * Tells whether to make the mistake @what in this call: in every seventh call after the first
+ * window was cut.
+ */
 static bool is_wrong(const char *what)
 {
 	return fault.what && streq(fault.what, what) && fault.cuts && ++fault.calls % 7 == 0;
@@ -207,7 +210,7 @@ int __wrap_rebase_begin(struct rebase *r, struct profile *p)
 	return __real_rebase_begin(r, p);
 }
 
-/* The kernel side of a replay: it takes everything. */
+/* Replaces the functions by which a collector writes to the kernel: they do nothing and succeed. */
 
 static int set_proc(void *ctx, const struct proc_key *key, enum proc_state state,
 		    const struct py_where *where, const struct image_place *place, uint32_t space)
@@ -233,7 +236,10 @@ static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 {
 }
 
-/* As in the recording, the first number is the process's slot: a record names it. */
+/*
+ * Numbers begin at 1, as in the recording. The first number is the process's slot, which the saved
+ * records name.
+ */
 static uint32_t last_number;
 
 static int new_number(void *ctx, uint32_t *ret)
@@ -267,7 +273,8 @@ static uint64_t unmaps(void *ctx, uint32_t slot)
 }
 
 /*
- * The version of the mappings that were read last. (When mappings are read depends on the clock.)
+ * The version of the mappings in the last set_space(). (When a collector reads mappings depends on
+ * the clock.)
  */
 static uint32_t latest_version;
 
@@ -296,7 +303,7 @@ static const struct collect_unwind_ops unwind = {
 	.fills_aside = true,
 };
 
-/* Flushes twice; between the two, all names come that the first flush asked for. */
+/* Flushes twice. Between the two, the collector gets all names that the first flush asked for. */
 static void flush(struct collect *c, bool last)
 {
 	expect(!__real_collect_flush(c, last), "a flush failed");
@@ -355,7 +362,7 @@ static void give(struct collect *c, const struct entry *e)
 	}
 }
 
-/* Begins the session as session.c does, but no answer reaches the kernel. */
+/* Begins the session as session.c does, but what the collector answers doesn't reach the kernel. */
 static void begin(struct session *s, struct session *live, const struct collect_ops *ops,
 		  bool native)
 {

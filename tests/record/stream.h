@@ -8,7 +8,10 @@
 
 #include "record/session.h"
 
-/* How many entries were saved, and is entry @i a flush? */
+/*
+ * stream_entries() returns how many entries were saved; stream_is_flush() tells whether entry @i is
+ * a flush.
+ */
 size_t stream_entries(void);
 bool stream_is_flush(size_t i);
 
@@ -33,7 +36,7 @@ void stream_replay(struct session *live, const struct stream_user *user);
  */
 void stream_fault(const char *what);
 
-/* Ends the program, with @why, if @ok is false. */
+/* If @ok is false, prints @why and ends the program. */
 void expect(bool ok, const char *why);
 
 #endif

@@ -37,15 +37,18 @@
 #include "stream.h"
 
 #define WINDOW_NS  (200 * NSEC_PER_MSEC)
-#define SETTLED_US 200000 /* until the script sleeps in read() */
+#define SETTLED_US 200000 /* how long to wait until the script surely sleeps in read() */
 
 extern char **environ;
 
-/* Names that the samples must have, because a cut could lose them. */
+/*
+ * Names that some samples must have in a frame or a label: an error in cutting windows could lose
+ * these names.
+ */
 static const char *const has[] = {"mine=this", "thread=early", "thread=late", "new_",
 				  "[python 3", "mmap.cpython", "libc.so"};
 
-/* A sample as a number that stands for all that is known of it. */
+/* A sample: its time, and a hash of its values, its labels and all that is known of its frames. */
 struct sample {
 	int64_t time_ns;
 	uint64_t hash;
@@ -60,8 +63,8 @@ struct samples {
 };
 
 /*
- * What the ids of one profile stand for. It is filled in when first needed; .hash 0: it wasn't
- * needed yet.
+ * What is known of one id of a profile (a location or a set of labels). .hash is 0 until it is
+ * computed.
  */
 struct known {
 	uint64_t hash;
@@ -97,7 +100,10 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Labels by name: ids of keys, by which a set is sorted, differ between windows. */
+/*
+ * Adds the labels sorted by name. In the profile they are sorted by id, and ids differ between
+ * windows.
+ */
 static void add_labels(struct str *b, const struct profile *p, uint32_t set)
 {
 	size_t n;
@@ -192,7 +198,9 @@ static int64_t difference(const struct samples *a, const struct samples *b)
 	return a->all.n == b->all.n ? -1 : a->all.n > n ? a->all.v[n].time_ns : b->all.v[n].time_ns;
 }
 
-/* Where a replay is cut: after each @every entries, and after entry @at. */
+/*
+ * Says after which entries a replay cuts a window: after each @every entries, and after entry @at.
+ */
 struct cuts {
 	struct samples got;
 	size_t every, at;
@@ -240,8 +248,8 @@ static void expect_same(const struct cuts *whole, const struct cuts *cut)
 }
 
 /*
- * Replays with native frames: whole, in 60 windows, and in two windows that are cut at each flush
- * in turn.
+ * Replays the recording with native frames: once uncut, once cut into 60 windows, and once for each
+ * flush, cut into two windows there.
  */
 static void replay_native(struct session *s)
 {
@@ -264,7 +272,10 @@ static void replay_native(struct session *s)
 	clear(&cut.got);
 }
 
-/* Cuts what was recorded into two windows, between any two entries in turn. */
+/*
+ * Replays the recording once for each entry, cut into two windows there, and compares with the
+ * uncut replay.
+ */
 static void replay_each(struct session *s)
 {
 	struct cuts whole = {.at = SIZE_MAX}, cut = {};
@@ -311,7 +322,10 @@ static int cut_without_memory(void *ctx, uint64_t now)
 	return 0;
 }
 
-/* The session was stopped, but its collector still holds what came. */
+/*
+ * Makes the session fail by a cut for which memory is missing. Sampling was stopped before, but the
+ * collector still holds its data.
+ */
 static void run_without_memory(struct session *s)
 {
 	expect(session_run(s, cut_without_memory, s) == -ENOMEM, "the recording didn't fail");
@@ -319,11 +333,11 @@ static void run_without_memory(struct session *s)
 	printf("PASS windows-memory\n");
 }
 
-/* The script, and the pipes to and from it. */
+/* The process that runs the script, and the pipes to its input and from its output. */
 struct target {
 	pid_t pid;
 	int to, from;
-	unsigned lines; /* how many lines the script has printed */
+	unsigned lines; /* how many lines the process has printed */
 };
 
 static struct target start_target(char **argv)
@@ -349,7 +363,10 @@ static struct target start_target(char **argv)
 	return t;
 }
 
-/* Has the script printed @lines lines? Waits @ms for each further output. */
+/*
+ * Waits until the script has printed @lines lines, at most @ms for each further output. Returns
+ * whether it has.
+ */
 static bool has_said(struct target *t, unsigned lines, int ms)
 {
 	struct pollfd p = {.fd = t->from, .events = POLLIN};

@@ -26,8 +26,9 @@ import tempfile
 import shares
 from shares import TESTS, oracle, pprof
 
-ALL_ERRORS = 4  # standard errors by which waits may change a share in all pairs together
-LOST = 0.005  # by how much less CPU time the samples may stand for if waits are recorded
+# a share of all pairs together may be further from the truth with waits by so many standard errors
+ALL_ERRORS = 4
+LOST = 0.005  # with waits, the samples of all pairs may stand for less CPU time by this part
 HZ = 1999
 
 

@@ -24,8 +24,11 @@ from judge import check, pprof  # noqa: E402
 
 HZ = 1999
 FEW_UNKNOWN = 0.03
-SWITCHING = 0.1  # largest share of contend()'s samples between dropping and taking the GIL
-BETWEEN = 0.002  # the same in the evaluation loop, between drop_gil() and take_gil() (to 3.10)
+# the largest part of contend()'s samples that may be in functions that take or drop the GIL
+SWITCHING = 0.1
+# the largest part that may be in the evaluation loop, between drop_gil() and take_gil() (up to
+# 3.10)
+BETWEEN = 0.002
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 STATES = {"held", "released", "waiting", "none", "unknown"}
 BY_C = {"krait_without_gil": "released", "krait_with_gil": "held", "krait_no_python": "none",

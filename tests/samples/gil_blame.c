@@ -15,7 +15,7 @@
 #define EXPORT __attribute__((visibility("default"), noinline))
 #define MOST   (1 << 18)
 
-/* CPython's functions; the library is loaded by the interpreter. */
+/* CPython's functions. They are found in the interpreter that loads this library. */
 void *PyEval_SaveThread(void);
 void PyEval_RestoreThread(void *state);
 void *PyList_GetSlice(void *list, long from, long to);
@@ -111,7 +111,7 @@ struct account {
 	long long nap;	 /* how long it sleeps with the GIL each time */
 };
 
-/* Gives the GIL away until the time @until, and takes it again. */
+/* Drops the GIL until the time @until, then takes it again, and notes both. */
 static void give(struct account *a, long long until)
 {
 	struct counts before = counts();
@@ -143,9 +143,9 @@ static void tell(const char *path, const struct span *spans, long n)
 }
 
 /*
- * From @begin until @end: gives the GIL away for @gap ns, takes it, and holds it as @kind says. The
- * account goes to @path. Before @begin and for a second after @end all threads are without the GIL,
- * because Python code waits for it too.
+ * Until @end: drops the GIL for @gap ns, takes it, holds it as @kind says, and so on. Writes the
+ * account to the file @path. Before @begin, and for a second after @end, no thread holds the GIL,
+ * because the program's Python code waits for it too.
  */
 EXPORT void krait_contend(int kind, void *object, void *argument, long size, long gap,
 			  long long begin, long long end, const char *path)

@@ -27,14 +27,14 @@ from judge import pprof  # noqa: E402
 
 HZ = 4999
 KINDS = ("asks", "sorts", "matches", "sleeps")
-WAITS = 0.01     # how far the waits of a function's threads may be off
-BLAME = 0.03     # how far blame may be off
-ERRORS = 4       # standard errors by which sampled blame may be off
+WAITS = 0.01  # by what part the recorded wait of a function's threads may differ from the truth
+BLAME = 0.03  # by what part recorded blame may differ from the truth
+ERRORS = 4  # sampled blame may differ by so many standard errors
 # A function's blame isn't judged if it is less than FEW_NS, or less than this part of all blame. A
 # function that holds the GIL for microseconds learns some microseconds late that it has it.
 FEW_NS, FEW = 50e6, 0.01
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
-# name, seconds between two times of holding the GIL, threads
+# name, seconds for which a thread leaves the GIL to others each time, functions of the threads
 MIXED = ("mixed", 0.002, ("sorts", "matches", "sleeps", "asks", "asks"))
 PROGRAMS = (MIXED, ("pair", 0.001, ("sorts", "asks")), ("fair", 0.0, ("sorts", "sorts", "matches", "matches")),
             ("many", 0.001, ("sorts", "matches", "sleeps") + 13 * ("asks",)))
@@ -104,7 +104,7 @@ def recorded_of(profile):
 
 
 def judge(truth, recorded):
-    """Returns what is wrong, as text; [] if nothing is."""
+    """Compares the recording with the truth. Returns a list of what is wrong, as text."""
     wrong = []
     for function, ns in sorted(truth.waits.items()):
         least, most = (1 - WAITS) * ns - truth.unsure[function], (1 + WAITS) * ns + truth.extra[function]
@@ -118,7 +118,8 @@ def judge(truth, recorded):
         error = 0 if function == "sleeps" else ERRORS / max(n, 1) ** 0.5
         if abs(got - ns) > max(BLAME, error) * ns:
             wrong.append("%s is to blame for %.1f ms, recorded %.1f of %d samples" % (function, ns / 1e6, got / 1e6, n))
-    # a record of a sleep has the time until the thread has a CPU again
+    # A record of a sleep lasts until the thread has a CPU again, so it may be longer than the
+    # sleep.
     least, most = (1 - BLAME) * truth.asleep, (1 + BLAME) * truth.blame["sleeps"]
     if not least <= recorded.asleep["sleeps"] <= most:
         wrong.append("while sleeps() slept with the GIL others waited %.1f to %.1f ms, recorded %.1f" % (

@@ -95,7 +95,9 @@ def run(functions, seconds):
 def main():
     global ctypes, UNLOCKED, LOCKED
     alone()
-    import ctypes  # creates the GIL of 2.7, which from then on is given away now and then
+    # on Python 2.7 importing ctypes creates the GIL, which threads give away now and then from then
+    # on
+    import ctypes
     UNLOCKED, LOCKED = ctypes.CDLL(sys.argv[1]), ctypes.PyDLL(sys.argv[1])
     if sys.version_info[0] > 2:
         sys.setswitchinterval(1e-4)

@@ -32,8 +32,8 @@ from judge import pprof  # noqa: E402
 WITHIN = 0.005
 GROUP = "krait_gil_%d" % os.getpid()
 NAME = re.compile(r"^([0-9a-f]+) [tT] ((?:take|drop)_gil(?:\.\w+)*)$", re.M)
-# " +", not "\s+", so that no match goes over the end of a line; numbers below 10,000 have blanks
-# before them
+# " +", not "\s+": a match must not go on into the next line. Numbers below 10,000 have blanks
+# before them.
 LINE = re.compile(r"^ *(\d+) +(\d+)\.(\d+): +(?:%s:(in|out)|PERF_RECORD_SWITCH(?:_CPU_WIDE)? (IN|OUT) *(preempt)?)" % GROUP, re.M)
 
 
@@ -47,14 +47,15 @@ def object_of(path):
 
 
 def copies(file):
-    """Returns the offsets in the file of all copies of both functions; []: it lacks one of them."""
+    """Returns the offsets in the file of all copies of take_gil() and drop_gil(); [] if the file
+    lacks one of the two."""
     said = subprocess.run(["nm", file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
     found = [(name, offset(file, int(addr, 16))) for addr, name in NAME.findall(said) if not name.endswith(".cold")]
     return [place for _, place in found] if len({name[:4] for name, _ in found}) == 2 else []
 
 
 def offset(file, addr):
-    """Returns where the code at an address is in the file."""
+    """Returns the offset in the file of the code that symbols place at address @addr."""
     with open(file, "rb") as f:
         head = f.read(64)
         at, size, n = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
@@ -73,7 +74,7 @@ def tracefs(text, check=True):
 
 
 class Probes(object):
-    """uprobes on these places of a file, while a with block runs."""
+    """Sets uprobes at offsets of a file; they stay while the with block runs."""
 
     def __init__(self, file, places):
         self.made = []
@@ -91,7 +92,8 @@ class Probes(object):
             tracefs("-:%s/%s" % (GROUP, name), check=False)
 
 
-# what happened to a thread: .what is "in", "out" (of one of the functions), "IN", "OUT" (of a CPU)
+# .what: "in" or "out": the thread begins or leaves one of the two functions; "IN" or "OUT": it gets
+# or leaves a CPU
 Event = collections.namedtuple("Event", "ns what preempted")
 
 
@@ -108,12 +110,13 @@ def events_of(data):
     return {tid: sorted(events) for tid, events in out.items()}
 
 
-# .waits: {thread id: ns of sleep}. .lacked: {thread id: ns of preemption}. .whole: ns of all calls.
+# .waits: {thread id: ns that it slept in these functions}. .lacked: {thread id: ns that it was
+# preempted in them}. .whole: ns of all calls. .calls: their number.
 Truth = collections.namedtuple("Truth", "waits lacked whole calls")
 
 
 def take(event, state, out):
-    """Adds an event of a thread to its times, out = {"sleep", "preempted", "whole", "calls"}."""
+    """Adds the time that ends with @event to @out, the sums of one thread."""
     if event.what == "in":
         state["begin"], state["off"] = event.ns, None
     elif event.what == "out" and state["begin"]:
@@ -168,13 +171,14 @@ def line_of(stream, words):
 
 
 class Control(object):
-    """Asks perf whether it has begun."""
+    """Starts perf's recording through a pipe, and waits until perf says that it records."""
 
     def __init__(self, folder):
         self.paths = [os.path.join(folder, name) for name in ("ask", "answer")]
         for path in self.paths:
             os.mkfifo(path)
-        self.files = [os.open(path, os.O_RDWR | os.O_NONBLOCK) for path in self.paths]  # opening one end alone would wait
+        # O_RDWR, because opening a FIFO for one direction waits for the other end
+        self.files = [os.open(path, os.O_RDWR | os.O_NONBLOCK) for path in self.paths]
 
     def option(self):
         return "-D -1 --control 'fifo:%s,%s'" % tuple(self.paths)

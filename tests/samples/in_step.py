@@ -30,15 +30,16 @@ BEATS = (10, 33, 49.5, 50, 99, 100, 198, 200, 333, 499.5, 500, 999, 1000, 1998, 
 FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "999"), 8), (("-F", "1000"), 8),
         (("-F", "1998"), 6), (("-F", "3999"), 6), (("-F", "9999"), 6), (("-c", "1000000"), 8),
         (("-c", "10000000"), 12))
-# by how many standard errors a function's share may be off in the mean of a rate's rhythms: there are
-# thirty such means in all, so three would fail one right run of twelve
+# The mean error of a rate's rhythms may be so many standard errors. At 3, one of the thirty means
+# would be off by chance in one of twelve right runs.
 LEANING = 4
 
 PROGRAM = os.path.join(shares.TESTS, "samples", "in_step_target.py")
 
 
 def lines():
-    """Returns {line of main()'s loop: {function: how much of a sample there counts for it}}."""
+    """Returns {line in main()'s loop: {function: part of a sample on that line that counts for the
+    function}}."""
     found, function = {}, None
     with open(PROGRAM) as f:
         for number, line in enumerate(f, 1):
@@ -102,7 +103,8 @@ def test(krait, rate, beats, seconds):
 
 
 def leans_nowhere(rate, results):
-    """Whether the errors of @results, one for each rhythm, cancel each other."""
+    """Tells whether the mean of the errors of all rhythms at this rate is small. @results: the
+    errors of each rhythm."""
     sums = {f: sum(r[f] for r in results) / math.sqrt(len(results)) for f in results[0]}
     good = max(map(abs, sums.values())) <= LEANING
     text = ", ".join("%s %.1f" % each for each in sums.items())

@@ -23,11 +23,11 @@ sys.path.insert(0, os.path.join(TESTS, "oracle"))
 import oracle  # noqa: E402
 from judge import pprof  # noqa: E402
 
-WAITS = 0.01     # how far the waits of a function may be off
-BLAME = 0.03     # how far the blame of a function may be off
+WAITS = 0.01  # by what part the recorded waits of a function may differ from the truth
+BLAME = 0.03  # by what part the recorded blame of a function may differ from the truth
 LOOSE = 0.1      # the same for both with --loose
 STATES = ("lock", "gil")
-BUDGET = "50"    # percent of a CPU: all stacks are taken
+BUDGET = "50"  # percentage of a CPU that recording waits may use: enough to take each wait's stack
 FAST = ("python3-dist",)
 SOME = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 

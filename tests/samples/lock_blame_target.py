@@ -23,7 +23,7 @@ OWN = ctypes.CDLL(sys.argv[1]).krait_own
 OWN.argtypes, OWN.restype = [ctypes.c_long], None
 SECONDS = float(sys.argv[3])
 clock = getattr(time, "monotonic", time.time)  # these keep the GIL
-GAP = 0.004      # how long a lock is left to others
+GAP = 0.004  # seconds between two uses of a lock, in which other threads get it
 WAITED = collections.defaultdict(float)  # (function that waits, function that ends it): seconds
 FIRST, SECOND = threading.Lock(), threading.Lock()
 CONDITION, ITEMS = threading.Condition(), queue.Queue()
@@ -43,7 +43,7 @@ def without_cpu():
 
 
 def lived():
-    """Returns the time, without what this thread was ready to run."""
+    """Returns the time, minus the time that this thread was ready to run and had no CPU."""
     while True:
         ready, now = without_cpu(), clock()
         if without_cpu() == ready:
@@ -65,8 +65,8 @@ class waiting(object):
 
 
 def block(call, *args):
-    """Calls a function that may wait. By this frame the test tells measured waits from the thread's
-    other ones."""
+    """Calls a function that may wait. The test recognizes the measured waits by this function's
+    frame."""
     return call(*args)
 
 
@@ -153,7 +153,8 @@ def wants():
 
 
 def submits():
-    """Ends waits of a pool's worker that has no work. Nobody is to blame for these."""
+    """Gives a pool's worker a task now and then. The worker's waits for tasks are no lock's, so
+    nobody may be blamed for them."""
     with futures.ThreadPoolExecutor(1) as pool:
         while not OVER.is_set():
             time.sleep(0.02)

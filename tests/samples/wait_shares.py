@@ -26,14 +26,15 @@ import tempfile
 from shares import TESTS, oracle, pprof
 
 ERRORS, POINTS, LONG = 3, 0.02, 30
-OFTEN, WITHIN = 0.95, 2  # so many shares must be within so many standard errors
-MANY = 200               # from so many shares on that is judged
-LEAST = 0.0005           # a standard error is no less: the clocks' own error
-SUM, SUM_NS = 0.005, 500000  # how far a thread's sum may be off
+OFTEN, WITHIN = 0.95, 2  # OFTEN of all shares must be within WITHIN standard errors
+MANY = 200  # this rule is applied from so many shares on
+# the least standard error of a share, because the program's clocks have an error too
+LEAST = 0.0005
+SUM, SUM_NS = 0.005, 500000  # a thread's sum of waits may be off by this part plus so many ns
 FUNCTIONS = ("a", "b", "c")
 PARTS = 24               # parts of the recording
-# name, its last argument, options of the recording; in_step: the fewer stacks are taken, the more
-# waits there are in a period
+# name, the program's last argument, options of the recording. In the program "in_step", the fewer
+# stacks a recording takes, the more waits are between two of them.
 Program = collections.namedtuple("Program", "name number options")
 MIXED = Program("mixed", None, ("--wait-budget", "5"))
 PROGRAMS = [MIXED] + 3 * [Program("lengths", None, ())] + [
@@ -71,7 +72,7 @@ def together(told, rows):
 def shares_of(told, rows):
     """Returns ([Share of each thread's functions], {thread whose sum is wrong: text})."""
     name_of = {tid: name for name, tid, _, _ in told}
-    if len(name_of) > 100:  # threads that end, and whose numbers are used again
+    if len(name_of) > 100:  # the threads are short-lived, and the kernel uses their ids again
         told, rows = together(told, rows)
         name_of = {0: "all"}
     true, of_thread = collections.defaultdict(collections.Counter), collections.defaultdict(list)
@@ -116,7 +117,8 @@ def points(share):
 
 
 def off(share):
-    """Returns the names of the share, and whether it is too large."""
+    """Returns what identifies a wrong share: thread, function, and whether the recorded share is
+    too large."""
     return share.name, share.function, share.seen > share.true
 
 
@@ -158,7 +160,7 @@ def equal_weights(rows):
 
 
 def stale_stacks(rows):
-    """Every second stack is that of the thread's previous sample."""
+    """Every second sample gets the stack of the same thread's sample before."""
     last, out = {}, []
     for i, row in enumerate(sorted(rows, key=lambda row: row.time)):
         out.append(row._replace(function=last.get(row.tid, row.function)) if i % 2 == 0 else row)
@@ -167,7 +169,8 @@ def stale_stacks(rows):
 
 
 def one_function(rows):
-    """The time of waits without a stack of their own always goes to a()."""
+    """Of each wait that is over four times as long as its function's shortest, the excess counts
+    for a(), as if waits without a stack were always a()'s."""
     least = collections.defaultdict(lambda: 1 << 62)
     for row in rows:
         least[row.tid, row.function] = min(least[row.tid, row.function], row.ns)
@@ -179,7 +182,7 @@ def one_function(rows):
 
 
 def in_step_with_a(rows):
-    """Every third sample of b() is missed, as by a period that the program works in step with."""
+    """Every third sample of b() is missing, as if the program worked in step with the sampling."""
     return [row for i, row in enumerate(rows) if row.function != "b" or i % 3]
 
 

@@ -19,8 +19,9 @@ PR_SET_TIMERSLACK = 29
 SECONDS = float(sys.argv[2])
 # the lengths of waits in the program "lengths"
 LENGTHS = (20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 0.2, 1)
-TURN = 0.003     # how long the waits of one turn take at least
-TORN_NS = 100000 # readings that took longer belong to different moments
+TURN = 0.003  # one turn of a(), b() and c() waits at least so many seconds in all
+# if reading all clocks took longer, their values don't belong together and are read again
+TORN_NS = 100000
 told, libc = [], ctypes.PyDLL(None)
 
 
@@ -52,7 +53,8 @@ class Account(object):
         self.sums, self.name, self.before = {}, name, 0
 
     def now(self):
-        """Returns a clock of the thread that stands still while it runs, or is ready to run."""
+        """Returns a clock of the current thread that advances only while the thread waits: it
+        stands still while the thread runs or is ready to run."""
         while True:
             begin = time.monotonic_ns()
             size = libc.pread(self.file, self.buffer, 96, ctypes.c_long(0))
@@ -65,7 +67,8 @@ class Account(object):
         function(self, n, length)
 
     def end(self, name):
-        """Called by the function itself, because a thread may wait for the GIL here."""
+        """Ends the measured wait. a(), b() and c() call this themselves before they return, since
+        the thread may wait for the GIL on its way to the caller."""
         self.sums[name] = self.sums.get(name, 0) + self.now() - self.before
 
     def close(self):

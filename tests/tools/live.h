@@ -12,8 +12,8 @@
 #include "python/find/image.h"
 
 /*
- * Takes the first mapping (offset 0) of each file of @pid in turn until one is an interpreter;
- * *ret gets absolute addresses. False if there is none.
+ * Tries for each file that @pid has mapped whether it holds an interpreter, until one does. *ret
+ * gets that interpreter's image with addresses in @pid. False: no file does.
  */
 static bool live_find(int pid, struct py_image *ret)
 {

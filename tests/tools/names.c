@@ -49,7 +49,8 @@ static double cpu_ms(void)
 }
 
 /*
- * Reads the peak of memory, but not by getrusage(), whose peak includes the parent's before exec.
+ * Returns the peak of resident memory. getrusage() would also count the memory that the parent had
+ * before exec.
  */
 static unsigned int peak_kib(void)
 {

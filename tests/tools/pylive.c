@@ -100,7 +100,10 @@ static uint64_t by_pair(const struct target *t, uint64_t tp, uint64_t pair)
 	return peek64(t, block + peek64(t, pair + 8) + (uint64_t)t->image.where.tls_offset);
 }
 
-/* For 2.7, whose runtime has no key: finds the thread's state in the list, by thread id. */
+/*
+ * Finds a thread's state in the interpreter's list by its thread id. For 2.7, where no thread-local
+ * key leads to the state.
+ */
 static uint64_t by_list(const struct target *t, uint64_t tp)
 {
 	const struct py_layout *l = &t->image.layout;

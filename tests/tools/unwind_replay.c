@@ -194,7 +194,7 @@ static FILE *open_part(const char *name)
 	return f;
 }
 
-/* Returns the line after the word @name, or NULL. */
+/* If @line begins with the word @name, returns what follows it; else NULL. */
 static char *after(char *line, const char *name)
 {
 	size_t n = strlen(name);

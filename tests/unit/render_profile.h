@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Profiles written by hand, a line a sample, for the tests of src/view, src/format and src/picture.
+ * Profiles that tests of src/view, src/format and src/picture write down in the source, one line
+ * for each sample.
  */
 #ifndef TESTS_UNIT_RENDER_PROFILE_H
 #define TESTS_UNIT_RENDER_PROFILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether the side band may have more to tell of a process. When a child was reaped, the records of
- * its start and end have been written. Needs the right to open perf events on all CPUs.
+ * Does the side band hold unread records of a process? Once a child was reaped, the records of its
+ * start and its end have been written. Needs the right to open perf events on all CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static bool saw_end;
 
 static void saw_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
-	/* a record that is being handed over counts */
+	/* a record counts as unread while it is being handed over */
 	assert_true(sideband_has_more(band, tgid));
 	saw_end |= tgid == child;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The mappings of a process are taken from what the side band told of it, and read from /proc where
- * that isn't exact. The child's own /proc/PID/maps says what it has mapped. Here the side band
- * tells a wrong address of the first mapping, so the address shows where the mappings came from.
+ * krait takes the mappings of a process from the side band's records, or reads /proc if the records
+ * aren't exact. The child's own /proc/PID/maps says what it has mapped. Here the side band tells a
+ * wrong address of the first mapping, so the address shows where the mappings came from.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -209,8 +209,8 @@ static void tell(struct fixture *f, const struct mapping *m, uint64_t time_ns)
 }
 
 /*
- * The side band tells of an exec, and of all mappings after it. It says that the first mapping lies
- * elsewhere, and is @more bytes longer.
+ * The side band reports an exec and all mappings after it. Here it reports a wrong address for the
+ * first mapping, and a length that is @more bytes too large.
  */
 static void tell_all(struct fixture *f, uint64_t more)
 {
@@ -290,8 +290,8 @@ static void read_again(struct fixture *f, enum space_stale why)
 }
 
 /*
- * Mappings that are made later are in the list too. If a stack has unknown code, or something was
- * unmapped, /proc is asked.
+ * Mappings that are made later join the list. If a stack has unknown code, or something was
+ * unmapped, krait reads /proc.
  */
 static void test_later(void **state)
 {
@@ -361,7 +361,10 @@ static void test_exec_later(void **state)
 	assert_int_equal(n_asked, 0);
 }
 
-/* Mappings of the new image may have come before its exec, and then they aren't in the list. */
+/*
+ * If events of other CPUs came out of order, mappings of the new image may have been reported
+ * before its exec, so the list lacks them.
+ */
 static void test_exec_late(void **state)
 {
 	struct fixture *f = *state;
@@ -392,7 +395,7 @@ static void test_events_lost(void **state)
 	expect_read(f);
 }
 
-/* The side band wouldn't tell that code without a file was moved, so /proc is read. */
+/* The side band doesn't report when code without a file is moved, so krait reads /proc. */
 static void test_anonymous(void **state)
 {
 	struct fixture *f = *state;
@@ -409,7 +412,7 @@ static void test_covered(void **state)
 	struct mapping m = f->maps.list.v[1];
 
 	tell_all(f, 0);
-	tell(f, &m, MET_NS - 2); /* the same again says nothing new */
+	tell(f, &m, MET_NS - 2); /* the same mapping is reported again, which changes nothing */
 	expect_told(f);
 	m.offset += 4096;
 	tell(f, &m, MET_NS - 1);

@@ -13,9 +13,11 @@ MARK = re.compile(r"\[(incomplete|truncated|unsupported)")
 # The most instructions that the verifier may look at in one program, because that is most of
 # krait's start. 5.10 looks at 110,800 instructions, 6.18 at fewer (tests/build/bpf_stack.py).
 MOST_VERIFIED = 115000
-LEAST = 100  # of 297 samples in 3 s of CPU time at 99 Hz; a busy host swallows timer ticks
+# The fewest samples: 3 s of CPU time at 99 Hz give 297, but a busy host makes the machine miss
+# timer ticks.
+LEAST = 100
 LEAST_PLANTED = 4  # how many cases of tests/e2e/planted.py guest/profile runs
-LEAST_LATE = 40  # at least this many of the 198 samples that 2 s of CPU time give
+LEAST_LATE = 40  # the fewest samples of late_cpu.py's late(): 2 s of CPU time at 99 Hz give 198
 # Functions by which the program finds out its own truth, and its class body: they count as "elsewhere".
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
 # arm64's vDSO describes none of its functions, and code without tables ends a native stack there
@@ -26,8 +28,8 @@ NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
 
 
 class Result:
-    """The lines that the machine printed about one of its profiles. @word names the profile (see
-    guest/profile)."""
+    """The lines that the machine printed about one of its recordings. @word: the prefix of these
+    lines (see guest/profile)."""
 
     def __init__(self, text, word=""):
         self.lines = [line.rstrip("\r") for line in text.splitlines()]
@@ -46,8 +48,8 @@ class Result:
 
 
 def parse_stack(line):
-    """Returns (frames, root first, count) of a line. A Python frame is (name, file, line), any
-    other frame a string."""
+    """Parses a line of folded stacks. Returns (frames, root first, count). A Python frame is (name,
+    file, line), any other frame a string."""
     stack, count = line.rsplit(" ", 1)
     frames = []
     for text in stack.split(";"):
@@ -117,7 +119,8 @@ def judge_cycles(result):
 
 
 def judge_load(result):
-    """Returns (problems, summary) of the verifier's words; (None, why) if it wasn't asked."""
+    """Judges what the verifier says of krait's BPF objects. Returns (problems, summary), or (None,
+    why) if the machine loaded none."""
     said = result.said("VERIFY")
     if not said:
         return None, "no BPF objects were given"

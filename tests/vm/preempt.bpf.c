@@ -8,7 +8,7 @@
 
 #include "preempt.h"
 
-/* Their samples count as the recording's second event. */
+/* The samples that these programs take have the number of the recording's second event. */
 #define SOURCE 1
 
 struct {
@@ -23,8 +23,8 @@ struct {
  * enough: the kernel doesn't begin a BPF program on a CPU on which it is running already.
  */
 struct before {
-	__u64 switches; /* how often the thread was preempted so far */
-	__u64 number;	/* of the last sample of the timer */
+	__u64 switches; /* how often the current thread had been preempted */
+	__u64 number;	/* number of the last walk for a sample of the timer on this CPU */
 };
 
 struct {
@@ -56,7 +56,10 @@ walk_global int slot_of(__u32 which)
 	return p && p->shares ? SLOT_PERF : SLOT_TASK;
 }
 
-/* Begins a run of program @which. False: no sample is to be taken, as no Python runs. */
+/*
+ * Notes the counters at the beginning of a run of program @which. False: the thread doesn't run
+ * Python, so no sample is to be taken.
+ */
 walk_global int run_begins(__u32 which)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -70,7 +73,7 @@ walk_global int run_begins(__u32 which)
 	b->switches = BPF_CORE_READ(task, nivcsw);
 	b->number = walk_number(SLOT_PERF);
 	w = walk_state(slot_of(which));
-	if (w && p->unchecked) /* the fault that is seeded: the slot always seems to be free */
+	if (w && p->unchecked) /* seeded fault: the program takes the slot even if a walk uses it */
 		w->users = 0;
 	return 1;
 }

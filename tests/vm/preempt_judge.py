@@ -45,8 +45,8 @@ class Recording:
 
 
 def parse(line):
-    """Returns (thread, frames, root first, number of samples) of a line. A frame is (name, line),
-    or a text if it isn't a Python frame."""
+    """Parses a line of folded stacks. Returns (thread id, frames, root first, number of samples). A
+    frame is (name, line), or a text if it isn't a Python frame."""
     stack, n = line.rsplit(" ", 1)
     texts = stack.split(";")
     # The thread is the first frame, or the second one, after its process.
@@ -57,8 +57,8 @@ def parse(line):
 
 
 def kind_of(thread, frames, threads, whole):
-    """Says what a stack is: "right", "incomplete", "other" (the main thread's, or of the start) or
-    "wrong". @whole: the thread can only be at the end of its chain."""
+    """Classifies a stack: "right", "incomplete", "wrong", or "other" (of the main thread, or of the
+    program's start). @whole: the stack must reach the end of the thread's chain."""
     if any(isinstance(f, str) for f in frames):
         return "incomplete"
     if thread not in threads:
@@ -82,8 +82,8 @@ def count(recording, value):
 
 
 def check_counts(r, taken):
-    """Checks that each call of a thread was a sample, or a loss that krait's closing lines count.
-    Returns (problems, summary)."""
+    """Checks that the programs ran at each call that the threads made, and that each run gave a
+    sample or a loss that krait's closing lines count. Returns (problems, summary)."""
     problems, calls = [], {"read": 0, "sleep": 0}
     for kind, n, _ in r.threads.values():
         calls[kind] += n

@@ -188,7 +188,7 @@ static void add_output(struct words *w, const struct attach_options *o, const ch
 	}
 	if (o->mode == MODE_WALL)
 		add_option(w, "--value", "wall");
-	/* Only folded stacks need the option. A page shows lines anyway. */
+	/* Only folded stacks need the option, because a page shows lines anyway. */
 	if (f == &collapsed)
 		add(w, "--lines");
 	if (o->browser)

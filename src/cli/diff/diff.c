@@ -83,8 +83,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 }
 
 /*
- * If both commands ran to their end, each run is one unit of work, however long it took. A side
- * that --a or --b limits to some samples is no whole run.
+ * If both commands ran to their end, a run counts as one unit of work, however long it took. But if
+ * --a or --b chooses only some samples of a file, that side isn't a whole run.
  */
 static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 {
@@ -152,7 +152,7 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
-/* Warns that more CPU time per second may be due to more work per second. */
+/* Adds a warning: if CPU time per second grew, that may be due to more work per second. */
 static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	bool percent = false;
@@ -211,7 +211,7 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Leaves waits of threads without work out of a side that doesn't ask for them. */
+/* Leaves out waits of threads without work on a side, unless the user asks for them. */
 static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 			     struct diff_facts *f)
 {
@@ -227,8 +227,8 @@ static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 }
 
 /*
- * Leaves out waits of threads without work, as the report of waits does. They would change all
- * shares. A page has them.
+ * Leaves out waits of threads without work, as the report of waits does. Such waits would change
+ * all shares. A page still has them.
  */
 static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
 {

@@ -22,7 +22,7 @@ struct diff_facts {
 	uint64_t runs[DIFF_SIDES]; /* if .per is "run": how many whole runs ended with 0; else 0 */
 	const char *by; /* label for a page's root frames or a table's rows; NULL: none */
 	bool groups;	/* rows are groups by the label .by, not functions */
-	/* the sum, on each side, of the waits that were left out since their threads had no work */
+	/* for each side: how long threads without work waited, which the comparison leaves out */
 	int64_t idle[DIFF_SIDES];
 	struct unmatched unmatched; /* the user's patterns that match on neither side */
 
@@ -62,7 +62,7 @@ bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta
  */
 _must_use_ int diff_choose_values(struct diff_facts *f, const char *name);
 
-/* Sets .type and .unit, which belong to the profile of side A, after that was replaced. */
+/* Sets .type and .unit again after the profile of side A, which owns these texts, was replaced. */
 void diff_name_value(struct diff_facts *f);
 
 _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_style *style,
@@ -80,12 +80,15 @@ void diff_add_doubt(const struct diff_facts *f, struct str *b);
 void diff_add_sum(const struct diff_facts *f, struct str *b);
 /* Appends how long threads without work waited, if that was left out. */
 void diff_add_idle(const struct diff_facts *f, struct str *b);
-/* Appends how much the garbage collector took of each side, if that is worth a sentence. */
+/*
+ * Appends which share of each side the garbage collector took, if that is enough to be worth a
+ * sentence.
+ */
 void diff_add_gc(const struct diff_facts *f, struct str *b);
 
 /*
- * Is the row worth mentioning? Its function must have changed by more than noise, and not only
- * because of what it calls.
+ * Is the row worth mentioning? It is if its function changed by more than noise, and not only
+ * because of the functions that it calls.
  */
 bool diff_row_counts(const struct diff_row *row);
 size_t diff_count_changed(const struct diff_facts *f);
@@ -123,15 +126,15 @@ _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts 
 			     struct str *why);
 
 /*
- * Appends a sentence about changes that exceed the limit but don't count: a change that most
- * functions share; a new function, if the limit's name is a pattern. 0 or -ENOMEM + message.
+ * Appends a sentence about changes that exceed the limit but aren't judged: most functions changed
+ * as much; or a function is new, and the limit's name is a pattern. 0 or -ENOMEM + message.
  */
 _must_use_ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f,
 				  struct str *b);
 
 /*
- * Appends a sentence about the change that exceeds the limit, if neither first line nor table marks
- * that change. 0 or -ENOMEM + message.
+ * Appends a sentence about the change that exceeds the limit, if neither the first line nor a mark
+ * in the table shows that change. 0 or -ENOMEM + message.
  */
 _must_use_ int fail_rule_unmarked(const struct fail_rule *r, const struct diff_facts *f,
 				  struct str *b);

@@ -79,8 +79,9 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, doub
 }
 
 /*
- * Is the change judged relative to that of most functions? A function's own cost is, if it is known
- * how much work was done. A total isn't, because it may be the whole program's.
+ * Is the change judged relative to that of most functions? A function's own cost is judged so if it
+ * is known how much work was done. A total isn't, because the function may contain the whole
+ * program.
  */
 static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 {
@@ -145,8 +146,8 @@ static const struct diff_row *more(const struct fail_rule *r, const struct diff_
 }
 
 /*
- * A function that is new or renamed didn't become dearer. It exceeds only a limit that names it
- * exactly.
+ * A function that is new or renamed hasn't become slower. It exceeds a limit only if the limit has
+ * its exact name.
  */
 static void look_at(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_row *row, bool pattern, struct found *ret)

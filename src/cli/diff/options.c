@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of krait diff: their table, and which exclude each other. */
+/* The options of krait diff: their table, and which of them exclude each other. */
 #include "cli/diff/options.h"
 
 #include "base/error.h"
@@ -160,8 +160,8 @@ static int choose_format(struct diff_options *o)
 }
 
 /*
- * Refuses an output whose name is for a format that no comparison has. Probably the name is wrong,
- * or --format is missing.
+ * Refuses an output whose name is for a format that no comparison has. If it has one, the user
+ * probably mistyped it or forgot --format.
  */
 static int check_name(const struct diff_options *o)
 {

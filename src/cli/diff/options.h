@@ -35,8 +35,8 @@ void diff_options_fini(struct diff_options *o);
 /* Is the comparison written as a page? */
 bool diff_is_page(const struct diff_options *o);
 /*
- * Does one file hold both sides? A page of a comparison does; folded stacks with two counts may
- * too.
+ * Does one file hold both sides? A page that shows a comparison does, and folded stacks may have
+ * two counts each.
  */
 bool diff_of_one_file(const struct diff_options *o, const struct operands *operands);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes two profiles as one page. As in the table, functions with the same dotted name are one
- * function, even if its file or line changed. So a stack that both sides have is one path.
+ * function, even if its file or line changed. So a stack that is on both sides is drawn once.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -111,8 +111,8 @@ static const struct diff_row *row_of(const struct page *g, enum diff_side side, 
 }
 
 /*
- * Returns the page's location for location @id of @side. It has the line of @side. Its function is
- * as in side B, or as in @side if B lacks the function.
+ * Returns the page's location for location @id of @side. Its line is that of @side; its function is
+ * that of side B, or of @side if B lacks it.
  */
 static uint32_t take_location(struct page *g, enum diff_side side, uint32_t id)
 {
@@ -160,7 +160,7 @@ static uint32_t take_stack(struct page *g, uint32_t id)
 	return *at = profile_stack(g->to, to, n);
 }
 
-/* The times of each side count from that side's own start. */
+/* Adds a sample. Its time counts from the start of its own side's recording. */
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct page *g = arg;

@@ -28,8 +28,8 @@ static bool is_nothing(const struct diff_cost *c)
 }
 
 /*
- * If it isn't known how much work was done, costs are only rates, and readers would take a changed
- * rate for a changed cost. So the table has only shares then.
+ * If it isn't known how much work was done, costs are only costs per second, and readers would take
+ * a change of these for a change of the program. So the table then has only shares.
  */
 static bool has_costs(const struct diff_facts *f)
 {
@@ -115,8 +115,8 @@ static int flush(FILE *out)
 }
 
 /*
- * A caller that changed only because of what it calls has no row. A sentence below the table names
- * such callers.
+ * Callers that changed only because of what they call have no row. A sentence below the table names
+ * them.
  */
 static bool worth_a_row(const struct diff_row *row)
 {
@@ -192,8 +192,8 @@ static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns c
 }
 
 /*
- * Prints what the marks mean, and also what a change without a mark means: a large one might look
- * important.
+ * Prints what the marks mean. Also says that a change without a mark may be chance, because a large
+ * one might look important.
  */
 static void print_legend(const struct diff_facts *f, unsigned limit, enum columns columns,
 			 const char *mark, FILE *out)
@@ -364,8 +364,8 @@ static void put_text(FILE *out, const char *key, const char *text)
 }
 
 /*
- * Writes how it is known how much work was done. If it isn't, also writes which shares changed
- * most.
+ * Writes from what krait knows how much work was done. If it doesn't know, also writes which shares
+ * changed most.
  */
 static void put_work(const struct diff_facts *f, FILE *out)
 {

@@ -21,21 +21,24 @@ static const struct profile_value_type *sampled_event(const struct profile_meta 
 	return NULL;
 }
 
-/* Is it how long threads waited for the GIL, or how long others waited for a thread? */
+/*
+ * Does the value say how long threads waited for the GIL, or how long others waited for a thread
+ * that held it?
+ */
 static bool is_of_gil_or_blame(const struct profile_value_type *v)
 {
 	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame") ||
 	       streq(v->type, "lock_blame");
 }
 
-/* Does it count waits? Wall time does, in part. */
+/* Does the value count waits? Wall time does, in part. */
 static bool is_of_waits(const struct profile_value_type *v)
 {
 	return streq(v->unit, "nanoseconds") &&
 	       (streq(v->type, "off_cpu") || is_wall(v->type) || is_of_gil_or_blame(v));
 }
 
-/* Is it CPU time? The other times in krait's recordings are about waits. */
+/* Is the value CPU time? All other times in krait's recordings are about waits. */
 static bool is_cpu_time(const struct profile_value_type *v)
 {
 	return streq(v->unit, "nanoseconds") && !is_of_waits(v);
@@ -78,7 +81,7 @@ static void add_names(const struct profile_meta *m, struct str *b)
 			str_addf(b, "%s%s", b->n ? ", " : "", m->values[i].type);
 }
 
-/* Sets the message for when side B has nothing to compare with A's default value. */
+/* Sets the message for a side B that has no value to compare with A's default value. */
 static int no_such_value(const struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);

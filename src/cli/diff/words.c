@@ -9,7 +9,10 @@
 
 /* the most bytes of a text on how a command ended that is quoted; krait's own texts are shorter */
 #define LONG_END 80
-/* if all costs change by a smaller part than this, the machine's speed alone may be the cause */
+/*
+ * If all costs together change by less than this part, that may be due to the machine's speed
+ * alone.
+ */
 #define WHOLE 0.14
 
 void diff_add_value(const struct diff_facts *f, double value, struct str *b)
@@ -227,8 +230,8 @@ static void add_whole(const struct diff_cost *all, struct str *b)
 }
 
 /*
- * Says that nothing changed by more than noise. What all functions together take is told apart from
- * that, because the machine's speed changes it too.
+ * Says that nothing changed by more than noise. Also says how the sum of all functions changed,
+ * because that depends on the machine's speed, too.
  */
 static void add_noise(const struct diff_facts *f, struct str *b)
 {
@@ -266,7 +269,10 @@ static void add_known(const struct diff_facts *f, size_t n, struct str *b)
 		str_addf(b, ". %zu more changed by more than noise.", n - 1);
 }
 
-/* Returns the row whose share rose (@way 1) or fell (-1) most, of those where it surely did. */
+/*
+ * Returns the row whose share rose (@way 1) or fell (-1) most, among rows whose share changed by
+ * more than noise.
+ */
 static const struct diff_row *furthest(const struct diff_facts *f, enum diff_what what, int way)
 {
 	const struct diff_row *most = NULL;
@@ -329,8 +335,8 @@ static void add_end(const struct diff_facts *f, struct str *b)
 }
 
 /*
- * The words if it isn't known how much work was done. Then a share that grew says nothing about the
- * cost: other costs may have fallen.
+ * The text for two recordings of which it isn't known how much work they did. If a function's share
+ * grew, its cost may be the same: other costs may have fallen.
  */
 static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {
@@ -380,7 +386,10 @@ static const struct diff_row *most_doubtful(const struct diff_facts *f, enum dif
 	return most;
 }
 
-/* If a change may come only from the stretch of time that was recorded, says so. */
+/*
+ * The two recordings may have caught different stretches of the program's time. If a change may
+ * come from that alone, says so.
+ */
 void diff_add_doubt(const struct diff_facts *f, struct str *b)
 {
 	const struct diff_row *own = most_doubtful(f, DIFF_SELF);

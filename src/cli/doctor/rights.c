@@ -59,7 +59,10 @@ static bool is_contained(const struct doctor *d, struct str *id)
 	return own_container(d, id) || in_pid_namespace(d) || in_user_namespace(d);
 }
 
-/* Sets the command to run on the host, if the rights can't be had in the container. */
+/*
+ * Sets the remedy, a command to run on the host, if krait can't get the rights inside the
+ * container.
+ */
 static void remedy_on_host(struct finding *f, const struct str *id)
 {
 	if (id->n)
@@ -118,7 +121,7 @@ static void no_record(void *ctx, const void *data, size_t n)
 }
 
 /*
- * Loads and attaches all programs once, without enabling them. Nothing less proves that krait can
+ * Loads and attaches all programs once, without enabling them. Only this proves that krait can
  * record.
  */
 void check_programs(struct doctor *d)
@@ -130,7 +133,8 @@ void check_programs(struct doctor *d)
 
 	if (*d->root || rights_check(&d->rights))
 		/*
-		 * only the running kernel can be checked (not that of .root), and only with rights
+		 * only the running kernel can be tried (not the one that .root stands for), and
+		 * only with rights
 		 */
 		return;
 	if (!check_sandbox(d, true))

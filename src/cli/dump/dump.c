@@ -29,7 +29,7 @@ struct run {
 	struct dump_texts texts;	    /* source text from the processes' memory */
 	struct collect_texts collect_texts; /* how .texts is filled */
 	struct patience patience;	    /* how long reading files may still take */
-	/* exit code, by the first process that was asked for and can't be shown */
+	/* exit code for the first process that the user asked for and that can't be shown */
 	int code;
 };
 
@@ -73,8 +73,8 @@ static void add_tree(struct run *x, pid_t pid)
 			log_warn("%s", error_words());
 	}
 	/*
-	 * No process of the tree is a Python that krait understands. The user named this one, so
-	 * its native stacks are shown. dump_add() is asked again, to know what the process is.
+	 * No process of the tree runs a Python that krait understands. The user named this process,
+	 * so its native stacks are shown. Calls dump_add() again to learn what the process is.
 	 */
 	if (!r && !any && other) {
 		(void)!dump_add(x->dump, pid);
@@ -185,8 +185,8 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i), &x->texts);
 	/*
-	 * Looks only now whether the process goes on, because an end after an earlier look would go
-	 * unnoticed.
+	 * Looks here whether the process still runs: if krait looked earlier, an end after that
+	 * would go unnoticed.
 	 */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
@@ -295,8 +295,8 @@ static int dump(struct run *x)
 }
 
 /*
- * krait needs CPU time even if everything else on the machine hangs for lack of it. Without the
- * right to raise its priority, krait goes on as it is.
+ * Raises krait's priority: it must get CPU time even if everything else on the machine has too
+ * little. Without the right to do so, krait goes on as it is.
  */
 #define NICENESS -10
 
@@ -321,7 +321,10 @@ int cmd_dump(const struct dump_options *o)
 	dump_texts_fini(&x.texts);
 	if (freed)
 		return x.code;
-	/* exit() can't be used: a thread hangs in a file, and may use memory that exit() frees. */
+	/*
+	 * Ends by _exit(). A thread still hangs in a file, and may use memory that exit() would
+	 * free.
+	 */
 	fflush(NULL);
 	_exit(x.code);
 }

@@ -61,7 +61,8 @@ struct dump_running {
 	struct map threads; /* dump_thread_key() of a thread -> its struct dump_thread */
 	struct map whole;   /* struct dump_thread of each thread whose stack lacks nothing */
 	/*
-	 * how many samples this pass over the profile has met; how many samples earlier passes took
+	 * .seen: how many samples this pass over the profile has met so far. .taken: how many
+	 * samples earlier passes took into account.
 	 */
 	uint64_t seen, taken;
 	/* the latest samples had all the mappings and unwind tables that they needed */
@@ -78,7 +79,8 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 void dump_running_fini(struct dump_running *x);
 
 /*
- * The @n frames of @t, innermost first. @in: a copy of @to with the profile that the frames are in.
+ * Prints the @n frames of @t, innermost first. @in: a copy of @to for the profile that has these
+ * frames.
  */
 const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
 			    struct dump_print *in, size_t *n);

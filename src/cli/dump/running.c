@@ -161,7 +161,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 }
 
 /*
- * Notes that running threads of which no sample came wait for a CPU: other programs have the CPUs.
+ * Notes of running threads without a sample that they wait for a CPU: other programs use the CPUs.
  */
 static void mark_waiting(struct dump_running *x)
 {
@@ -191,7 +191,10 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.kernel = o->record.session.kernel;
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
-	/* if there are several processes, one that ends meanwhile is no error, so none is named */
+	/*
+	 * of several processes one may end meanwhile, which is no error; so the error names no
+	 * process
+	 */
 	if (x->options.pids.n > 1)
 		vec_fini(&x->options.pids);
 	if (!r && !x->threads.n)

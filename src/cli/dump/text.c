@@ -63,7 +63,7 @@ static void add_holder(const struct dump_thread *t, struct str *ret)
 
 void dump_state_words(const struct dump_thread *t, struct str *ret)
 {
-	/* if a running thread couldn't be sampled, this is all that is known of it */
+	/* if a running thread couldn't be sampled, these words are all that is known of it */
 	if (t->wait.kind == WAIT_RUNNING && !t->steady)
 		str_add(ret, "on a CPU, or ready to run");
 	else
@@ -359,7 +359,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 		put_versions(to, p);
 	else if (*p->not_understood)
 		fprintf(to->out, ", %s, which isn't supported", p->not_understood);
-	else if (to->life == LIFE_GOES_ON) /* only while the process goes on can this be known */
+	else if (to->life == LIFE_GOES_ON) /* this can be known only while the process still runs */
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
 	if (*words)

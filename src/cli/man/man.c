@@ -64,7 +64,7 @@ static void option(const struct option_row *row)
 	fputs(".\n", stdout);
 }
 
-/* Calls @print for each command that is shown, and then for those behind its name. */
+/* Calls @print for each command that isn't hidden, and then for its subcommands. */
 static void each_command(const struct command *const *list, void (*print)(const struct command *c))
 {
 	for (const struct command *const *c = list; c && *c; c++) {
@@ -273,8 +273,8 @@ static void wait_rules_of(enum wait_kind kind, struct str *ret)
 }
 
 /*
- * Conditions of kinds of waits that the table of rules lacks: the system call alone doesn't show
- * them.
+ * Kinds of waits that the table of rules doesn't have, each with its condition, because the system
+ * call alone doesn't show them.
  */
 static const char *const further_rules[WAIT_KIND_MAX] = {
 	[WAIT_WORLD] = "as lock below, in a free-threaded build, if another thread has stopped "

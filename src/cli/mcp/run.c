@@ -37,7 +37,7 @@ void mcp_take_signals(void)
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 
 	signal(SIGPIPE, SIG_IGN);
-	/* if krait's parent ignores SIGCHLD, the tool would be reaped unseen */
+	/* if krait's parent ignores SIGCHLD, the kernel would discard the tool's exit status */
 	signal(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		signal(ends[i], end_with_tool);
@@ -108,8 +108,8 @@ static bool has_ended(pid_t pid, int *status, unsigned ms)
 }
 
 /*
- * Ends a tool that closed its output or took too long. A tool that hangs in a file system that
- * doesn't answer can't be ended, and is left behind.
+ * Ends a tool that has closed its output or took too long. If the tool hangs in a file system that
+ * doesn't answer, it can't be ended, and is left behind.
  */
 static int end(pid_t pid, int *status)
 {

@@ -103,7 +103,7 @@ static bool has_values(const struct profile_meta *m, const struct profile_value_
 	return false;
 }
 
-/* Warns of files that have no values of the type that the merged profile shows. */
+/* Warns of input files without values of the type that the merged profile shows. */
 static void warn_of_values(struct profile *p, const profiles *all, const struct operands *operands)
 {
 	const struct profile_meta *m = profile_meta(p);

@@ -9,8 +9,8 @@ void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *c);
 
 /*
- * Returns the heading of the group to which option @row belongs. It may be set at an earlier row,
- * so call this for each row in order, with the same @group.
+ * Returns the heading of the group to which option @row belongs. The heading may be in an earlier
+ * row, so call this for each row in order, with the same @group.
  */
 const char *help_group(const struct option_row *row, const char **group);
 

@@ -33,7 +33,8 @@ const char *options_similar(const char *typed, const char *const *words)
 		unsigned int d = word_distance(typed, *words);
 
 		/*
-		 * A word of which only the beginning was typed is similar: "--duration" to "--dur".
+		 * If the user typed only the beginning of an option's name, the option is similar:
+		 * "--duration" to "--dur".
 		 */
 		if (strlen(typed) >= 3 && str_starts(*words, typed))
 			d = 1;
@@ -202,8 +203,8 @@ void options_add_command(struct str *b, const char *name, char **options, int n_
 }
 
 /*
- * Explains a word that isn't an option: the user forgot -- before a command, or -p before a
- * process.
+ * Explains a word that isn't an option: the user forgot "--" before a command, or -p before a
+ * process id.
  */
 static int refuse_operand(const struct parser *p, const char *word)
 {

@@ -24,10 +24,11 @@ enum option_in_file {
 };
 
 struct option_row {
-	const char *group; /* heading above the option in --help; NULL: it follows the row before */
-	const char *name;  /* long name of the option, without the dashes; NULL ends the table */
-	char letter;	   /* letter of the option's short form; 0: none */
-	const char *arg;   /* name of the value: "PID"; NULL: the option takes none */
+	/* heading above the option in --help; NULL: the option is in the group of the row before */
+	const char *group;
+	const char *name; /* long name of the option, without the dashes; NULL ends the table */
+	char letter;	  /* letter of the option's short form; 0: none */
+	const char *arg;  /* name of the value: "PID"; NULL: the option takes none */
 	/*
 	 * what the option does, in a few lines; begins in lower case, has no full stop at the end
 	 */
@@ -63,7 +64,8 @@ struct command {
 	/* commands that a second word names; NULL-terminated; NULL: there are none */
 	const struct command *const *commands;
 	/*
-	 * options of other tools that are refused with advice; the last one has no name; NULL: none
+	 * options of other tools that this command refuses with advice; the last one has no name;
+	 * NULL: none
 	 */
 	const struct option_refusal *refused;
 	/* name of the command's operand ("COMMAND"); NULL: it takes none */
@@ -80,7 +82,7 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
-/* The last word of a command's name, "run" of "agent run", for a command among others' .commands. */
+/* Returns the last word of a command's name: "run" for the command "agent run". */
 static inline const char *command_word(const struct command *c)
 {
 	return strrchr(c->name, ' ') + 1;

@@ -40,7 +40,9 @@ int value_color(void *field, const char *text);	 /* sets an enum color_mode by i
 int value_times_exact(void *field, const char *text);
 int value_times_none(void *field, const char *text);
 
-/* Does a setter add to what its field has already, so that an option may be repeated? */
+/*
+ * Does a setter add to its field instead of replacing the value? Then the option may be repeated.
+ */
 bool value_adds(option_set_fn set);
 
 /*

@@ -20,7 +20,7 @@ int view_value_lines(void *field, const char *text);	 /* sets an enum view_grain
 int view_value_functions(void *field, const char *text); /* sets an enum view_grain to functions */
 int view_value_modules(void *field, const char *text);	 /* sets an enum view_grain to modules */
 
-/* sets a uint64_t in ns to the end of what is shown, > 0 */
+/* sets a uint64_t in ns, > 0: the end of the time that is shown */
 int view_value_until(void *field, const char *text);
 /* appends a package ("shop", "company.shop") to pattern_texts */
 int view_value_package(void *field, const char *text);
@@ -123,7 +123,10 @@ void view_options_warn_of(const struct unmatched *u);
 	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
 		 "function, none leaves none"}
 
-/* --by for tables without stacks. They have a row for each value instead of a root frame. */
+/*
+ * --by for tables without stacks: a table has a row for each value of the label, where a picture
+ * has a root frame.
+ */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
 	 .initial = (otherwise), .complete = "process thread cgroup gil state on", .help = (words)}

@@ -21,7 +21,7 @@ struct printer {
 	const struct dump_print *to;
 	int root;	  /* root directory of the process that is printed; -1: none */
 	unsigned printed; /* how many Python processes were printed */
-	bool locked; /* the process that was asked for hangs, so that nothing of it can be read */
+	bool locked; /* the process that the user named hangs, so that nothing of it can be read */
 };
 
 /*
@@ -91,8 +91,8 @@ static void put_field(FILE *out, const char *key, const char *value)
 }
 
 /*
- * What krait doesn't know of a frame is null: the frame's local variables, and whether a C function
- * called the frame.
+ * Where py-spy shows what krait doesn't know of a frame, this writes null: the frame's local
+ * variables, and whether a C function called the frame.
  */
 static void put_frame_json(const struct printer *x, const struct shown *f, bool first)
 {

@@ -38,9 +38,9 @@ int py_spy_dump(const struct py_spy_options *o);
 int py_spy_exit_code(int code);
 
 /*
- * Replaces *p by what py-spy shows of it: stacks that contain Python, with py-spy's root frames
- * and, for the raw format, with frames as py-spy writes them. *ret: how many samples are left. 0 or
- * -errno + message; on error *p is unchanged.
+ * Replaces *p by a profile of what py-spy shows: stacks that contain Python, with py-spy's root
+ * frames. For the raw format, frames are written as py-spy does. *ret: how many samples are left. 0
+ * or -errno + message; on error *p is unchanged.
  */
 _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, uint64_t *ret);
 
@@ -51,10 +51,10 @@ _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, 
 int py_spy_root(pid_t pid);
 
 /*
- * The file as py-spy shortens it: the path from the outermost directory that has an __init__.py,
- * "json/decoder.py". With @o->full_filenames, the whole path. @root: py_spy_root(). If it is -1,
- * the module's name tells which directories are packages, if that name is known. @names: the names
- * of the frames in @p. The result points into the profile's string.
+ * Returns the path of a file as py-spy shortens it, "json/decoder.py": the part from the outermost
+ * directory on that has an __init__.py. With @o->full_filenames, the whole path. @root:
+ * py_spy_root(). If it is -1, the module's name (if known) tells which directories are packages.
+ * @names: the names of the frames in @p. The result points into the profile's string.
  */
 const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
 			const struct render_names *names, uint32_t function, int root);

@@ -42,7 +42,7 @@ static bool is_package(int root, const char *path, size_t n)
 	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
 }
 
-/* Returns where the name of the directory or file begins that ends at @end. */
+/* Returns where the last name of the path begins that ends at @end. */
 static const char *name_before(const char *path, const char *end)
 {
 	while (end > path && end[-1] != '/')
@@ -61,7 +61,8 @@ static const char *from_package(const char *path, int root)
 }
 
 /*
- * Returns the end of @path: as many names as the module's name has, and one more for __init__.py.
+ * Returns where the part of @path begins that has as many names as the module's name (one more if
+ * the file is __init__.py).
  */
 static const char *from_module(const char *path, const char *module)
 {

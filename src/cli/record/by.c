@@ -39,7 +39,7 @@ int record_choose_services(struct record_options *o)
 	return service_rules_parse(SERVICE_DEFAULT, &o->session.services);
 }
 
-/* Does the recording have this label if a wait came that has it? */
+/* Is it a label that only waits have? Then the recording has it only if such a wait comes. */
 static bool is_label_of_waits(const struct record_options *o, const char *key)
 {
 	return (streq(key, "idle") || streq(key, "on") || streq(key, "waiter")) &&

@@ -19,8 +19,8 @@
  */
 #define OWN_PERCENT 5.0
 /*
- * krait's own CPU time below this sum is printed only with -v, too: each recording uses some at its
- * end
+ * a smaller sum of krait's own CPU time is also printed only with -v, because each recording uses
+ * some at its end
  */
 #define OWN_LEAST_NS NSEC_PER_SEC
 
@@ -42,8 +42,8 @@ static void add_unknown(struct closing *c, uint64_t n)
 }
 
 /*
- * Is the outcome normal? Every program starts and ends, and threads of BLAS and OpenMP have no
- * Python.
+ * Is the outcome normal? Some samples always come while a program starts or ends, and threads of
+ * BLAS and OpenMP have no Python.
  */
 static bool is_expected(enum walk_outcome outcome)
 {
@@ -108,7 +108,7 @@ static void add_outcomes(const struct session *s, struct closing *c)
 			     st->unsupported[i].reason);
 }
 
-/* Says what was asked for, that no sample came of it, and what would help. */
+/* Says that no samples came, although the user named targets or an event, and what would help. */
 static void say_nothing_came(const struct session *s, struct closing *c)
 {
 	const struct session_options *o = s->options;
@@ -158,7 +158,7 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			     "while one works");
 }
 
-/* Does the recording say how long the program waited? Then its last lines say so. */
+/* Has the recording values of waits? Then its last lines say how long the program waited. */
 static bool tells_use(const struct session *s)
 {
 	_cleanup_str_ struct str words = {};
@@ -188,9 +188,10 @@ static void add_presence(const struct session *s, struct closing *c)
 #define ENOUGH_SAMPLES 1000
 
 /*
- * Warns that too few samples came to count events. If the kernel adapts how many events a sample
- * stands for, it does so by all processes on that CPU. So events of one process may never be
- * sampled. `krait report` reads the name of the value in this line (src/cli/report/words.c).
+ * Warns that too few samples came to count events. With -F the kernel chooses after how many events
+ * it takes a sample, and it counts the events of all processes on a CPU for that. So a process with
+ * few events may never be sampled. `krait report` reads the name of the value in this line
+ * (src/cli/report/words.c).
  */
 static void add_too_few(const struct session *s, struct closing *c, unsigned source)
 {

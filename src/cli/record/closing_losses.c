@@ -22,7 +22,8 @@ static void add_unread(const struct session *s, struct closing *c)
 	char text[64];
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
-	if (s->prompt) /* with .prompt everything was shown already */
+	/* with .prompt names weren't waited for, and what was shown then can't change */
+	if (s->prompt)
 		return;
 	if (st->unread_files == 1)
 		closing_line(c, LOG_WARN, "functions of %s have no names: %s", st->unread_file,
@@ -73,7 +74,9 @@ static void add_throttled(const struct session *s, struct closing *c, unsigned s
 			     summary_seconds(c->m->kernel.sources[source].throttled_ns));
 }
 
-/* Adds how many of the samples never came that should have come by the targets' CPU time. */
+/*
+ * Adds how many samples are missing, compared with the number that the targets' CPU time makes due.
+ */
 static void add_missing(const struct session *s, struct closing *c)
 {
 	const struct event *cpu = session_events_cpu(&s->events);

@@ -80,8 +80,8 @@ static void add_check(struct closing *c)
 #define THROTTLED_PERCENT 1.0
 
 /*
- * Says which control groups were throttled, and how much of the time for which their threads were
- * ready to run the throttling may explain.
+ * Says which control groups were throttled by their CPU quota. Also says how much of the time that
+ * their threads were ready to run may be due to that.
  */
 static void add_throttled(const struct session *s, struct closing *c)
 {

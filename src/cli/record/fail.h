@@ -7,8 +7,8 @@
 #include "record/session.h"
 
 /*
- * The exit code of an error: EXIT_RIGHTS if only rights or the kernel can explain it, else
- * EXIT_FAILED.
+ * Returns the exit code for an error: EXIT_RIGHTS if only missing rights or the kernel can be its
+ * cause, else EXIT_FAILED.
  */
 int fail_code(int r);
 
@@ -16,8 +16,9 @@ int fail_code(int r);
 int fail(const struct session *s, int code);
 
 /*
- * As fail(). If rights or the kernel refuse, also prints what the doctor finds: in a container, the
- * command to run outside. (An ordinary user without rights has already been told the command.)
+ * As fail(). If rights are missing or the kernel refuses, also prints what krait doctor finds, such
+ * as the command to run outside a container. (A user who isn't root has already been told the
+ * command.)
  */
 int fail_refused(const struct session *s, enum color_mode color, int code);
 

@@ -26,8 +26,8 @@
 #include "view/names/origin.h"
 
 /*
- * Notes how the command and the recording ended. Only if both commands ran to their end does krait
- * diff take two recordings for the same work. So for any other end the text says something else.
+ * Notes how the command and the recording ended. krait diff takes two recordings for the same work
+ * only if both commands ran to their end. So the text tells such an end from any other.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
@@ -72,8 +72,8 @@ static int apply_filters(struct recording *x)
 }
 
 /*
- * Returns the label for --by, or NULL. If only the file of intervals could have brought the label,
- * and no sample has it, it is dropped.
+ * Returns the label for --by, or NULL. The label is dropped if no sample has it, and only the file
+ * of --label-intervals could have brought it.
  */
 static const char *shown_by(const struct recording *x)
 {
@@ -154,7 +154,8 @@ static void write_elsewhere(struct recording *x)
 }
 
 /*
- * Were waits recorded that the chosen value doesn't show? Then --value off_cpu shows them.
+ * Were waits recorded though the output shows another value? Then the user is told of --value
+ * off_cpu.
  */
 static bool hides_waits(const struct recording *x, const struct summary *m)
 {
@@ -178,8 +179,9 @@ static bool has_all_values(const struct recording *x)
 }
 
 /*
- * Prints how long the program waited, since the first sentence is about CPU time, and how to see
- * more of the waits. If the first sentence is about waits, prints only the second part.
+ * Prints how long the program waited, because the first sentence may be about CPU time only. Then
+ * prints how to see more of the waits. If the first sentence is about waits already, prints only
+ * how to see more.
  */
 static void say_use(struct recording *x, const struct summary *m)
 {
@@ -278,8 +280,8 @@ static int close_recording(struct recording *x, const struct summary *m,
 }
 
 /*
- * Might writing the profile elsewhere work? Not if the reader of the output is gone, memory is
- * short, or the profile can't be written at all.
+ * May it help to write the profile to another directory? No if whoever reads the output is gone,
+ * memory is short, or the profile can't be written at all.
  */
 static bool is_of_the_place(int error)
 {

@@ -21,7 +21,10 @@ int record_value_services(void *field, const char *text)
 	return service_rules_parse(text, field);
 }
 
-/* A frequency that isn't in step with timers; perf's default is 99 for the same reason. */
+/*
+ * A frequency that isn't in step with timers of 1000 Hz. perf's default is an odd number for the
+ * same reason.
+ */
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99
 
@@ -262,8 +265,8 @@ static int check_value(const struct record_options *o)
 }
 
 /*
- * Refuses now what would fail only when the recording is written, because then the recording would
- * be lost.
+ * Refuses options now that would make writing the recording fail later, when the recording would be
+ * lost.
  */
 static int check_shown(const struct record_options *o)
 {
@@ -364,8 +367,8 @@ static int check_output(struct record_options *o)
 	if (r)
 		return r;
 	/*
-	 * if each event is one sample, as with waits, the number of samples doesn't tell how long
-	 * they were, so the event's own value is shown
+	 * if each event is one sample, as with waits, samples don't tell how long the waits were,
+	 * so the event's own value is shown
 	 */
 	if (!o->value && o->events.v[0].source->whole)
 		o->value = o->events.v[0].sample_type;

@@ -215,7 +215,7 @@ int cmd_record(const struct record_options *o)
 	session_bound_init(&x.session);
 	signals_take();
 	code = record(&x);
-	/* ends the session's threads, which must not run when ids of the profile change */
+	/* ends the session's threads, because ids of the profile may change after this */
 	session_end_sampling(&x.session);
 	close_outputs(&x);
 	session_fini(&x.session);

@@ -39,14 +39,15 @@ struct record_options {
 
 	/* How the command behaves. */
 	bool require_samples; /* EXIT_FAILED is returned if there are no samples */
-	bool if_permitted;    /* without rights, cmd runs unprofiled, with one warning */
+	/* if rights are missing, the command runs without being profiled, with one warning */
+	bool if_permitted;
 	/* when the recording ends, the command is killed, and its exit code is ignored */
 	bool end_command;
 	int verbose; /* -q -1, default 0, -v 1, -vv 2; log_set_level() already has it */
 
 	/*
-	 * Replaces the profile before it is written. 0, or -errno + message. NULL: the profile
-	 * stays as it is.
+	 * Called before the profile is written; may replace it. 0, or -errno + message. NULL: the
+	 * profile stays as it is.
 	 */
 	int (*reshape)(void *arg, struct profile **p);
 	void *reshape_arg;
@@ -75,8 +76,8 @@ bool record_has_label(const struct record_options *o, const char *key);
 _must_use_ int record_choose_services(struct record_options *o);
 
 /*
- * Is --by a label that perhaps no sample has: one of --label-intervals or of services, or one that
- * only some waits have?
+ * Is --by a label that perhaps no sample has? That may be so for labels of --label-intervals, of
+ * services, and of some waits.
  */
 bool record_by_may_lack(const struct record_options *o);
 

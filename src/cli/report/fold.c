@@ -98,7 +98,10 @@ static int compare_values(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-/* Names a group. N stands only for the numbers in which the members' names differ. */
+/*
+ * Names a group: the members' common name, with N in place of the numbers in which the members
+ * differ.
+ */
 static int name_group(struct fold *f)
 {
 	_cleanup_str_ struct str b = {};

@@ -128,8 +128,8 @@ static int take_holders(const struct report_facts *f, struct holders *h)
 }
 
 /*
- * Says for how long the GIL was held at least. It has one holder at a time, so it was held at least
- * as long as all threads of the process together ran with it.
+ * Says for how long the GIL was held at least. Only one thread holds it at a time. So it was held
+ * for at least the sum of the times for which threads ran with it.
  */
 static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
 {

@@ -15,7 +15,7 @@
 #define NAME_COLUMNS 22
 #define CELL_COLUMNS 11
 
-/* How many holders have room in a line, beside "others" and "nobody". */
+/* Returns how many holders' columns fit into a line, beside those of "others" and "nobody". */
 static size_t columns_in(int width)
 {
 	int n = (width - NAME_COLUMNS - 2) / CELL_COLUMNS - 2;

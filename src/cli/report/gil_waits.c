@@ -21,8 +21,8 @@ struct blame {
 	uint32_t at;	 /* location of the line: the user's own, if there is one */
 	uint32_t owner;	 /* location of the function that has most of .ns */
 	int64_t ns, most;
-	int64_t asleep;	    /* the part of .ns during which the thread waited with the GIL */
-	int64_t asleep_own; /* how long the thread itself waited then */
+	int64_t asleep;	    /* the part of .ns in which the holder didn't run, but waited */
+	int64_t asleep_own; /* how long the holder itself waited in that time */
 };
 
 struct blames {
@@ -116,7 +116,8 @@ static int percent(int64_t part, int64_t whole)
 	return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
 }
 
-#define LEAST_REST 5 /* waiting without a known holder is mentioned from this percentage on */
+/* the share of waiting without a known holder is mentioned from this percentage on */
+#define LEAST_REST 5
 
 /*
  * Appends "Threads waited 3.1 s for the GIL, 71 % of it while worker-2 was in dumps (app.py:88)."

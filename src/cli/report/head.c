@@ -11,7 +11,7 @@
 #include "picture/markup.h"
 #include "view/lede/cpu_words.h"
 
-/* the most notes on reading a file that are printed: the file may come from anywhere */
+/* the most notes on reading a file that are printed: a file from anywhere may cause any number */
 #define NOTES 8
 
 static int64_t count_samples(const struct report_facts *f)
@@ -68,7 +68,7 @@ void report_print_head(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* If the profile has values that neither the tables nor the head show, names them. */
+/* Names the values of the profile that neither the tables nor the head shows. */
 void report_print_other_values(struct report_printer *p)
 {
 	const struct profile_meta *m = profile_meta(p->f->p);
@@ -153,9 +153,9 @@ void report_print_lede(struct report_printer *p)
 
 	report_add_lede(p->f, &b);
 	/*
-	 * If there are no tables, the sentence says why, and may take their room. Otherwise it has
-	 * two lines (less one column, because a wide character may not fit at the end of the first
-	 * line), or four if it is about waits.
+	 * If there are no tables, the sentence says why, and may be as long as it likes. If there
+	 * are, it may take two lines, or four if it is about waits (less one column, because a wide
+	 * character may not fit at a line's end).
 	 */
 	print_sentence(p, &b,
 		       p->f->waits.n		   ? 4 * p->style->width - 1

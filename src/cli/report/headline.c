@@ -92,8 +92,8 @@ int headline_add(struct profile *p, const char *value, bool inverted, bool parti
 	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
 	if (!r)
 		/*
-		 * Costs are sorted as in the report, because the sentence about a difference uses
-		 * the first row.
+		 * Sorts costs as the report does, because the sentence about a difference of
+		 * profiles is about the first row.
 		 */
 		costs_sort(&f.costs);
 	if (!r && (costs_whole(&f.costs) || f.waits.n))

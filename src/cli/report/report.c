@@ -142,8 +142,8 @@ static bool shows_source(const struct report_options *o)
 
 /*
  * Will others read the output? Files and Markdown are passed on to others. Anybody may have made
- * the profile. So krait doesn't publish the text of a file of the user's just because the profile
- * names that file.
+ * the profile and may have put names of the user's private files into it. krait doesn't publish the
+ * text of such files.
  */
 static bool is_passed_on(const struct report_options *o)
 {
@@ -208,8 +208,8 @@ static int find_idle(const struct report_facts *f, int64_t *ret)
 }
 
 /*
- * Leaves waits of threads without work out of the first view of waits. The sentence about waits is
- * made before, since it needs all that the threads did.
+ * Leaves waits of threads without work out when the value is about waits. The sentence about waits
+ * was made before, because it needs all that the threads did.
  */
 static int leave_idle_out(const struct report_options *o, struct report_facts *f)
 {

@@ -43,7 +43,10 @@ struct report_style {
 
 #define REPORT_TALL 40 /* rows of a terminal that has room for long tables */
 
-/* Why source text is shown only with --source. Bits, which are combined for several lines. */
+/*
+ * Why a source line isn't shown, though --source would show it. Bits, which are combined for
+ * several lines.
+ */
 enum source_hidden {
 	SOURCE_SHOWN,
 	SOURCE_FOREIGN = 1, /* the file belongs to another user */

@@ -43,14 +43,15 @@ struct stored {
 void stored_fini(struct stored *s);
 
 /*
- * Takes what `krait last TIME` says, which is `krait report --store DIR --since TIME`. 0 or -EINVAL
- * + message.
+ * Handles `krait last TIME`, which is short for `krait report --store DIR --since TIME`. 0 or
+ * -EINVAL + message.
  */
 _must_use_ int stored_last(struct stored *s, struct view_options *view, struct operands *operands);
 
 /*
- * Takes the window from @view, whose times count from the recording's begin otherwise. 0 or -EINVAL
- * + message: the command line is wrong.
+ * Takes the window's begin and end from @view's --since and --until. With --store these count back
+ * from now, otherwise from the recording's begin. 0 or -EINVAL + message: the command line is
+ * wrong.
  */
 _must_use_ int stored_check(struct stored *s, struct view_options *view,
 			    const struct operands *operands);

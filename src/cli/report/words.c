@@ -124,8 +124,8 @@ static int whole_percent(const struct report_facts *f, int64_t value)
 }
 
 /*
- * Appends "22 of these 37 %". Both @part and @whole are percentages of all, and the words keep
- * readers from taking the 22 for a percentage of the 37.
+ * Appends "22 of these 37 %". Both numbers are percentages of all. "Of these" says that the 22 are
+ * a part of the 37, and not 22 % of them.
  */
 static void add_part(const struct report_facts *f, int64_t part, int64_t whole, struct str *b)
 {
@@ -265,8 +265,8 @@ static void add_function(const struct report_facts *f, struct str *b)
 }
 
 /*
- * How many samples are needed to say where most events are, right to some ten percent, if not all
- * events were sampled.
+ * If only some events were sampled: how many samples are needed to say where most events are, with
+ * an error of some ten percent.
  */
 #define LEAST_SAMPLES 100
 
@@ -295,7 +295,8 @@ static bool is_of_value(const struct report_facts *f, const char *comment)
 
 struct count {
 	const struct report_facts *f;
-	bool counted; /* the first value is the number of samples; else each entry is one */
+	/* value 0 is the number of samples; if false, each entry counts as one sample */
+	bool counted;
 	int64_t n;
 };
 
@@ -329,8 +330,8 @@ int report_find_too_few(struct report_facts *f)
 }
 
 /*
- * Tells whether the report says how long the program waited. With filters it doesn't, because then
- * the question is what used CPU time.
+ * Tells whether the report says how long the program waited. It doesn't if filters were given: then
+ * the user asks what used CPU time.
  */
 static bool waits(const struct report_facts *f)
 {

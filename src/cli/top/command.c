@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait top -- COMMAND`. While the screen is up there is no room for the command's output. So the
- * end of the output is kept, and printed when the screen is gone. If tables are printed on standard
- * output instead, the command's output goes to standard error.
+ * `krait top -- COMMAND`. While the screen is shown, the command's output can't be. So the last
+ * part of it is kept, and printed when the screen has been closed. If tables are printed on
+ * standard output instead, the command's output goes to standard error.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -213,7 +213,8 @@ static void notice_end(struct interactive *i, uint64_t now)
 #define LOOK_AT 3
 
 /*
- * Says on the screen which patterns match nothing. The closing lines, which say so too, come late.
+ * Shows on the screen which patterns match nothing. The closing lines say that too, but only at the
+ * end.
  */
 static int say_unmatched(struct interactive *i)
 {
@@ -336,7 +337,7 @@ int top_screen(struct top *t)
 	enum log_level level = log_level();
 	int r;
 
-	/* messages would spoil the screen; the closing lines repeat them */
+	/* messages would destroy the screen's picture; the closing lines say the same */
 	log_set_level(LOG_ERROR);
 	r = set_up(&i);
 	r = r ? r : run(&i);

@@ -34,8 +34,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	struct collect_stats st;
 	struct sampler_stats kernel;
 	/*
-	 * Value 0 is the number of samples, value i is that of event i - 1. Values behind those of
-	 * the events, as gil_wait, have no event of their own.
+	 * Value 0 is the number of samples, value i is that of event i - 1. Values after those,
+	 * such as gil_wait, belong to no event.
 	 */
 	bool own = l->value && l->value <= t->session->events.n;
 	const struct event *event = &t->session->events.v[own ? l->value - 1 : 0];
@@ -77,8 +77,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 }
 
 /*
- * Shares are those of the last RECENT_SECONDS. Shares of a single second would jump, and the rows
- * with them.
+ * Shares are those of the last RECENT_SECONDS. From one second to the next, shares of a single
+ * second would change much, and rows would change places.
  */
 #define RECENT_SECONDS 10
 
@@ -270,7 +270,9 @@ static int make_live(struct top *t)
 		return err_set(-ENOMEM, "out of memory");
 	t->live->table = t->options->table;
 	choose_value(t);
-	/* with --json a script gets single intervals, and sums them up as it likes */
+	/*
+	 * A script that reads JSON gets the values of single intervals, and can add them up itself.
+	 */
 	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
 	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
 	t->live->hide[KIND_JIT] = !t->options->with_native;
@@ -305,10 +307,10 @@ static int finish(struct top *t, int r)
 	_cleanup_(closing_fini) struct closing closing = {};
 	int code;
 
-	/* names are no longer waited for: nobody would see them */
+	/* nobody would see names that come now, so none is waited for */
 	t->session->patience.over = true;
 	r = fail_stop(t->session, r);
-	/* after condensing, the names that a pattern matched may be gone */
+	/* after condensing, frames that a pattern has matched may be gone */
 	if (!r && !t->session->condensed)
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
@@ -356,7 +358,7 @@ int cmd_top(const struct top_options *o)
 	s.prompt = true;
 	s.patient = !o->record.session.pids.n && !o->record.session.cmd;
 	signals_take();
-	/* the user has already seen what is shown, so a signal may end krait at once */
+	/* the user has seen everything already, so a signal may end krait at once */
 	signals_phase(SIGNALS_WRITTEN);
 	code = top(&t);
 	table_fini(&t.shown);

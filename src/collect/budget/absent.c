@@ -93,8 +93,8 @@ static void refuse(struct collect *c, struct process *p)
 }
 
 /*
- * The process that a record came from. NULL: it isn't known any more, or another process has its
- * number.
+ * The process for which a record was sent. NULL: krait has forgotten that process, or another one
+ * has its number now.
  */
 static struct process *asked_by(const struct collect *c, const struct rec_absent *rec)
 {
@@ -153,8 +153,8 @@ void absent_met(struct collect *c, const struct rec_absent *rec)
 	absent_take(c);
 	p = process_at(c, i);
 	/*
-	 * The read under way may bring in this memory, too. If it doesn't, the next sample asks
-	 * again.
+	 * @p has asked for memory already, and reading that may bring in this memory as well. If it
+	 * doesn't, the next sample asks again.
 	 */
 	if (p->absent.asked || process_has_ended(p) || p->unwanted) {
 		if (p->absent.asked && clock_ns(CLOCK_MONOTONIC) - p->absent.asked_ns > STUCK_NS)

@@ -9,7 +9,9 @@
 #include "collect/budget/upkeep.h"
 #include "collect/process/process.h"
 
-/* the longest time that new processes wait because of what earlier ones have cost */
+/*
+ * the longest time for which new processes are only counted because earlier ones have cost too much
+ */
 #define DEBT_NS (2 * NSEC_PER_SEC)
 
 bool crowd_init(struct collect *c)
@@ -18,8 +20,9 @@ bool crowd_init(struct collect *c)
 }
 
 /*
- * How much CPU time new processes may cost: at once, and as a share (1/n) of a CPU over time.
- * Processes that were asked for may cost more than bystanders: 5 % of a CPU, and 3 s at once.
+ * How much CPU time new processes may cost: at once, and over time as a share (1/n) of a CPU.
+ * Processes of a recording that names its targets may cost more than those of other users in a
+ * recording of the whole machine: 5 % of a CPU, and 3 s at once.
  */
 static const struct crowd_limits {
 	struct budget_limit user, all;
@@ -56,8 +59,8 @@ bool crowd_is_over(const struct collect *c, uint32_t user)
 }
 
 /*
- * Spends @took_ns of a budget, but at most so much that it has time left again after DEBT_NS. A
- * single piece of work may take long, such as naming a large program's first stacks.
+ * Charges @took_ns to a budget, but at most so much that the budget has time left again after
+ * DEBT_NS. A single piece of work may take long, such as naming a large program's first stacks.
  */
 static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t took_ns)
 {

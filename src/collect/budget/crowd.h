@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What new processes cost: looking at them and naming their first stacks. All new processes of a
- * user share a budget of CPU time, and all users share another. A process that begins while a
- * budget is spent is only counted, without stacks, until the budget allows more
+ * Limits what new processes may cost krait, for looking at them and naming their first stacks. All
+ * new processes of a user share a budget of CPU time, and all users share another. A process that
+ * begins while a budget is spent is only counted, without stacks, until the budget allows more
  * (bpf/process/crowd.bpf.h). The same holds for an older process that execs. All other processes
  * keep their stacks.
  */
@@ -58,7 +58,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 
 /*
  * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
- * Returns true if that changes who pays; whoever paid until now has been charged.
+ * Returns true if another user's budget paid before; that one has been charged.
  */
 bool crowd_turn(struct collect *c, const struct process *p);
 /* Charges the CPU time since the last call to the user whose turn it is. */

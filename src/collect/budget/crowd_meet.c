@@ -13,8 +13,8 @@
 #define NEW_NS (2 * NSEC_PER_SEC)
 
 /*
- * Counts a crowded process. The closing lines name the first one. They don't if some processes may
- * not be shown, because it isn't known yet whether this one may.
+ * Counts a crowded process. The closing lines name the first one, unless the recording may not show
+ * some users' processes: it isn't known yet whether this is such a process.
  */
 static void count(struct collect *c, struct process *p)
 {
@@ -55,7 +55,7 @@ static bool is_too_many(struct collect *c, const struct process *p, const struct
 
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
-	/* the entries that krait itself has made in the kernel's map aren't marked new */
+	/* the kernel program doesn't mark entries as new that krait itself has made in its map */
 	if (!rec->new && !p->user)
 		return false;
 	if (has_stacks(p)) { /* the kernel's map had lost the process's entry for a while */
@@ -68,13 +68,17 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 	if (!p->user)
 		p->user = crowd_user_of(c->crowds, rec->uid);
 	if (!crowd_turn(c, p))
-		crowd_pay(c); /* what the user's processes before this one have cost */
+		/*
+		 * charges what earlier processes of the user have cost, before the budget is looked
+		 * at
+		 */
+		crowd_pay(c);
 	if (is_too_many(c, p, rec)) {
 		count(c, p);
 		p->state = PROC_CROWDED;
 		return true;
 	}
-	/* it was only counted so far; from now on it is examined like any new process */
+	/* @p was only counted so far; from now on it is examined like any new process */
 	if (p->state == PROC_CROWDED)
 		p->state = PROC_PENDING;
 	return false;

@@ -77,7 +77,10 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 		return;
 	p = process_at(c, last.process);
 	at = map_get(&p->code_index, last.key);
-	/* The process may have ended, and another one may have its entry in the table. */
+	/*
+	 * The list may name a process that has ended, and another process may have its entry in the
+	 * table now.
+	 */
 	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
 		drop(c, p, *at - 1);
 }

@@ -50,7 +50,10 @@ bool same_init(struct collect *c)
 	return (c->same = calloc(1, sizeof(*c->same)));
 }
 
-/* Before @code, which others may share, loses a user: with the last one it isn't kept any more. */
+/*
+ * A code object that shares the content of @code is about to be freed. If it is the last one, @code
+ * isn't kept any more, and its bytes aren't counted.
+ */
 static void uncount(struct collect *c, const struct py_code *code)
 {
 	if (code && code->users == 1)
@@ -92,8 +95,8 @@ void same_fini(struct collect *c)
 }
 
 /*
- * Are file name, name and qualified name one and the same object, as in _Py_InitCleanup
- * (py_code_is_internal())?
+ * Are file name, name and qualified name one object? They are in code objects that CPython makes
+ * itself, such as _Py_InitCleanup (py_code_is_internal()).
  */
 static bool has_one_text(const struct wire_text *text)
 {

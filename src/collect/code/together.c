@@ -56,8 +56,8 @@ static bool same_name(const char *typed, const char *name, size_t n)
 }
 
 /*
- * Was the process told to run this package? Other packages in its directory, such as servers, are
- * nobody's own code.
+ * Was the process told on its command line to run this package? Only such a package is the user's.
+ * Its directory may also hold others, such as servers.
  */
 static bool is_run(const struct process *p, const char *name, size_t n)
 {

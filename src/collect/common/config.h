@@ -20,8 +20,8 @@ struct collect_ops {
 	int (*set_several)(void *ctx, const struct proc_several *several);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/*
-	 * Process @tgid is perhaps not what its executable says: report it again at its next
-	 * sample.
+	 * Process @tgid may run something else than its executable shows: asks the kernel program
+	 * to report the process again at its next sample.
 	 */
 	void (*ask_again)(void *ctx, uint32_t tgid);
 	/*
@@ -49,8 +49,8 @@ struct collect_unwind_ops {
 			 const struct unwind_mapping *m, size_t n);
 	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
 	/*
-	 * Tells whether the side band may have events of process @tgid that the collector hasn't
-	 * got yet. NULL: that isn't known.
+	 * Does the side band hold events of process @tgid that were not read yet? True if it may.
+	 * NULL: that can't be known.
 	 */
 	bool (*untold)(void *ctx, uint32_t tgid);
 	/*
@@ -58,11 +58,13 @@ struct collect_unwind_ops {
 	 * 0: not known. NULL: it is never known.
 	 */
 	uint64_t (*code_pages)(void *ctx, const struct proc_key *key, uint64_t task);
-	/* .fill may be called on any thread, at the same time as other functions */
+	/*
+	 * .fill may be called on any thread, while other threads call other functions of the store
+	 */
 	bool fills_aside;
 };
 
-/* Who wants source text that no file has, only a process. */
+/* The receiver of source text that no file has, only a process. */
 struct collect_texts {
 	void *ctx;
 	/*
@@ -75,7 +77,10 @@ struct collect_texts {
 	void (*met)(void *ctx, uint32_t tgid, const char *path, const struct str *text);
 };
 
-/* The values of a recording of waits behind those of its events, in their order. */
+/*
+ * Values of a recording of waits. In the profile they come after the values of the events, in this
+ * order.
+ */
 enum collect_wait_value { VALUE_GIL_WAIT, VALUE_GIL_BLAME, VALUE_LOCK_BLAME, COLLECT_WAIT_VALUES };
 
 struct collect_config {
@@ -131,10 +136,14 @@ struct collect_config {
 	uint64_t start_ns;
 	/* number of events; an event's value in the profile is at index 1 + rec_sample.source */
 	unsigned n_sources;
-	int cpu_source; /* the event whose samples are due by CPU time; -1: none */
 	/*
-	 * waits are recorded too. So other samples say that the thread ran. The profile has
-	 * COLLECT_WAIT_VALUES values behind those of the events.
+	 * index of the event whose expected number of samples follows from CPU time; -1: there is
+	 * none
+	 */
+	int cpu_source;
+	/*
+	 * Waits are recorded too. Then samples of other events get the label that says that the
+	 * thread ran. The profile has COLLECT_WAIT_VALUES more values, after those of the events.
 	 */
 	bool waits;
 	unsigned wait_source; /* if .waits: rec_sample.source of waits */

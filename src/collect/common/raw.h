@@ -16,7 +16,7 @@ struct waiting {
 	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: it ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
-	bool met;	   /* its thread was met, and the sample counted, since the last flush */
+	bool met;	   /* the sample was counted and its thread noted, since the last flush */
 	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
 	uint64_t gil_ns;   /* how long the thread waited for the GIL */
 	/* of a wait, as in struct rec_wait; see thread_share() */
@@ -29,8 +29,9 @@ struct waiting {
 	 */
 	bool account;
 	/*
-	 * .woken: the next entry is the thread that ended this wait. .waker: this is such an entry.
-	 * It isn't a sample, and follows its wait until that is handed on.
+	 * .woken: the next entry is the thread that ended this wait. .waker: this entry is the
+	 * thread that ended the wait before it. It isn't a sample, and is handed on right after
+	 * that wait.
 	 */
 	bool woken, waker;
 	/*
@@ -40,7 +41,11 @@ struct waiting {
 	/* the number of that thread: once it is forgotten, another one may have its index */
 	uint32_t waiter_tid;
 };
-#define NO_WAITER UINT32_MAX /* waiting.waiter: the wait isn't shown, or is none for a lock */
+/*
+ * value of waiting.waiter: nothing is shown of the waker, because the wait isn't shown or isn't for
+ * a lock
+ */
+#define NO_WAITER UINT32_MAX
 
 /* A stack whose frames have no names yet. */
 struct raw_stack {

@@ -22,10 +22,11 @@ struct collect {
 	bool began;		/* collect_begin() was called: sampling has begun */
 	/* number of the current flush, from 1 on; only collect_flush() increases it */
 	uint32_t flushes;
-	bool last;    /* the current flush is the last one */
-	bool hurried; /* .config.wait has returned false: names are no longer waited for */
-	bool news;    /* what collect_news() returns next */
-	/* there was no memory to take a record in, so the next flush fails */
+	bool last; /* the current flush is the last one */
+	/* .config.wait has returned false: the collector doesn't wait for names any more */
+	bool hurried;
+	bool news; /* what collect_news() returns next */
+	/* a record was lost for lack of memory, so the next flush fails */
 	bool no_memory;
 	/* what asking processes has cost since the budget began anew (budget/asked.h) */
 	uint64_t asked_ns;
@@ -69,8 +70,8 @@ size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * Is the limit of memory reached? Then no more may be kept until something was freed or the profile
- * was condensed.
+ * Is the limit of memory reached? Then nothing more may be kept until the caller has condensed the
+ * profile, or something was freed.
  */
 bool collect_is_full(const struct collect *c);
 

@@ -109,13 +109,13 @@ struct collect_stats {
 	 */
 	uint64_t tables_cut;
 	/*
-	 * how often a file wasn't looked into, because looking into the files that processes of the
-	 * same uid, or all processes, map had taken too much time
+	 * how often a file wasn't looked into because too much time was spent already on files that
+	 * processes map: those of the same user, or all
 	 */
 	uint64_t looks_refused;
 	/*
-	 * how often a file wasn't looked into because a process maps it that krait doesn't know,
-	 * and such files had taken too much time
+	 * how often a file wasn't looked into because krait doesn't know the process that maps it,
+	 * and files of such processes had taken too much time
 	 */
 	uint64_t strangers_refused;
 	/* number of files whose names were needed, but weren't read before the end */

@@ -76,8 +76,8 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 	int r = is_held(fd, m, &st) ? 0 : file_stat_mapping(proc, m, &st);
 
 	/*
-	 * If the process is gone, assume that the file is unchanged. If the file system doesn't
-	 * answer, that isn't assumed, because @m may show another file by now.
+	 * If the process is gone, the file counts as unchanged. If the file's file system doesn't
+	 * answer, the file counts as changed, because @m may show another file by now.
 	 */
 	return r ? r != -ETIMEDOUT : is_version(&st, was);
 }
@@ -131,10 +131,10 @@ void images_fini(struct collect *c)
 }
 
 /*
- * Keeps the file open, unless that could keep somebody from unmounting a file system. A machine
- * starts the same few programs again and again. Without an open file, most of the cost of watching
- * such a machine was to ask /proc each time whether the program's file is unchanged. With the open
- * file krait knows that at once.
+ * Keeps the file open, unless that could keep somebody from unmounting a file system. Most machines
+ * start the same few programs again and again, and krait has to know each time whether the
+ * program's file is unchanged. It knows that at once from an open file. Asking /proc was most of
+ * the cost of watching such a machine.
  */
 static int hold(struct collect *c, int fd)
 {
@@ -162,8 +162,8 @@ static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, 
 }
 
 /*
- * Reads file @fd within its budget. If the slice was small because other files had cost too much,
- * an incomplete result isn't kept. Then the file can be looked into for the next process that maps
+ * Reads file @fd within its budget. If other files have cost too much, only a part of this one may
+ * be read. Then the result isn't kept, and the file is read again for the next process that maps
  * it.
  */
 static int look_into(struct collect *c, const struct proc *proc, int fd, const char *path,
@@ -292,7 +292,7 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 	if (image_key(fd, key))
 		return NULL;
 	if (map_get(&c->images->index, file_key(key->dev, key->ino)))
-		/* NULL: the kernel programs were told of the file when it was first met */
+		/* NULL: the kernel programs already know what the file holds */
 		return NULL;
 	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }
@@ -372,8 +372,8 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		e.lib_check = f->dynamic.check;
 		if (!e.debug_slot || !e.lib_dynamic)
 			/*
-			 * without these, only perf's report that a process maps the library shows
-			 * that it is Python
+			 * without the two sections, krait learns only from perf's record of the
+			 * mapped library that the process is Python
 			 */
 			return;
 	}

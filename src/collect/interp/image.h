@@ -68,14 +68,17 @@ uint64_t file_key(uint64_t dev, uint64_t ino);
 struct file_version file_version_of(const struct stat *st);
 int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret);
 /*
- * False: @m maps another file than @was, or its contents have changed. @fd: the file, held open
- * since it was read; -1: it isn't open. True also if the file can't be looked at, as without the
- * right to use map_files.
+ * Does @m still map the file that @was describes, with the same contents? @fd: the file, held open
+ * since it was read; -1: it isn't open. True if the file can't be looked at, for example without
+ * the right to use map_files.
  */
 bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was);
 
-/* As file_unchanged(), of a file that is held open. False also if that can't tell what @m maps. */
+/*
+ * As file_unchanged(), for a file that is held open. False if the open file alone doesn't show
+ * whether @m maps it.
+ */
 bool file_held_unchanged(int fd, const struct mapping *m, const struct file_version *was);
 
 /* What the file behind @m holds; it is read once. 0, -EBUSY, or an error of file_open_mapping(). */
@@ -83,9 +86,8 @@ _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct
 			const char *path, struct image_file **ret);
 
 /*
- * What the file behind @m holds, if krait holds that file open and it is unchanged, so that no
- * process need be asked. Else NULL. A file without an interpreter may have changed in the last
- * second.
+ * What the file behind @m holds, if krait holds the file open and it is unchanged. No process is
+ * asked. Otherwise NULL. If the file holds no interpreter, a change is noticed up to a second late.
  */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m);
 
@@ -163,9 +165,9 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		 const struct py_where *where);
 
 /*
- * Is @exe, a path, the interpreter's own program (Programs/python.c)? That one initialises the
- * interpreter once. Programs that embed an interpreter may do so again, and then the count of
- * code objects begins anew.
+ * Is @exe, a path, the interpreter's own program (Programs/python.c)? That program initialises the
+ * interpreter once. Other programs may initialise an embedded interpreter several times, and each
+ * time CPython counts code objects from the beginning.
  */
 bool image_runs_once(const char *exe);
 

@@ -41,9 +41,9 @@ static bool is_load(const struct image_file *f, const struct mapping *m)
 }
 
 /*
- * The mapping at which the file that @m maps was loaded. One file may have several: libffi (3.4+,
- * src/tramp.c) maps single pages of its own code again for its closures, and libffi's code may be
- * in libpython. dlmopen() loads a file again.
+ * Returns the mapping with which the loader loaded the file of @m. The process may have mapped
+ * parts of the file again: libffi (3.4+, src/tramp.c) maps pages of its own code for its closures,
+ * and libffi may be linked into libpython. dlmopen() loads a whole file again.
  */
 static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
 				       const struct image_file *f)
@@ -83,9 +83,9 @@ bool image_is_library(const char *path)
 }
 
 /*
- * Collects files with an interpreter. @others false: looks at files called python. Extension
- * modules are called that, too (cpython-312), so once one file has an interpreter, only libraries
- * are looked at. @others true: looks at the other files.
+ * Collects files with an interpreter. @others false: looks at files with "python" in their name.
+ * Once one of them has an interpreter, looks only at libraries, because extension modules have such
+ * names too (cpython-312). @others true: looks at all other files.
  */
 static void look(struct search *s, bool others)
 {
@@ -126,8 +126,8 @@ static bool is_understood(const struct candidate *one)
 }
 
 /*
- * Was @a loaded before @b? If the loader doesn't say so: the program comes first, and a file that
- * is loaded later usually lies at lower addresses.
+ * Was @a loaded before @b? If the loader's list doesn't tell, the program counts as first, and of
+ * two other files the one at higher addresses.
  */
 static bool is_earlier(const struct candidate *a, const struct candidate *b)
 {

@@ -118,8 +118,8 @@ static bool number_all(pid_t pid, struct question *q)
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
 	uint64_t at = find_debug(pid, q, until_ns);
 	/*
-	 * whether struct debug has .next; the version in the first namespace's struct says it for
-	 * all
+	 * whether struct debug has .next; the version in the first namespace's struct tells it for
+	 * all of them
 	 */
 	bool several = false;
 	uint32_t number = 0;

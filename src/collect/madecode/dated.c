@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks with code of a kind that is .dated (struct code_source). The names and unwind rows of such
- * code hold for some samples of a stack, and not for others. So a plain stack without these names
- * and rows is made, too; see registered.c.
+ * code hold for some samples of a stack, and not for others. So such a stack is made twice: with
+ * them, and as a plain stack without them; see registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
@@ -23,7 +23,7 @@ size_t dated_until(const struct collect *c, const struct raw_stack *raw)
 
 	if (!c->made->dated.rows || !n || !n->n)
 		return 0;
-	if (!s) /* the mappings by which the stack was unwound aren't known any more */
+	if (!s) /* krait has forgotten the mappings with which the stack was unwound */
 		return 1;
 	for (size_t i = 0; i < n->n; i++) {
 		const struct space_map *m = space_map_at(s, n->pc[n->n_kernel + i]);
@@ -53,8 +53,9 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * A stack that was noted with @never has version 0, to which no space belongs, so all its samples
- * get the plain stack. In a fork that has its parent's mappings only the plain stack is certain.
+ * If a stack was noted with @never, all its samples get the plain stack: its version is 0, which no
+ * space has. In a fork that still uses its parent's mappings only the plain stack is certain to be
+ * right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code of CPython 3.14's JIT compiler, which tells nobody what code it has made. krait finds the
- * code by its bytes. Its names hold as long as those of registered code do (registered.c). While a
- * program warms up, a new executor (a piece of such code) comes every few milliseconds; only new
- * ones are analysed.
+ * code by its bytes. A name found in one reading is valid for the same samples as a name of
+ * registered code (registered.c). While a program warms up, a new executor (a piece of such code)
+ * comes every few milliseconds; only new ones are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* check.h of abi/ */
@@ -32,7 +32,7 @@ static void executors_fini(executor_vec *v)
 	vec_fini(v);
 }
 
-/* Adds to @ret->compiled the stretches of code for which @rows have rules. */
+/* Notes in @ret->compiled the ranges of code for which @rows have rules. */
 static int note_code(const struct unwind_rows *rows, struct reading *ret)
 {
 	int r = 0;

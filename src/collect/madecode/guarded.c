@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guarded code: it lies in no file, nothing describes it, and the process may write to its memory,
- * as with oneDNN's kernels. Where a stack broke off in such code, krait reads the function and
- * proves from its instructions how it is unwound (docs/decisions/0011). Each time the kernel
+ * Guarded code lies in no file, nothing describes it, and the process may write to its memory.
+ * oneDNN's kernels are an example. If a stack breaks off in such code, krait reads the function and
+ * derives from its instructions how to unwind it (docs/decisions/0011). Each time the kernel
  * program unwinds with the rows made of that, it first compares the code's bytes
  * (docs/decisions/0012). So the rows can't be out of date.
  */

@@ -81,9 +81,9 @@ bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 }
 
 /*
- * Is @made the name of code that CPython made for Python functions? With -X perf, "py::NAME:FILE"
- * calls the evaluation loop for a function. 3.15's compiler registers "py::jit:...", which does the
- * work of the evaluation loop.
+ * Is @made the name of code that CPython made for Python functions? With -X perf, a trampoline
+ * called "py::NAME:FILE" calls the evaluation loop for each Python function. 3.15's JIT compiler
+ * registers code called "py::jit:...", which runs in place of the evaluation loop.
  */
 static bool is_pythons(const struct collect *c, const struct process *p,
 		       const struct made_name *made)

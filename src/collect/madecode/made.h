@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native code that lies in no file. Each kind of it is a code_source, which knows what the code is
- * called, how it is unwound, and when that may have changed.
+ * Native code that lies in no file. There are several kinds of it, and each kind is a code_source:
+ * it finds the code's names and unwind rows, and knows when these may have changed.
  */
 #ifndef COLLECT_MADECODE_MADE_H
 #define COLLECT_MADECODE_MADE_H
@@ -44,8 +44,8 @@ struct code_source {
 		      struct space_map *part);
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
 	/*
-	 * Stack @raw has the code at @pc, or broke off there. Is everything known of that code that
-	 * can be known, so that the stack may be named?
+	 * Stack @raw has code at @pc, or broke off there. Has this kind found out all that it can
+	 * about that code? Only then the stack is named.
 	 */
 	bool (*ready)(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
@@ -57,31 +57,34 @@ struct code_source {
 	 */
 	bool dated;
 	/*
-	 * A stack broke off at @pc, which lies in no file of space @version: the code there is to
-	 * be looked at.
+	 * A stack broke off at @pc, which lies in no file of space @version: asks this kind to look
+	 * at the code there.
 	 */
 	void (*want)(struct collect *c, uint32_t version, uint64_t pc);
 	/*
 	 * Both are called before sampling. expect() notes whether @p, whose mappings were read, may
-	 * have such code. begin() is called when all is prepared. It makes the next readings due at
-	 * once, however long earlier ones took.
+	 * have such code. begin() is called when all is prepared. begin() makes the next readings
+	 * due at once, however long earlier readings took.
 	 */
 	void (*expect)(struct collect *c, struct process *p);
 	void (*begin)(struct collect *c);
 	/*
-	 * wanted(): may @p have code of this kind, as far as is known? unread(): if so, was nothing
-	 * of that code read yet?
+	 * wanted(): may @p have code of this kind? unread(): may it have such code, none of which
+	 * was read yet?
 	 */
 	bool (*wanted)(const struct process *p);
 	bool (*unread)(const struct process *p);
 	/* Called when a flush begins: sets how much work may be done in it. */
 	void (*flush)(struct collect *c);
 	/*
-	 * Called at the end of each flush: reads what may have changed, of one process in any case,
-	 * and of others until @until_ns (CLOCK_MONOTONIC).
+	 * Called at the end of each flush: reads again what may have changed, of at least one
+	 * process, and of others until @until_ns (CLOCK_MONOTONIC).
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
-	/* @table was dropped from the kernel's maps. It may be of this kind or of another. */
+	/*
+	 * @table was dropped from the kernel's maps. The function finds out whether it is a table
+	 * of this kind.
+	 */
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * bytes(): how many bytes are kept of a process that could be freed and read again.
@@ -100,16 +103,17 @@ struct code_source {
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/*
- * The kinds of code made at run time, in this order: the first one that knows some code names it.
- */
+/* The kinds of code made at run time. If several of them know some code, the first one names it. */
 extern const struct code_source jit_source, trampoline_source, registered_source, executors_source,
 	guarded_source;
 
 /* The functions of struct code_source, each of which calls those of all kinds. */
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
-/* @plain: leaves out the kinds that are .dated. Sets *dated if such a kind named the code. */
+/*
+ * Finds the name of code. @plain: doesn't ask the kinds that are .dated. Sets *dated if such a kind
+ * named the code.
+ */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
 void made_want(struct collect *c, uint32_t version, uint64_t pc);
@@ -153,8 +157,8 @@ struct compiled_code {
 #define REGISTERED_LISTS 4
 
 /*
- * One reading of a process: what it had registered for gdb, and code of CPython's compiler; see
- * registered.c.
+ * What one reading of a process found: the code that it had registered for gdb, and code of
+ * CPython's JIT compiler; see registered.c.
  */
 struct reading {
 	struct gdb_jit *jit; /* what was registered; NULL: this struct holds no reading */
@@ -174,7 +178,7 @@ struct reading {
 	uint32_t table;		 /* number of the table that has .rows; 0: none */
 };
 struct registered {
-	bool wanted; /* a stack has code without a name, so gdb's lists have to be read */
+	bool wanted; /* a stack has code without a name, so krait has to read gdb's lists */
 	/* version of the mappings whose files were all searched for a list of gdb's */
 	uint32_t searched;
 	/* addresses of the descriptors of gdb's lists, in the process */
@@ -183,7 +187,11 @@ struct registered {
 	struct reading readings[2]; /* the two latest readings, the last one first */
 	executor_vec executors;	    /* executors that the latest reading found */
 	uint64_t due_ns;
-	bool cut; /* stats.lists_cut counts already that a list was too long to be read whole */
+	/*
+	 * stats.lists_cut has already counted this process, because a list was too long to be read
+	 * whole
+	 */
+	bool cut;
 	unsigned tries; /* how many readings have failed since one succeeded */
 	/* number of the flush (collect.flushes) that last read everything there was */
 	uint32_t read_at;
@@ -203,7 +211,7 @@ struct guarded {
 struct jit {
 	struct perf_map *map; /* contents of the files; NULL: no file was found (yet) */
 	uint64_t looked_ns;   /* when the files were last looked for or read, CLOCK_MONOTONIC */
-	uint8_t tries;	      /* how often a perf map was looked for and wasn't there */
+	uint8_t tries;	      /* how often a perf map was looked for in vain */
 	uint64_t due_ns;      /* the files aren't read again before this time (CLOCK_MONOTONIC) */
 	size_t bytes;	      /* how many bytes of .map collect.kept.maps has counted */
 	/* .refused: the perf map may not be used; .dumped: a mapped jitdump was found and tried */
@@ -221,7 +229,7 @@ struct made_code {
 struct dated {
 	/* wire id of such a stack -> what dated.c packs for it */
 	struct map by_stack;
-	bool rows; /* rows of code that is .dated have been in use at some time */
+	bool rows; /* at some time the kernel's maps had rows of code that is .dated */
 };
 
 /* The state of each kind of run-time code for all processes together. */
@@ -248,8 +256,8 @@ void made_fini(struct collect *c);
  */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /*
- * dated.c: how many of @raw's native frames, counted from the innermost, were unwound without a
- * table of registered code; 0: all of them.
+ * dated.c: how many of @raw's innermost native frames were unwound without a table of registered
+ * code; 0: all frames were.
  */
 size_t dated_until(const struct collect *c, const struct raw_stack *raw);
 /*
@@ -266,8 +274,8 @@ _must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32
 			  enum native_outcome outcome, bool never);
 
 /*
- * The stack of sample @w: @named, or the plain stack if it isn't certain that what was registered
- * holds for this sample. For the plain stack, *native becomes the outcome of its native part. 0:
+ * Returns the stack for sample @w: @named; or the plain stack if the code may have been registered
+ * only after this sample. For the plain stack, *native becomes the outcome of its native part. 0:
  * that can't be decided yet.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native);

@@ -4,12 +4,12 @@
  * called and how it is unwound. LLVM registers the code that it makes, also for numba. Code of
  * CPython's compiler, which registers nothing, is treated the same way (executors.c).
  *
- * What is registered when krait reads it may not have been there when a stack was sampled. But new
- * code gets into private memory that can't be written only when that memory is made executable, and
- * perf's records say when that happened. So a name holds if nothing was made executable there
- * between two moments: when the mappings were read that the stack was sampled with, and now. The
- * same goes for the rows that the kernel program unwound with. Each sample also has a plain stack,
- * without these names and rows, for the case that they don't hold (docs/decisions/0012).
+ * When krait reads the lists, they may have code that wasn't there when a stack was sampled. But
+ * private memory that isn't writable gets new code only when it is made executable, and perf's
+ * records say when that happened. So a name is right for a stack if nothing was made executable
+ * there since the mappings were read with which the stack was sampled. The same is true for the
+ * rows with which the kernel program unwound it. Each sample also has a plain stack, without these
+ * names and rows, for the case that they don't hold (docs/decisions/0012).
  */
 #include <stdlib.h>
 
@@ -43,8 +43,8 @@ static void fini(struct collect *c)
 }
 
 /*
- * Finds the lists' descriptors in the files of the mappings, and keeps the first few. False: some
- * file wasn't searched yet.
+ * Searches the files that the process maps for the descriptors of gdb's lists, and keeps the first
+ * few. False: some file wasn't searched yet.
  */
 static bool find_lists(struct collect *c, struct registered *reg, const struct space *s)
 {
@@ -75,8 +75,8 @@ static void retire_table(struct process *p, struct reading *r)
 }
 
 /*
- * A table was dropped from the kernel's maps. The mappings that have it go on with an empty table
- * until the lists are read again.
+ * The unwind table @table was dropped from the kernel's maps. A process that uses the table has
+ * none until its lists of registered code are read again.
  */
 static void given_up(struct collect *c, uint32_t table)
 {
@@ -189,7 +189,10 @@ static bool has_lists(const struct registered *reg)
 	return n == reg->n && !memcmp(at, reg->at, n * sizeof(*at));
 }
 
-/* Reads the lists if they may have changed. True: all that can be known of them now is known. */
+/*
+ * Reads the lists if they may have changed. True: krait knows all of the lists that it can know
+ * now.
+ */
 static bool is_read(struct collect *c, struct process *p, const struct space *latest)
 {
 	struct registered *reg = &p->made->registered;
@@ -290,14 +293,17 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 		return true;
 	p->made->registered.wanted = true;
 	/*
-	 * this is a fork's stack that was unwound with the parent's mappings: the fork's own
-	 * mappings are read soon
+	 * this stack of a fork was unwound with the parent's mappings; the fork's own will be read
+	 * soon
 	 */
 	if (s->process != raw->process) {
 		space_wanted(p, SPACE_GROWN);
 		return true;
 	}
-	/* Mappings that were made before the stack was sampled are known one flush later. */
+	/*
+	 * The flush after the stack's knows all mappings that were made before the stack was
+	 * sampled.
+	 */
 	if (raw->flush == c->flushes)
 		return false;
 	return p->made->registered.read_at > raw->flush || is_named(p, m, pc);
@@ -370,7 +376,7 @@ static void give_up(struct collect *c, struct process *p)
 		 p->key.tgid, bytes(p) >> 10);
 	forget(p);
 	p->made->registered.cut = cut;
-	/* no stack waits any longer for the process's list of registered code to be read */
+	/* no stack waits any longer for the lists of this process */
 	p->made->registered.tries = TRIES;
 	p->made->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
 	c->stats.names_given_up++;

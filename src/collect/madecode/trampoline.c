@@ -201,7 +201,7 @@ static void given_up(struct collect *c, uint32_t table)
 				c->made->trampolines->list.v[--c->made->trampolines->list.n];
 }
 
-/* Returns the table of rows for the block at @start; 0: no trampolines are in it. */
+/* Returns the table of rows for the block at @start; 0: the block isn't one of trampolines. */
 static uint32_t table_at(struct collect *c, const struct process *p, uint64_t start)
 {
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
@@ -214,8 +214,8 @@ static uint32_t table_at(struct collect *c, const struct process *p, uint64_t st
 }
 
 /*
- * Ends each part after a block, because blocks may lie next to each other. Only a process with a
- * perf map has trampolines.
+ * Each part of the mapping that has a table ends with a block, because blocks may lie next to each
+ * other. Only a process with a perf map has trampolines.
  */
 static uint64_t until(const struct process *p, const struct mapping *m, uint64_t at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names of kernel frames, also those of modules that are loaded during the recording. Reading all
- * names takes a tenth of a second. A worker's thread does it: the first kernel stack comes early,
- * and questions about new processes, which come at the same time, mustn't wait so long.
+ * names takes a tenth of a second. A worker's thread does that. The first kernel stack comes early,
+ * when many new processes have to be examined, and these mustn't wait so long.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 		k->names = names;
 		known_natives_forget(c);
 	}
-	/* An address that never has a name must not make krait read all names again and again. */
+	/* An address that never gets a name must not make krait read all names again and again. */
 	k->wait_ns = !k->wait_ns || kernel_name(c, k->unknown, &module)
 			     ? WAIT_MIN_NS
 			     : MIN(k->wait_ns * 2, WAIT_MAX_NS);

@@ -45,9 +45,12 @@ struct native_file {
 	/* number of the flush (collect.flushes) in which a name of the file was last asked for */
 	uint32_t used_at;
 	struct dwarf_file *lines; /* lines by DWARF; NULL: there are none, or they aren't wanted */
-	/* names of functions that have no symbol; NULL: there are none */
+	/* names of functions that have no symbol, from tables of methods; NULL: there are none */
 	struct method_names *methods;
-	/* which function each part belongs to that compilers split off; NULL: not known */
+	/*
+	 * which function each split-off part belongs to (compilers split functions); NULL: not
+	 * known
+	 */
 	struct function_parts *parts;
 	/*
 	 * how many of the processes examined before the recording map the file; 1 more if krait
@@ -73,7 +76,10 @@ struct native_file {
 	bool uncached;	   /* the cache on disk lacks rows of the file: native_rows_want_cached() */
 	uint64_t retry_ns; /* rows aren't compiled again before this time (CLOCK_MONOTONIC) */
 	uint32_t tries;	   /* how often the making of rows was put off until .retry_ns */
-	/* when to try the file again, as its file system didn't answer (CLOCK_MONOTONIC); else 0 */
+	/*
+	 * when to try the file again (CLOCK_MONOTONIC) after its file system didn't answer; 0: it
+	 * did
+	 */
 	uint64_t again_ns;
 };
 
@@ -117,7 +123,7 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
 					const char *path);
 /*
- * Was the file written to since it was opened (cp over it)? Then what was read from it doesn't
+ * Was the file overwritten since it was opened (as by cp)? Then what was read from it doesn't
  * describe what processes map. Any thread may call this.
  */
 bool native_file_changed(const struct native_file *f);
@@ -128,7 +134,7 @@ bool native_file_changed(const struct native_file *f);
  */
 uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path);
 
-/* Can native_file_of() say all about @f without a look at a process that maps it? */
+/* Can native_file_of() tell all about @f without looking at a process that maps the file? */
 bool native_file_is_settled(const struct native_file *f);
 
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
@@ -178,15 +184,15 @@ typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
 	/*
-	 * the value that native_file.interpreter had when the rows were asked for; the caller sets
-	 * it. If it is false, .eval may lack the evaluation loop.
+	 * Set by the caller: the value of native_file.interpreter when the rows were asked for. If
+	 * it is false, .eval may lack the evaluation loop.
 	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
 	bool compiled; /* the rows were compiled; false: the cache had them */
 	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */
 	/*
-	 * if .compiled and there is a cache: the key by which the cache will find the rows, taken
+	 * If .compiled and there is a cache: the key under which the cache will keep the rows, made
 	 * before the file was read
 	 */
 	struct unwind_cache_key key;
@@ -235,14 +241,14 @@ _must_use_ int native_rows_fill(const struct collect_config *config, const struc
 _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *rows);
 /*
- * Takes over the rows that native_rows_compile() or native_rows_load() has made. @r: what that
- * function returned. @why: the message if @r is an error.
+ * Uses the rows that native_rows_compile() or native_rows_load() made. @r: what that function
+ * returned. @why: the message if @r is an error.
  */
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
 /*
- * As native_rows_take(), for rows that native_rows_prove() has completed. They were in use before,
- * as partial ones.
+ * As native_rows_take(), for rows that native_rows_prove() has completed. The kernel's maps already
+ * had them, as partial rows.
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);
@@ -266,17 +272,17 @@ void native_work_kernel(struct collect *c);
 void native_work_take(struct collect *c, bool all);
 
 /*
- * kernel.c. kernel_ready(): are the names of the kernel's code at @pc[@n] there, or known to be
- * missing? If not, they are being read. kernel_take(): takes @names, which were read. NULL: they
- * couldn't be read; @why: the reason, "": nothing to say.
+ * kernel.c. kernel_ready(): was a name looked for at all @pc[@n] of the kernel? If not, a thread is
+ * reading the names. kernel_take(): uses @names, which that thread has read. NULL: they couldn't be
+ * read. @why: the reason; "": nothing is shown.
  */
 struct kernel_names;
 _must_use_ bool kernel_init(struct collect *c);
 void kernel_fini(struct collect *c);
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
 /*
- * Are names of @pc[@n] missing that may be found by reading? *ask: nobody reads them yet, so the
- * caller has to.
+ * Do addresses @pc[@n] lack names that reading the kernel's symbols may find? *ask: no thread reads
+ * them yet, so the caller has to start that.
  */
 bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask);
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
@@ -285,20 +291,23 @@ bool kernel_is_asked(const struct collect *c);
 /* The name of the kernel's code at @pc; NULL: none is known. *module: the module that has it. */
 const char *kernel_name(const struct collect *c, uint64_t pc, const char **module);
 /*
- * The address that a recording shows for @pc; 0: none. Everybody may read a recording, but only
- * some users may know where the kernel is.
+ * The address that a recording shows for @pc; 0: none. It isn't the address in memory: anybody may
+ * read a recording, but only some users may know where the kernel lies.
  */
 uint64_t kernel_shown_address(const struct collect *c, uint64_t pc);
 
 /*
- * known.c: what was found at an address of a file. Where nothing was found yet, all but the key
+ * known.c: what was found at an address of a file. In an entry that is new, all but the key
  * (.vaddr, .file) is 0.
  */
 struct known_native {
 	uint64_t vaddr;
 	/* native_file.index of the file, or KNOWN_KERNEL, where .vaddr is the run-time address */
 	uint32_t file;
-	/* profile id of the location, which stack/ makes; 0: not made yet, or without its name */
+	/*
+	 * profile id of the location, made by the files of stack/; 0: not made yet, or made without
+	 * a name
+	 */
 	uint32_t location;
 	uint8_t is; /* bits of enum native_is for the function; 0: not looked up yet */
 };

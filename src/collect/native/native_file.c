@@ -146,7 +146,7 @@ static int read_headers(struct collect *c, struct native_file *f)
 
 /*
  * Looks through the file's functions on the budget of the process that maps it. If that budget is
- * spent, the file is looked through when another process maps it whose budget has time left.
+ * spent, the file is looked through later, when a process with time left in its budget maps it.
  */
 static void look_for_functions(struct collect *c, const struct proc *proc, struct native_file *f)
 {
@@ -190,8 +190,8 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	if (!f->path)
 		return err_nomem();
 	/*
-	 * The version is also taken of a file that can't be opened, such as a device. So the file
-	 * is known, and isn't tried again.
+	 * The device, inode and times are kept even of a file that can't be opened, such as a
+	 * device. So krait doesn't try to open it again.
 	 */
 	if (!file_stat_mapping(proc, m, &st))
 		f->version = file_version_of(&st);
@@ -241,7 +241,8 @@ static struct native_file *keep_file(struct collect *c, struct native_file *f)
 }
 
 /*
- * Did the file system not answer, or was it not even asked? Then nothing is known about the file.
+ * Did the file system not answer, or didn't krait ask it at all? In both cases nothing is known
+ * about the file.
  */
 static bool is_unanswered(int r)
 {
@@ -283,7 +284,7 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 
 /*
  * The file behind @m, if it is known. NULL also for a file whose file system didn't answer a while
- * ago. Such a file is tried again, because it may be one that everybody maps.
+ * ago. Then the file is opened again, because it may be one that all processes map.
  */
 static struct native_file *find_answered(const struct collect *c, const struct proc *proc,
 					 const struct mapping *m)
@@ -292,7 +293,7 @@ static struct native_file *find_answered(const struct collect *c, const struct p
 
 	if (!f || !f->again_ns || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
 		return f;
-	/* this version equals that of no file, so the entry isn't found again */
+	/* no file has this version, so nobody finds the entry again */
 	f->version = (struct file_version){};
 	return NULL;
 }

@@ -19,9 +19,9 @@
 #include "symbol/pytables/method_names.h"
 
 /*
- * Limits of the work on one file. It is done in a thread, while other files wait for that thread.
- * torch (300 MB) takes 1.5 s for rows and 0.7 s for names. Waiting for the list of code registered
- * for gdb delays all files of a process.
+ * Limits of the work on one file. A thread does it, and other files wait for that thread. torch
+ * (300 MB) takes 1.5 s for rows and 0.7 s for names. Waiting for the list of code registered for
+ * gdb delays all files of a process.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
 #define NAMES_WORK (4000 * SLICE_MS)
@@ -73,9 +73,7 @@ void job_compile_rows(struct worker_job *job)
 	note(j, r ? r : fill(j));
 }
 
-/*
- * Loads rows from the cache. An error does no harm: once a stack needs the rows, they are compiled.
- */
+/* Loads rows from the cache. An error is ignored: the rows are compiled once a stack needs them. */
 void job_load_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;

@@ -20,8 +20,8 @@ struct step {
 	 */
 	const struct step *(*done)(struct collect *c, struct job *j);
 	enum {
-		FOR_STACKS, /* for stacks, which wait for the result */
-		/* for stacks, which can do without the result, and for the next recording */
+		FOR_STACKS, /* stacks wait for the result */
+		/* stacks don't wait for the result, and the next recording can use it too */
 		FOR_BOTH,
 		FOR_NEXT /* for the next recording alone */
 	} use;

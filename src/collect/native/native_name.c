@@ -33,8 +33,8 @@ static const struct unwind_fde *whole_of(const struct native_file *f, const stru
 }
 
 /*
- * The function's name in Python code; NULL: none. A function that C code calls, too, keeps its own
- * name, such as PyObject_Repr.
+ * The name that Python code uses for the function; NULL: none, or C code calls the function too,
+ * such as PyObject_Repr. Such a function keeps its own name.
  */
 static const char *called(const struct native_file *f, const struct unwind_fde *fde,
 			  const char *symbol)

@@ -19,16 +19,19 @@
 #define MAX_EVAL_RANGES 64
 
 /*
- * If more bytes of a file's code than this have no unwind information, their rows are made later,
- * when the file's other rows are in use already. torch has 30 MB of such code.
+ * If more bytes of a file's code than this have no unwind information, the rows of that code are
+ * made later. The file's other rows are used meanwhile. torch has 30 MB of such code.
  */
 #define PROVE_AT_ONCE (4u << 20)
 
-/* How long to wait before rows are made again that were dropped, or for which there was no room. */
+/*
+ * How long to wait before rows are made again that were dropped or had no room in the kernel's
+ * maps.
+ */
 #define RETRY_SECONDS 2
 #define RETRY_DOUBLED 5u /* how often the time until the next try doubles */
 
-/* The symbols of the evaluation loop, by which its ranges of addresses are found. */
+/* Ranges of addresses of the evaluation loop in a file, found by the loop's symbols. */
 struct eval_ranges {
 	const char *name;
 	struct elf_symbol found[MAX_EVAL_RANGES];
@@ -208,7 +211,7 @@ static void keep_functions(struct collect *c, struct native_file *f, const struc
 	}
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
-	/* what was found at addresses is wrong now: functions begin and end elsewhere */
+	/* functions may begin and end elsewhere now, so what was found at addresses is forgotten */
 	known_natives_forget(c);
 }
 

@@ -60,8 +60,8 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
 /*
- * Returns true if the file was found to hold CPython while its rows were made. Then the rows are
- * made again.
+ * The thread that made the rows may have found out that the file holds CPython. Then the rows are
+ * made again, and this returns true.
  */
 static bool came_too_early(struct collect *c, struct job *j)
 {
@@ -71,7 +71,9 @@ static bool came_too_early(struct collect *c, struct job *j)
 	return true;
 }
 
-/* The next step after rows are in use: to complete them, or to write them to disk. */
+/*
+ * Rows are in use now. Chooses the job's next step: to complete the rows, or to write them to disk.
+ */
 static const struct step *after_rows(struct collect *c, struct job *j)
 {
 	if (j->r || came_too_early(c, j))
@@ -198,8 +200,8 @@ static void job_free(struct job *j)
 }
 
 /*
- * Counts a job that its slice has ended early, for the closing lines. They count files of which
- * something is missing; a file may count twice, once for rows and once for names.
+ * Counts a job that its slice has ended early, for the closing lines. The closing lines count files
+ * of which something is missing. A file counts twice if both rows and names are missing.
  */
 static void count_cut(struct collect *c, struct job *j)
 {
@@ -244,14 +246,14 @@ static const char *describe(struct collect *c, char *text, size_t n)
 }
 
 /*
- * A job makes progress with each such share of CPU time. On a busy machine it may get that only
- * after seconds.
+ * A job counts as making progress when it has had this much more CPU time. On a busy machine that
+ * may take seconds.
  */
 #define PROGRESS_NS (NSEC_PER_SEC / 4)
 
 /*
- * Returns a number that grows whenever a job is done or has made progress. This thread only waits,
- * so the CPU time of the process is that of its jobs.
+ * Returns a number that grows whenever a job is done or has made progress. This thread only waits
+ * meanwhile, so the CPU time of krait's process is the jobs' CPU time.
  */
 static unsigned progress(struct worker *w)
 {
@@ -288,7 +290,9 @@ void native_work_take(struct collect *c, bool all)
 		take(c, (struct job *)job);
 }
 
-/* Drops the jobs that haven't begun. @later: keeps those that the next recording can use. */
+/*
+ * Drops the jobs that haven't begun. If @later, jobs whose results the next recording can use stay.
+ */
 static void drop_jobs(struct collect *c, bool later)
 {
 	struct worker_job *job, *kept = NULL;
@@ -307,8 +311,8 @@ static void drop_jobs(struct collect *c, bool later)
 }
 
 /*
- * Ends a job when recording is over. Rows that were proved are still written to the cache; no other
- * result is needed.
+ * Ends a job when the recording is over. Only the rows of a job that completed rows are still used:
+ * they are written to the cache.
  */
 static void finish(struct collect *c, struct job *j)
 {

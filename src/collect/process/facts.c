@@ -62,8 +62,8 @@ static void read_script(const struct process *p, const struct proc *proc, const 
 }
 
 /*
- * Reads which package the process was told to run: the user's own code (view/names/origin.h). Only
- * some programs are told a package.
+ * Reads from the arguments of the process which package it was told to run: that is the user's own
+ * code (view/names/origin.h). Only some programs run packages by name.
  */
 static void read_entry(struct process *p, const struct proc *proc)
 {
@@ -155,7 +155,7 @@ static bool is_said(const struct collect *c, const struct process *p)
 	return !c->config.match && p->name_is_said && p->start_boot_ns;
 }
 
-/* As facts_read(). *same: what read_rest() says. */
+/* As facts_read(). *same: result of read_rest(). */
 static bool read_at(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct proc_place *at, bool *same)
 {
@@ -182,8 +182,9 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 }
 
 /*
- * Can the process of @rec take over the facts of another process with the same place? It can't if
- * something else than the place decides: whose the process is, or what it was told to run.
+ * May the process of @rec take over the name, container and so on of another process that has the
+ * same directory and control group? Not if its name in the profile also depends on its user or on
+ * its arguments.
  */
 static bool may_share(const struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
@@ -228,7 +229,9 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 {
 	_cleanup_str_ struct str name = {};
 
-	/* a time that was read before may be that of a process that had the number earlier */
+	/*
+	 * a start time that was read earlier may be that of an earlier process with the same number
+	 */
 	p->start_boot_ns = proc_stat_start_of(rec->start_boot_ns) ?: p->start_boot_ns;
 	memcpy(p->comm, rec->comm, MIN(sizeof(p->comm), sizeof(rec->comm)));
 	p->comm[sizeof(p->comm) - 1] = '\0';

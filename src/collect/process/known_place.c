@@ -102,9 +102,9 @@ void known_place_keep(struct collect *c, const struct proc_place *at, const stru
 }
 
 /*
- * Is @fd the directory @dir (.mount isn't 0), as the kernel program has read it of a process a
- * moment ago? On btrfs .dev always differs, so the answer is no: two directories there may have the
- * same numbers in the kernel.
+ * Is @fd the directory @dir (.mount isn't 0), whose numbers the kernel program read from a process
+ * a moment ago? On btrfs the answer is always no, because .dev differs there, and two directories
+ * may have the same numbers in the kernel.
  */
 static bool is_dir(int fd, const struct place_dir *dir)
 {
@@ -115,9 +115,9 @@ static bool is_dir(int fd, const struct place_dir *dir)
 }
 
 /*
- * The process may have changed its directory since, so the directory is opened: then its numbers
- * and its path belong to the same directory. A directory isn't opened if its file system may not
- * answer.
+ * The process may change its directory meanwhile. So the directory is opened first, and its numbers
+ * and its path are both taken from the open directory. A directory isn't opened if its file system
+ * may not answer.
  */
 bool known_place_directory(const struct proc *proc, const struct place_dir *dir,
 			   char path[static PATH_MAX], ssize_t *n)

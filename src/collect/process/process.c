@@ -17,8 +17,8 @@ struct process *process_newest(const struct collect *c, uint32_t tgid)
 }
 
 /*
- * Called once perf has reported that the process's first thread ended. Other threads may go on
- * (pthread_exit() in main).
+ * Called once perf has reported that the first thread of the process has ended. Other threads may
+ * run on (pthread_exit() in main).
  */
 bool process_has_threads(const struct process *p)
 {
@@ -26,8 +26,8 @@ bool process_has_threads(const struct process *p)
 	struct stat st;
 
 	/*
-	 * Most processes are gone altogether by then. kill() says so at a tenth of the cost of
-	 * asking /proc.
+	 * Mostly all threads of the process have ended by then. kill() shows that at a tenth of the
+	 * cost of looking into /proc.
 	 */
 	if (kill((pid_t)p->key.tgid, 0) && errno == ESRCH)
 		return false;

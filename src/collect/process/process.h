@@ -59,12 +59,12 @@ struct process {
 	struct py_where where;
 	/* the addresses of all interpreters, .where first; NULL: there is only one */
 	struct proc_several *several;
-	struct later_look later; /* when to look again whether another interpreter is initialised */
+	struct later_look later; /* when to find out again which interpreters are initialised */
 
 	/* What is known of the process so far. */
 	/*
-	 * the process was examined before its first sample, so .key has only a .tgid, or is that of
-	 * a former image
+	 * krait examined the process before its first sample, so .key has only a .tgid, or is the
+	 * key of an earlier image
 	 */
 	bool expected;
 	bool walked;   /* a sample of the process has had Python frames */
@@ -77,8 +77,7 @@ struct process {
 	uint8_t ended;
 	/* What the process held was freed. Its entry stays as long as anything refers to it. */
 	bool forgotten;
-	struct image_place
-		place; /* where in memory the image lies that was examined; if .expected */
+	struct image_place place; /* if .expected: where in memory the examined image lies */
 	uint64_t samples;
 	uint64_t
 		met_ns; /* when the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't */
@@ -104,7 +103,7 @@ struct process {
 	/* 1 + the user as whom the process runs, in every respect; 0: not known, or several */
 	uint64_t runs_as;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
-	/* .name is from the first record, and isn't replaced by what /proc says later */
+	/* .name is from the kernel program's first record, and /proc's name doesn't replace it */
 	bool name_is_said;
 	/* name of the first thread that the kernel has; "": not known yet */
 	char comm[PROC_COMM_BYTES];
@@ -267,7 +266,10 @@ struct process *process_newest(const struct collect *c, uint32_t tgid);
 /* Do other threads go on? To be called after the process's first thread has ended. */
 bool process_has_threads(const struct process *p);
 
-/* Tells whether all threads of the process have ended, or an exec has replaced it. */
+/*
+ * Have all threads of the process ended, or has it exec'ed? Then no more samples of this image are
+ * taken.
+ */
 bool process_is_gone(const struct process *p);
 
 /* Is @proc the same process as @p, and not a later one with its number? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of process images: they are found by the records' keys, and replaced by an exec. */
+/* The table of process images. Records find an image by its key; an exec begins a new image. */
 #include <stdlib.h>
 
 #include "base/system/clock.h"
@@ -31,7 +31,10 @@ void process_drop_index(struct map *m, uint64_t key, uint32_t i)
 		map_del(m, key);
 }
 
-/* Takes the first record of a process that was expected: it has the complete key. */
+/*
+ * Gets the first record of a process that krait had examined before. The process's complete key is
+ * in that record.
+ */
 static long name_expected(struct collect *c, struct process *p, const struct proc_key *key)
 {
 	uint32_t i = process_index(c, p);
@@ -51,8 +54,8 @@ struct process *process_known(const struct collect *c, const struct proc_key *ke
 }
 
 /*
- * Creates the process of @key, as process_of(). It isn't inlined there: setting a whole struct
- * process to 0 took a fifth of the time that each sample takes.
+ * Creates the process of @key, as process_of(). It isn't inlined there: the inlined code set a
+ * whole struct process to 0 for each sample, a fifth of the sample's time.
  */
 static __attribute__((noinline)) long process_new(struct collect *c, const struct proc_key *key)
 {
@@ -81,7 +84,7 @@ static __attribute__((noinline)) long process_new(struct collect *c, const struc
 	}
 	if (map_put(&c->processes->by_key, process_key_hash(key), i + 1) ||
 	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1))) {
-		/* No record may find the entry by this key, because the entry is empty now. */
+		/* The entry is empty now, so no record may find it by this key. */
 		process_drop_index(&c->processes->by_key, process_key_hash(key), i);
 		c->processes->live.n--;
 		free(p.made);
@@ -123,7 +126,10 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 
 	(void)!map_put(&c->processes->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
-		/* @p is the new image already, because its records came before the exec's */
+		/*
+		 * records of the new image came before perf reported the exec, so @p is the new
+		 * image already
+		 */
 		return;
 	several_forget(c, p);
 	replace(p);

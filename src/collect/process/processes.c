@@ -10,14 +10,15 @@
 
 #define FLUSHES_AFTER_END 3
 /*
- * How many flushes a process image is kept that an exec has replaced, if waits are recorded. The
- * side band reports the exec in the middle of execve(), but the threads' accounts come at its end.
+ * How many flushes a process image is kept that an exec has replaced, if waits are recorded. perf
+ * reports the exec in the middle of execve(), but the kernel programs send the threads' last
+ * records (struct rec_account) at its end.
  */
 #define FLUSHES_AFTER_EXEC 16
-/* records of a process may still come for this long after it was forgotten */
+/* for how long after a process was forgotten records of it may still come */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
-/* Frees all that a process holds. Its entry in the table can be reused then. */
+/* Frees what the entry of a process points to. The entry in the table can be reused then. */
 static void process_fini(struct collect *c, struct process *p)
 {
 	if (!p->made)
@@ -77,10 +78,7 @@ static void reuse_forgotten(struct collect *c)
 	c->processes->forgotten.n -= n - kept;
 }
 
-/*
- * So many flushes after a process ended, all its records that were in the ring buffers have been
- * read.
- */
+/* After this many flushes, no ring buffer has records of a process that has ended. */
 void process_forget_ended(struct collect *c)
 {
 	size_t kept = 0;

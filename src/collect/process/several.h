@@ -33,9 +33,7 @@ void several_forget(struct collect *c, struct process *p);
 /* Tells whether the version of at least one interpreter of @p has this capability. */
 bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
-/*
- * Sees to it that @p is examined again later. By then more of its interpreters may be initialised.
- */
+/* Makes krait examine @p again later. By then more of its interpreters may be initialised. */
 void several_wait(struct process *p);
 /*
  * To be called after @p was examined: decides whether and when it is examined again. @waits: not

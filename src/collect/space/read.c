@@ -85,8 +85,8 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 typedef VEC(struct unwind_mapping) mapping_vec;
 
 /*
- * Adds the mapping @all, which has no table. The mapping is divided where parts of it have tables
- * of their own.
+ * Adds the mapping @all, which has no table itself. Parts of it may have tables of their own; then
+ * each of these parts is added as a mapping.
  */
 static int add_parts(const struct collect *c, const struct process *p, struct unwind_mapping all,
 		     mapping_vec *list)
@@ -199,8 +199,9 @@ static int hand_over_checked(struct collect *c, struct process *p, struct proc *
 }
 
 /*
- * Can the side band's list stand for the mappings? Not if a stack had code that isn't in it, or
- * something was unmapped. An eager process maps so much that the list is too old already.
+ * Can the side band's list be used in place of /proc? No if a stack had code that isn't in the
+ * list, or if something was unmapped. No for an eager process either: it maps so much that the list
+ * is out of date.
  */
 static bool may_be_told(const struct process *p, enum space_stale why)
 {
@@ -283,8 +284,8 @@ void space_read(struct collect *c, struct process *p)
 }
 
 /*
- * When the mappings may be read next. Readings are some time apart, and code that stays unknown
- * (made at run time) must not make krait read all the time.
+ * When the mappings may be read next. There is a least time between two readings: code that stays
+ * unknown, because it was made at run time, must not make krait read all the time.
  */
 static uint64_t due_ns(const struct process *p)
 {

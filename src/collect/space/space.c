@@ -9,7 +9,10 @@
 #include "collect/space/internal.h"
 #include "collect/space/told.h"
 
-/* how many readings of one process's mappings are kept; more if unnamed stacks pin them */
+/*
+ * how many readings of one process's mappings are kept; more if stacks that wait for names need
+ * them
+ */
 #define SPACES_KEPT 16
 
 void space_free(struct space *s)
@@ -29,7 +32,7 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 }
 
 /*
- * Frees the index, and the spaces that stacks have pinned; the others were freed with their
+ * Frees the index, and the spaces that only stacks still pin. All others were freed with their
  * processes.
  */
 void spaces_fini(struct collect *c)
@@ -154,7 +157,7 @@ const struct space *space_latest(const struct collect *c, const struct process *
 }
 
 /*
- * Was the same memory made executable before, after the latest reading of the mappings? Some
+ * Had the same memory been made executable before, since the latest reading of the mappings? Some
  * programs make memory executable all the time.
  */
 static bool is_made_again(const struct collect *c, struct process *p, uint64_t start, uint64_t end,
@@ -192,9 +195,9 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 }
 
 /*
- * The mapping at @pc in the latest reading, where @s has none. If nothing was unmapped since @s was
- * read, that mapping was there when code in it was sampled. This doesn't hold for a fork's stack,
- * which was unwound with its parent's mappings.
+ * @s has no mapping at @pc: returns that of the latest reading. If nothing was unmapped since @s
+ * was read, code at @pc belonged to this mapping when it was sampled. For a fork's stack, which was
+ * unwound with its parent's mappings, that isn't certain.
  */
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)

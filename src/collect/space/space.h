@@ -23,9 +23,12 @@ struct space_map {
 	uint32_t file;	/* number of the file for native_file_at(); 0: no file, or it isn't known */
 	uint32_t table; /* number of the unwind table of a mapping without a file; 0: none */
 	uint32_t key;	/* offset that .start has in the code of .table */
-	/* .table is of code that the process registered, and holds until .remade_ns */
+	/*
+	 * .table has rows of code that the process registered for gdb, and is valid until
+	 * .remade_ns
+	 */
 	bool registered;
-	bool lasting; /* mapping_is_lasting() says that the mapping lasts */
+	bool lasting; /* mapping_is_lasting() is true for the mapping */
 	/*
 	 * If .lasting: from when until when (CLOCK_MONOTONIC) it held one and the same code.
 	 * .remade_ns UINT64_MAX: it still does.
@@ -34,7 +37,7 @@ struct space_map {
 };
 
 /*
- * Can the code of the mapping change only when memory is made executable, which perf reports? That
+ * Can the code in the mapping change only by being made executable again, which perf reports? That
  * is so for private memory that isn't writable.
  */
 static inline bool mapping_is_lasting(const struct mapping *m)
@@ -50,7 +53,7 @@ struct space {
 	uint32_t process;
 	/* stacks of this version that wait for names; the space isn't freed before this is 0 */
 	uint32_t users;
-	/* what collect_unwind_ops.unmaps() gave before the mappings were read */
+	/* result of collect_unwind_ops.unmaps() just before the mappings were read */
 	uint64_t unmaps;
 	uint64_t read_ns; /* when the reading of the mappings began, CLOCK_MONOTONIC */
 	/* the latest .since_ns and the earliest .remade_ns of all .maps */
@@ -114,7 +117,8 @@ uint64_t space_due_ns(const struct collect *c);
 void space_forget(struct collect *c, struct process *p);
 /*
  * The file at native address @pc of @process in space @version; *vaddr: the address in that file.
- * NULL: not known. If @process is NO_PROCESS, later readings of the mappings aren't looked at.
+ * NULL: not known. If @process is NO_PROCESS, only the space itself is searched, not later
+ * readings.
  */
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
 			       uint64_t pc, uint64_t *vaddr);
@@ -140,8 +144,8 @@ void space_retire_table(struct process *p, uint32_t table);
 void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);
 /*
- * perf reports that something in [start, end) was made executable at @time_ns, which may lie before
- * the latest reading; 0: the time isn't known.
+ * perf reports that memory in [start, end) was made executable at @time_ns; 0: the time isn't
+ * known. That may have been before the latest reading.
  */
 void space_made_executable(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns);

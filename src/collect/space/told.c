@@ -23,7 +23,8 @@ struct told_map {
 struct told_image {
 	uint32_t tgid; /* 0: this place is free */
 	uint32_t n;
-	bool broken; /* the list isn't whole, or has something that isn't told exactly */
+	/* mappings are missing in the list, or something about them isn't known exactly */
+	bool broken;
 	uint64_t exec_ns;
 	struct told_map map[MAPPINGS]; /* ascending by address */
 };
@@ -145,7 +146,9 @@ static struct told_image *list_of(struct told *t, const struct process *p)
 {
 	struct told_image *i = image_with(t, p->key.tgid);
 
-	/* the kernel program met @p at .met_ns; a later exec's list is another image's */
+	/*
+	 * @p was met by the kernel program at .met_ns, and an exec after that begins another image
+	 */
 	return i && !i->broken && i->n && i->exec_ns <= p->met_ns && !p->replaced ? i : NULL;
 }
 
@@ -158,7 +161,7 @@ static uint64_t bytes_of(const struct told_image *i)
 	return n;
 }
 
-/* How much code does @p map now? The kernel program knows, or /proc says so. 0: not known. */
+/* How many pages of code does @p map now? Asks the kernel program or reads /proc. 0: not known. */
 static uint64_t code_bytes(const struct collect *c, const struct process *p, struct proc *proc)
 {
 	const struct collect_unwind_ops *ops = c->config.unwind;
@@ -192,7 +195,9 @@ static bool is_exact(const struct collect *c, struct told_image *i, const struct
 	return !i->broken;
 }
 
-/* Is all that is needed of the list's files known without a look at the process? */
+/*
+ * Is all known of the list's files that has to be known, so that the process needn't be looked at?
+ */
 static bool is_settled(const struct collect *c, const struct told_image *i)
 {
 	for (size_t k = 0; k < i->n; k++)
@@ -224,7 +229,7 @@ static int copy_list(const struct collect *c, const struct told_image *i, struct
 	return r;
 }
 
-/* As copy_list(), where nothing more has to be found out about the files. */
+/* As copy_list(), if nothing about the list's files has to be found out first. */
 static int add_all(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct told_image *i, struct space *s)
 {

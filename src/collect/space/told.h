@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The executable mappings of processes that exec'ed lately, as the side band has told of them.
- * Asking the kernel for them, in a child that reads, is a fifth of what a new process costs.
+ * The executable mappings of processes that exec'ed lately, as perf's side band reported them.
+ * Reading them from /proc, in a child process, would be a fifth of what a new process costs.
  *
  * The side band tells of all memory that becomes executable, not of what is unmapped. So a list is
  * used only if the process maps as much code as the list has, all of that code lies in files that
@@ -26,8 +26,8 @@ void told_fini(struct collect *c);
 
 /*
  * Events of the side band: process @tgid has exec'ed; it has mapped @m, a file's @path, or made it
- * executable; its first thread has ended. They come in order of time, but for those that another
- * CPU was just writing.
+ * executable; its first thread has ended. They come in order of time. Only an event that another
+ * CPU was just writing may come later than newer ones.
  */
 void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
 void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
@@ -37,10 +37,10 @@ void told_ended(struct collect *c, uint32_t tgid);
 void told_forget(struct collect *c);
 
 /*
- * Sets @ret to the mappings of process @p; maps_fini() in every case. Or, if all is known of their
- * files, adds them to @s, and @ret is empty. Opens @proc if that is needed and it isn't open.
- * False: the mappings aren't known exactly, and have to be read. What the process unmaps or maps
- * during this call may be missed, so the caller must notice that by other means.
+ * Sets @ret to the mappings of process @p; call maps_fini() in every case. If all is known of their
+ * files, adds the mappings to @s instead, and @ret stays empty. Opens @proc if that is needed and
+ * it isn't open. False: the mappings aren't known exactly, and have to be read. What the process
+ * maps or unmaps during this call may be missed, so the caller must check that by other means.
  */
 _must_use_ bool told_maps(struct collect *c, struct process *p, struct proc *proc, struct maps *ret,
 			  struct space *s);

@@ -47,7 +47,10 @@ static bool may_have_text(const struct collect *c, const char *file)
 void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 		const struct rec_code *rec, size_t n)
 {
-	/* what may have source text is asked for that anyway */
+	/*
+	 * a code object that may have source text is given its module's name when its process is
+	 * asked for the text
+	 */
 	if (!may_have_text(c, code->file) && py_code_take_module(code, rec, n))
 		return;
 	if (vec_push(&c->stacks->bodies->list,
@@ -104,8 +107,8 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 }
 
 /*
- * The process that may have the text. NULL: it can't be asked any more, or another process has its
- * entry in the table.
+ * The process that may have the text. NULL: it is gone from the table, or another process has its
+ * entry.
  */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
@@ -133,8 +136,8 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 }
 
 /*
- * Asks for texts as long as asked_may(). The next flush goes on with the rest. In the last flush,
- * the rest counts as not there.
+ * Asks processes for source texts, as long as asked_may(). The next flush asks for the rest. In the
+ * last flush the rest counts as missing.
  */
 static void find_texts(struct collect *c)
 {

@@ -40,7 +40,7 @@ struct bodies {
 _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
-/* Takes @code, the body of a module, which came with @rec of @n bytes. */
+/* Puts @code, the body of a module, on the list. It came in record @rec of @n bytes. */
 void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 		const struct rec_code *rec, size_t n);
 /*

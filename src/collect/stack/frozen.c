@@ -11,7 +11,10 @@
 
 #define FROZEN	    "<frozen "
 #define STACKS_MOST 64 /* how many of the latest stacks are searched for the caller of a body */
-/* how many frames may be looked at in one flush, for all bodies together; takes 1 to 5 ms */
+/*
+ * how many frames may be looked at in one flush to find the callers of all module bodies; takes 1
+ * to 5 ms
+ */
 #define FRAMES_MOST (1 << 18)
 
 /*

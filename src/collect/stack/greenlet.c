@@ -51,8 +51,8 @@ bool merge_cut_at_switch(struct merge *m)
 }
 
 /*
- * How many native frames, counted from the innermost, include the evaluation loops of all Python
- * frames; 0: some loop isn't among the native frames.
+ * Returns how many of the innermost native frames there are up to the evaluation loop of the
+ * outermost Python frame; 0: the loop of some Python frame is missing.
  */
 static size_t frames_of_loops(const struct merge *m, bool counted)
 {

@@ -2,9 +2,9 @@
 /*
  * Shows an import as one frame. An import statement runs five to ten functions of importlib and of
  * the interpreter before the module's body runs. If it is known which module the body belongs to,
- * these functions are shown as one frame, `import NAME`. Else (a file is searched for, or a program
- * runs a loader itself) they stay, and _call_with_frames_removed() is named after the builtin that
- * it runs.
+ * these functions are shown as one frame, `import NAME`. If it isn't known (while a file is
+ * searched for, or if a program runs a loader itself), these frames stay, and
+ * _call_with_frames_removed() gets the name of the builtin that it runs.
  */
 #include <errno.h>
 
@@ -65,9 +65,9 @@ static bool is_native_at(const struct folding *f, size_t i)
 }
 
 /*
- * The module's body is frame @from - 1. Returns the index behind the frames that imported it;
- * @from: there are none. If a package is imported because of a module in it, both belong to the
- * same import, and _find_and_load() is there twice.
+ * The module's body is frame @from - 1. Returns the index behind the frames of the import system
+ * that called it; @from: there are none. If a package is imported because a module in it is,
+ * _find_and_load() is there twice, and all of it is one import.
  */
 static size_t end_of_import(const struct folding *f, size_t from)
 {
@@ -182,8 +182,8 @@ static const char *removed_builtin(const struct folding *f, size_t i)
 		if (streq(caller, removed[k].caller))
 			return removed[k].builtin;
 	/*
-	 * Other callers of _call_with_frames_removed() have it run the import function that they
-	 * were given. The builtin import function first calls one of the functions below.
+	 * Otherwise the caller gave _call_with_frames_removed() the builtin import function. That
+	 * function first calls one of the functions below.
 	 */
 	return streq(callee, "_find_and_load") || str_starts(callee, "import ") ||
 			       streq(callee, "_handle_fromlist")

@@ -23,8 +23,8 @@ static void name_function(struct collect *c, const char *symbol, const char *cal
 	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
 
 	/*
-	 * If the name has a module's name in front, as with Cython's symbols, it is shown rather
-	 * than @called.
+	 * A name with a module in front, such as Cython's symbols give, is shown in place of
+	 * @called.
 	 */
 	if (called && shown && language <= LANGUAGE_C && !strchr(shown, '.')) {
 		free(shown);
@@ -84,8 +84,8 @@ static uint32_t make_file_location(struct collect *c, struct native_file *f, uin
 	if (id)
 		return id;
 	/*
-	 * No lines are known. So the location's address is the function's beginning, and all
-	 * samples of the function have one location.
+	 * No lines are known. So the location gets the address of the function's beginning, and the
+	 * function has a single location.
 	 */
 	loc = (struct profile_location){.mapping = loc.mapping, .address = name.start};
 	if (!name.text)

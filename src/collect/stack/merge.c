@@ -101,8 +101,8 @@ static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 }
 
 /*
- * Do the outermost Python frames belong to an evaluation loop of which the walk didn't reach all
- * frames?
+ * Does the evaluation loop of the outermost Python frames have more frames, which the walk didn't
+ * reach?
  */
 static bool is_partial(const struct merge *m)
 {
@@ -180,8 +180,8 @@ static bool merge_counted(struct merge *m)
 }
 
 /*
- * Adds only the native frames that the innermost Python function called, since only they are
- * certain.
+ * Of native frames, adds only those that the innermost Python function called, because only they
+ * are certain.
  */
 static void merge_leaf(struct merge *m)
 {
@@ -228,9 +228,8 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 }
 
 /*
- * Did unwinding end because a file was mapped just before, so that its rows or the mapping weren't
- * known yet? (In code of no file, unwinding ends for another reason.) The closing lines count such
- * stacks, so they get no mark.
+ * Did unwinding end in a file that had just been mapped, so that krait didn't know the mapping or
+ * the rows yet? The closing lines count such stacks, so they get no mark.
  */
 static bool is_new_file(const struct merge *m)
 {
@@ -248,8 +247,8 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 }
 
 /*
- * Did the outermost native frame call main()? Then the stack is complete, though nothing says how
- * to unwind that frame.
+ * Did the outermost native frame call main()? Then the stack is complete, even if that frame can't
+ * be unwound.
  */
 static bool is_at_start(const struct merge *m)
 {
@@ -340,7 +339,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;
 	}
-	/* unwinding didn't reach the start, but all frames that were asked for are there */
+	/* unwinding stopped early on purpose: all frames that config.leaf asks for are there */
 	if (m.leaf && ret->native != NATIVE_WHOLE)
 		ret->native = NATIVE_LEAF;
 	if (is_broken(&m, ret->native))

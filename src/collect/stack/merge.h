@@ -52,11 +52,11 @@ static inline size_t owned_until(const struct merge *m, size_t i)
 
 /*
  * greenlet.c: greenlet runs several stacks of Python frames on one thread. merge_is_owned(): are
- * the evaluation loops of all Python frames among the native frames? While greenlet switches,
- * Python frames and native frames don't belong together. merge_is_rewritten(): is greenlet
- * rewriting the chain of Python frames just now? Then the frames that the innermost loop runs
- * aren't in the chain. merge_is_switching(): is greenlet switching just now? Counting can't tell
- * one greenlet's loops from those of another that is as deep.
+ * the evaluation loops of all Python frames among the native frames? If not, greenlet may be
+ * switching, and the two kinds of frames belong to different greenlets. merge_is_rewritten(): is
+ * greenlet rewriting the chain of Python frames just now? Then the frames that the innermost loop
+ * runs aren't in the chain. merge_is_switching(): is greenlet switching just now? Counting can't
+ * tell one greenlet's loops from those of another that is as deep.
  */
 bool merge_is_owned(const struct merge *m);
 bool merge_is_rewritten(const struct merge *m);

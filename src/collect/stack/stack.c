@@ -17,7 +17,8 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 
 	mark_add(&text, mark, what);
 	if (text.failed)
-		return profile_no_memory(p); /* a 0 alone would mean that no mark is needed */
+		/* memory ran out: returning only 0 would mean that the stack needs no mark */
+		return profile_no_memory(p);
 	f.name = profile_string(p, str_cstr(&text));
 	return profile_location(p, &(struct profile_location){.mapping = c->marks,
 							      .function = profile_function(p, &f)});
@@ -165,7 +166,7 @@ static uint32_t end_mark(struct naming *n)
 	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
-/* What is known, beside the frames, of a stack that was named. */
+/* What is kept of a stack once it has been named, besides its id in the profile. */
 struct outcome {
 	bool dated;
 	enum native_outcome native;
@@ -223,8 +224,8 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 }
 
 /*
- * Names @raw without the names that sources with .dated have for its code (made.h): the plain
- * stack. @until: from dated_until().
+ * Makes the plain stack: names @raw without the names that .dated kinds of run-time code would give
+ * (made.h). @until: from dated_until().
  */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)

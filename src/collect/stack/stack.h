@@ -46,12 +46,12 @@ _must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
  * stacks. Returns 0 or -errno + message. After an error, the stacks that have no name yet are kept.
  */
 _must_use_ int stacks_name(struct collect *c, bool last);
-/* Asks for the names that stacks wait for, so that workers read them. */
+/* Makes workers read the names for which stacks wait. */
 void stacks_ask_for_names(struct collect *c);
 /*
  * The profile's stack of sample @w; 0: it has no name yet. *native: how the unwinding of the native
- * part ended. The caller sets it to what the kernel program says. If the stack has a name, *native
- * becomes the outcome that is shown.
+ * part ended. On entry it has the kernel program's outcome; if the stack has a name, it is set to
+ * the outcome that is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
@@ -63,8 +63,8 @@ _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
  */
 void stack_wants_rows(struct collect *c, const struct raw_native *native);
 /*
- * As stack_wants_rows(), for a stack that was sent before: the rows that were made may have been
- * freed since.
+ * As stack_wants_rows(), for a stack that the kernel program has sent again. Its rows may have been
+ * freed since it came first.
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
@@ -102,14 +102,14 @@ uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct proces
 bool merge_ready(struct collect *c, const struct raw_stack *raw);
 /*
  * merge_stack() merges the kernel, native and Python frames of @raw into a struct merged. @version:
- * the Python version of these frames; 0: not known. @fn is called with @arg for the Python frames.
+ * the Python version of these frames; 0: not known. To add Python frames, it calls @fn with @arg.
  */
 struct merged {
 	VEC(uint32_t) loc; /* locations of the profile, innermost frame first */
 	bool failed;
-	/* set by the caller: names of code sources with .dated aren't used */
+	/* set by the caller: .dated code sources (made.h) aren't asked for names */
 	bool plain;
-	bool dated;		    /* a code source with .dated has named a frame */
+	bool dated;		    /* a .dated code source has named a frame */
 	enum native_outcome native; /* how the native part of the stack ended, as it is shown */
 };
 /* Adds the Python frames [from, to) of the stack to merged.loc. */
@@ -136,8 +136,8 @@ _must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodi
 _must_use_ int import_name_builtins(struct collect *c, uint32_t python, struct merged *loc);
 
 /*
- * known.c: the profile location of a Python frame. Where none was found yet, all but the key
- * (.code, .lasti) is 0.
+ * known.c: the profile location of a Python frame. In a new entry all but the key (.code, .lasti)
+ * is 0.
  */
 struct known_python {
 	uint64_t code; /* py_code.serial of the frame's code object */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that wait for their names, and stacks that have one. A waiting stack pins what its names
- * come from: its process, and the mappings that it was sampled with.
+ * Stacks that wait for their names, and stacks that have one. A waiting stack pins (keeps from
+ * being freed) its process and the mappings that it was sampled with, because its names come from
+ * these.
  */
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ int stack_add(struct collect *c, const struct raw_stack *raw)
 	return 0;
 }
 
-/* Keeps the process of @raw from being forgotten while names for @raw may come, or lets it go. */
+/* Pins the process of @raw, so that it isn't forgotten while @raw waits for names; or unpins it. */
 static void pin_process(struct process *p, struct raw_stack *raw, bool pins)
 {
 	p->unnamed += (uint32_t)pins - (uint32_t)raw->pins;
@@ -135,8 +136,8 @@ static int keep_stack(struct collect *c, struct raw_stack *raw, uint64_t id)
 }
 
 /*
- * Can @raw be named now? A process that has ended is kept while threads read names of files. It
- * isn't kept for code objects, which have all come by then.
+ * Can @raw be named now? If its process has ended, the stack still waits for names of files, which
+ * threads read. It doesn't wait for code objects: all that there are have come by then.
  */
 static bool is_ready(struct collect *c, struct raw_stack *raw)
 {
@@ -169,8 +170,8 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 }
 
 /*
- * In the last flush: asks whether the user still waits (config.wait), as looking up lines takes
- * time, too. If the user doesn't, no lines are looked up for the stacks that are left.
+ * In the last flush: asks config.wait whether the user still waits, because looking up lines takes
+ * time, too. If not, no lines are looked up for the stacks that are left.
  */
 static void ask_to_go_on(struct collect *c, size_t done)
 {

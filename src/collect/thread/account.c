@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Counts how long threads had no CPU though they were ready to run, and how long their CPU was
- * stolen. Each record of a thread has both sums so far. What was added to a sum since the thread's
- * last record goes to this record's stack. Also divides the time of waits whose stacks weren't
- * taken (shares.h).
+ * stolen. Each record of a thread has the sums of both since the thread began. What a sum grew by
+ * since the thread's last record is counted for this record's stack. This file also divides the
+ * time of waits whose stacks weren't taken (shares.h).
  */
 #include "collect/thread/internal.h"
 
 /*
- * Returns by how much @told is more than *@known, and adds that to *@known. At most @most of @told
- * counts: the length of the recording so far, because no thread can have more. Records of several
- * CPUs come out of order, and an older one adds nothing.
+ * Returns by how much @told is more than *@known, and adds that to *@known. @most, the length of
+ * the recording so far, bounds @told, because no thread can have more. Records of several CPUs come
+ * out of order; an older record adds nothing.
  */
 static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
 {

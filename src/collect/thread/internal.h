@@ -22,7 +22,7 @@ struct label_set {
 	bool own;    /* no other thread's samples have this set */
 };
 
-/* The label set that a slot of thread.waits has as its value. */
+/* A label set as the value of the map thread.waits. */
 _Static_assert(sizeof(struct label_set) == sizeof(uint64_t), "it is the value of a map");
 static inline struct label_set *label_set_in(uint64_t *value)
 {
@@ -38,7 +38,8 @@ struct thread {
 	 * what it ran to end waits of others (thread_waker_key())
 	 */
 	struct map waits;
-	struct wait_shares *shares; /* of its waits without a stack; NULL: it had none */
+	/* for the thread's waits whose stacks weren't taken; NULL: it had none */
+	struct wait_shares *shares;
 	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
 	uint64_t last_ns;  /* CPU time of the thread at its last sample */
 	/*
@@ -62,7 +63,7 @@ struct thread {
 	uint32_t last_stack;
 	uint8_t last_gil;
 	bool named;  /* .name is the thread's name in Python; else the kernel's */
-	bool waited; /* label sets of threads that ended its waits have its name */
+	bool waited; /* threads that ended this thread's waits have label sets with its name */
 	/*
 	 * Number of .name, which no other thread's name has. A new name in Python gets the same
 	 * number, because it replaces the old name in all label sets. A new name in the kernel gets
@@ -73,8 +74,8 @@ struct thread {
 };
 
 /*
- * The end of a thread that krait hasn't met yet. One of its samples may still come, because perf's
- * report of the end is read before the ring buffers with the samples.
+ * The reported end of a thread that krait hasn't met. perf's reports are read before the ring
+ * buffers, so a sample of the thread may still come.
  */
 struct thread_end {
 	uint32_t tgid, tid;
@@ -92,14 +93,17 @@ struct threads {
 		unsigned n; /* how many threads were forgotten after their end */
 		/* sums over the threads that were forgotten, for collect_stats.cpu_ns and .came */
 		uint64_t cpu_ns, came;
-		/* time of the reported event at which ended threads were last forgotten */
+		/*
+		 * time of the latest event that perf had reported when ended threads were last
+		 * forgotten
+		 */
 		uint64_t at_ns;
 	} ended;
 };
 
 /*
- * thread.c: takes note of the thread of a sample while it runs, so that its name can be looked for.
- * NULL: out of memory.
+ * thread.c: notes the thread of a sample soon after the sample, so that krait can read its name
+ * while it runs. NULL: out of memory.
  */
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
 
@@ -117,11 +121,14 @@ static inline void thread_new_name(struct collect *c, struct thread *t)
 }
 
 /*
- * labels.c: the key, in the .waits of a thread that ended waits, of the label set for waits of the
- * thread whose .name_id is @name_id.
+ * labels.c: returns the key of a label set in thread.waits: the set for samples in which the thread
+ * ended a wait of the thread with .name_id @name_id.
  */
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id);
-/* The .name_id in such a key; 0: the key is another one, or names no waiter. */
+/*
+ * Returns the .name_id in a key that thread_waker_key() made; 0: it is another key, or names no
+ * thread.
+ */
 uint32_t thread_waker_name(uint64_t key);
 
 #endif

@@ -45,7 +45,7 @@ static bool is_given(const struct collect *c, const char *key)
 	return false;
 }
 
-/* What the user says of the version or the service counts more than what krait has found. */
+/* If the user gives a label for the version or the service, krait doesn't add its own. */
 static void add_service(struct collect *c, struct label_list *l, const struct service *s)
 {
 	const struct {
@@ -71,7 +71,7 @@ static const char *gil_word(uint8_t state)
 	return words[state];
 }
 
-/* Do the labels name the thread whose wait was ended? */
+/* Do the labels name the thread whose wait this thread ended? */
 static bool is_named(const struct wait_labels *wait)
 {
 	return wait->waiter && wait->waiter != WAITER_UNNAMED;
@@ -141,9 +141,9 @@ void thread_forget_labels(struct collect *c, struct process *p)
 }
 
 /*
- * Makes the thread's set of labels. The set isn't the thread's own if an earlier thread with the
- * same number has it too, or if it is the one set for all threads for which there is no memory.
- * Such a set can't be renamed.
+ * Makes the thread's set of labels. If an earlier thread with the same number has an equal set, or
+ * if memory is out and all threads share one set, the set isn't the thread's own. Then a new name
+ * of the thread isn't written into it.
  */
 static void label(struct collect *c, const struct process *p, const struct thread *t,
 		  const struct rec_sample *rec, const struct wait_labels *wait,
@@ -156,8 +156,8 @@ static void label(struct collect *c, const struct process *p, const struct threa
 }
 
 /*
- * All that distinguishes the label sets of a thread's waits. .on has at most ON_VALUES + 1
- * different values.
+ * A number made of all by which label sets of a thread's waits differ. .on has at most ON_VALUES +
+ * 1 different values.
  */
 static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 {
@@ -178,7 +178,10 @@ uint32_t thread_waker_name(uint64_t key)
 	return key & WAKER_KEY ? (uint32_t)key : 0;
 }
 
-/* As key_of(), for a thread that ended another one's wait. */
+/*
+ * Makes the key of a label set as key_of() does, but for a thread that ended a wait of another
+ * thread.
+ */
 static uint64_t waker_key(struct collect *c, const struct thread *t, uint8_t gil,
 			  struct wait_labels *wait)
 {
@@ -255,8 +258,9 @@ static void rebase_set(struct label_set *set, const struct rebase *r)
 }
 
 /*
- * A condensed profile keeps the labels of the samples that it had, also of threads that still run.
- * If the rebased profile is empty, a thread's sets are made again when it is sampled again.
+ * Condensing a profile keeps its samples and their label sets, also those of threads that still
+ * run. A window leaves an empty profile: there a thread's sets are made again when it is sampled
+ * again.
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {

@@ -21,9 +21,9 @@ static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint
 }
 
 /*
- * Puts the new names of threads into the label sets of those that ended their waits. @renamed:
- * thread.name_id -> string of the profile. It goes over all sets once, however many threads there
- * are in @renamed.
+ * Threads have new names: puts these into the label sets of other threads that ended their waits.
+ * @renamed: thread.name_id -> the new name, a string of the profile. All sets are looked at once,
+ * however many names are new.
  */
 static void rename_waiters(struct collect *c, const struct map *renamed)
 {
@@ -77,7 +77,7 @@ static int read_names(struct collect *c, const struct process *p, const struct p
 	return layout ? py_thread_names(p->key.tgid, layout, where, NULL, 0, ret) : -ENOTSUP;
 }
 
-/* Fills *ret with the names by number of the thread. Of several names, a thread has the first. */
+/* Fills *ret with names by thread number. If a thread has several names, its first one counts. */
 static void by_tid(const struct py_thread_names *names, size_t n, struct map *ret)
 {
 	for (size_t i = 0; i < n; i++)
@@ -113,7 +113,10 @@ static void name_threads(struct collect *c, struct process *p, struct map *renam
 
 	for (size_t i = 0; i < all->n; i++)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
-	/* If it is the same process now, it was the same while its memory was read. */
+	/*
+	 * The process is still the same one, so its memory was read, and not that of a later
+	 * process.
+	 */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
 		rename_threads(c, p, names, all->n, renamed);
 	for (size_t i = 0; i < all->n; i++)

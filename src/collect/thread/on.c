@@ -51,10 +51,7 @@ static uint32_t number_of_text(struct on_values *v, const char *text)
 
 	if (known && streq(on_text(v, (uint32_t)*known), text))
 		return (uint32_t)*known;
-	/*
-	 * if .by_hash has the hash, another text has the same one; only a hostile process makes
-	 * such texts
-	 */
+	/* .by_hash has the same hash for another text; only a hostile process makes such texts */
 	if ((known || v->texts.n >= ON_VALUES) && text != other)
 		return number_of_text(v, other);
 	copy = strdup(text);
@@ -92,8 +89,8 @@ static bool ends_in(const char *path, const char *name)
 }
 
 /*
- * Adds the path of the file that the descriptor had when the wait began, if it still has that file;
- * else @name, the last part of the path.
+ * Adds the path of the file that the descriptor refers to, if that is still the file of the moment
+ * when the wait began. If not, adds @name, the last part of that file's path.
  */
 static void add_path(struct collect *c, uint32_t tgid, int fd, const char *name, struct str *ret)
 {
@@ -160,8 +157,8 @@ static uint32_t number_of_child(struct on_values *v, uint32_t tgid)
 }
 
 /*
- * Does the call wait for the descriptor that the kernel program has looked at? The kernel program
- * takes every call's first argument for a descriptor.
+ * Does the call wait for a descriptor, its first argument? The kernel program takes the first
+ * argument of every call for a descriptor.
  */
 static bool waits_for_descriptor(const struct rec_wait *wait)
 {

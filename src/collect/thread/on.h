@@ -28,7 +28,7 @@ struct on_command {
 
 /* The path that a descriptor had when it was looked up. */
 struct on_path {
-	/* .flush: the flush in which it was looked up, and in which alone the answer is used */
+	/* .flush: the flush in which the path was looked up; in later flushes it isn't used */
 	uint32_t tgid, flush;
 	int32_t fd;
 	uint32_t value;
@@ -50,8 +50,9 @@ void on_command(struct collect *c, uint32_t tgid, const char *comm);
 uint32_t on_child(int32_t call, const uint64_t *arg, uint8_t flags);
 
 /*
- * The number of what @wait, a wait of process @tgid, is for; 0: it isn't known. May read
- * /proc/@tgid/fd, within the budget for asking processes. The record may be hostile.
+ * Returns the number of the value that says what @wait, a wait of process @tgid, is for; 0: it
+ * isn't known. May read /proc/@tgid/fd, within the budget for asking processes. The record may be
+ * hostile.
  */
 uint32_t on_find(struct collect *c, uint32_t tgid, const struct rec_wait *wait);
 const char *on_text(const struct on_values *v, uint32_t number);

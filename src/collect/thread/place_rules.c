@@ -84,7 +84,9 @@ const char *const place_ways[] = {
 #define IN_C	      .through = ""
 
 const struct place_rule place_rules[] = {
-	/* pools of threads and processes, and their own helpers */
+	/*
+	 * Pools of threads and of processes, and the threads that these pools start for themselves.
+	 */
 	IDLE("concurrent.futures.thread._worker", LOCKS, .in_thread = true),
 	IDLE("concurrent.futures.process._process_worker", READS,
 	     THROUGH("multiprocessing.queues.get")),
@@ -97,13 +99,13 @@ const struct place_rule place_rules[] = {
 	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("queue.get")),
 	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("Queue.get")),
 	/*
-	 * worker() also calls tasks that are C functions, so the waiting C function has to be
-	 * known. The line of the call tells, which is the same from 3.7 to 3.15.
+	 * worker() also runs tasks that are C functions, which may wait themselves. So the rule
+	 * names the line at which worker() waits; it is the same from 3.7 to 3.15.
 	 */
 	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .line = 17),
 	/*
-	 * This is Timer.run(), which waits for its time. It is below its caller in the file;
-	 * Thread.run() is above its caller.
+	 * Timer.run() waits for its time. It stands below its caller in the file. Thread.run()
+	 * stands above its caller.
 	 */
 	IDLE("threading.run", LOCKS, THROUGH("threading.wait"), .after_caller = true),
 	IDLE("multiprocessing.pool._handle_tasks", LOCKS),
@@ -141,7 +143,9 @@ const struct place_rule place_rules[] = {
 	IDLE("socketserver.handle_request", POLLS, THROUGH("selectors.select")),
 	IDLE("SocketServer.serve_forever", POLLS, THROUGH("SocketServer._eintr_retry")),
 	IDLE("SocketServer.handle_request", POLLS, THROUGH("SocketServer._eintr_retry")),
-	/* a connection on which no request came yet; do_GET() and the like are other functions */
+	/*
+	 * a connection on which no request came yet; a request is handled in do_GET() and the like
+	 */
 	IDLE("http.server.handle_one_request", ACCEPTS, THROUGH("socket.readinto")),
 	IDLE("BaseHTTPServer.handle_one_request", ACCEPTS, THROUGH("socket.readline")),
 	IDLE("wsgiref.simple_server.handle", ACCEPTS, THROUGH("socket.readinto")),

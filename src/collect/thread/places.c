@@ -12,7 +12,7 @@
 	(WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP) | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) |  \
 	 WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
 
-/* Numbers of rules: index + 1, then those for what isn't in the list. */
+/* Numbers of places: index + 1 of a rule in the list, then the places that have no rule. */
 #define RULE_UVLOOP (PLACE_MAX_RULES + 1)
 #define RULE_ADDED  (PLACE_MAX_RULES + 2)
 _Static_assert(RULE_ADDED < UINT8_MAX, "struct places has the number + 1");
@@ -96,7 +96,7 @@ bool place_names_function(const char *text, const char *file, const char *name)
 	class = memrchr(text, '.', (size_t)(dot - text));
 	if (!class || !is_module(text, (size_t)(class - text), file))
 		return false;
-	/* up to 3.10 the class may not be known */
+	/* up to 3.10 the name may lack the class */
 	n_class = strlen(class + 1);
 	return !strchr(name, '.') || (n >= n_class && streq(name + n - n_class, class + 1) &&
 				      (n == n_class || name[n - n_class - 1] == '.'));
@@ -176,7 +176,7 @@ static bool is_after_caller(const struct walk *w)
 	return caller->start_line > 0 && f->start_line > caller->start_line;
 }
 
-/* Is the outermost Python function that of a threading.Thread? */
+/* Is the outermost Python function the one that threading.Thread starts each thread with? */
 static bool is_in_thread(const struct walk *w)
 {
 	struct walk root = *w;
@@ -191,8 +191,8 @@ static bool is_in_thread(const struct walk *w)
 }
 
 /*
- * Does the caller of accept() wait for the connection of one server that it knows, as ftplib does,
- * and not for any client?
+ * Does the caller of accept() wait for one certain server, as ftplib does? Then it doesn't wait for
+ * any client.
  */
 static bool is_awaited(struct walk w)
 {
@@ -205,8 +205,8 @@ static bool is_awaited(struct walk w)
 }
 
 /*
- * Does the rule fit the stack? @w has come to the first Python function that isn't in place_ways.
- * @through: the function in place_ways that this function calls directly; NULL: none.
+ * Does the rule fit the stack? @w is at the innermost Python function that isn't in place_ways.
+ * @through: the function of place_ways that it calls directly; NULL: it calls none of them.
  */
 static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
 {

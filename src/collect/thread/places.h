@@ -25,12 +25,15 @@ struct place_rule {
 	enum place place;
 	/* the worker's own function: the innermost one that isn't in place_ways */
 	const char *at;
-	/* the one of place_ways that .at calls directly; "": .at calls C code; NULL: either */
+	/*
+	 * the function of place_ways that .at calls directly; "": .at calls C code; NULL: any of
+	 * the two
+	 */
 	const char *through;
-	/* how many lines below its first one .at must be; 0: anywhere */
+	/* .at must be on the line that is this many lines below its first one; 0: on any line */
 	int line;
-	bool after_caller; /* .at is further down in the file than its caller */
-	bool in_thread;	   /* the outermost Python function is that of a threading.Thread */
+	bool after_caller; /* .at must stand further down in its file than its caller does */
+	bool in_thread;	   /* the outermost Python function must be that of a threading.Thread */
 	uint32_t states;   /* the waits that count, as WAIT_KIND_BIT()s */
 };
 
@@ -46,8 +49,8 @@ extern const struct place_rule place_rules[];
 extern const char *const place_ways[];
 
 /*
- * Functions that the user named, as place_names_function() takes them: waits in them, and in what
- * they call, are PLACE_IDLE.
+ * Functions that the user named, in the form that place_names_function() takes. Waits in these
+ * functions, and in what they call, are PLACE_IDLE.
  */
 struct place_names {
 	const char *const *v;
@@ -55,9 +58,8 @@ struct place_names {
 };
 
 /*
- * Is the function @name in source file @file the one that @text names, as MODULE.FUNCTION or
- * MODULE.CLASS.FUNCTION? A module is known by the end of its path: a.b is that of every file
- * a/b.py.
+ * Is function @name of source file @file the one that @text names, as MODULE.FUNCTION or
+ * MODULE.CLASS.FUNCTION? A module fits by the end of the file's path: a.b fits every file a/b.py.
  */
 bool place_names_function(const char *text, const char *file, const char *name);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Divides the time of waits whose stacks weren't taken; see shares.h. A wait whose stack was taken
- * with chance p stands for 1/p - 1 others of its length: an unbiased estimate (Horvitz and
- * Thompson). How long the others really took is known, so the estimates of a site's stacks are
- * scaled to that. Each new wait gets the time that its stack's share still lacks, but never more
- * than is left. So the sum over all stacks is exact at any time.
+ * with chance p is taken to stand for 1/p - 1 other waits of its length, an unbiased estimate
+ * (Horvitz and Thompson). How long these others really took at a site is known, and the estimates
+ * of all its stacks are scaled to that sum. Each new wait gets the time that its stack still lacks
+ * of its share, but never more than is left of the sum. So the sum over all stacks is exact at any
+ * time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 #define STACKS_FEW 16
 
 /*
- * An estimate of the waits for which waits with a stack stand: how long they took in sum, and their
- * number.
+ * An estimate of the waits that had no stack, by the waits that had one: how long they took in sum,
+ * and their number.
  */
 struct estimate {
 	double ns, n;
@@ -31,20 +32,22 @@ struct estimate {
 struct stack_share {
 	uint64_t key; /* key_of() its waits */
 	struct estimate of;
-	uint64_t given_ns; /* what its waits got so far */
+	uint64_t given_ns; /* time of waits without a stack that waits with this stack got so far */
 };
 
 struct site_shares {
-	struct estimate of;   /* the sum over the site's stacks */
-	double cost_ns;	      /* by how much more these would have taken, with their stacks */
-	uint64_t others_ns;   /* what others took in all */
-	uint64_t left_ns;     /* what no stack has got of that */
-	uint64_t gil_left_ns; /* the same, of their waits for the GIL */
-	struct waiting last;  /* the wait that gets what is left */
+	struct estimate of; /* the sum over the site's stacks */
+	/* how much longer the waits at this site would have taken if their stacks had been taken */
+	double cost_ns;
+	uint64_t others_ns;   /* sum of waiting.others_ns of this site's waits */
+	uint64_t left_ns;     /* time of waits without a stack that no stack has got yet */
+	uint64_t gil_left_ns; /* the part of .left_ns that is time of waits for the GIL */
+	struct waiting last;  /* the wait that gets the time that is left in the end */
 };
 
 struct wait_shares {
-	VEC(struct site_shares) sites; /* those that have waits without a stack; few */
+	/* the sites at which the thread had waits without a stack; there are few */
+	VEC(struct site_shares) sites;
 	VEC(struct stack_share) stacks;
 	struct map index; /* key -> index in .stacks, once there are more than STACKS_FEW */
 };
@@ -74,7 +77,7 @@ static struct stack_share *find_stack(const struct wait_shares *s, uint64_t key)
 	return at ? &s->stacks.v[*at] : NULL;
 }
 
-/* Enters the stacks from number @from on into the index, if there are many. */
+/* Enters the stacks from .stacks[@from] on into the index, if the thread has many. */
 static int index_stacks(struct wait_shares *s, size_t from)
 {
 	int r = 0;
@@ -131,10 +134,9 @@ static struct site_shares *site_of(struct wait_shares *s, const struct waiting *
 }
 
 /*
- * Returns estimate @of without the time that taking stacks cost. Taking its stack may make a wait
- * longer, and the other waits don't have that cost. So the sum of the estimates exceeds the time
- * that the others really took. The excess counts as that cost, up to the time that taking the
- * stacks took.
+ * Returns estimate @of without the time that taking stacks cost. A wait is longer if its stack is
+ * taken, so the estimates exceed the time that waits without a stack really took. The excess is
+ * subtracted, but at most the time that taking stacks cost.
  */
 static double without_cost(const struct site_shares *site, const struct estimate *of)
 {
@@ -145,7 +147,7 @@ static double without_cost(const struct site_shares *site, const struct estimate
 	return fmax(of->ns - longer * of->n / site->of.n, of->ns / 2);
 }
 
-/* Returns how much the stack still lacks of its share of the others' time. */
+/* Returns how much time of waits without a stack the stack still lacks of its share. */
 static double lacks(const struct site_shares *site, const struct stack_share *stack)
 {
 	double all = without_cost(site, &site->of);
@@ -191,7 +193,10 @@ static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 	return ns;
 }
 
-/* Adds the time of waits without a stack to the time that is left at the site. */
+/*
+ * Adds waits whose stacks weren't taken, which @w brings with it, to the site's time that no stack
+ * has got yet.
+ */
 static void add_others(struct site_shares *site, const struct waiting *w)
 {
 	site->others_ns += w->others_ns;
@@ -216,8 +221,8 @@ static void share(struct site_shares *site, struct stack_share *stack, struct wa
 }
 
 /*
- * Keeps the wait, whose stack gets the time that is left at the end, unless the stack of the wait
- * kept so far lacks more.
+ * Keeps the wait as .last, unless the stack of the wait that is there lacks more of its share. At
+ * the end that stack gets the time that is left.
  */
 static void keep(const struct wait_shares *s, struct site_shares *site,
 		 const struct stack_share *stack, const struct waiting *w)

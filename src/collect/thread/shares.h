@@ -18,14 +18,14 @@ struct wait_shares;
 void shares_take(struct wait_shares **s, struct waiting *w);
 
 /*
- * Keeps the time of waits without a stack that @w has (it is no wait itself) for later waits at the
- * same site. False: the site isn't known.
+ * @w isn't a wait, but carries time of waits without a stack: keeps that time for later waits at
+ * the same site. False: no wait with a stack came from that site yet.
  */
 bool shares_owe(struct wait_shares *s, const struct waiting *w);
 
 /*
- * Takes out the time that no stack has got yet at one of the sites. Sets *ret to a wait at that
- * site, with these times as its own. False: nothing is left. @s may be NULL.
+ * Takes out the time of one site that no stack has got yet. Sets *ret to a wait at that site, with
+ * this time as its own. False: nothing is left. @s may be NULL.
  */
 bool shares_left(struct wait_shares *s, struct waiting *ret);
 

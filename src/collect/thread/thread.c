@@ -11,8 +11,8 @@
 #define NAMES_FIRST_NS NSEC_PER_SEC
 
 /*
- * A thread counts for the rate of samples only once it has this much CPU time. Before that, the two
- * periods that are cut off at its beginning and end weigh too much.
+ * A thread counts for the rate of samples only once it has this much CPU time. Before that, the
+ * incomplete periods at its beginning and its end have too much influence.
  */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
 
@@ -106,7 +106,7 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 
 		if (earlier->tid != t->tid || earlier->process != t->process ||
 		    !earlier->ended_ns || earlier->ended_ns > t->met_ns)
-			break; /* it was given up, and another thread has its place */
+			break; /* the thread was forgotten, and another one has its entry */
 		if (!is_its(earlier, rec))
 			break;
 		t = earlier;
@@ -114,7 +114,9 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 	return t && is_its(t, rec) ? t : NULL;
 }
 
-/* When the thread of @rec, which krait meets now, ended; 0: it runs, as far as is known. */
+/*
+ * krait meets the thread of @rec now. Returns when it ended; 0: it still runs, as far as is known.
+ */
 static uint64_t its_end(const struct collect *c, const struct process *p,
 			const struct rec_sample *rec)
 {
@@ -154,9 +156,9 @@ struct thread *thread_of_sample(struct collect *c, struct process *p, const stru
 
 /*
  * Counts a sample, for the rate of samples per CPU time. A sample is due after each period of CPU
- * time. The kernel updates a thread's CPU time only at ticks and switches. Where that time differs
- * from the time at the previous sample, it is exact to one period. So only samples between two such
- * moments count.
+ * time. The kernel updates a thread's CPU time only at ticks and task switches, so several samples
+ * may show the same time. If a sample shows another time than the one before, that time is exact to
+ * one period. Only samples between two such moments are counted.
  */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns)
 {
@@ -206,7 +208,8 @@ static void give_up(struct collect *c, struct thread *t)
 
 	if (vec_push(&c->threads->free, i))
 		return;
-	if (at && *at == i + 1) /* if not, a newer thread has the number */
+	/* if another thread has the number now, the map leads to that one */
+	if (at && *at == i + 1)
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->threads->ended.cpu_ns, &c->threads->ended.came);
 	c->threads->ended.n++;
@@ -216,8 +219,8 @@ static void give_up(struct collect *c, struct thread *t)
 }
 
 /*
- * How long a sample may wait for its stack. A thread that ended longer ago isn't needed for any
- * sample.
+ * The longest time for which a sample waits for its stack. No sample needs a thread that ended
+ * longer ago.
  */
 #define KEPT_NS (10 * NSEC_PER_SEC)
 
@@ -269,7 +272,7 @@ void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *r
 	(void)thread_of_sample(c, process_at(c, process), rec);
 }
 
-/* Inserts an end by its time: events of several CPUs don't come in the order of time. */
+/* Inserts an end by its time, because events of several CPUs don't come in order. */
 static void keep_end(struct collect *c, struct thread_end end)
 {
 	size_t i;
@@ -296,7 +299,8 @@ void thread_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time
 {
 	const struct process *p = process_newest(c, tgid);
 
-	if (p || tid == tgid) /* the first record of a short-lived process may come only later */
+	/* krait may get the first record of a short-lived process only later */
+	if (p || tid == tgid)
 		note_end(c, p, tgid, tid, time_ns);
 	give_up_ended(c, time_ns);
 }

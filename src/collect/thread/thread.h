@@ -28,16 +28,19 @@ struct wait_labels {
 	bool idle;	/* the thread had nothing to do */
 	uint32_t on;	/* which file, peer or child it waited for (on.h); 0: not known */
 	/*
-	 * thread_number() of the thread whose wait this thread, which ran, ended; 0: the sample is
-	 * of something else
+	 * thread_number() of the thread whose wait this thread ended while it ran; 0: the sample
+	 * isn't that of a waker
 	 */
 	uint32_t waiter;
 };
-/* .waiter: a thread that isn't named, because there are too many or because it was forgotten */
+/*
+ * value of .waiter: the thread whose wait ended isn't named, because there are too many or because
+ * krait has forgotten it
+ */
 #define WAITER_UNNAMED UINT32_MAX
 
 /*
- * What the labels of a wait for @state with the profile's stack @stack say. @on: as in wait_labels.
+ * Returns the labels of a wait for @state with stack @stack of the profile. @on: as in wait_labels.
  */
 struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state, uint32_t on);
 
@@ -74,26 +77,26 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
- * Keeps the time of waits without a stack that @w has (it is no wait itself) for later waits of the
- * thread. False: there was no wait with a stack at that site.
+ * @w isn't a wait, but carries time of waits whose stacks weren't taken: keeps that time for later
+ * waits of the thread at the same site. False: no wait with a stack came from that site yet.
  */
 bool thread_owes(struct collect *c, const struct waiting *w);
 /*
- * Takes out the part of that time that no wait of the thread of @of has got yet, as shares_left()
- * does. False: nothing is left.
+ * Takes out the part of that time that no wait has got yet (shares_left()). @of: a record of the
+ * thread. False: nothing is left.
  */
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
 
 /* Adds the two sums of the account to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 
-/* The number of the thread of a sample in the table of threads, from 1; 0: no memory. */
+/* Returns the index of a sample's thread in the table of threads, counted from 1; 0: no memory. */
 uint32_t thread_number(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /* Is @tid still the thread that thread_number() gave number @number? */
 bool thread_has_number(const struct collect *c, uint32_t number, uint32_t tid);
 
-/* Notes that a sample of the thread has come, which has to wait for its stack. */
+/* Notes that a sample of the thread has come. The sample still waits for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /*
@@ -103,8 +106,8 @@ void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *r
 void thread_begin_anew(struct collect *c, struct process *p);
 
 /*
- * Forgets the labels of @p's threads, so that they are made anew: something that they say has
- * changed.
+ * Forgets the labels of @p's threads, so that they are made anew, because something that they say
+ * has changed.
  */
 void thread_forget_labels(struct collect *c, struct process *p);
 

@@ -34,9 +34,10 @@ bool embedded_probe(const char *data, size_t n);
 _must_use_ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_t *ret_n);
 
 /*
- * A file that isn't text has the recording unencoded, at its end. embedded_put_end() writes what
- * follows the recording, which has @n bytes. embedded_at_end() gets a whole file. It returns where
- * the recording begins, and its length in *ret_n; or NULL if there is none.
+ * For a file that isn't text: it has the recording at its end, not encoded. embedded_put_end()
+ * writes what comes after the recording, which has @n bytes. embedded_at_end() is given such a file
+ * as a whole. It returns where the recording begins, and its length in *ret_n; NULL: the file has
+ * none.
  */
 void embedded_put_end(FILE *out, uint64_t n);
 const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);

@@ -111,8 +111,8 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 }
 
 /*
- * Tells whether the text names a mapping, such as "[unknown]" or "libz.so.1". Writers put a mapping
- * where they know no source file, even if a line number follows.
+ * Tells whether the text names a mapping, such as "[unknown]" or "libz.so.1". Some tools write a
+ * mapping in place of a source file that they don't know, even if a line number follows.
  */
 static bool is_mapping(const char *s, size_t n)
 {
@@ -168,8 +168,9 @@ static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 		if (depth)
 			continue;
 		/*
-		 * C++'s own "f(int)" has no blank before the parentheses, so it names no place.
-		 * Neither does a number: py-spy names threads' slices "thread (12)".
+		 * C++'s own "f(int)" has no blank before the parentheses, so they don't name a
+		 * place. Nor does a number in parentheses: py-spy writes "thread (12)" for a
+		 * thread.
 		 */
 		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n || digits_at_end(s, n - 1) == n - i - 2)
 			return false;
@@ -233,8 +234,8 @@ static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 }
 
 /*
- * Reads "LazyCompile:*foo /srv/app.js:39" of node's perf maps. The sign before the name tells how
- * the function was compiled. A column may follow the line.
+ * Reads "LazyCompile:*foo /srv/app.js:39" of node's perf maps. The sign before the name (*, ~ and
+ * others) tells how V8 compiled the function. A column may follow the line.
  */
 static bool take_v8(const char *s, size_t n, struct folded_frame *f)
 {

@@ -26,10 +26,10 @@ struct render_options {
 	bool bare;     /* for trace: only the list of events is written, as py-spy does */
 	/*
 	 * Opens a file that the recording names, for the page's source text. Returns a descriptor
-	 * or -errno. Two errors make the page say why it has no text: -EPERM (the text is shown
-	 * only on request) and -ESTALE (it isn't the file that ran). NULL: no source text.
-	 * *since_ns: in: the start of the recording; out: a file that changed after this time isn't
-	 * the one that ran.
+	 * or -errno. After two of the errors the page says why there is no text: -EPERM (the text
+	 * is only shown on request) and -ESTALE (the file isn't the one that ran). NULL: no source
+	 * text. *since_ns: in: the start of the recording; out: a file that changed after this time
+	 * isn't the one that ran.
 	 */
 	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
 	void *source_arg;
@@ -41,7 +41,7 @@ struct render_options {
 	 */
 	const char *source_text;
 	const char *headline; /* the first sentence of the page; NULL or "": none */
-	bool tells_waits;     /* .headline says how much of its time the program waits */
+	bool tells_waits;     /* .headline says for how much of its time the program waits */
 	/* the comparison, if the page compares two recordings; else NULL */
 	const struct html_diff *diff;
 };

@@ -63,8 +63,8 @@ _must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const ch
 				int times, int64_t *ret, bool *known);
 
 /*
- * How the counts of a file are kept. If any count has a fraction, all are kept as millionths. If
- * any is too large for that, all are rounded.
+ * In which unit the counts of a file are kept. If any count has a fraction, all are kept as
+ * millionths. If a count is too large to be kept as millionths, all are rounded to whole numbers.
  */
 struct viewer_counts {
 	/*
@@ -85,8 +85,8 @@ _must_use_ int viewer_in_count(const char *format, struct json_in *in, const cha
 bool viewer_in_counts_again(struct viewer_counts *c);
 
 /*
- * Adds a comment to the profile: @n things of the file were left out or mended. @how says which
- * (comments.h). If @n is 0, adds nothing. 0 or -ENOMEM + message.
+ * Adds a comment to the profile: @n things of the file were left out or mended. @how: which of the
+ * two, as a key of comments.h. If @n is 0, adds nothing. 0 or -ENOMEM + message.
  */
 _must_use_ int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
 			      const char *what);

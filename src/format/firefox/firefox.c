@@ -28,7 +28,7 @@ struct threads {
 	unsigned digits; /* how many decimal places the values have, if not .in_time */
 	const char *thread_comma, *comma;
 	uint64_t n; /* how many samples of the thread were written */
-	/* when the sample that was written last ended; at least that sample's time */
+	/* when the latest sample that was written ended; not before its own time */
 	int64_t at_ns;
 	int64_t period_ns; /* time between two samples; 0: not known */
 };
@@ -65,8 +65,8 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 }
 
 /*
- * Writes the names of a thread and its process, which the site needs. Names that the recording
- * doesn't have are made up. They are listed in "made_up", so that a reader can drop them.
+ * Writes the names of a thread and its process, which the site needs. If the recording has no name,
+ * one is made up, and listed in "made_up", so that krait drops it when it reads the file.
  */
 static void put_names(FILE *out, const struct timeline_thread *thread)
 {
@@ -220,8 +220,8 @@ static void put_meta(const struct threads *t)
 	fputs(",\"startTime\":", f->out);
 	put_ms(f->out, m->time_ns);
 	/*
-	 * profilingEndTime is left out, because with it the site wouldn't count a sample at the
-	 * recording's very end.
+	 * profilingEndTime isn't written: with it the site would ignore a sample at the very end of
+	 * the recording.
 	 */
 	if (t->in_time)
 		fputs(",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","

@@ -86,8 +86,8 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 }
 
 /*
- * Makes room for index @i; new items are 0. The new items are subtracted from r->steps, which
- * limits the work.
+ * Makes room for index @i; new items are 0. The number of new items is subtracted from r->steps,
+ * the work that is left.
  */
 static int grow(struct ff_reader *r, void **v, size_t *n, size_t *cap, size_t size, size_t i)
 {
@@ -172,8 +172,8 @@ static int make_path(struct ff_reader *r, int32_t stack)
 }
 
 /*
- * Subtracts the stack's frames from r->steps, which limits the work, once for each thread. Refuses
- * the file if there are too many.
+ * Subtracts the number of the stack's frames from r->steps, the work that is left, once for each
+ * thread. Refuses the file if no work is left.
  */
 static int count_frames(struct ff_reader *r, struct ff_node *node)
 {

@@ -70,7 +70,7 @@ struct ff_tables {
 /* What a row of the file's table of stacks became in the profile. */
 struct ff_node {
 	uint32_t node, depth, stack; /* ids in the profile, and depth; 0: not made yet */
-	/* number of the last thread for which the frames of this row were counted */
+	/* number of the last thread that was charged for the frames of this row */
 	uint32_t thread;
 };
 

@@ -19,10 +19,10 @@
 #include "view/shape/tree.h"
 
 /*
- * If @s begins with a character beyond ASCII that a reader could take for a line break or a
- * command, returns the character's length in bytes; else 0. These are C1 controls (some terminals
- * obey these, and U+0085 ends a line), and the line and paragraph separators, at which Python's
- * splitlines() splits too.
+ * Does @s begin with a character beyond ASCII that a reader could take for a line break, or a
+ * terminal for a command? Returns the character's length in bytes, else 0. These are C1 controls
+ * (some terminals obey these, and U+0085 ends a line), and the line and paragraph separators, at
+ * which Python's splitlines() splits too.
  */
 static size_t unicode_control(const char *s)
 {
@@ -117,7 +117,7 @@ static int compare(const void *arg, const struct tree_node *a, const struct tree
 }
 
 /*
- * Tells whether every line that would be written ends with two numbers, so that a reader would take
+ * Tells whether every line that would be written ends with two numbers: a reader would then take
  * both for counts.
  */
 static bool has_two_numbers(const struct folded *f)

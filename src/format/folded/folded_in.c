@@ -23,7 +23,7 @@
 #define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*
- * What is known of a file only once it was read to its end. If that differs from what was assumed,
+ * What is only known once the whole file was read. If it isn't what krait assumed while reading,
  * the file is read again.
  */
 struct form {
@@ -175,8 +175,8 @@ static int add_frame(struct reader *r, const char *s, size_t n, uint64_t off)
 }
 
 /*
- * Makes labels of a root frame, such as "web (pid 12)", and returns true. Returns false for any
- * other frame, and for all frames once an ordinary frame came.
+ * If the frame is a root frame, such as "web (pid 12)", makes labels of it and returns true.
+ * Returns false for any other frame, and for all frames after an ordinary one.
  */
 static bool take_root(struct reader *r, const char *s, size_t n)
 {
@@ -190,7 +190,8 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			return false; /* without memory it becomes an ordinary frame */
+			/* if memory is lacking, the root frame becomes an ordinary frame */
+			return false;
 	}
 	return labels[0].key;
 }
@@ -383,7 +384,7 @@ static void set_values(struct reader *r)
 	meta->period = 1;
 }
 
-/* Tells whether the file has another form than was assumed when it was read. */
+/* Has the file turned out to have another form than krait assumed when reading it? */
 static bool is_other_form(struct reader *r)
 {
 	struct form was = r->form;
@@ -463,7 +464,7 @@ bool folded_probe(const uint8_t *head, size_t n)
 		struct folded_text count;
 		size_t stack_n;
 
-		/* If a line doesn't end within @head, it is also good if it has a `;`. */
+		/* If a line doesn't end within @head, it counts as a stack if it has a `;`. */
 		if (len && s[0] != '#' && s[0] != '\r') {
 			bool is_good = split_count(s, len, &stack_n, &count) ||
 				       (!stop && memchr(s, ';', len));

@@ -44,7 +44,10 @@ static int unpack_here(struct pprof_in *in)
 	return 0;
 }
 
-/* Makes @want unconsumed bytes available, or all that are left. 0 or -errno + message. */
+/*
+ * Makes at least @want bytes available that weren't consumed yet, or all that are left. 0 or -errno
+ * + message.
+ */
 static int fill(struct pprof_in *in, size_t want)
 {
 	int r = 0;

@@ -17,7 +17,10 @@
 #include "base/cleanup.h"
 #include "proc/container/cgroups.h"
 
-/* How the mounts of the first process are reached. In a pod with hostPID they are the host's. */
+/*
+ * Path through which the mounts of the first process are reached. In a pod with hostPID, the first
+ * process is the host's.
+ */
 #define FIRST_PROCESS "/proc/1"
 #define FIRST_ROOT    FIRST_PROCESS "/root"
 
@@ -56,7 +59,10 @@ static bool is_up(const char *name)
 	return str_starts(name, "..") && (!name[2] || name[2] == '/');
 }
 
-/* container_believed() of the path's rest from path[at] on, which is in the directory *@dir. */
+/*
+ * As container_believed(), for the part of the path from path[at] on, which is below the directory
+ * *@dir.
+ */
 static size_t believed_from(int *dir, const char *path, size_t at, uid_t *owner)
 {
 	size_t n;
@@ -82,7 +88,10 @@ static bool shows_own_root(const char *mount)
 	bool ret = false;
 	size_t n = 0;
 
-	/* "1057 1056 0:29 / /sys/fs/cgroup ro ..."; of several mounts the last one is seen */
+	/*
+	 * "1057 1056 0:29 / /sys/fs/cgroup ro ..."; if several are mounted at one path, only the
+	 * last one is visible
+	 */
 	str_addf(&at, " %s ", mount);
 	str_addf(&root, " / %s ", mount);
 	while (f && getline(&line, &n, f) > 0)
@@ -92,8 +101,9 @@ static bool shows_own_root(const char *mount)
 }
 
 /*
- * Opens the root of krait's own cgroup namespace, which is mounted at @mount, in the mount
- * @all of the whole hierarchy. There ".." leads to the cgroup above. Needs CAP_DAC_READ_SEARCH.
+ * The root of krait's own cgroup namespace is mounted at @mount. Opens the same directory below
+ * @all, where the whole hierarchy is mounted: there ".." leads to the cgroup above. Needs
+ * CAP_DAC_READ_SEARCH.
  */
 static int open_own_root(const char *mount, const char *all)
 {
@@ -110,9 +120,9 @@ static int open_own_root(const char *mount, const char *all)
 }
 
 /*
- * As container_believed(), by the mounts of the first process. @mount: the hierarchy in krait's own
- * mounts. A path that leads out of krait's cgroup namespace begins with "..", once for each
- * directory up.
+ * As container_believed(), but looks in the mounts of the first process. @mount: where krait's own
+ * mounts have the hierarchy. If a path leads out of krait's cgroup namespace, it begins with "..",
+ * once for each directory up.
  */
 static size_t believed_by_first(const char *mount, const char *all, const char *path, uid_t *owner)
 {

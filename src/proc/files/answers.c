@@ -16,8 +16,8 @@
 #endif
 
 /*
- * how long a file system counts as known if its .mount isn't known: later another file system may
- * have its .dev
+ * how long a file system without a known .mount counts as one that answers: later another file
+ * system may have the same .dev
  */
 #define KNOWN_NS (10 * NSEC_PER_SEC)
 

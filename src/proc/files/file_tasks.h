@@ -11,7 +11,7 @@
 #include "proc/files/open_as.h"
 #include "proc/read/reader.h"
 
-/* the most groups of an opener that are kept; without the rest of its groups it has fewer rights */
+/* the most groups of an opener that are kept; if it has more, it loses the rights of the others */
 #define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
 
@@ -53,8 +53,9 @@ int file_open_here(const struct file_opener *u, int path_fd);
 
 /*
  * Tasks on the descriptor reader_given(). file_task_walk: the question is a struct file_walk, and
- * the task hands over the descriptor that it got. file_task_type: the question is a uint64_t, the
- * number of the file system (file_dev()), and the answer is a struct file_kind (answers.h).
+ * the task hands over the O_PATH descriptor of the file. file_task_type: the question is a
+ * uint64_t, the number of the file system (file_dev()), and the answer is a struct file_kind
+ * (answers.h).
  */
 reader_task file_task_walk, file_task_type;
 /*

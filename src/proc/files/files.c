@@ -47,8 +47,8 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
 }
 
 /*
- * A file's times are those of the kernel's last tick, so the change itself may be up to TICK_NS
- * later.
+ * The kernel takes a file's times from its last tick, so the file may have been changed up to
+ * TICK_NS later.
  */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
@@ -62,10 +62,11 @@ bool file_is_older(int procdir, struct timespec time)
 }
 
 /*
- * On overlayfs the mapping may show device and inode of the lower file; on btrfs the subvolume's
- * device differs from the superblock's. There a file counts as the mapped one if its inode hasn't
- * changed since the process started: a rename over the path would have put a changed inode there.
- * An overlay that a user mounted may show any time, so it isn't believed.
+ * On overlayfs a mapping may show device and inode of the lower file; on btrfs it shows the
+ * superblock's device, not the subvolume's. On these, the file at the path counts as the mapped one
+ * if its inode hasn't changed since the process started. (If another file was renamed to this path,
+ * its inode was changed by that.) An overlay that a user mounted may show any time, so it isn't
+ * believed.
  */
 static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {

@@ -35,8 +35,8 @@ static struct {
 } all;
 
 /*
- * Waits until no other thread uses the keeper. Waits at most as long as an answer from the child
- * may take, which is longer in a job than in the main thread. False: the keeper is still in use.
+ * Waits until no other thread uses the keeper. Waits at most as long as an answer of the child may
+ * take: longer in a job than in the main thread. False: the keeper is still in use.
  */
 static bool lock(struct keeper *k)
 {
@@ -69,7 +69,7 @@ static ssize_t ask_once(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* Asks a keeper's child. A job waits as long as somebody waits for the job. */
+/* Asks a keeper's child. In a job this waits as long as somebody waits for the job. */
 static ssize_t ask(struct keeper *k, struct reader_request *q)
 {
 	ssize_t got = ask_once(k, q);

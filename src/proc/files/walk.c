@@ -29,7 +29,7 @@
 enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
 
 /*
- * How long the main thread has waited for the files of each user. Users after the first USERS share
+ * For each user: how long the main thread has waited for files. Users after the first USERS share
  * the last entry.
  */
 static struct {
@@ -146,7 +146,8 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 	if (r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE)
 		return r; /* the file system wasn't asked, or gave no answer */
 	/*
-	 * no child can be started to ask (RLIMIT_NPROC): a disk's file system is believed to answer
+	 * no child can be started to ask (RLIMIT_NPROC), so a file system on a disk is taken to
+	 * answer
 	 */
 	if (r == -ECHILD)
 		return major(st->st_dev) != 0;

@@ -11,7 +11,7 @@
 
 #define ONLINE	   "/sys/devices/system/cpu/online"
 #define LIST_BYTES 65536
-/* if two clocks have drifted apart by more than this, the machine has slept in between */
+/* if CLOCK_BOOTTIME has gained more than this on CLOCK_MONOTONIC, the machine has slept */
 #define SLEPT_NS 10000000
 
 static bool take_cpu(const char **p, const char *end, int *ret)
@@ -86,7 +86,7 @@ int cpus_online(cpu_vec *ret)
 	return r ? err_sys(r, "can't list the CPUs") : 0;
 }
 
-/* CLOCK_BOOTTIME goes on while the machine sleeps, CLOCK_MONOTONIC doesn't. */
+/* CLOCK_BOOTTIME counts the time that the machine sleeps, CLOCK_MONOTONIC doesn't. */
 static int64_t slept_ns(void)
 {
 	uint64_t mono = clock_ns(CLOCK_MONOTONIC);

@@ -42,8 +42,8 @@ bool proc_hides(struct str *ret)
 }
 
 /*
- * Doesn't tell the value of hidepid=. There may be many hidden processes, and the list of mounts
- * would have to be read for each.
+ * The message doesn't have the value of hidepid=: there may be many hidden processes, and the list
+ * of mounts would be read for each.
  */
 static int say_hidden(pid_t tgid)
 {

@@ -75,8 +75,8 @@ bool memory_cgroup_path(const char *text, const char *controller, struct str *re
 }
 
 /*
- * Returns the least limit of the cgroups that krait is in. Where v1 and v2 are used together, each
- * has a path of its own, and v2's tree may be mounted at "unified".
+ * Returns the smallest limit of krait's cgroups. Where v1 and v2 are used together, krait has a
+ * path in each, and v2's tree may be mounted at "unified".
  */
 static uint64_t of_own_cgroup(void)
 {

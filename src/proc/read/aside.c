@@ -66,7 +66,10 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 }
 
 struct maps_question {
-	/* number of the list of mappings: every reading of one gets a new number */
+	/*
+	 * number of the list of mappings that is asked for; each reading of mappings has a new
+	 * number
+	 */
 	uint64_t number;
 	uint64_t from; /* only mappings that end after this address are wanted */
 	unsigned want;
@@ -85,7 +88,7 @@ struct maps_answer {
 	bool truncated, more;
 };
 
-/* Mappings beside each other are mostly of one file, whose path is sent once. */
+/* Mappings of one file mostly follow one another; their path is sent once. */
 static bool same_path(const struct maps *m, size_t first, size_t i)
 {
 	return i > first && streq(maps_path(m, &m->list.v[i]), maps_path(m, &m->list.v[i - 1]));
@@ -129,9 +132,9 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 
 /*
  * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
- * while it is locked, but files of map_files can't be opened. So the child waits here, and not
- * krait later. It looks up a mapping that no process has, for which the kernel takes the lock.
- * SIGKILL ends this wait, but wouldn't end the wait in process_vm_readv().
+ * while it is locked, but files of map_files can't be opened. So the child waits here for the lock,
+ * and krait needn't wait later. It looks up a mapping in map_files that no process has: for that
+ * the kernel takes the lock. SIGKILL ends this wait; a wait in process_vm_readv() it wouldn't end.
  */
 static void wait_for_lock(void)
 {
@@ -181,8 +184,8 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * Unpacks what krait's own child answers. The answer is checked, because the child has parsed
- * another process's text.
+ * Unpacks the answer of krait's own child. It is checked like any input, because the child has made
+ * it from another process's text.
  */
 static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 {

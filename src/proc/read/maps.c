@@ -202,7 +202,8 @@ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret)
 }
 
 /*
- * Drops the rest of an overlong line, because a target could make that rest look like another line.
+ * Drops the rest of an overlong line: a target could have written a path whose end looks like a new
+ * line.
  */
 static size_t skip_line(char *buf, size_t have, bool *skipping)
 {

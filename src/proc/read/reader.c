@@ -20,11 +20,12 @@
 #include "proc/read/owner.h"
 #include "proc/read/reader_child.h"
 
-#define IDLE_MOST  4
-#define END_TRIES  20
-#define END_MS	   5
-#define STUCK_MOST 32 /* how many children may hang; after that nothing new is read */
-#define STUCK_USER 4  /* how many children may hang for processes of one user other than root */
+#define IDLE_MOST 4
+#define END_TRIES 20
+#define END_MS	  5
+/* how many children may hang at once; if that many do, nothing is read any more */
+#define STUCK_MOST 32
+#define STUCK_USER 4 /* how many children may hang for processes of one user other than root */
 
 /* A child that hangs while it reads the memory of a process. */
 struct stuck {
@@ -47,7 +48,7 @@ static struct readers {
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Forgets children that hung and came back at last. */
+/* Ends the bookkeeping for children that hung and have answered at last. */
 static void reap(struct readers *r)
 {
 	size_t kept = 0;
@@ -101,7 +102,7 @@ static void give_up(struct readers *r, const struct child *c, uid_t uid)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* True: @pid isn't to be read, because its memory hangs already, or too many children hang. */
+/* Returns true if @pid must not be read: its memory hangs already, or too many children hang. */
 static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 {
 	size_t of_user = 0;
@@ -267,7 +268,7 @@ ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n
 struct reader_child {
 	struct child child;
 	bool waits;   /* the last question to the child has no answer yet */
-	bool counted; /* .stats counts already that this child doesn't answer */
+	bool counted; /* .stats has counted already that this child doesn't answer */
 };
 
 struct reader_child *reader_child_new(void)
@@ -295,7 +296,7 @@ void reader_child_free(struct reader_child *c)
 	free(c);
 }
 
-/* Tells whether the child has answered its last question. */
+/* Is the child free: has it answered its last question? */
 static bool is_free(struct reader_child *c)
 {
 	int fd = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A child that reads: what it does, and how it is asked; see reader_child.h. Of the other children,
- * and of processes that hang, only reader.c knows.
+ * A child that reads: what it does, and how it gets its requests; see reader_child.h. It doesn't
+ * know of other children or of processes that hang: reader.c manages these.
  */
 #include "proc/read/reader_child.h"
 
@@ -20,7 +20,7 @@
 #include "base/work/worker.h"
 #include "proc/read/starved.h"
 
-#define TASK_READS   5 /* a task that goes on reading may take as long as this number of reads */
+#define TASK_READS   5 /* a task reads several times; it may take as long as this many reads */
 #define STARVED_WAIT 3
 #define SLICES_MOST  100u
 #define SLICE_MS     50
@@ -117,8 +117,8 @@ static long n_sleeps(void)
 }
 
 /*
- * Serves one request. A child that never slept meanwhile, but took longer than its CPU time, was
- * kept from running by others.
+ * Serves one request. If the child never slept, but took longer than its CPU time, other processes
+ * had the CPU in between.
  */
 static void serve_one(struct shared *s)
 {
@@ -224,9 +224,9 @@ struct patience {
 
 /*
  * Counts a slice of time in which no answer came, unless the child had no CPU in it. The child may
- * also have to wait until the process has changed its list of mappings, and the process may get no
- * CPU for that. Then the wait may be STARVED_WAIT times as long, except in a job, which waits long
- * enough anyway. False: the wait was long enough.
+ * be waiting until the process has changed its list of mappings, and the process may have no CPU to
+ * do so. Then the limit is STARVED_WAIT times as long (but not in a job, whose limit is long
+ * anyway). False: the wait was long enough.
  */
 static bool is_worth_waiting(struct patience *p, const struct child *c)
 {

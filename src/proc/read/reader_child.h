@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One child process that reads for krait (reader.h): how it is started, asked and ended. This is
- * apart from reader.c, which manages all children, so that one place shows what runs in a child:
- * code that takes no locks.
+ * One child process that reads for krait (reader.h): how it is started, asked and ended. All code
+ * that runs in a child is in reader_child.c, so that it is easy to see that it takes no locks.
+ * reader.c manages the children.
  */
 #ifndef PROC_READ_READER_CHILD_H
 #define PROC_READ_READER_CHILD_H

@@ -109,7 +109,10 @@ void engine_log_from(const char *name, const char *id, struct engine_facts *ret)
 	end = container + strlen(container) - suffix.n;
 	if (end <= container || pod_end == name || namespace_end == from || ret->pod_namespace)
 		return;
-	/* CRI-O's files have the container's name in the pod, but not the pod's own name */
+	/*
+	 * in a pod, CRI-O's files have the name that the container has there, but not the name of
+	 * the pod
+	 */
 	free(ret->pod_container);
 	ret->pod_container = strndup(container, (size_t)(end - container));
 	ret->pod = ret->pod ?: strndup(name, (size_t)(pod_end - name));

@@ -40,8 +40,8 @@ struct tracks {
 struct inherited {
 	uint64_t begin_ns, end_ns;
 	/*
-	 * the label's key; 0: this process was started without labels, after an earlier process
-	 * with the same pid that may have had some
+	 * the label's key; 0: this process was started without labels. Such an entry hides those of
+	 * an earlier process with the same pid.
 	 */
 	uint32_t key;
 	uint32_t value;
@@ -87,7 +87,8 @@ static int compare_numbers(uint64_t a, uint64_t b)
 }
 
 /*
- * Orders intervals by track, and within a track so that of two that overlap the later one counts.
+ * Orders intervals by track. Within a track, of two intervals that overlap, the one whose label
+ * counts comes last.
  */
 static int compare(const void *a, const void *b)
 {

@@ -28,8 +28,8 @@ struct weight {
 typedef VEC(struct weight) weights;
 
 /*
- * Orders by value, largest first. Of equal values the one with the larger id comes first, as the
- * younger one.
+ * Orders entries by value, largest first. Of equal values the one with the larger id comes first,
+ * because it is newer.
  */
 static int compare(const void *va, const void *vb)
 {
@@ -47,10 +47,10 @@ static int compare(const void *va, const void *vb)
 #define WEIGHT_OF_TOTAL ((int64_t)1 << 58)
 
 /*
- * Sets the factors that make weights of values. With them each value's total has the same weight.
- * So what is heavy in any event is kept, however small the numbers of that event are. If there are
- * several values, value 0, "samples", gets no factor, because it says the same as the first event's
- * value.
+ * Sets the factors that make weights of values. The total of each value has the same weight then.
+ * So what is heavy by any event is kept, even if the event's numbers are small. In a profile with
+ * several values, value 0 ("samples") gets no weight, because it counts the samples of the first
+ * event, whose value has a weight.
  */
 static void set_factors(struct condense *c)
 {
@@ -63,7 +63,10 @@ static void set_factors(struct condense *c)
 		c->factors[v] = totals[v] > 0 ? MAX(WEIGHT_OF_TOTAL / totals[v], (int64_t)1) : 0;
 }
 
-/* Returns the sum of an entry's values, each as a share of its total. */
+/*
+ * Returns the sum of the weights of an entry's values. A value's weight is its share of the value's
+ * total.
+ */
 static int64_t weight_of(const struct condense *c, const struct sums_entry *s)
 {
 	int64_t sum = 0;

@@ -6,9 +6,9 @@
  * counts as a share of its total in the profile. Frames of all other functions become "[rare
  * code]". As many stacks, the heaviest ones, stay whole. As many further stacks keep their
  * functions, without lines and recursion. The rest keep only their innermost frame. So the self
- * value of a kept function stays what it was. Its total loses only the stacks of which just the
- * innermost frame is kept. The labels "pid", "tid" and "thread" are given up unless the caller asks
- * for them.
+ * value of a kept function stays what it was. Its total lacks only the values of stacks of which
+ * just the innermost frame is kept. Label sets lose "pid", "tid" and "thread", unless the caller
+ * asks for a whole set.
  */
 #ifndef PROFILE_REMAKE_CONDENSE_H
 #define PROFILE_REMAKE_CONDENSE_H
@@ -27,9 +27,10 @@ struct condense {
 	 */
 	const struct sums *const *sums;
 	size_t n_sums, keep;
-	int64_t factors[PROFILE_MAX_VALUES]; /* by value: the factor that makes a weight of it */
-	bool *functions;		     /* by function id: whether the function is kept */
-	uint32_t *seen; /* by function id: the last .turn in which the function was met */
+	/* for each value: the factor by which it is multiplied to get its weight */
+	int64_t factors[PROFILE_MAX_VALUES];
+	bool *functions; /* by function id: whether the function is kept */
+	uint32_t *seen;	 /* by function id: the last .turn in which the function was met */
 	uint32_t turn;
 	uint8_t *detail;      /* by stack id: how much of the stack is kept (enum detail) */
 	VEC(uint64_t) frames; /* frames of the stack being made, coded as in condense.c */

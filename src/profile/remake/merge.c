@@ -16,7 +16,7 @@ struct merge {
 	VEC(struct profile_label) labels;
 	int64_t start_ns; /* wall clock time of the earliest start; 0: no profile has one */
 	bool all_ended;	  /* each profile is of whole runs that ended with 0 */
-	/* each profile says how much of its time was used, so the merged one says it too */
+	/* each profile has comments about CPU use, so the merged one gets them too */
 	bool tells_use;
 
 	/* The members below are about the profile that is merged in now. */
@@ -169,8 +169,8 @@ static bool has_samples(const struct profile_meta *meta)
 }
 
 /*
- * Sets the period to that of the first profile. If "samples" counts samples of different events in
- * the profiles, it belongs to no value of the merged profile. Then the period is one sample.
+ * Sets the period to that of the first profile. If the values "samples" of the profiles count
+ * samples of different events, the period is one sample.
  */
 static void set_period(struct merge *m, struct profile *const *in, size_t n)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes all that a profile in use holds out of it, and makes that a profile of its own. The profile
- * in use goes on, empty. Some callers hold ids of it for samples that are still to come. Between
- * rebase_begin() and rebase_end() they ask for the new ids, and only what is asked for is copied
- * into the emptied profile. This has two uses: a window of a recording that goes on
- * (record/session.h; docs/decisions/0022), and a smaller profile (condense.h).
+ * Takes everything out of a profile in use, and makes a profile of its own of that. The profile in
+ * use goes on, empty. Some callers hold ids of it for samples that are still to come. Between
+ * rebase_begin() and rebase_end() these callers ask for new ids, and what they ask for is copied
+ * into the emptied profile. A rebase is used to cut a window of a recording that goes on
+ * (record/session.h; docs/decisions/0022), and to condense a profile (condense.h).
  */
 #ifndef PROFILE_REMAKE_REBASE_H
 #define PROFILE_REMAKE_REBASE_H
@@ -15,7 +15,10 @@ struct condense;
 
 struct rebase {
 	struct profile_copy copy; /* .from: what the profile held; .to: the profile in use */
-	/* if set, what was rare is summed up; NULL: what is asked for is copied as it is */
+	/*
+	 * set if the profile is being condensed: sums up what is rare; NULL: everything is copied
+	 * as it is
+	 */
 	struct condense *condense;
 };
 

@@ -43,16 +43,18 @@ struct py_code {
 	uint16_t version;	/* Python's version: major << 8 | minor */
 	/* bits 1 << enum code_text of texts that py_code_fill_from_process() may still read */
 	uint8_t missing;
-	bool internal;	 /* the code is one of CPython's own helpers, which aren't shown to users */
-	uint32_t round;	 /* for the owner of this struct: the round in which the code came last */
-	uint64_t serial; /* for the owner of this struct: a number that no other code ever had */
-	size_t counted;	 /* for the owner of this struct: how many bytes it counted for the code */
+	bool internal;	/* the code is one of CPython's own helpers, which aren't shown to users */
+	uint32_t round; /* for the owner of this struct: the round in which the code came last */
+	/* for the owner of this struct: a number that no other code object has, or ever had */
+	uint64_t serial;
+	size_t counted; /* for the owner of this struct: how many bytes it counted for the code */
 	/*
-	 * .name, .file and .linetable are those of this code object, which lives as long as others
-	 * have it here; NULL: they are this code object's own
+	 * NULL: .name, .file and .linetable belong to this code object. Otherwise they are those of
+	 * .like, which is kept as long as any code object refers to it.
 	 */
 	struct py_code *like;
-	uint32_t users; /* of a code object that others may have in .like: who needs it; else 0 */
+	/* if other code objects have this one as their .like: how many do; else 0 */
+	uint32_t users;
 	/* addresses and lengths of the texts as they were when the code object was first met */
 	struct wire_text text[CODE_TEXT_MAX];
 };
@@ -75,8 +77,8 @@ size_t py_code_bytes(const struct py_code *code);
  */
 struct py_code *py_code_like(struct py_code *like, const struct rec_code *rec);
 /*
- * Are names and lines of @code what its record said, whatever process it is of? Not if something is
- * read from the process later.
+ * Do the names and lines of @code depend only on its record, and not on the process? They do unless
+ * something is read from the process later.
  */
 bool py_code_is_settled(const struct py_code *code);
 
@@ -89,8 +91,8 @@ static inline void cleanup_py_code(struct py_code **code)
 void py_code_cut_lines(struct py_code *code, uint32_t n);
 
 /*
- * Returns the part of .missing that a frame at @lasti needs. If only the beginning of the line
- * table is known, it may be enough for that frame's line.
+ * Returns the part of .missing that a frame at @lasti needs. The beginning of a line table may be
+ * enough for that frame's line.
  */
 unsigned py_code_missing(const struct py_code *code, int lasti);
 

@@ -258,7 +258,7 @@ static int class_name(struct search *s, struct str *out)
 	if (r)
 		return r;
 	if (!memchr(name, '\0', sizeof(name)))
-		/* the name is cut off: its beginning may be another class's name */
+		/* a name that is cut off could be the beginning of another class's name */
 		return -ENAMETOOLONG;
 	str_add(out, name);
 	return 0;

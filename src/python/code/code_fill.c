@@ -13,8 +13,8 @@
 #include "python/heap/text.h"
 
 /*
- * The most bytes of a line table that are read: a longer one isn't worth its memory. Positions
- * after these bytes have no line.
+ * The most bytes of a line table that are read; more aren't worth the memory. Positions after these
+ * bytes have no line.
  */
 #define MAX_LINETABLE_BYTES (4u << 20)
 
@@ -31,7 +31,7 @@ static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
 	return r;
 }
 
-/* Computes the hash that hash_object() in bpf/python/code.bpf.h computes. */
+/* Computes the same hash as hash_object() in bpf/python/code.bpf.h. */
 static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *acc)
 {
 	_cleanup_free_ uint8_t *buf = NULL;
@@ -54,7 +54,7 @@ static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *ac
 	return r;
 }
 
-/* Computes what check_contents() in bpf/python/code.bpf.h computes. */
+/* Computes the same check as check_contents() in bpf/python/code.bpf.h. */
 static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, uint64_t *ret)
 {
 	const struct py_layout *l = h->l;

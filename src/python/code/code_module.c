@@ -67,9 +67,9 @@ static bool is_name_of(const char *file, const char *name)
 }
 
 /*
- * The name needn't fit the file if the code object is still there, which an equal check proves only
- * since 3.12. In older versions, if the same file is imported under another name next, that
- * module's body has an equal check, maybe at the same address.
+ * The name needn't fit the file if the code object still exists. Only since 3.12 an equal check
+ * proves that: in older versions, if the same file is imported under another name, that module's
+ * body has an equal check, and may have the same address.
  */
 static int check_name(const struct py_code *code, struct heap *h, const char *name)
 {
@@ -81,7 +81,8 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 #define CELL_BYTES 64 /* the longest path of a notebook cell's file that heap_find() can look for */
 
 /*
- * Returns the last part of @file, which stands for the cell. NULL: @file isn't a notebook cell's.
+ * Returns the last part of @file, by which a notebook cell is known; NULL: @file isn't that of a
+ * cell.
  */
 static const char *cell_part(const char *file)
 {
@@ -242,7 +243,7 @@ static bool take_text(const struct wire_text *w, const uint8_t **p, const uint8_
 	return whole && !ret->failed;
 }
 
-/* Where the texts of @rec end; NULL: the record isn't whole, or says nothing of a module. */
+/* Returns where the texts of @rec end; NULL: the record is too short, or doesn't name a module. */
 static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 {
 	size_t at = sizeof(*rec);
@@ -257,9 +258,9 @@ static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 }
 
 /*
- * The frame ran in that dict when the record was made. 3.11: the code object of the file's next run
- * may lie at the same address with an equal check, so that it has no record of its own. So the name
- * must fit the file.
+ * When the record was made, the frame ran in this dict. But on 3.11, if the file runs again, the
+ * new code object may have the same address and an equal check, and then it gets no record. So the
+ * name must fit the file.
  */
 bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n)
 {

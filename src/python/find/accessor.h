@@ -23,8 +23,8 @@ enum access {
 	ACCESS_ARGUMENT,
 	ACCESS_TLS, /* the accessor returns *(thread pointer + .offset) */
 	/*
-	 * the accessor returns *(TLS block + .offset), where the block is that of the GOT pair
-	 * {module, offset} at .addr
+	 * the accessor returns *(TLS block + .offset); the GOT pair {module, offset} at .addr says
+	 * which block
 	 */
 	ACCESS_TLS_PAIR,
 	/*

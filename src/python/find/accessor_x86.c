@@ -57,7 +57,10 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 	if ((b & 7) == 4) {
 		uint8_t sib = (uint8_t)fetch(d, 1);
 
-		/* ModRM says: no base, no index, only a displacement of 32 bits */
+		/*
+		 * the ModRM byte says that the operand has neither base nor index, only a
+		 * displacement of 32 bits
+		 */
 		in->absolute = mod == 0 && sib == 0x25;
 		d->bad |= mod == 0 && (sib & 7) == 5 && !in->absolute;
 	} else if (mod == 0 && (b & 7) == 5) {
@@ -257,7 +260,7 @@ struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n
 			    .arg = RDI,
 			    .result = RAX};
 
-	/* Jumps backwards aren't followed, so this ends at the latest where the bytes end. */
+	/* Only jumps forwards are followed, so this loop ends when the bytes do. */
 	while (!d.done && !d.bad)
 		step(&d);
 	return d.done && !d.bad ? d.ret : (struct accessor){ACCESS_NONE};

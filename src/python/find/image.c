@@ -18,7 +18,8 @@ void image_unsupported(struct py_image *image, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (image->unsupported[0]) /* keeps the first reason, which is the actual cause */
+	/* keeps the first reason, because later ones only follow from it */
+	if (image->unsupported[0])
 		return;
 	va_start(ap, fmt);
 	vsnprintf(image->unsupported, sizeof(image->unsupported), fmt, ap);
@@ -36,8 +37,8 @@ static unsigned minor(const struct py_image *image)
 }
 
 /*
- * Is it a stub, whose interpreter is in another file? libpython3.so, the stable ABI's name, is one,
- * too.
+ * Does the file lack the interpreter itself, which is in another file? That is so for
+ * libpython3.so, the library of the stable ABI, too.
  */
 static bool needs_libpython(struct elf_file *elf)
 {

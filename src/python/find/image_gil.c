@@ -28,7 +28,7 @@ static void static_waits(struct image_ctx *c)
 		first = MIN(first, s->value);
 		end = MAX(end, s->value + s->size);
 	}
-	/* the variables are so far apart that others may lie between them */
+	/* other variables may lie between these, because they are too far apart */
 	if (end - first > STATICS_BYTES)
 		return;
 	w->gil_wait = first;

@@ -55,7 +55,7 @@ struct image_ctx {
 	struct py_image *image;
 };
 
-/* Has the file the variables with CPython's state? Then it holds an interpreter. */
+/* Does the file have the variables with CPython's state? Then it holds an interpreter. */
 bool image_has_runtime(const struct image_ctx *c);
 
 /*

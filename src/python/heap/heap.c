@@ -50,9 +50,7 @@ static bool spend(struct heap *h, size_t cost)
 	return true;
 }
 
-/*
- * how much of the budget one page costs: to read it takes little more time than to read a few bytes
- */
+/* what reading a page costs of the budget: little more than reading a few bytes */
 #define PAGE_COST  512
 #define SMALL_READ 1024
 #define FEW_READS  64
@@ -127,7 +125,7 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 		got = 0;
 	if ((size_t)got == n * bytes)
 		return n;
-	/* Of the piece that can't be read a part may have arrived; it is cleared. */
+	/* A part of the piece that can't be read may have arrived; this part is cleared. */
 	memset(buf + (size_t)got / bytes * bytes, 0, bytes);
 	return (size_t)got / bytes + 1;
 }

@@ -27,7 +27,7 @@
  * together.
  */
 #define HEAP_PAGE 4096
-/* how many pages are kept; an address can be in only one entry (direct mapped) */
+/* how many pages are kept; each address has one entry in which it can be (direct mapped) */
 #define HEAP_PAGES 64
 struct heap_pages {
 	uint64_t start[HEAP_PAGES]; /* address of each kept page; 0: this entry is empty */

@@ -51,8 +51,8 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	int e;
 
 	/*
-	 * The list of interpreters begins with the newest. The main interpreter comes last, so its
-	 * name for a thread replaces others.
+	 * The list of interpreters begins with the newest, and the main interpreter is the last. So
+	 * if several name a thread, the main interpreter's name is kept.
 	 */
 	if (i) {
 		free(r->ret->list.v[*i].name);

@@ -95,8 +95,8 @@ static const struct order {
 	/* how many bits come before .kind in PyASCIIObject.state of a free-threaded build */
 	uint8_t kind_shift;
 	/*
-	 * where the thread state says whether it holds the GIL: in the bit .gil_bit (a mask) of the
-	 * u32 that is .gil_after bytes behind the member .gil_at
+	 * Where the thread state says whether the thread holds the GIL: in the u32 that is
+	 * .gil_after bytes behind the member .gil_at, in the bits of the mask .gil_bit
 	 */
 	uint8_t gil_at, gil_after, gil_bit;
 	/* bytes from _status to the int that says whether the thread is attached */
@@ -202,7 +202,10 @@ static int unusable(const char *bad)
 		   : 0;
 }
 
-/* Checks what no row of relations[] covers: absolute sizes, and members that may be missing. */
+/*
+ * Checks the rest, for which relations[] has no row: absolute sizes, and members that may be
+ * missing.
+ */
 static int check_sizes(const uint64_t *m)
 {
 	static const struct {
@@ -333,7 +336,7 @@ static void fill(const struct order *order, const uint64_t *m, struct py_layout 
 		.walk = PY_WALK_CURRENT,
 		.str_kind_shift = m[M_free_threaded] ? order->kind_shift : 2,
 	};
-	/* Free-threaded builds of a version newer than krait never ran in the tests. */
+	/* Free-threaded builds of a version that is newer than this krait were never tested. */
 	if (ret->version > order->version)
 		ret->can &= ~PY_CAN(FREE_THREADED);
 #define TAKE(field, member) ret->field = (uint16_t)m[M_##member]

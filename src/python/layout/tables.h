@@ -76,7 +76,7 @@ _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debu
 void py_layout_trace_refs(struct py_layout *layout);
 
 /*
- * Offsets that only readers of objects need, beside those of py_layout; in bytes from the object's
+ * Offsets that a walk doesn't need, but that reading objects does; in bytes from the object's
  * start.
  */
 struct py_heap_row {

@@ -10,33 +10,33 @@
 #define SENT_BY_PROCESS 0x100
 
 /*
- * timeout(1) sends its signal to the process and then to the group, so krait gets it twice. A
- * signal so soon after the one before isn't a user's next try.
+ * timeout(1) sends its signal to the process and then to the process group, so krait gets it twice.
+ * A signal that comes so soon after another one counts as the same one.
  */
 #define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
 
-#define ABORTS	       3 /* how many signals it takes until krait ends at once */
+#define ABORTS	       3 /* at this number of signals, krait ends at once */
 #define ABORTS_WRITTEN 2
 
 /*
- * The number of the first signal that asked to stop, | SENT_BY_PROCESS if a process sent it; 0:
- * none.
+ * The first signal that asked krait to stop; 0: none has come. SENT_BY_PROCESS is set in it if
+ * another process sent the signal.
  */
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t aborts = ABORTS;
-/* when the latest signal that counts came; used only by the handler */
+/* when the latest signal came that was counted; only the handler uses this */
 static uint64_t counted_at_ns;
 
 /*
- * SIGINT was ignored when krait started, as in a background job of a script. Then Ctrl-C isn't for
- * krait, but `kill -INT` is.
+ * SIGINT was ignored when krait started, as in a background job of a script. Then krait ignores
+ * Ctrl-C, but not a SIGINT that a process sends (`kill -INT`).
  */
 static bool ignores_terminal;
 
 static volatile sig_atomic_t takes_reload, reload_flag;
 
-/* Function that is called when a signal ends krait; NULL: none is. */
+/* Called when a signal ends krait; NULL: nothing is called. */
 static void (*undo)(void *);
 static void *undo_arg;
 
@@ -49,7 +49,7 @@ static void undo_now(void)
 		undo(undo_arg);
 }
 
-/* Ends krait as if it had no handler: whoever waits for krait sees the signal's number. */
+/* Ends krait by the signal's default action, so that its parent sees the signal's number. */
 static void end_by(int number)
 {
 	sigset_t set;
@@ -94,7 +94,10 @@ static void install(int flags)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
 
-	/* clock_ns() takes a lock when it is first called, which must not happen in the handler. */
+	/*
+	 * The first call of clock_ns() takes a lock. It is made here, because the handler may not
+	 * wait for a lock.
+	 */
 	(void)clock_ns(CLOCK_MONOTONIC);
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
@@ -105,8 +108,8 @@ static void install(int flags)
 }
 
 /*
- * A program that starts krait may have blocked the signals, to wait for them itself. The command
- * gets that mask back.
+ * A program that starts krait may have blocked the signals, to wait for them itself. krait unblocks
+ * them for itself. The command gets the old mask back.
  */
 static void unblock(void)
 {
@@ -124,7 +127,10 @@ void signals_take(void)
 	install(0);
 	unblock();
 	signal(SIGPIPE, SIG_IGN);
-	/* then a write beyond the limit of file sizes fails with an error, as on a full disk */
+	/*
+	 * with SIGXFSZ ignored, a write beyond the limit of file sizes fails with an error, as on a
+	 * full disk
+	 */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ctrl-C and the like: SIGINT, SIGTERM and SIGHUP. The first signal, of whichever kind, asks to
- * stop: what was recorded is written once it has its names. The second asks to write now, with what
- * there is. The third ends krait at once, as it ends a program without a handler. Signals within
- * half a second of the one before count as the same. What signals have asked for is global, because
- * a handler gets no argument.
+ * Ctrl-C and the like: SIGINT, SIGTERM and SIGHUP. The first signal (any of these) asks krait to
+ * stop: it writes the recording once all names have been read. The second asks it to write at once,
+ * without the names that are missing. The third ends krait, as it would end a program without a
+ * handler. A signal within half a second of another counts as the same one. What signals have asked
+ * for is global, because a handler gets no argument.
  */
 #ifndef RECORD_COMMAND_SIGNALS_H
 #define RECORD_COMMAND_SIGNALS_H
@@ -15,14 +15,14 @@
  * Installs the handlers. A signal that was ignored when krait started stays ignored (nohup,
  * background jobs of a script), except a SIGINT that a process sends. The phase is
  * SIGNALS_RECORDING. SIGPIPE becomes an EPIPE from write(). System calls that sleep return EINTR
- * when the first signal comes. A signal just before the sleep doesn't wake it, so sleep at most
- * some 100 ms at a time.
+ * when the first signal comes. But a signal just before such a call doesn't end the sleep. So
+ * callers sleep at most some 100 ms at a time.
  */
 void signals_take(void);
 
 /*
- * From now on a SIGHUP that a process sends doesn't ask to stop: signals_reload() tells of it,
- * once. One that the terminal sends still asks to stop.
+ * From now on, a SIGHUP that a process sends doesn't ask krait to stop; instead signals_reload()
+ * returns true once. A SIGHUP of the terminal still asks to stop.
  */
 void signals_take_reload(void);
 bool signals_reload(void);
@@ -46,12 +46,12 @@ unsigned signals_count(void);
 
 /*
  * Did a process send krait the signal that asked to stop? Then a command that krait runs hasn't got
- * that signal. False: the terminal sent it to both.
+ * the signal. False: the terminal has sent it to krait and to the command.
  */
 bool signals_stop_was_sent(void);
 
 /*
- * From now on @f(@arg) is called when a signal, of whatever kind, ends krait at once. @f must be
+ * From now on, if a signal ends krait at once, @f(@arg) is called before. @f must be
  * async-signal-safe. NULL: nothing is called.
  */
 void signals_undo(void (*f)(void *), void *arg);

@@ -31,7 +31,7 @@ static void send_failure(int fd, int error, int where)
 	struct failure f = {error, where};
 
 	if (write(fd, &f, sizeof(f)) < 0)
-		return; /* krait is gone, so nobody reads what the child would say */
+		return; /* krait has ended, so nobody would read the child's error */
 }
 
 /* Runs in the child: waits, then becomes the command. */
@@ -62,8 +62,8 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 }
 
 /*
- * @fd becomes standard output. If @fd is only a placeholder for a closed descriptor (main.c), the
- * command gets no standard output.
+ * Makes @fd the standard output. If @fd only occupies the number of a closed descriptor (main.c),
+ * closes standard output instead.
  */
 int spawn_say_to(int fd)
 {
@@ -241,7 +241,7 @@ void spawn_say_goes_on(struct spawn *s)
 
 int spawn_wait(struct spawn *s)
 {
-	/* the caller itself passes on to the command a signal that came before this call */
+	/* a signal that came before this call is passed on to the command by the caller */
 	bool passed_on = signals_stop();
 
 	while (!s->ended) {

@@ -11,12 +11,12 @@
 #include "base/util.h"
 
 /*
- * Exit codes: SPAWN_FAILED if waiting for the command fails; the others as a shell has them for a
+ * Exit codes. SPAWN_FAILED: waiting for the command failed. The others are those of a shell for a
  * command that it can't run.
  */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
-/* Advice that would help, beside the error message; the caller puts it into words. */
+/* What the user could do about the error. The caller prints it after the error message. */
 enum spawn_advice {
 	SPAWN_ADVICE_NONE,
 	/* the command is a Python script that isn't executable: name the interpreter first */
@@ -28,7 +28,7 @@ struct spawn {
 	pid_t pid; /* process id of the child, which becomes the command; 0: none */
 	int pidfd; /* pidfd of the child, readable when it has ended; -1: none */
 	int go_fd; /* pipe that the child reads: a byte lets it run the command, closing ends it */
-	/* pipe that brings the child's failure, or end of file when the command runs */
+	/* pipe over which the child reports why it failed; it is closed when the command runs */
 	int error_fd;
 	const char *name;
 	int exit_code; /* exit code of the command as a shell would give it; set by spawn_ended() */
@@ -37,16 +37,17 @@ struct spawn {
 };
 
 /*
- * Makes the child for @argv (NULL-terminated, at least one word, alive until spawn_go()). @prepare
- * runs in the child with @arg (another user, another environment) and returns 0 or -errno; NULL =
- * nothing to prepare. Call signals_take() before (SIGPIPE). 0 or -errno + message.
+ * Makes the child for @argv (NULL-terminated, at least one word, alive until spawn_go()). The child
+ * calls @prepare with @arg before exec(), to change its user and environment; it returns 0 or
+ * -errno. NULL: nothing is called. Call signals_take() before this function, because of SIGPIPE. 0
+ * or -errno + message.
  */
 _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *arg);
 
 /*
- * Waits until the child is in /proc. Where /proc hides processes with more rights than their user
- * has (hidepid=), the child appears only once it has given up krait's rights. Waits a second at
- * most. If the child isn't there by then, later code fails and says so.
+ * Waits until the child is in /proc. A /proc that is mounted with hidepid= shows the child only
+ * once it has given up krait's capabilities. Waits a second at most. If the child isn't there then,
+ * later code fails with a message.
  */
 void spawn_await_seen(const struct spawn *s);
 
@@ -66,27 +67,30 @@ bool spawn_is_over(const struct spawn *s);
 bool spawn_ended(struct spawn *s);
 
 /*
- * Waits for the command's end, and passes on a signal that only krait was sent. Returns
- * s->exit_code; SPAWN_FAILED, with the command still running, if waiting itself fails.
+ * Waits for the command's end. If a signal was sent to krait alone, passes it on to the command.
+ * Returns s->exit_code; SPAWN_FAILED if waiting itself fails, and then the command still runs.
  */
 int spawn_wait(struct spawn *s);
 
-/* Passes the signal that asked krait to stop on to the command, unless the command got it too. */
+/* Sends the command the signal that asked krait to stop, unless the command got it too. */
 void spawn_pass_on_stop(struct spawn *s);
 
 /* Kills the command if it hasn't ended. */
 void spawn_kill(struct spawn *s);
 
 /*
- * Tells the user if the command goes on. Says nothing after a signal that asked krait to stop: the
- * command gets that signal too.
+ * Tells the user if the command still runs. Says nothing after a signal that asked krait to stop,
+ * because the command gets that signal too.
  */
 void spawn_say_goes_on(struct spawn *s);
 
 /* Ends a child that still waits, and closes descriptors; a running command goes on. */
 void spawn_fini(struct spawn *s);
 
-/* A wait status as a shell's exit code: the command's own, or 128 + signal. */
+/*
+ * Returns a wait status in the form of a shell's exit code: the command's own code, or 128 +
+ * signal.
+ */
 int spawn_exit_code(int status);
 
 #endif

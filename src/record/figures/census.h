@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many processes and threads a profile has samples of. Processes are told apart by name and
- * pid, as in the page, the report and krait top's tables: an exec of the same program isn't another
- * process, an exec of another program is.
+ * How many processes and threads a profile has samples of. Samples are of the same process if its
+ * name and its pid are equal, as in the page, the report and krait top's tables. So a process that
+ * execs another program counts as two, and one that execs its own program again as one.
  */
 #ifndef RECORD_FIGURES_CENSUS_H
 #define RECORD_FIGURES_CENSUS_H

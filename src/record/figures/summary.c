@@ -9,8 +9,9 @@
 #include "record/figures/census.h"
 
 /*
- * Samples are called missing if they are fewer than CPU time x Hz by more than this. A clock ticks
- * on the CPU, not with the thread: how often it meets a thread that comes and goes is chance.
+ * Samples are called missing if there are fewer than CPU time x Hz, and the difference is larger
+ * than this. The clock runs on a CPU and not with a thread. So it is chance how many samples a
+ * thread gets that often leaves its CPU.
  */
 #define MISSING_PERCENT 1.0
 #define RATE_PERCENT	5.0
@@ -81,8 +82,8 @@ static void take_figures(struct summary *m, struct session *s)
 		m->cpu_samples = m->collect.sources[cpu - s->events.v].samples;
 	own_unsupported(&m->collect);
 	/*
-	 * after condensing, all processes that have ended are one in the profile; after windows, it
-	 * has only those of the last window
+	 * after condensing, the profile doesn't tell processes apart that have ended; after windows
+	 * were cut, it only has the processes of the last one
 	 */
 	if (!s->condensed && !s->windows)
 		m->collect.processes = count_processes(s->profile);
@@ -90,10 +91,10 @@ static void take_figures(struct summary *m, struct session *s)
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
 	/*
-	 * A sample that comes late, after a switch between threads, counts for the next thread.
-	 * Within a process that evens out. It doesn't even out between threads whose CPU time is
-	 * counted and threads that ran too briefly for that: all samples of a brief thread may be
-	 * such late ones.
+	 * A sample may come late, after a task switch, and then it counts for the next thread.
+	 * Between threads whose CPU time is counted here, that cancels out. But the CPU time of
+	 * threads that ran only briefly isn't counted, and all samples of such a thread may be late
+	 * ones.
 	 */
 	if (!cpu || m->collect.came * 2 < m->cpu_samples)
 		return;
@@ -107,7 +108,7 @@ static void take_figures(struct summary *m, struct session *s)
 	m->shadowed = MIN(m->missing, m->others_ns / cpu->period);
 }
 
-/* Returns the CPU time according to the samples; 0: they don't tell it. */
+/* Returns the CPU time of which the samples tell; 0: they don't tell it. */
 static uint64_t sampled_ns(const struct session *s, const struct summary *m)
 {
 	const struct event *cpu = session_events_cpu(&s->events);

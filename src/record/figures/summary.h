@@ -25,7 +25,7 @@ struct summary {
 	 * (bpf_prog_active).
 	 */
 	uint64_t others_ns, shadowed;
-	/* how many samples came per second of the targets' CPU time; 0 = not known */
+	/* samples per second of the targets' CPU time; 0: not known */
 	double reached_hz;
 	/* CPU time of krait itself: in all, and until sampling began */
 	uint64_t own_cpu_ns, start_cpu_ns;
@@ -41,8 +41,8 @@ struct summary {
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
 /*
- * Does the rate of samples, @came instead of @due, differ from the rate asked for, beyond chance
- * and so much that it matters?
+ * Differs the number of samples, @came, from the number that was asked for, @due? True if the
+ * difference isn't chance and is large enough to matter.
  */
 bool summary_rate_is_off(uint64_t due, uint64_t came);
 

@@ -21,8 +21,8 @@
 #define WHOLE_MS 20
 
 /*
- * The kernel updates some counts at its ticks only, at least 100 a second: time taken away, and CPU
- * time of a running thread.
+ * Some counts are only updated at the kernel's ticks (at least 100 a second): time that the host
+ * took, and CPU time of a running thread.
  */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
@@ -43,8 +43,8 @@ void session_use_add(struct session *s, pid_t pid)
 }
 
 /*
- * Reads incomplete times again, if the process is still there. Returns true if some are still
- * incomplete.
+ * If times are incomplete, and the process still exists, reads them again. Returns true if some are
+ * still incomplete.
  */
 static bool read_again(struct session *s)
 {
@@ -158,21 +158,24 @@ static uint64_t since(uint64_t first, uint64_t last)
 
 static void split(const struct session *s, const struct session_use *u, struct cpu_use *ret)
 {
-	/* Time taken away is counted in ticks, and so is the time of a thread that is running. */
+	/*
+	 * The kernel counts time that the host took in ticks, and also the time of a thread that is
+	 * running.
+	 */
 	uint64_t slack = (s->uses.taken_ns ? TICK_NS : 0) + (u->last.state == 'R' ? TICK_NS : 0) +
 			 (u->first.state == 'R' ? TICK_NS : 0);
 
 	ret->ran_ms = ms(since(u->first.ran_ns, u->last.ran_ns));
 	ret->queued_ms = ms(since(u->first.queued_ns, u->last.queued_ns));
-	/* No time was taken from a thread that never got a CPU. */
+	/* A thread that never got a CPU lost no time to the host. */
 	cpu_use_split(ret, u->last.runs == u->first.runs && u->last.state != 'R'
 				   ? 0
 				   : ms(s->uses.taken_ns + slack));
 }
 
 /*
- * When the main thread ended: as the kernel reports it, because krait notices the end a little
- * later. The report may be lost.
+ * Sets when the main thread ended. perf's report has the exact time, but it may be lost. krait
+ * itself notices the end a little later.
  */
 static uint64_t end_of(const struct session_use *u)
 {
@@ -232,8 +235,8 @@ static void tell_process(struct session *s, struct told *t, struct session_use *
 	struct cpu_use use;
 
 	/*
-	 * A process without samples is listed only if it was asked for by pid. The command isn't,
-	 * as it may be anything that starts Python.
+	 * A process without samples is listed only if it was asked for by pid. The command isn't
+	 * listed without samples: it may be any program that starts Python.
 	 */
 	if (!label && (s->options->cmd || !s->options->pids.n))
 		return;
@@ -291,8 +294,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 }
 
 /*
- * The process for which krait dump shows all that wait, because dump shows children too: the
- * command, or the only process that was asked for by pid. 0: there is none.
+ * Returns the process for which krait dump shows where all targets wait: the command, or the only
+ * process that was asked for by pid. (krait dump also shows its children.) 0: there is none.
  */
 static pid_t first_of(const struct session *s)
 {

@@ -22,8 +22,8 @@
 #define READ_NS (400 * NSEC_PER_MSEC)
 
 /*
- * How long reading the processes that were met in one drain may take, and the most of them that are
- * read.
+ * Limits for the processes that were met in one drain: how long reading their threads may take, and
+ * how many processes are read.
  */
 #define MET_NS	      (20 * NSEC_PER_MSEC)
 #define MET_PROCESSES 64
@@ -34,7 +34,8 @@ struct reading {
 	struct session *s;
 	struct walker *walker;
 	uint64_t until_ns;
-	uint32_t met; /* tgid of the process that was introduced last; 0: none was */
+	/* tgid of the last process for which a record was made (give_process()); 0: none */
+	uint32_t met;
 	unsigned read, late;
 	struct session_unread unread;
 };
@@ -68,7 +69,8 @@ static const struct walker_rows rows = {.chunk = chunk_at, .table = table_at, .r
 
 /*
  * Gives the collector the record that the kernel program would send when it meets the process. If
- * the kernel program has met it already, the collector has that record, or it is still in a ring.
+ * the kernel program has met the process already, the collector has the real record, or gets it
+ * from a ring.
  */
 static void introduce(struct reading *r, const struct proc_entry *proc, const struct rec_task *task)
 {
@@ -155,8 +157,8 @@ static struct walker *make_walker(struct session *s)
 }
 
 /*
- * If krait has its rights from its executable, it may read only threads that belong to the user
- * now.
+ * If krait has its capabilities from its executable, it may read only threads that belong to its
+ * user at this moment.
  */
 static bool may_read(const struct reading *r, const struct rec_task *task)
 {
@@ -190,7 +192,8 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 	}
 	if (r->s->met_waits.n < MET_WAITS)
 		return !vec_push(&r->s->met_waits, met);
-	r->s->met_waits.v[since_ns % MET_WAITS] = met; /* threads may have ended without a record */
+	/* a thread that has ended may leave an old entry */
+	r->s->met_waits.v[since_ns % MET_WAITS] = met;
 	return true;
 }
 
@@ -327,7 +330,10 @@ void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *
 	ret->on = met->on;
 }
 
-/* Nobody has read the stack of this wait, so its time counts with that of others at its site. */
+/*
+ * The wait was never read, so it has no stack. Its time counts with the waits of its site whose
+ * stacks weren't taken.
+ */
 static void count_with_others(struct rec_wait *wait)
 {
 	wait->others_ns += wait->sample.weight;

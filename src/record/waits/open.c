@@ -11,8 +11,8 @@
 #include "waits.h"
 
 /*
- * A wait whose stack the kernel program didn't take is read once it lasts this long. Most are far
- * shorter.
+ * A wait whose stack the kernel program didn't take is read when it has lasted this long. Most
+ * waits are much shorter.
  */
 #define LEFT_NS	      (200 * NSEC_PER_MSEC)
 #define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
@@ -67,8 +67,9 @@ static void take(void *ctx, const struct rec_wait *wait, bool left)
 }
 
 /*
- * Completes a wait of which the kernel program has no stack. If its stack wasn't chosen, all else
- * that the record says is of an earlier wait. False: it hasn't been read.
+ * Completes a wait of which the kernel program has no stack. If the kernel program didn't choose
+ * this wait's stack, its record still describes an earlier wait, so all of it is replaced. False:
+ * user space hasn't read the wait.
  */
 static bool complete(const struct session *s, struct open_wait *open)
 {

@@ -17,7 +17,7 @@ struct sideband {
 	VEC(struct channel) cpus;
 	struct sideband_config config;
 	struct sideband_stats stats;
-	/* which processes have ended, according to the records of this drain */
+	/* which processes have ended, as the records of this drain say */
 	struct lives lives;
 	int epfd;
 	bool was_empty; /* the last drain found no record */

@@ -20,8 +20,8 @@
 #define LOOK_BYTES 8192 /* the most bytes of records that sideband_has_more() looks through */
 
 /*
- * Most programs that start on a machine end before they can be examined. So the records are read
- * twice: a process whose end is among them needn't be looked up.
+ * Many processes end soon after they begin. So the records are read twice: the first reading finds
+ * the processes whose ends are among them, and these aren't examined in the second.
  */
 static void note_lives(struct sideband *s, uint64_t now_ns)
 {
@@ -66,9 +66,9 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 }
 
 /*
- * Removes events whose CPU went away: they report a hang-up for ever, which would keep the caller's
- * epoll awake. Events that epoll_wait() reports here don't wake the caller again, so their records
- * must be read after this.
+ * Removes events of CPUs that went offline. Such an event reports a hang-up all the time, and the
+ * caller's epoll_wait() would never sleep. Events that epoll_wait() reports here don't wake the
+ * caller again, so their records must be read after this.
  */
 static void forget_hung_up(struct sideband *s)
 {
@@ -84,7 +84,10 @@ static void forget_hung_up(struct sideband *s)
 			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
 }
 
-/* Notes what has been written by now. True if a ring was so full that a record may not have fit. */
+/*
+ * Notes up to where records have been written. True if a ring was so full that the kernel may have
+ * dropped a record.
+ */
 static bool begin_all(struct sideband *s)
 {
 	bool full = false;
@@ -116,7 +119,7 @@ size_t sideband_drain(struct sideband *s)
 	bool full;
 	size_t n = 0;
 
-	if (s->was_empty) /* perhaps the caller was woken for nothing */
+	if (s->was_empty) /* the caller may have been woken although no record came */
 		forget_hung_up(s);
 	empty_watched(s);
 	now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -127,8 +130,8 @@ size_t sideband_drain(struct sideband *s)
 			s->stats.malformed++;
 		perf_ring_next(&c->ring);
 		/*
-		 * The ring's space is given back as soon as it was read, because callbacks may take
-		 * long.
+		 * The ring's space was given back as soon as the record was read, because callbacks
+		 * may take long.
 		 */
 		perf_ring_end(&c->ring);
 	}
@@ -176,7 +179,8 @@ static int open_event(pid_t tid, int cpu, uint32_t wakeup_bytes)
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.disabled = 1,
-		.exclude_kernel = 1, /* nothing is sampled here, so fewer rights are asked for */
+		/* this event takes no samples, so without the kernel it needs fewer rights */
+		.exclude_kernel = 1,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -292,7 +296,7 @@ void sideband_close(struct sideband *s)
 	free(s);
 }
 
-/* size of the ring of a watched thread, one page: a reader that is woken at once empties it */
+/* the ring of a watched thread has one page, because its reader is woken for each record */
 #define WATCHED_BYTES 4096
 
 int sideband_watch(struct sideband *s, pid_t tid)

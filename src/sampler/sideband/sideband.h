@@ -30,8 +30,9 @@ struct sideband_mmap {
 };
 
 /*
- * Called by sideband_drain() in order of time. Only an event that another CPU is just writing may
- * come late, with the next call. Any function may be NULL. Pointers are valid during the call.
+ * Called by sideband_drain() in order of time. An event that another CPU is just writing comes with
+ * the next call, and may be older than events of this one. Any function may be NULL. Pointers are
+ * valid during the call.
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
@@ -47,9 +48,10 @@ struct sideband_ops {
 	 */
 	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 	/*
-	 * @n records were lost: what is known of processes may be stale, so look into /proc again.
-	 * The kernel reports a loss only with the next record that fits, which may take long. So
-	 * this is also called, with @n 0, after a ring was so full that a record may not have fit.
+	 * @n records were lost. What is known of processes may be wrong now, so the callee has to
+	 * look into /proc again. The kernel reports a loss only with the next record that fits into
+	 * the ring, perhaps much later. So this is also called, with @n 0, when a ring was so full
+	 * that a record may have been dropped.
 	 */
 	void (*lost)(void *ctx, uint64_t n);
 };

@@ -15,7 +15,9 @@ const struct event_source source_clock = {
 	.value = "cpu",
 	.unit = "nanoseconds",
 	.clock = true,
-	/* perf_swevent_start_hrtimer() (kernel/events/core.c) makes a shorter period this long */
+	/*
+	 * for a shorter period perf_swevent_start_hrtimer() (kernel/events/core.c) takes this one
+	 */
 	.least_period = 10000,
 	.skips_idle = true,
 };

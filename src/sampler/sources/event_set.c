@@ -23,8 +23,9 @@ uint32_t event_max_sample_rate(void)
 }
 
 /*
- * Returns the attributes of event @e. @period: as .period of struct rate. @id: id of the source. It
- * is passed in .wakeup_events, which is free for that because nobody waits for the event's ring.
+ * Returns the attributes of event @e. @period: as .period of struct rate. @id: id of the source.
+ * The kernel program finds it in .wakeup_events. krait doesn't need that member for its purpose,
+ * because nobody waits for the event's ring.
  */
 static struct perf_event_attr attr_of(const struct event *e, uint64_t period, uint32_t id)
 {
@@ -38,7 +39,7 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period, ui
 		.precise_ip = e->precise,
 		.wakeup_events = id,
 		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, /* THROTTLE records give their time on this clock */
+		.clockid = CLOCK_MONOTONIC, /* the clock of the times in THROTTLE records */
 	};
 
 	attr.exclude_idle = e->source->skips_idle;
@@ -60,7 +61,11 @@ static bool available(const char *name)
 	if (event_parse(&e, name))
 		return false;
 	if (e.source->whole)
-		return true; /* each kernel that loads krait's programs has it */
+		/*
+		 * software events needn't be tried: every kernel that loads krait's programs has
+		 * them
+		 */
+		return true;
 	e.period = 1u << 20;
 	e.exclude_kernel = true;
 	attr = attr_of(&e, e.period, 0);
@@ -153,7 +158,8 @@ static void warn_of_limit(const struct event *e)
 	uint32_t max = event_max_sample_rate();
 
 	/*
-	 * The kernel accepts a fixed period that is too short, and then throttles it in every tick.
+	 * The kernel accepts a fixed period that is too short, but then throttles the event in
+	 * every tick.
 	 */
 	if (e->source->clock && max && NSEC_PER_SEC / e->period > max)
 		log_warn("%llu Hz is above the kernel's limit of %u: samples will be throttled; "
@@ -222,8 +228,8 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n)
 }
 
 /*
- * If this fails, the old rate stays: the CPU went offline and needs no rate, or the rate is above
- * the kernel's limit.
+ * An error is ignored, and the old rate stays: the CPU went offline, or the rate is above the
+ * kernel's limit.
  */
 static void set_periods(struct event_set *s, const struct rate *rate)
 {

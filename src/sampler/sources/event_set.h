@@ -18,7 +18,7 @@ void event_available(struct str *ret);
 /* A sampling event as it was opened on one CPU. */
 struct event_cpu {
 	int cpu, fd;
-	unsigned part;		  /* which .period of the CPU's struct rate the event has */
+	unsigned part;		  /* index in struct rate's .period of the event's period */
 	uint64_t throttled_at_ns; /* since when the kernel has stopped the event; 0: it runs */
 	/*
 	 * has only the records THROTTLE, UNTHROTTLE and LOST; samples aren't in it, because the
@@ -60,7 +60,8 @@ void event_set_poll(struct event_set *s);
 void event_set_came(struct event_set *s, int cpu, uint64_t n);
 
 /*
- * Changes the periods of CPUs where that is due, so that no program is in step with them for long.
+ * Changes the periods of CPUs where a change is due. So no program keeps step with a period for
+ * long.
  */
 void event_set_vary(struct event_set *s);
 

@@ -56,6 +56,6 @@ const struct event_source source_hardware = {
 	.n_events = ARRAY_SIZE(events),
 	.parse = parse_raw,
 	.unit = "count",
-	/* arm64's PMU can't skip the idle task; the kernel program drops samples of it */
+	/* arm64's PMU can't leave the idle task out, so the kernel program drops its samples */
 	.skips_idle = false,
 };

@@ -7,17 +7,20 @@
 #include "sampler/sources/event.h"
 
 /*
- * A clock is split into parts, which are events with periods of their own. The more parts there
- * are, the less it matters if one of them happens to be in step with the program until periods
- * change. But with n parts each period is n times as long, and each change of periods starts them
- * anew. Below this rate few samples come between two changes, and two parts are enough.
+ * A clock is split into parts: events with periods of their own. The more parts there are, the less
+ * it matters if one of them keeps step with the program for a while. But with n parts each period
+ * is n times as long, and each change of periods begins all of them again. Below this rate few
+ * samples come between two changes, so there are only two parts.
  */
 #define PARTS_MANY_HZ 400
 
-/* A change costs each part half a sample on average, so it waits for this many periods. */
+/*
+ * A change costs each part half a sample on average, so periods are changed only after this many
+ * samples.
+ */
 #define LEAST_PERIODS 64
 
-/* The periods of a CPU aren't changed before this many records have come from it. */
+/* A CPU's periods aren't changed before it has sent this many records. */
 #define LEAST_RECORDS 32
 
 /*
@@ -26,7 +29,7 @@
  */
 #define LEAST_RECORDS_COUNTER 256
 
-/* Dropped samples are made up for by more samples, which are at most this part of the rate. */
+/* Additional samples replace dropped ones; at most this part of the rate is added for that. */
 #define EXTRA_MOST 0.1
 
 unsigned rate_parts(const struct event *e)
@@ -46,8 +49,8 @@ static uint64_t next_random(uint64_t *random) /* the generator of random numbers
 }
 
 /*
- * Returns a factor of 0.5 to 1.5. That range is wide enough that a program's rhythm, if not longer
- * than the period, is sampled at all its points.
+ * Returns a factor of 0.5 to 1.5. If a program repeats something at least as fast as samples come,
+ * this range is wide enough to sample it at every point.
  */
 static double factor(uint64_t *random)
 {
@@ -55,8 +58,8 @@ static double factor(uint64_t *random)
 }
 
 /*
- * Brings .owed up to date before a change: adds what the change drops of each period, and subtracts
- * what was made up for since the last change.
+ * To be called before a change: adds to .owed what the change will drop of each period, and
+ * subtracts what was replaced since the last change.
  */
 static void settle(struct rate *r, uint64_t ns)
 {
@@ -109,7 +112,10 @@ void rate_change(struct rate *r, const struct event *from, const struct event *t
 /* The longest period: perf_event_open() takes none above 2^63 - 1. */
 #define PERIOD_MOST (UINT64_MAX >> 1)
 
-/* A program may repeat itself after fewer events than this. Periods have no such factor. */
+/*
+ * Programs may repeat themselves after this many events, or fewer. Periods share no factor with
+ * such numbers.
+ */
 #define RHYTHM_MOST 1000
 
 static bool has_small_factor(uint64_t n)
@@ -149,7 +155,7 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 		redraw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
-	/* the first rate isn't above the wanted one, because that might be refused */
+	/* The first rate is at most the wanted one, because the kernel may refuse a higher one. */
 	else if (!r->since_ns)
 		r->period[0] = e->hz;
 	else

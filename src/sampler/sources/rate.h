@@ -26,8 +26,9 @@ struct rate {
 	uint64_t since_ns; /* since when the periods are in force, 0 = not yet */
 	uint64_t records;  /* how many samples came from this CPU since .since_ns */
 	/*
-	 * Clocks: a change drops what had passed of each period. .owed: samples that were dropped
-	 * and not made up for yet; .extra_per_ns: samples taken in addition, to make up for them.
+	 * For clocks. A change of periods drops the part of each period that has passed. .owed:
+	 * samples that were dropped and not replaced yet. .extra_per_ns: samples taken in addition
+	 * to replace them.
 	 */
 	double owed, extra_per_ns;
 };

@@ -9,7 +9,10 @@
 #include "sampler/unwind/internal.h"
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
-/* with this many chunks in .limbo, waiting until they are free is better than taking more memory */
+/*
+ * if at least this many chunks are in .limbo, the store waits until these are free, and takes no
+ * more memory
+ */
 #define LIMBO_WORTH 64
 
 /* Bytes of the maps that exist even without any rows. */
@@ -64,8 +67,8 @@ static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uin
 }
 
 /*
- * Makes slabs for @chunks more chunks, or as many as are allowed. Meanwhile .lock is released.
- * .supply is held, so that nobody else adds slabs.
+ * Makes slabs for @chunks more chunks, or as many as the limit allows. Releases .lock meanwhile,
+ * but holds .supply, so that no other thread makes slabs.
  */
 static int add_slabs(struct unwind_store *s, size_t chunks)
 {
@@ -84,7 +87,7 @@ static int add_slabs(struct unwind_store *s, size_t chunks)
 	r = make_slabs(s, first, fd, n);
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t i = 0; !r && i < n; i++)
-		/* this can't fail: room for all slabs was reserved */
+		/* this can't fail: memory for all slabs' descriptors was reserved */
 		s->slabs.v[s->slabs.n++] = fd[i];
 	for (uint32_t i = n * UNWIND_SLAB_CHUNKS; !r && i; i--)
 		r = vec_push(&s->free, chunk + i - 1);

@@ -21,7 +21,7 @@ struct unwind_tree {
 	/* numbers of all chunks of the tree, the lowest level first; their contents never change */
 	chunk_vec chunks;
 	size_t entries; /* how many entries the lowest level of the tree has */
-	uint32_t refs;	/* how many tables have this tree, and how many threads compare it */
+	uint32_t refs;	/* how many tables use this tree, and how many threads are comparing it */
 	/* for how many seconds no sample has used the tree; for unwind_make_room() */
 	int32_t unused;
 };
@@ -50,8 +50,7 @@ struct unwind_store {
 	VEC(struct unwind_tree *) tables;
 	VEC(uint32_t)
 	/*
-	 * numbers of tables that were emptied to make room; unwind_store_given_up() returns and
-	 * forgets them
+	 * numbers of tables that were emptied to make room; unwind_store_given_up() takes them out
 	 */
 	given_up;
 	/*
@@ -96,9 +95,9 @@ size_t unwind_chunks_most(const struct unwind_store *s);
 size_t unwind_chunks_left(const struct unwind_store *s);
 
 /*
- * Takes a chunk that nobody reads. 0; -ENOSPC or another -errno. If only @keep are left, makes more
- * and releases the lock meanwhile. A caller that can wait thus leaves some chunks for callers that
- * can't.
+ * Takes a chunk that nobody reads. 0; -ENOSPC or another -errno. If only @keep chunks are left,
+ * makes more, and releases the lock meanwhile. So a caller that can wait leaves @keep chunks for
+ * callers that can't.
  */
 #define UNWIND_KEEP_CHUNKS (UNWIND_SLAB_CHUNKS / 16)
 _must_use_ int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the store for walks in user space; see store.h. A chunk is copied from the kernel's map
- * once for each walk. The lock is held meanwhile, because workers give chunks back and use them
- * again.
+ * Reads the store's rows for walks in user space; see store.h. Each chunk is copied from the
+ * kernel's map once for a walk. The lock is held during the walk, because workers free chunks and
+ * use them again.
  */
 #include <stdlib.h>
 

@@ -13,7 +13,10 @@
 #include "sampler/unwind/internal.h"
 #include "unwind/rows/chunk.h"
 
-/* 1/SPARE_SHARE of the chunks isn't given to tables: the mappings of processes need chunks too */
+/*
+ * 1/SPARE_SHARE of the chunks is kept free of tables, because the mappings of processes need chunks
+ * too
+ */
 #define SPARE_SHARE 16
 
 int unwind_store_new_table(struct unwind_store *s, uint32_t *ret)
@@ -118,8 +121,8 @@ static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 
 /*
  * Finds a tree with just these rows and takes a reference; NULL: there is none. The rows themselves
- * are compared, because equal build ids would prove less. Most trees differ in the first chunk
- * already.
+ * are compared, because files with equal build ids may differ. Most trees differ in their first
+ * chunk.
  */
 static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind_entries *entries)
 {

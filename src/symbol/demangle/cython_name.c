@@ -91,8 +91,8 @@ char *cython_name(const char *symbol)
 		return join(&parts, parts.at[parts.n]);
 	name = behind_number(parts.at[parts.n]);
 	/*
-	 * 3abc_def is the third function abc_def, not a function def of class abc: a wrapper that
-	 * Python calls always has a number.
+	 * 3abc_def is the third function, abc_def, and not a function def of a class abc: a wrapper
+	 * that Python calls always has a serial number.
 	 */
 	if (!name && parts.n && str_starts(symbol, "__pyx_pw_"))
 		name = behind_number(parts.at[--parts.n]);

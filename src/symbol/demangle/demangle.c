@@ -36,8 +36,8 @@ static bool is_borrowed(const char *s, size_t n)
 
 /*
  * Takes a piece of libiberty's output. Back references let a short name print gigabytes, and a
- * callback can't refuse output, so this one jumps out of libiberty. At that moment libiberty holds
- * no memory, except while it prints a borrowed piece. In that case the jump waits for the next
+ * callback can't refuse output, so this one jumps out of libiberty. A jump would leak memory only
+ * while libiberty prints an identifier in punycode. In that case the function jumps at the next
  * piece.
  */
 static void append(const char *s, size_t n, void *opaque)

@@ -17,7 +17,10 @@
 #ifdef KRAIT_STATIC
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
-	/* whether the user was told; needs no lock, as one thread asks, once for each file */
+	/*
+	 * whether the user has been told; needs no lock, because one thread asks, once for each
+	 * file
+	 */
 	static bool said;
 
 	if (getenv("DEBUGINFOD_URLS") && !said)

@@ -44,8 +44,8 @@ struct scan {
 };
 
 /*
- * Is the frame as a call leaves it, with the return address on top of the stack (System V x86-64
- * psABI 3.2.2)?
+ * Is the stack as it is right after a call, with the return address on top (System V x86-64 psABI
+ * 3.2.2)?
  */
 static bool is_entry(const struct unwind_rule *rule)
 {
@@ -99,7 +99,10 @@ static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 	return 0;
 }
 
-/* Do the bytes have anything that may be a jump to a part? This is much faster than decoding. */
+/*
+ * Might the bytes contain a jump to a part? Looking for that is much faster than decoding all
+ * instructions.
+ */
 static bool may_jump(const struct scan *s, uint32_t start, uint32_t n)
 {
 	for (uint32_t at = 0; at + 5 <= n; at++) {

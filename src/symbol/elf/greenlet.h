@@ -18,8 +18,8 @@
 bool greenlet_is_start(const char *path, const char *name);
 
 /*
- * Is it slp_switch() or one of its callers? While they run, the C stack and the thread state's
- * frames may belong to two different greenlets.
+ * Is it slp_switch() or a function that calls it? While these run, the C stack may belong to one
+ * greenlet and the thread state's frames to another.
  */
 bool greenlet_is_switch(const char *path, const char *name);
 

@@ -44,8 +44,8 @@ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, u
 }
 
 /*
- * How many bytes are compared of two aliases' names, if these have equal lengths. Real aliases
- * differ early; of two that don't, either may win.
+ * How many bytes of two aliases' names are compared if the names have equal lengths. Real aliases
+ * differ early. Of aliases that don't, either one may be chosen.
  */
 #define COMPARED_BYTES 256
 
@@ -84,8 +84,9 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 }
 
 /*
- * Candidates [first, last) have the same start, and the best is last. Keeps the best, and each
- * worse one that reaches further than all better ones; in the table too the best is last.
+ * Candidates [first, last) have the same start, sorted so that the best is last. Keeps the best
+ * one, and each of the others that ends later than all better ones. The table has them in the same
+ * order.
  */
 static int keep_best(struct symbol_table *t, size_t first, size_t last)
 {

@@ -22,7 +22,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ranges that were added since the map was last sorted, in order of time. They may overlap. */
+/* Ranges that were added since the map was last sorted, the oldest first. They may overlap. */
 struct late {
 	const struct code_range *v;
 	size_t n;
@@ -54,8 +54,8 @@ static uint32_t point_index(const uint64_t *points, size_t n, uint64_t addr)
 }
 
 /*
- * Returns the first cell (range between two cut points) from @i on that no range owns yet, and
- * shortens the path for the next search.
+ * Returns the first cell (range between two cut points) from @i on that has no owner yet. Shortens
+ * the way there for the next search.
  */
 static uint32_t next_free(uint32_t *next, uint32_t i)
 {

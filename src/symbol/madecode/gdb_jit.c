@@ -126,8 +126,8 @@ static int make_table(struct reader *rd)
 		r = r ? r : add_functions(rd, *f);
 	r = r ? r : symbol_table_sort(&rd->jit->table);
 	/*
-	 * symbols beyond the limit are missing; as all symbols have sizes, their addresses don't
-	 * get another symbol's name
+	 * Symbols beyond the limit are left out. All symbols have sizes, so their addresses don't
+	 * get the name of another symbol.
 	 */
 	if (r == -EFBIG) {
 		rd->jit->stats.dropped++;

@@ -58,8 +58,8 @@ _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 void gdb_jit_free(struct gdb_jit *j); /* @j may be NULL */
 
 /*
- * True if the descriptors show no registration since the reading. Then a new reading wouldn't find
- * more names, though the names that are known may be wrong.
+ * True if the descriptors show that nothing was registered since the reading. Then a new reading
+ * would find no more names, though names of code that was unregistered may be wrong.
  */
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
 

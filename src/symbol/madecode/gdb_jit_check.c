@@ -73,8 +73,8 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 
 /*
  * Checks all files of the batch in one request. If a part of their memory can't be read, each file
- * is checked by itself. If the files are those of the reading before, which may be many, such a
- * check of one file costs as much of the slice as reading it anew.
+ * is checked by itself. If the files are those of the reading before, there may be many. Then
+ * checking one of them by itself costs as much of the slice as reading it again.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {
@@ -165,7 +165,7 @@ static void read_entries(struct reader *rd, struct entry *ret)
 	}
 }
 
-/* Is @f the file that it was, wherever its entry is in the list now? @e: its current entry. */
+/* Is @f still the same file, wherever its entry is in the list now? @e: its current entry. */
 static bool is_same_file(struct reader *rd, const struct file *f, struct entry e)
 {
 	uint64_t now;

@@ -77,8 +77,8 @@ struct cfi_state {
 		int64_t off;
 		uint8_t index; /* index register of UNWIND_INDEXED, by its DWARF number */
 		/*
-		 * the CFA by an expression is *(.ereg + .eoff) + .off2; for a PLT, .eoff is the
-		 * literal that the expression compares with
+		 * A CFA by an expression is *(.ereg + .eoff) + .off2. For a PLT, .eoff is the
+		 * number with which the expression compares.
 		 */
 		uint8_t ereg;
 		int32_t eoff;

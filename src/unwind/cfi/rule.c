@@ -148,9 +148,9 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 
 /*
  * Does what slot() does, and sets @flag in .slots if the offset counts from the frame pointer. Such
- * an offset is believed only where the frame pointer is surely the frame's own. After the pop of
- * rbp in a realigned function's epilogue, where the CFA comes from r10 or rsp again, GCC 12 still
- * states such offsets.
+ * an offset is used only if the frame pointer surely belongs to this frame. In the epilogue of a
+ * function that realigns its stack, after the pop of rbp, GCC 12 still states such offsets, though
+ * rbp is the caller's again.
  */
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)

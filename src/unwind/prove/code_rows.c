@@ -13,9 +13,9 @@
 #define ALIGNMENT 16
 
 /*
- * The calls in a file show where functions begin. They are used only if the file has at least this
- * many bytes of code without call frame information. In a file with fewer, this code is only a
- * library's start and end code.
+ * The calls in a file show where functions begin. Calls are only searched if the file has at least
+ * this many bytes of code without call frame information. If it has fewer, they are just the start
+ * and end code that every library has.
  */
 #define WORTH_CALLERS 4096
 
@@ -99,9 +99,9 @@ static bool is_padded(const struct code_region *r, uint32_t key)
 }
 
 /*
- * Analyses functions that nothing names (in a stripped file). Such a function begins after another
- * one, at a multiple of ALIGNMENT. After a function that isn't understood, the next one can't be
- * found.
+ * Analyses functions that nothing names (in a stripped file). krait looks for such a function after
+ * another one, at the next multiple of ALIGNMENT. After a function that isn't understood, the next
+ * one can't be found.
  */
 static int guess(struct finder *s, struct code_region *r)
 {
@@ -289,8 +289,8 @@ static int by_range(const void *a, const void *b)
 }
 
 /*
- * Sorts the ranges and makes them disjoint. (Functions may share code.) Where the rules of two
- * ranges differ, nothing is known from there up to the end of the longer one.
+ * Sorts the ranges and makes them disjoint. (Functions may share code.) If two ranges that overlap
+ * have different rules, the code from there to the end of the longer one gets no rule.
  */
 static void settle(unwind_range_vec *ranges)
 {

@@ -87,8 +87,8 @@ static int add_sections(struct starts *s, struct elf_file *f)
 }
 
 /*
- * May the bytes have a call of a function in the ranges s->within, or a jump to one? To look at
- * each byte is much faster than to decode instructions.
+ * Might the bytes contain a call of, or a jump to, a function in the ranges s->within? Looking at
+ * each byte is much faster than decoding instructions.
  */
 static bool may_call(const struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {

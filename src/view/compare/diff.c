@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 #define MAX_FUNCTIONS 200000 /* the most functions that are compared; each takes 1.6 kB */
-/* a function with fewer samples on both sides together isn't judged, since they prove nothing */
+/* a function with fewer samples on both sides together isn't judged: so few prove nothing */
 #define MIN_SAMPLES 10
 /*
  * The cost of native code that Python calls counts as the Python function's own. So if less than
@@ -84,8 +84,9 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 }
 
 /*
- * The average value of one sample. With it enough() finds how many samples a row has. In a profile
- * without times all samples of a stack are one entry, so the recorded number of samples is used.
+ * The average value of one sample. enough() divides a row's value by it, to know how many samples
+ * the row has. In a profile without times all samples of a stack are one entry. Then the number
+ * that the profile itself has is used.
  */
 static double sample_value(const struct maker *m, int side)
 {
@@ -96,8 +97,8 @@ static double sample_value(const struct maker *m, int side)
 }
 
 /*
- * The average value of one sample, by the recorded number of samples if that is known. Even in a
- * profile with times, the samples of a stack within 10 ms are one entry.
+ * Returns the average value of one sample. Uses the number of samples that the profile has, if it
+ * has one, because samples of a stack within 10 ms are one entry even in a profile with times.
  */
 static double single_sample(const struct maker *m, int side)
 {
@@ -105,8 +106,8 @@ static double single_sample(const struct maker *m, int side)
 }
 
 /*
- * The value of one independent sample of a function. Waits differ in length: a function with one
- * long wait has one sample, however long that was.
+ * Returns the value of one independent sample of a function. Waits have different lengths: a
+ * function with one long wait has one sample, however long that wait was.
  */
 static double one_sample(const struct maker *m, const struct noise_row *row, int side)
 {
@@ -139,9 +140,9 @@ static int sign(double x)
 }
 
 /*
- * Returns 1 if the function surely became dearer relative to the others, -1 if cheaper, 0 if
- * neither is sure. If the machine is slower in one run, all functions are dearer. That isn't a
- * change of a function.
+ * Returns 1 if the function surely became more expensive compared with the others, -1 if cheaper, 0
+ * if neither is sure. On a slower machine all functions become more expensive; that is no change of
+ * a function.
  */
 static int apart(const struct maker *m, const struct noise_row *row, const struct diff_cost *c)
 {
@@ -161,7 +162,7 @@ static bool is_changed(const struct maker *m, const struct diff_cost *c)
 	       c->apart == sign(diff_change(c));
 }
 
-/* In how many separate stretches of time the function takes more than its average. */
+/* Returns in how many separate stretches of time the function cost more than its average. */
 static int stretches(const struct noise_row *row, int side)
 {
 	int n = 0;
@@ -206,7 +207,7 @@ static int judge(struct maker *m)
 		if (!enough(m, row))
 			continue;
 		/*
-		 * If self and total come from the same samples, because the function calls none,
+		 * If the function calls no other, self and total come from the same samples. Then
 		 * only self is judged.
 		 */
 		if (i >= n && !memcmp(row->in, m->self[i - n].in, sizeof(row->in)))

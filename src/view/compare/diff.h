@@ -20,14 +20,14 @@ struct diff_cost {
 	double share[DIFF_SIDES];	   /* the cost as a part, 0 to 1, of the side's sum */
 	bool value_changed, share_changed; /* value or share has changed by more than noise */
 	/*
-	 * The verdict. If .work_known, it is about the cost: a share that fell because another
-	 * function became dearer is no change of this function. Else it is about the share.
+	 * The verdict. If .work_known, it is about the cost. Else it is about the share, which may
+	 * also fall because another function became more expensive.
 	 */
 	bool changed;
 	/*
-	 * If .work_known: the function became dearer (1) or cheaper (-1) by more than noise,
-	 * relative to most other functions. .apart may be set without .changed, if the machine's
-	 * speed moved the cost in the other direction.
+	 * If .work_known: the function became more expensive (1) or cheaper (-1) compared with most
+	 * others, by more than noise. .apart may be set without .changed: the machine's speed may
+	 * have changed the cost in the other direction.
 	 */
 	int apart;
 	/*
@@ -40,15 +40,15 @@ struct diff_cost {
 struct diff_row {
 	/* name of the function, with its module: "json.decoder.decode" */
 	const char *name;
-	/* id of a location of the function on each side; 0: the function isn't on that side */
+	/* for each side: id of a location of the function; 0: that side doesn't have it */
 	uint32_t location[DIFF_SIDES];
 	struct diff_cost of[DIFF_WHATS];
 	bool own; /* the function is of the user's own code */
 	/* native or kernel code that Python calls: its cost is part of the caller's own cost */
 	bool below;
 	/*
-	 * Name of a function that this row's function calls, and whose change explains the change
-	 * of this row's total. NULL: there is none.
+	 * Name of a function that this one calls, and whose change explains the change of this
+	 * one's total. NULL: there is none.
 	 */
 	const char *passes_on;
 };
@@ -69,7 +69,7 @@ struct diff {
 	/* number of blocks of time in a side, and of functions with enough samples */
 	size_t blocks, checked;
 	double all[DIFF_SIDES]; /* the sum of all values on each side, divided by .per */
-	/* If .work_known: the factor by which the costs of most functions have changed alike. */
+	/* If .work_known: the factor by which the costs of most functions changed. */
 	double speed;
 	/* share of the garbage collector on each side, 0 to 1: costs_is_gc() */
 	double gc[DIFF_SIDES];

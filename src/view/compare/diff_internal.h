@@ -13,7 +13,8 @@ struct maker {
 	uint32_t *row_of[DIFF_SIDES]; /* for each side, by key: index of the function's row */
 	struct noise_row *self, *total;
 	struct noise noise;
-	double speed; /* noise_speed(): logarithm of the factor by which most costs rose */
+	/* noise_speed(): logarithm of the factor by which most functions' costs rose */
+	double speed;
 	struct sums sums;
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];

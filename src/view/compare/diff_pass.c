@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds callers whose total changed only because one function that they called changed. A reader
- * who knows about that function learns nothing from its callers. See diff.h.
+ * Finds callers whose total changed only because one function that they called changed. Listing
+ * these callers would tell a reader nothing new. See diff.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -39,8 +39,8 @@ static int take_sample(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Returns the factor for a side's values, by which both sides become comparable. It is negative for
- * side A, so that a sum is B less A.
+ * Returns a factor for a side's values that makes both sides comparable. Side A's is negative, so
+ * that a sum over both sides is B minus A.
  */
 static double weight(const struct passing *g)
 {

@@ -11,7 +11,7 @@
 /* Values of the sums of one stack in one block: its cost, and the squares of its samples' costs. */
 enum { COST, SQUARES, SUMS };
 
-/* a square is one of microseconds, so that sums of squares fit */
+/* squares are in square microseconds, so that their sums fit into 64 bits */
 #define SQUARE_UNIT 1000.0
 
 /* For how long the sample's thread waited, from the sample's time on; 0: it isn't a wait. */
@@ -55,7 +55,7 @@ static int64_t square_of(const struct maker *m, const struct profile_sample *s, 
 	return (int64_t)MIN(one * one / n + 1, 1e18);
 }
 
-/* Which part of the @length ns from @time_ns on is in a block. */
+/* Returns which part, 0 to 1, of the @length ns from @time_ns on lies in a block. */
 static double part_in(const struct maker *m, int64_t time_ns, int64_t length, int64_t block)
 {
 	double each = (double)m->length_ns / NOISE_BLOCKS, from = (double)time_ns;
@@ -120,9 +120,9 @@ static int spread(struct maker *m)
 }
 
 /*
- * Turns .one of the rows from the sum of the samples' squares into the value of one independent
- * sample: equal samples of that value, with the same sum, would vary as much. 0: one value holds
- * for all rows (struct noise).
+ * On entry .one of each row has the sum of its samples' squares. Replaces it by the value of one
+ * independent sample: if all samples had this value, their sum would vary as much. 0: one value
+ * holds for all rows (struct noise).
  */
 static void find_one(struct maker *m, struct noise_row *rows)
 {

@@ -2,8 +2,8 @@
 /*
  * A permutation test whose yardstick is the maximum over all functions (single-step max-T by
  * Westfall and Young). It works because, if nothing changed, the two runs' costs in a block of time
- * are exchangeable. Blocks can't show some differences between runs. For these a fixed amount is
- * allowed; docs/decisions/0013.
+ * are exchangeable. Some differences between runs are the same in all blocks, and can't be
+ * estimated from blocks. A fixed amount is allowed for these; docs/decisions/0013.
  */
 #include "view/compare/noise.h"
 
@@ -16,11 +16,13 @@
 #define LEVEL	   0.03 /* chance that any function is flagged although nothing has changed */
 /* functions with at least this share of all get half of LEVEL, all others the other half */
 #define LARGE 0.05
-/* a row explains another one only if its share is at least this many times as large */
+/*
+ * a row can explain a change of another only if its own share is at least this many times as large
+ */
 #define LARGER 1.1
 #define WIDTHS 3 /* number of block widths: one, two and four blocks */
 /*
- * How much two runs differ by chance: as if each had RUN_SAMPLES independent samples. For a
+ * Two runs of a program differ by chance as if each had only RUN_SAMPLES independent samples. For a
  * function with share p of all, p (1 - p) counts as RUN_MOST at most.
  */
 #define RUN_SAMPLES 2000
@@ -39,7 +41,10 @@ struct test {
 	/* this row's error contains .slope times the error of row .with; 0: nothing is explained */
 	double slope;
 	bool share, large;
-	/* difference, its standard error by blocks, and factor for phases longer than a block */
+	/*
+	 * the difference, its standard error from blocks, and the factor for programs whose phases
+	 * are longer than a block
+	 */
 	double d, se, inflate;
 };
 
@@ -106,8 +111,8 @@ static double product(block_errors a, block_errors b)
 }
 
 /*
- * The variance of the difference, if blocks of @width are independent. Only the difference of the
- * two sides counts, because what both runs do at the same time, such as at their start, isn't
+ * The variance of the difference, if blocks of @width are independent. It is computed from
+ * differences of the two sides. What both runs do at the same time, such as at their start, isn't
  * chance.
  */
 static double variance(block_errors e, int width)
@@ -347,9 +352,9 @@ static double between_runs(const struct noise *n, const struct test *t)
 }
 
 /*
- * The size of a difference. If a caller changed, and a row that it calls costs the same as before,
- * then that row differs too once the caller's change is subtracted. So at most the row's whole
- * difference counts, and none if the two differences have different signs.
+ * Returns the size of a row's difference with its caller's change subtracted. If only the caller
+ * changed, subtracting makes a difference in the row that it doesn't have. So the result is at most
+ * the row's own difference, and 0 if the two have different signs.
  */
 static double size(const struct noise *n, const struct test *t)
 {
@@ -373,8 +378,9 @@ static void judge(struct state *s, const double c[2])
 			row->value_changed = true;
 	}
 	/*
-	 * For how much of the time a program runs also depends on other programs, and changes all
-	 * its functions alike. So a changed cost per time counts only if the share changed too.
+	 * Other programs may take CPU time from this one, which changes the cost per second of all
+	 * its functions by the same factor. So a change of a cost per second counts only if the
+	 * share changed too.
 	 */
 	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
 		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;

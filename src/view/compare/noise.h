@@ -45,24 +45,23 @@ struct noise {
 	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
 	/*
-	 * the value of one sample if there are no times, else 0; without times samples count as
-	 * independent
+	 * without times: the value of one sample, each of which counts as independent; with times:
+	 * 0
 	 */
 	double poisson[2];
 };
 
 /*
  * The variance of the difference between two sides, for a function that has @share of all; each
- * side has @runs merged runs of a program. It stands for what blocks of time can't show: addresses,
- * hash seeds, the machine. A further merged run lowers the variance only as much as half an
- * independent run would. So after merging runs more changes are found, and fewer are found only by
- * chance.
+ * side has @runs merged runs of a program. It is the part of the variance that blocks of time can't
+ * show: other addresses, hash seeds and machines. Each further merged run lowers it as much as half
+ * an independent run would. So merging runs finds more changes, and finds fewer by chance.
  */
 double noise_between_runs(double share, const double runs[static 2]);
 
 /*
- * The logarithm of the factor by which most functions' own costs changed alike; 0 if no other
- * factor fits better.
+ * Returns the logarithm of the factor by which the own costs of most functions changed; 0 if no
+ * factor fits better than 1.
  */
 double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
 
@@ -73,8 +72,8 @@ double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 
 /*
- * Adds the runs of one side, told apart by NOISE_RUN_LABEL; none without that label, or if its
- * values aren't one for each whole run. 0 or -ENOMEM + message.
+ * Adds the runs of one side, which differ in the label NOISE_RUN_LABEL. Adds none if the label is
+ * missing or has not exactly one value for each whole run. 0 or -ENOMEM + message.
  */
 _must_use_ int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much the machine's speed varies, told by the merged runs of a side: all do the same work, so
+ * Estimates how much the machine's speed varies. The merged runs of a side all do the same work, so
  * they differ only by the machine's speed; docs/decisions/0013.
  */
 #include <errno.h>
@@ -43,9 +43,9 @@ static void add_deviations(const struct map *sums, struct noise_runs *ret)
 }
 
 /*
- * A program may have a label `run` of its own, for parts that do different work. They would pass
- * for a machine whose speed varies a lot, to which nearly any change could be due. So the label's
- * values must be as many as the whole runs of which the profile consists.
+ * A program may have a label `run` of its own, for parts that do different work. These parts would
+ * look like runs on a machine whose speed varies much, and then nearly every change would count as
+ * noise. So the label must have exactly as many values as the profile has whole runs.
  */
 static bool are_runs(struct profile *p, const struct map *sums)
 {
@@ -70,8 +70,9 @@ double noise_speed_sd(const struct noise_runs *r)
 	double of_a_run = r->freedom > 0 ? r->squares / r->freedom : 0;
 
 	/*
-	 * Two sides differ as much as two single runs. The runs of a side follow each other, and a
-	 * busy machine stays busy meanwhile, so their mean varies as one run does.
+	 * Two sides differ as much as two single runs. The runs of a side come one after the other.
+	 * If the machine is busy during one, it mostly is during all. So the mean of the runs
+	 * varies as much as one run.
 	 */
 	return sqrt(NOISE_SPEED * NOISE_SPEED + 2 * of_a_run);
 }

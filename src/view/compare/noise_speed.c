@@ -11,9 +11,9 @@
 #define ENOUGH 50   /* how many samples a function needs on each side */
 #define MOST   100  /* the most functions that can have SOME of all costs each */
 /*
- * How much a larger change of speed is doubted. Doubt in twice the speed weighs as much as one
- * function that surely changed by itself. So where two of four functions cost twice as much, the
- * other two decide.
+ * How unlikely a change of speed counts, the more the larger it is. A factor of two counts against
+ * itself as much as one function that surely changed by itself. So if two of four functions cost
+ * twice as much, the two that didn't change decide.
  */
 #define DOUBT 4.0
 /*
@@ -59,9 +59,9 @@ static double distance(double change, double speed, double se)
 }
 
 /*
- * Returns how badly a speed fits: the sum of its distances to each function's change and to no
- * change of speed, since machines are mostly alike (@sd: how much they differ). Each distance is
- * limited to SURE, so that functions that changed by themselves weigh little.
+ * Returns how badly a speed fits: the sum of its distances to each function's change, plus its
+ * distance to "no change", because speeds mostly are nearly equal (@sd: by how much they differ).
+ * Each distance is limited to SURE, so that functions that changed by themselves weigh little.
  */
 static double against(double speed, double sd, const double *changes, const double *se, size_t n)
 {

@@ -115,7 +115,7 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
-	/* Code that was made at run time from a text counts for its caller. */
+	/* Code that a program made from a text at run time counts for its caller. */
 	return costs_is_python(c, location) && l->function &&
 	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
@@ -199,7 +199,7 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 	       (uint32_t)l->line;
 }
 
-/* Adds to the costs of a line. @location 0: the stack has no such line. */
+/* Adds to the costs of a line. @location 0: there is no such line in the stack. */
 static int add_line(const struct costs *c, struct cost_lines *lines, uint32_t location,
 		    int64_t value)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What functions and lines cost, as tables show it. A sample counts for its owner. That is the
- * innermost Python function, because native code runs on its behalf. In a stack without Python it
- * is the innermost frame.
+ * What functions and lines cost, as tables show it. A sample counts for one function of its stack,
+ * the owner: the innermost Python function, because the native code further in runs on its behalf.
+ * In a stack without Python it is the innermost frame.
  */
 #ifndef VIEW_COSTS_COSTS_H
 #define VIEW_COSTS_COSTS_H
@@ -146,7 +146,7 @@ static inline int64_t costs_whole(const struct costs *c)
 		       : whole;
 }
 
-/* Sorts functions: largest .self first, whatever its sign; then by total and by name. */
+/* Sorts functions by .self without its sign, the largest first; then by total and by name. */
 void costs_sort(struct costs *c);
 
 /* Appends "json.decoder.JSONDecoder.decode", in a table of lines with ":355"; or "[no stack]". */
@@ -219,9 +219,9 @@ struct lede {
 
 /*
  * Changes *@ret if the garbage collector takes more than @without, the value of the function in
- * *@ret without garbage collection. If a library's line calls the collector, the user's code isn't
- * to blame: *@ret keeps the user's function and gets .collects. Else *@ret becomes the collector. 0
- * or -ENOMEM.
+ * *@ret without garbage collection. If a line of a library called the collector, *@ret keeps the
+ * user's function, and .collects is set to that line. Otherwise *@ret becomes the collector. 0 or
+ * -ENOMEM.
  */
 _must_use_ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t without, struct lede *ret);

@@ -144,7 +144,7 @@ static bool any(const struct select *s, const uint32_t *stack, size_t n, uint8_t
 
 /*
  * Is the innermost frame, or the innermost Python frame, in one of the modules? So native code that
- * Python calls counts for its own module and for the Python module.
+ * Python calls is in two modules: its own and the Python module.
  */
 static bool in_modules(const struct select *s, const uint32_t *stack, size_t n)
 {

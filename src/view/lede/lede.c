@@ -12,7 +12,7 @@ struct choice {
 	 * frame of the function that contains it (lede_is_part_of())
 	 */
 	uint32_t own;
-	bool named; /* .own is final: a frame further out doesn't replace it */
+	bool named; /* .own is final: no frame further out replaces it */
 	/* what the user's code called directly: a Python function, else native code */
 	uint32_t callee;
 	/*
@@ -77,7 +77,7 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
-	/* a function that calls itself doesn't count as its own caller */
+	/* a frame of the same function isn't a caller, because then the function calls itself */
 	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
 		 /* a frame called `import NAME` has no line, so it is no caller */
 		 profile_get_location(c->p, frame)->line > 0)

@@ -30,8 +30,8 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
 
 /*
  * The trunk: calls from the user's code into a framework that then runs most of the rest of the
- * user's code, such as `asyncio.run(main())` and `app.run()`. The line with such a call isn't to
- * blame for the framework's own time.
+ * user's code, such as `asyncio.run(main())` and `app.run()`. The framework's own time isn't
+ * counted for the line with such a call.
  */
 struct trunk {
 	struct map calls; /* the calls of the trunk, by trunk_key() */

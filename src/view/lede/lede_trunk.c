@@ -9,7 +9,9 @@
 #define CALLS 16
 /* a call of the trunk leads to more of the user's code in at least 1/PASSED_ON of all stacks */
 #define PASSED_ON 10
-/* the trunk is in at least this many percent of the stacks with the user's code */
+/*
+ * there is a trunk only if it is in at least this many percent of the stacks with the user's code
+ */
 #define TRUNK 80
 
 /* One stack's calls from the user's code to other code, each of them once. */

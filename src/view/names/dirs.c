@@ -32,7 +32,10 @@ static void sort(struct dirs *d)
 		qsort(d->all.v, d->all.n, sizeof(*d->all.v), compare_dirs);
 }
 
-/* Collects the values of label @key. If equal values follow one another, only one is collected. */
+/*
+ * Collects the values of label @key. Of equal values that come one after another only one is
+ * collected.
+ */
 static int collect_labels(struct profile *p, const char *key, texts_t *ret)
 {
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++) {

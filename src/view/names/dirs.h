@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Directories of a profile's processes. A file's path is shown without them, so that it says which
- * module the file is.
+ * Directories of a profile's processes. Files are shown relative to them, so that a path tells
+ * which module the file is.
  */
 #ifndef VIEW_NAMES_DIRS_H
 #define VIEW_NAMES_DIRS_H

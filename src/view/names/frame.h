@@ -6,9 +6,9 @@
 #include "view/names/names.h"
 
 /*
- * Returns the kind that a sample counts for. That is the garbage collector's if it is anywhere in
- * the stack, because all that it calls is its doing, finalizers too. Else it is the innermost
- * frame's. @stack: @n > 0 frames, leaf first or (@inverted) last.
+ * Returns the kind that a sample counts for. If the garbage collector is anywhere in the stack,
+ * that is KIND_GC, because the collector has caused all that it calls, even finalizers. Otherwise
+ * it is the kind of the innermost frame. @stack: @n > 0 frames, leaf first or (@inverted) last.
  */
 enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
 				bool inverted);

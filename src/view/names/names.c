@@ -59,8 +59,8 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 }
 
 /*
- * Returns the text of @name that must differ between files: with @module the part of the path that
- * becomes the module's name, else the shown file.
+ * Returns the text that must be different for each file: with @module the part of the path that
+ * becomes the module's name, otherwise the path that is shown.
  */
 static const char **text_of(struct name *name, bool module)
 {
@@ -68,8 +68,8 @@ static const char **text_of(struct name *name, bool module)
 }
 
 /*
- * The text to use if two files came out equal. The module of a library keeps its name, since a
- * library may be installed twice, in two Pythons or two virtual environments.
+ * Returns a longer text, for a file whose text is equal to another file's. The module of a library
+ * keeps its name: the other file may be the same library in another Python or virtual environment.
  */
 static const char *longer(const struct render_names *names, uint32_t file, bool module)
 {
@@ -81,9 +81,9 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 }
 
 /*
- * Does one round: gives the longer text to all files that came out equal. Returns how many were
- * changed, or -ENOMEM. The rounds come to an end, because each text is lengthened only once and
- * full paths differ.
+ * Does one round: gives all files with equal texts a longer one. Returns how many were changed, or
+ * -ENOMEM. The rounds come to an end, because each text is lengthened only once and full paths
+ * differ.
  */
 static int separate(struct render_names *names, const dirs_files *files, bool module)
 {

@@ -56,7 +56,7 @@ void origin_fini(struct origin *o);
  */
 enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 
-/* Adds a package that the user didn't name, if it isn't there yet. 0 or -ENOMEM. */
+/* Adds a package that krait found itself, unless it is there already. 0 or -ENOMEM. */
 _must_use_ int origin_add_package(struct origin *o, const char *name, size_t n, bool together);
 
 /*

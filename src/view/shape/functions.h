@@ -29,8 +29,8 @@ struct function {
 };
 
 /*
- * The functions of a profile by key. A key is the rank of a text with everything that readers see
- * of a function.
+ * The functions of a profile by key. Functions of which readers see the same have the same key. The
+ * key is the rank of a text with all that readers see.
  */
 struct functions {
 	struct profile *p;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root frames: frames outside of a stack that say whose the stack is. The first is the process, if
- * several are shown. Processes with equal names have one root frame, unless --by process asks for
- * each. The second shows what --by asks for.
+ * Root frames: frames outside of a stack that say whose the stack is. The first one is the process,
+ * if samples of several are shown. Processes with equal names share a root frame, unless the user
+ * gives --by process. The second is the value of the label that --by names.
  */
 #ifndef VIEW_SHAPE_ROOTS_H
 #define VIEW_SHAPE_ROOTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hands out a profile's samples thread by thread, in order of time; see timeline.h. It reads all
- * samples once for each window of threads. For a thread with more samples than a window it reads
- * all samples once for each part of the thread's time.
+ * Hands out a profile's samples thread by thread, in order of time; see timeline.h. All samples are
+ * read once for each group of threads that fits into a window. A thread with more samples than a
+ * window is read in parts of time, and all samples are read once for each part.
  */
 #include "view/shape/timeline.h"
 
@@ -201,8 +201,8 @@ static int find_groups(struct walk *w)
 }
 
 /*
- * Calls the visitor with the samples of one thread in the groups of time (GROUP_NS) from @first to
- * @last.
+ * Calls the visitor for the samples of one thread, in the groups of time (GROUP_NS each) from
+ * @first to @last.
  */
 static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 {

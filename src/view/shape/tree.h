@@ -17,8 +17,8 @@ struct tree_node {
 	uint32_t parent, key, depth;
 	uint32_t first, n_children; /* the children are tree.order[first .. first + n_children) */
 	/*
-	 * sums of the chosen value type: .value over all samples whose stack has the node, .self
-	 * over those that end at it
+	 * sums of the chosen value: .value over all samples whose stack contains the node, .self
+	 * over those whose stack ends at the node
 	 */
 	int64_t value, self;
 	int64_t samples;

@@ -29,7 +29,10 @@ static int64_t busy(const struct waits_group *g)
 	return waits_whole(g) - g->passive;
 }
 
-/* Returns the busiest group, other than @but; with @main only among groups of main threads. */
+/*
+ * Returns the group, other than @but, that was busy for the longest time; with @main only groups of
+ * main threads are considered.
+ */
 static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
 {
 	uint32_t best = UINT32_MAX;
@@ -47,9 +50,7 @@ static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
 	return best;
 }
 
-/*
- * Does the group spend most of its time waiting for work, for a time, or for what other threads do?
- */
+/* Was the group mostly waiting for work, for a time, or for other threads? */
 static bool waits_for_others(const struct waits *w, uint32_t group)
 {
 	const struct waits_group *g = &w->groups.v[group];
@@ -61,7 +62,8 @@ static bool waits_for_others(const struct waits *w, uint32_t group)
 	return g->idle > waits_whole(g) || (word && word->others && top >= waits_whole(g) / 2);
 }
 
-#define COUNTS 100 /* a group's time counts if it is 1/COUNTS of the longest thread's time */
+/* a group counts if it has at least 1/COUNTS of the time of the thread with most */
+#define COUNTS 100
 
 bool waits_only_idle(const struct waits_group *g)
 {
@@ -81,8 +83,8 @@ bool waits_others_run(const struct waits *w, uint32_t group)
 }
 
 /*
- * Is a report better about group @other than about group @main? It is if @main had no work for most
- * of its time @all, while @other waited though it had work to do.
+ * Is group @other more important to a reader than group @main? It is if @main had no work for most
+ * of its time @all, and @other waited although it had work.
  */
 static bool works_more(const struct waits_group *main, const struct waits_group *other, int64_t all)
 {
@@ -106,6 +108,6 @@ uint32_t waits_choose(const struct waits *w, uint32_t *ret_main)
 	costs_sum(&all, g->idle);
 	if (works_more(g, &w->groups.v[other], all))
 		return other;
-	/* if the other threads do little, they aren't what the main thread waits for */
+	/* if other threads do little, the main thread doesn't wait for them */
 	return busy(&w->groups.v[other]) >= all / 2 ? other : main;
 }

@@ -22,10 +22,13 @@ struct gil_span {
 };
 
 struct gil_thread {
-	uint32_t labels; /* one of its label sets, for its name */
+	uint32_t labels; /* one of the label sets of the thread, from which it gets its name */
 	uint32_t process;
 	int64_t waited, blamed;
-	/* the thread's row and column in the table; 0: those of threads that aren't known */
+	/*
+	 * row and column of the thread in the table; 0: the row or column of threads that aren't
+	 * known
+	 */
 	uint32_t row, column;
 };
 

@@ -25,7 +25,7 @@ struct lock_wait {
 	int64_t ns;
 };
 
-/* The waits that one thread ended at one place. */
+/* All waits that one thread ended at one place. */
 struct lock_place {
 	size_t first, n; /* index of the first of them in .waits, and their number */
 	int64_t ns;

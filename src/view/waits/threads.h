@@ -60,7 +60,7 @@ static inline int64_t waits_whole(const struct waits_group *g)
 	return sum;
 }
 
-/* The group to which the sum's samples belong; UINT32_MAX: they belong to no thread. */
+/* Returns the group to which the sum's thread belongs; UINT32_MAX: the sum belongs to no thread. */
 static inline uint32_t waits_group_of(const struct waits *w, const struct profile_sum *s)
 {
 	uint32_t thread = w->thread_of[s->labels];
@@ -91,10 +91,10 @@ bool waits_others_run(const struct waits *w, uint32_t group);
 struct waits_word {
 	const char *name;   /* value of the label */
 	const char *phrase; /* "for the network"; with .is: "asleep" */
-	bool is;	    /* a thread is in the state, instead of waiting for something */
-	bool passive;	    /* the thread waits for time, or for whatever comes */
+	bool is;	    /* the words say what the thread is ("asleep"), not what it waits for */
+	bool passive;	    /* the thread waits for a time, or for whatever comes next */
 	bool others;	    /* other threads or processes may be what the thread waits for */
-	bool lock;	    /* another thread ends the wait, which the value lock_blame tells of */
+	bool lock;	    /* another thread ends the wait; the value lock_blame tells which */
 };
 const struct waits_word *waits_word(const char *state);
 #define WAITS_LOOP "loop"

@@ -14,7 +14,8 @@ struct speaker {
 	const struct waits *w;
 	uint32_t group;
 	const struct waits_group *g;
-	int64_t whole; /* what 100 % is: the time of the group's threads without idle time */
+	/* the time that counts as 100 %: that of the group's threads without idle time */
+	int64_t whole;
 	struct str *b;
 };
 
@@ -39,8 +40,8 @@ static void add_seconds(struct str *b, int64_t ns)
 }
 
 /*
- * Appends a single thread's name; or what the threads of a group are called if all have one name,
- * numbers aside, else which function they run. Appends nothing if that isn't known.
+ * Appends the name of a single thread. For several threads, appends their common name (numbers may
+ * differ), or else the function that they run. Appends nothing if neither is known.
  */
 static void add_name(const struct speaker *s, struct str *b)
 {
@@ -330,7 +331,10 @@ static int speak(const struct waits *w, bool always, struct str *b)
 	if (!g || !(g->wait || g->idle))
 		return 0;
 	if (waits_only_idle(g)) {
-		/* where CPU time went is more important than that the main thread had no work */
+		/*
+		 * if threads used much CPU time, that is more important than that the main thread
+		 * had no work
+		 */
 		if (!always && waits_others_run(w, main == UINT32_MAX ? group : main))
 			return 0;
 		add_idle(&s);

@@ -23,7 +23,10 @@ static inline void set_proc(__u8 state)
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 }
 
-/* Makes all maps empty, and the process a child of one whose children are recorded. */
+/*
+ * Empties all maps, and makes the process a child of a process that krait was told to record with
+ * its children.
+ */
 static inline void capture_begin(void)
 {
 	__u32 parents = PARENT, one = 1;

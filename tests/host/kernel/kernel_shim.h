@@ -74,7 +74,8 @@
 struct shim_map {
 	const void *map;
 	size_t key_bytes, value_bytes;
-	bool array; /* the map is an array: it has every key below the number of entries */
+	/* the map is an array: each number below the number of entries is a key that exists */
+	bool array;
 	size_t n;
 	struct {
 		uint8_t key[64];
@@ -85,7 +86,7 @@ struct shim_map {
 static struct shim {
 	struct task_struct *task; /* the task that runs now */
 	uint64_t now_ns;
-	bool newest;	  /* the kernel has the fields and helpers of the newest versions */
+	bool newest;	  /* the kernel has all fields and helpers that the newest versions have */
 	bool full;	  /* the ring refuses every record */
 	uint64_t tick_ns; /* each reading of the clock advances it by this */
 	uint32_t cpu;
@@ -95,8 +96,8 @@ static struct shim {
 	long n_kernel;		/* number of the kernel's frames; negative: an error */
 	unsigned kernel_asked;	/* how often the kernel's frames were taken */
 	/*
-	 * Called between two reads of a map value, to act as user space or another CPU. May be
-	 * NULL.
+	 * Called between two reads of a map value: it may change the value, as user space or
+	 * another CPU could. May be NULL.
 	 */
 	void (*at_barrier)(void);
 	struct {

@@ -7,9 +7,10 @@
 
 #include "events/switch.bpf.h"
 
-#define MS	     1000000ull
-#define SLEEPS	     2		      /* the state of the task: TASK_UNINTERRUPTIBLE */
-#define NUMBER_READ  (CALL_FUTEX + 1) /* of a call that takes a descriptor */
+#define MS     1000000ull
+#define SLEEPS 2 /* the state of the task: TASK_UNINTERRUPTIBLE */
+/* number of a system call whose first argument is a descriptor */
+#define NUMBER_READ  (CALL_FUTEX + 1)
 #define NUMBER_OTHER (CALL_FUTEX + 2)
 #define A_FUTEX	     0x7f0000001000ull
 
@@ -89,7 +90,9 @@ static inline void leave(uint64_t state)
 	switch_tasks(&process, &idle);
 }
 
-/* The thread waits for @ns. Its next switch says so. */
+/*
+ * The thread waits for @ns. The wait's record is sent when the thread leaves its CPU the next time.
+ */
 static inline void wait_for(uint64_t ns)
 {
 	leave(SLEEPS);

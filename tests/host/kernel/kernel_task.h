@@ -7,7 +7,7 @@
 
 #define SECOND 1000000000ull
 
-/* A process with every struct that the kernel program reads. */
+/* A process: all structs of it that the kernel program reads. */
 struct made {
 	struct inode inode;
 	struct file exe;

@@ -100,7 +100,8 @@ static void test_32_bit(void **state)
 	enter(CALL_FUTEX, GIL_WORD, WAIT);
 	regs[17] = 0x23;
 	assert_int_equal(seen().op, -1);
-	regs[17] = 1ull << 16 | 0x33; /* the upper half of the word is the kernel's own */
+	/* only the lower half of the word is the segment; the kernel uses the upper half itself */
+	regs[17] = 1ull << 16 | 0x33;
 	assert_int_equal(seen().op, WAIT);
 }
 #endif
@@ -133,7 +134,8 @@ static void test_gil(void **state)
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAKE);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_RELEASED);
-	w->where.gil_wait = 0; /* then any wait may be for the GIL, but there is none */
+	/* with gil_wait unset, any wait may be for the GIL; but the thread is in none */
+	w->where.gil_wait = 0;
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAIT);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_UNKNOWN);

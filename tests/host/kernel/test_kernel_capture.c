@@ -37,7 +37,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	assert_int_equal(walk_state(SLOT_PERF)->users,
-			 0); /* the walk state was given back, whatever the sample was */
+			 0); /* the walk state was given back, whether or not a sample was sent */
 	shim_clear();
 	SHIM_SET(measures, (bool){false});
 	SHIM_SET(native_mode, (__u8){NATIVE_MODE_NONE});
@@ -120,7 +120,7 @@ static void test_records(void **state)
 	assert_int_equal(shim.n_sent, 3);
 	assert_int_not_equal(sample()->stack, id);
 	shim.n_kernel = 3;
-	sent_epoch++; /* user space has forgotten all stacks */
+	sent_epoch++; /* with a new epoch, all stacks count as not sent */
 	take();
 	assert_int_equal(shim.n_sent, 3);
 	assert_int_not_equal(sample()->stack, id);
@@ -219,8 +219,8 @@ static void test_states(void **state)
 }
 
 /*
- * Until libpython is found (PROC_LINKING), a process that runs the interpreter's own program counts
- * as starting.
+ * A process in state PROC_LINKING counts as starting until libpython is found, if its program is
+ * the interpreter's own.
  */
 static void test_starting(void **state)
 {
@@ -288,7 +288,7 @@ static void test_new_process(void **state)
 	assert_int_equal(sent_type(0), REC_PROC);
 	assert_int_equal(sample()->outcome, WALK_PENDING);
 	assert_int_equal(sample()->proc.start_ns, TGID * SECOND + 1);
-	/* Within execve() there is no image to be recognized. */
+	/* A thread in the middle of execve() has no image that could be recognized. */
 	process.task.start_time++;
 	process.mm.start_code = 0;
 	take();
@@ -316,7 +316,8 @@ static void test_ending(void **state)
 	set_proc(PROC_CROWDED);
 	take();
 	assert_int_equal(sample()->outcome, WALK_CROWDED);
-	set_proc(PROC_PENDING); /* user space could no longer look at it */
+	/* by the time of an answer, the ending process couldn't be read any more */
+	set_proc(PROC_PENDING);
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	process.task.start_time++;
@@ -381,8 +382,8 @@ static void test_absent(void **state)
 }
 
 /*
- * If another walk uses the walk state, the sample is counted (COUNT_BUSY), and nothing is sent or
- * changed.
+ * If another walk uses the walk state, the sample is counted as lost (COUNT_BUSY). Nothing is sent,
+ * and the other walk's state isn't changed.
  */
 static void test_busy(void **state)
 {
@@ -406,7 +407,7 @@ static void test_busy(void **state)
 	assert_int_equal(counted(COUNT_BUSY), 2);
 }
 
-/* How long samples take is measured if asked. */
+/* The kernel program measures how long samples take if `measures` is set. */
 static void test_measured(void **state)
 {
 	(void)state;
@@ -424,8 +425,9 @@ static void test_measured(void **state)
 }
 
 /*
- * The timer's program runs in the middle of a fexit program, or the other way round: each has a
- * slot. How long the fexit program took isn't measured: it may have been preempted meanwhile.
+ * The timer's program may interrupt a fexit program, and the other way round. Each has a slot of
+ * its own, so both samples are taken. How long the fexit program took isn't measured: it may have
+ * been preempted meanwhile.
  */
 static void test_slots_apart(void **state)
 {

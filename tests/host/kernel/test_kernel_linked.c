@@ -153,7 +153,7 @@ static void test_not_that_library(void **state)
 {
 	(void)state;
 	load_libraries(3, 1);
-	python[1]++; /* another name is needed: the section's check differs */
+	python[1]++; /* a single word of the dynamic section differs, so its check does, too */
 	assert_false(found());
 	python[1]--;
 	exe.lib_dynamic += 8;
@@ -194,7 +194,7 @@ static void test_not_loaded_yet(void **state)
 	r_debug.map = 0;
 	assert_false(found());
 	r_debug.map = LINKS;
-	debug = 0; /* the loader writes it before it loads the first library */
+	debug = 0; /* the loader has written its struct r_debug, but has loaded no library yet */
 	assert_false(found());
 	debug = R_DEBUG;
 	assert_int_equal(shim.n_sent, 0);

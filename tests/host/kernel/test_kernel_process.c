@@ -54,7 +54,7 @@ static void test_owner(void **state)
 	m.who.caps = 1ull << 39;
 	assert_false(has_owner(&m.task, &uid, &gid));
 	m.who.caps = 0;
-	/* A single id that differs makes the process count as somebody else's. */
+	/* If a single id differs, the process has no certain owner. */
 	for (size_t i = 0; i < 4; i++) {
 		__u32 *const ids[] = {&m.who.cred.euid.val, &m.who.cred.suid.val,
 				      &m.who.cred.egid.val, &m.who.cred.sgid.val};
@@ -139,7 +139,8 @@ static void test_parent(void **state)
 	assert_false(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space, 0);
 	b.mm.start_stack--;
-	entry.space_before_ns = 2; /* the parent itself has its mappings from its own parent */
+	/* the parent doesn't have mappings of its own: it uses those of its own parent */
+	entry.space_before_ns = 2;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space_before_ns, 2);

@@ -75,7 +75,7 @@ static void test_own(void **state)
 	assert_int_equal(version(), 8);
 	space->chunks = SPACE_CHUNKS;
 	assert_int_equal(version(), 8);
-	space->chunks++; /* half written: no such number exists */
+	space->chunks++; /* half written: the number of chunks is impossible */
 	assert_int_equal(version(), 0);
 	space->chunks = 0;
 	w->space = 0;
@@ -162,7 +162,7 @@ static void test_unmapped_wakes(void **state)
 	assert_false(urgent(NATIVE_UNMAPPED));
 	space->version++;
 	assert_true(urgent(NATIVE_UNMAPPED));
-	w->space = 0; /* the process has no slot: slot 0 is nobody's */
+	w->space = 0; /* the process has no slot; slot 0 belongs to nobody */
 	((struct unwind_space *)bpf_map_lookup_elem(&spaces, &w->space))->version = 1;
 	assert_false(urgent(NATIVE_UNMAPPED));
 	w->space = SLOT;
@@ -190,8 +190,8 @@ static uint64_t apart(__u8 outcome)
 }
 
 /*
- * Samples that lack rows wake krait at most every 10 ms; for a young process every 1 ms, unless the
- * whole machine is recorded.
+ * Samples that lack rows wake krait at most every 10 ms. Samples of a young process may wake it
+ * every 1 ms, unless the whole machine is recorded.
  */
 static void test_missing_wakes(void **state)
 {

@@ -50,7 +50,10 @@ static void test_wait(void **state)
 	assert_null(entry());
 }
 
-/* The time in a record that a full ring refuses is in the thread's next record. */
+/*
+ * The ring is full and refuses a record. The time in that record is sent with the thread's next
+ * one.
+ */
 static void test_full_ring(void **state)
 {
 	(void)state;
@@ -64,7 +67,10 @@ static void test_full_ring(void **state)
 	assert_int_equal(sent_ns(), 30 * MS);
 }
 
-/* Inside execve() no stack can be taken. The time there counts for the next stack that is taken. */
+/*
+ * In the middle of execve() no stack can be taken. Waits there are added to the next record with a
+ * stack.
+ */
 static void test_in_execve(void **state)
 {
 	(void)state;
@@ -91,7 +97,9 @@ static const struct rec_wait *last_wait(void)
 	return last;
 }
 
-/* The last stack of a thread can't be taken: that wait's time goes to the stack before. */
+/*
+ * The stack of a thread's last wait can't be taken. That wait's time goes to the stack before it.
+ */
 static void test_last_stack(void **state)
 {
 	(void)state;
@@ -108,8 +116,8 @@ static void test_last_stack(void **state)
 }
 
 /*
- * At a thread's end, time of waits that no record has yet is sent: the sum for each site, not as a
- * wait.
+ * At a thread's end, waiting time that no record has yet is sent: one record for each site with its
+ * sum. It doesn't count as a wait.
  */
 static void test_owed(void **state)
 {
@@ -146,7 +154,7 @@ static void test_owed(void **state)
 	assert_int_equal(ns[second], 5 * MS);
 }
 
-/* No stack of the thread can be taken, because another program has the state for that. */
+/* No stack of the thread can be taken, because another program is using the walk state. */
 static void test_never_a_stack(void **state)
 {
 	__u32 slot = SLOT_SWITCH;
@@ -251,7 +259,10 @@ static void test_unwanted_found(void **state)
 	assert_null(entry());
 }
 
-/* Another CPU may have changed the period at a later time than this CPU read the clock. */
+/*
+ * Another CPU may have changed the period after this CPU had read the clock. Then the time since
+ * the change seems to be negative.
+ */
 static void test_clock_behind(void **state)
 {
 	(void)state;
@@ -323,7 +334,7 @@ static void test_stack_counts(void **state)
 /* What the records that were sent say in sum. */
 struct told {
 	unsigned stacks;
-	double stand_for; /* number of waits, as the chances say */
+	double stand_for; /* number of waits for which the records stand */
 	uint64_t ns;
 };
 
@@ -342,8 +353,8 @@ static void take_sent(struct told *ret)
 }
 
 /*
- * With the period @period, the stacks of some waits of 1 ms are taken: as many as the chance says.
- * Together they stand for all waits.
+ * With the period @period, the stacks of some of the waits of 1 ms are taken, as many as follow
+ * from their chance. Added up, they stand for all waits.
  */
 static void check_chance(uint64_t period)
 {
@@ -371,7 +382,10 @@ static void test_chance(void **state)
 	check_chance(3 * MS / 2);
 }
 
-/* A wait that user space can read has a record of its own, whether its stack was chosen or not. */
+/*
+ * If user space can read a wait from outside, its record counts for that wait alone, whether the
+ * kernel program chose its stack or not.
+ */
 static void test_long(void **state)
 {
 	(void)state;
@@ -414,7 +428,7 @@ static void test_long_chosen(void **state)
 	assert_int_equal(last_wait()->times, WAIT_ONE);
 }
 
-/* With a high chance, a wait may pass the marks of two steps. It stands for twice as many then. */
+/* If the chance is high, a wait may pass two marks. Then it counts twice. */
 static void test_two_marks(void **state)
 {
 	struct wait_site s = {.place = WAIT_STEP / 4 * 3, .mark = WAIT_STEP - 1};
@@ -445,7 +459,10 @@ static void test_sites(void **state)
 	assert_int_equal(site_of(-1, 3), site_of(-1, 4)); /* in no call, not an argument */
 }
 
-/* A system call that the kernel restarts after a stop counts as the call that it was before. */
+/*
+ * The kernel may restart a system call after a stop, under another number. The wait counts for the
+ * original call.
+ */
 static void test_restart(void **state)
 {
 	(void)state;
@@ -498,7 +515,10 @@ static void test_began_before(void **state)
 	assert_int_equal(sent_ns(), 13 * MS);
 }
 
-/* The thread has run since it was read, and waits again: its stack may be another one. */
+/*
+ * The thread has run since it was read, and now waits again. It may have another stack, so the read
+ * one isn't used.
+ */
 static void test_read_before_it_ran(void **state)
 {
 	(void)state;
@@ -512,8 +532,8 @@ static void test_read_before_it_ran(void **state)
 }
 
 /*
- * User space adds the wait when the thread already runs again. No time is lost, and no wait counts
- * as unseen.
+ * User space adds the wait when the thread is already running again. No time is lost, and the wait
+ * doesn't count as one whose end wasn't seen.
  */
 static void test_added_too_late(void **state)
 {
@@ -577,7 +597,9 @@ static uint64_t owner; /* thread_id of the thread's state */
 /* Another thread of the process, which waits for the same GIL. */
 static struct wait_entry other;
 
-/* The thread has waited, and it is known where its GIL is. No further stack is taken. */
+/*
+ * The thread has waited once, so its entry says where its GIL is. From now on no stacks are taken.
+ */
 static void know_gil(void)
 {
 	struct wait_entry *e;
@@ -645,7 +667,7 @@ static void test_gil_wait(void **state)
 	switch_tasks(&idle, &process);
 	assert_int_equal(gil_now().waiters, 0);
 	assert_in_range(gil_now().sum_ns - GIL_FIRST * UNIT, 8 * MS - UNIT, 8 * MS + UNIT);
-	enter_futex(A_GIL + 100, WAIT_CALL); /* this isn't the GIL's any more */
+	enter_futex(A_GIL + 100, WAIT_CALL); /* 100 bytes further is no word of the GIL */
 	wait_for(4 * MS);
 	leave(TASK_DEAD);
 	assert_int_equal(sent_ns(), (1 + 5 + 4) * MS);
@@ -719,8 +741,8 @@ static void test_gil_held(void **state)
 }
 
 /*
- * Others wait while the GIL's holder sleeps. If a sleep has no record, the blame goes into the
- * record of the next sleep.
+ * Others wait while the GIL's holder sleeps, again and again. If no record of a sleep is sent, how
+ * long they waited is sent with the record of a later sleep.
  */
 static void test_gil_slept(void **state)
 {
@@ -742,7 +764,9 @@ static void test_gil_slept(void **state)
 	assert_int_equal(entry()->slept_blame_ns, 0);
 }
 
-/* If no sleep of the holder has had a record for a second, the blame goes into a sample. */
+/*
+ * If no record of the holder's sleeps was sent for a second, a sample says how long others waited.
+ */
 static void test_gil_slept_long_ago(void **state)
 {
 	(void)state;
@@ -836,7 +860,7 @@ static void test_gil_changes(void **state)
 	}
 	other.gil = A_GIL + 4096 * GIL_SLOTS;
 	assert_false(gil_wait_begins(&other));
-	gil_wait_ends(&other); /* of a wait that wasn't counted */
+	gil_wait_ends(&other); /* ends a wait that wasn't counted when it began */
 	assert_int_equal(counted(COUNT_NO_GIL), before + 1);
 	shim.now_ns += 39 * MS;
 	switch_tasks(&idle, &process);
@@ -980,7 +1004,7 @@ static void test_on_file(void **state)
 	open_as(0010000, ""); /* a pipe without a name */
 	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
 	assert_int_equal(entry()->wait.fd, WAIT_FD_PIPE);
-	enter(NUMBER_READ, 4); /* not open: nothing of the wait before stays */
+	enter(NUMBER_READ, 4); /* the descriptor isn't open: nothing of the wait before is kept */
 	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
 	assert_int_equal(entry()->wait.fd, WAIT_FD_NONE);
 }
@@ -1033,7 +1057,7 @@ static void run_for(uint64_t ns)
 	process.task.se.sum_exec_runtime += ns;
 }
 
-/* The thread gets the CPU: the kernel has read its clock @ago before the switch. */
+/* The thread gets the CPU. The kernel read its clock @ago before that switch. */
 static void get_cpu(uint64_t ago)
 {
 	process.task.se.exec_start = rq.clock_task;
@@ -1058,7 +1082,7 @@ static void test_scheduler_clock(void **state)
 {
 	(void)state;
 	run_for(MS);
-	pass(3000, 0); /* it looks for work of other CPUs */
+	pass(3000, 0); /* before the switch, the CPU looks for work of other CPUs */
 	leave(SLEEPS);
 	pass(9000, 0);
 	get_cpu(2000);
@@ -1148,8 +1172,8 @@ static void test_read_wait_counts(void **state)
 }
 
 /*
- * While the thread gets a CPU, it is known how long it was ready: the kernel adds the last part of
- * that just after the switch.
+ * When a thread gets a CPU, the kernel adds the last part of its time of being ready only just
+ * after the switch. The program knows that part already.
  */
 static void test_delay_on_cpu(void **state)
 {
@@ -1192,7 +1216,7 @@ static void exec(__u32 before)
 	on_exec(ctx);
 }
 
-/* The account that was sent of image @exec_id of the process. */
+/* Returns the account that was sent for image @exec_id of the process. */
 static const struct rec_account *account_of(__u32 exec_id)
 {
 	const struct rec_account *found = NULL;
@@ -1324,14 +1348,14 @@ static void test_met_in_exec(void **state)
 	assert_int_equal(account_of(0)->sample.ready_ns, 7 * MS);
 }
 
-/* The first thread's end is seen only after another one has its number. */
+/* The end of the first thread is seen late: another thread already has its number. */
 static void test_first_ends_late(void **state)
 {
 	struct made first = process;
 
 	(void)state;
 	began_ns = 0;
-	wait_and_be_ready(8 * MS, 0); /* this is the first thread's entry */
+	wait_and_be_ready(8 * MS, 0); /* this changes the entry of the first thread */
 	first.task = process.task;
 	process.task.se.sum_exec_runtime = MS;
 	entry()->task = (uintptr_t)&first.task;
@@ -1393,7 +1417,10 @@ static void test_unseen(void **state)
 	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen + 2);
 }
 
-/* A wait that user space has read ends in the same way, if the thread ran once since then. */
+/*
+ * The same for a wait that user space has read: its end follows from the CPU time if the thread ran
+ * once since then.
+ */
 static void test_read_unseen(void **state)
 {
 	(void)state;
@@ -1411,7 +1438,7 @@ static void test_read_unseen(void **state)
 	assert_int_equal(last_wait()->sample.time_ns, shim.now_ns - 3 * MS);
 }
 
-/* If the program misses a wait, the account's two sums of waiting time differ. */
+/* If the program misses a switch, the two sums of waiting time in the account differ. */
 static void test_switch_missed(void **state)
 {
 	(void)state;
@@ -1430,8 +1457,8 @@ static void test_switch_missed(void **state)
 }
 
 /*
- * A sample of CPU time says how long the thread was ready so far. After a wait whose record isn't
- * sent yet, the record says it.
+ * A sample of CPU time says how long the thread has been ready so far. It doesn't after a wait
+ * whose record isn't sent yet, because that record will say it.
  */
 static void test_sample_says(void **state)
 {

@@ -156,7 +156,7 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	/* this process gets the entry of the map that the first process had */
+	/* another process whose reports are limited by the same entry of the map */
 	other.proc_hash = 1ull << 32 | 1;
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
@@ -167,7 +167,10 @@ static void test_quota(void **state)
 	shim.now_ns += 1;
 	assert_true(has_quota(&w));
 	assert_false(has_quota(&w));
-	shim.now_ns += 1000000 * ABSENT_NS; /* never more reports than at the beginning */
+	/*
+	 * however much time passes, at most as many reports are allowed at once as at the beginning
+	 */
+	shim.now_ns += 1000000 * ABSENT_NS;
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);

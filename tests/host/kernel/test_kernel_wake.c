@@ -132,7 +132,9 @@ static void test_interrupts(void **state)
 	assert_int_equal(woken_by(), 0);
 }
 
-/* A futex that processes share has the same place in its page everywhere. */
+/*
+ * Processes may map a shared futex at different addresses, but its offset in the page is the same.
+ */
 static void test_processes(void **state)
 {
 	(void)state;
@@ -144,7 +146,8 @@ static void test_processes(void **state)
 	wake(&stranger, CALL_FUTEX, A_FUTEX + 0x77000 + 20, FUTEX_WAKE);
 	assert_int_equal(woken_by(), 0);
 	switch_tasks(&idle, &process);
-	wait_in(A_FUTEX, WAITER_CALL); /* the same address is another futex there */
+	/* the process doesn't share the futex, so the same address is another futex there */
+	wait_in(A_FUTEX, WAITER_CALL);
 	wake(&stranger, CALL_FUTEX, A_FUTEX, WAKER_CALL);
 	assert_int_equal(woken_by(), 0);
 	switch_tasks(&idle, &process);
@@ -212,7 +215,7 @@ static void test_once(void **state)
 	switch_tasks(&idle, &process);
 	wait_in(A_FUTEX, WAITER_CALL);
 	wake(&waker, CALL_FUTEX, A_FUTEX, WAKER_CALL);
-	shim.full = true; /* the record is lost, so its time is owed */
+	shim.full = true; /* the record is lost, and its time goes into a later record */
 	leave(0);
 	shim.full = false;
 	switch_tasks(&idle, &process);

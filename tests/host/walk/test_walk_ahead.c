@@ -13,7 +13,7 @@
 
 #include "walk_tests.h"
 
-/* address of libffi's code; only its first function has unwind information */
+/* address of libffi's code; of its functions, only the first has unwind information */
 #define TEXT	   0x7f0000001000ull
 #define CLOSURE	   TEXT
 #define ALT	   (TEXT + 0x100)
@@ -129,7 +129,8 @@ static void test_made(void **state)
 	put(end, &to, sizeof(to));
 	check_each(TRAMPOLINE, made, 3);
 	assert_int_equal(unwound(TRAMPOLINE + 17, 0), NATIVE_NO_ROWS);
-	to = CLOSURE + sizeof(closure); /* an address for which there is no unwind information */
+	/* the trampoline leads to an address without unwind information */
+	to = CLOSURE + sizeof(closure);
 	put(end, &to, sizeof(to));
 	assert_int_equal(unwound(TRAMPOLINE, 0), NATIVE_NO_RULE);
 	assert_int_equal(host.native->n, 1);
@@ -145,7 +146,7 @@ static void test_table(void **state)
 	check_each(ALT, alternative, ARRAY_SIZE(alternative));
 }
 
-/* A jump to itself ends the walk ahead, and so does a jump to unmapped memory. */
+/* Following the instructions ends at a jump to itself, and at a jump to unmapped memory. */
 static void test_nowhere(void **state)
 {
 	static const uint8_t loop[] = {0xeb, 0xfe}, circle[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 0xfa},
@@ -160,8 +161,8 @@ static void test_nowhere(void **state)
 }
 
 /*
- * Only in the innermost frame the instruction at pc is executed next. Any other frame waits for the
- * function that it called.
+ * Only the innermost frame executes the instruction at its pc next. In any other frame pc is where
+ * its callee will return to, so instructions aren't followed there.
  */
 static void test_called(void **state)
 {

@@ -143,7 +143,7 @@ static void many_codes(void)
 	assert_int_equal(host.sent.n, SEND_CODES + 10 + 2);
 }
 
-/* On a slow or busy machine each sample sends a few code objects all the same. */
+/* On a slow or busy machine each sample still sends a few code objects. */
 static void slow(void)
 {
 	char name[16];
@@ -445,7 +445,10 @@ static const struct rec_code *send_in(const char *name, uint64_t dict)
 	return code_record(0);
 }
 
-/* What the record says of the module; "": it is certainly none; NULL: the record doesn't say. */
+/*
+ * Returns what the record says of the module; "": the code certainly isn't a module's body; NULL:
+ * the record says nothing.
+ */
 static const char *said_of(const struct rec_code *rec)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
@@ -458,7 +461,7 @@ static const char *said_of(const struct rec_code *rec)
 	return module;
 }
 
-/* Where both names are among the first eight entries, and of type str. */
+/* The two names are among the first eight entries of the dict, and their values are of type str. */
 static void modules(void)
 {
 	bool copies = PY_HAS(image.l->can, LOG2_KEYS);
@@ -506,7 +509,8 @@ static void odd_modules(void)
 		return;
 	assert_string_equal(said_of(send_in("<module>", image_dict(items, 2, false))), "app");
 	assert_null(said_of(send_in("<module>", image_dict(swapped, 2, false))));
-	put_u64(file + image.l->ob_type, 0x1000); /* another type than the file name's */
+	/* the object's type isn't that of the file name */
+	put_u64(file + image.l->ob_type, 0x1000);
 	assert_null(said_of(send_in("<module>", image_dict(items, 2, false))));
 	put_u64(file + image.l->ob_type, 0);
 	memset(longer, 'x', sizeof(longer) - 1);

@@ -84,7 +84,7 @@ static void index_disagrees(void)
 				assert_int_equal(lasti_at(copy(i) + 6, k), copy(i) + 6 - copy(0));
 }
 
-/* The function has a copy for more threads than are tried one after the other. */
+/* More threads have copies of the function than the walk tries one after the other. */
 static void many_copies(void)
 {
 	if (!build(1))
@@ -109,7 +109,10 @@ static void nowhere(void)
 			assert_int_equal(lasti_at(addrs[i], k - 1), LASTI_UNKNOWN);
 	assert_int_equal(lasti_at(copy(1) - 2, 1), LASTI_UNKNOWN);
 	assert_int_equal(lasti_at(copy(1) + 2 * IMAGE_UNITS, 1), LASTI_UNKNOWN);
-	/* the main copy's end isn't looked at; the line table has none for this */
+	/*
+	 * the walk doesn't check the end of the main copy; the line table has no line for this
+	 * offset
+	 */
 	assert_int_equal(lasti_at(copy(0) + 2 * IMAGE_UNITS, 0), 2 * IMAGE_UNITS);
 	put_frame(0, copy(2) + 4, 2);
 	put_u64(image_copy_entry(code, 2), 0); /* the thread's copies were freed */
@@ -140,7 +143,10 @@ static void lies(void)
 	}
 }
 
-/* A function that is longer than what is looked at without a read, and one too long to be kept. */
+/*
+ * Two functions: one is longer than the bytes in which an instruction is found without a read; the
+ * other is too long to be kept in w->proofs.
+ */
 static void long_functions(void)
 {
 	const uint64_t sizes[] = {3 * MAIN_BYTES, 1 << 17, 1 << 18};
@@ -176,7 +182,8 @@ static void build_forty(uint32_t index)
 	chain_build(&plan, &expected);
 }
 
-#define FEW 12 /* reads of what another key has taken the place of in w->proofs */
+/* the most reads that are made again because another key has taken a place in w->proofs */
+#define FEW 12
 
 /*
  * Where the copies are is read once, until a thread begins or ends. Then it may be elsewhere: the
@@ -201,13 +208,17 @@ static void kept(void)
 	assert_in_range(reads(), warm, warm + FEW);
 	for (size_t i = 0; i < 40; i++)
 		put_frame(i, expected.frame[i].code + image.l->code_adaptive + 10, 0);
-	/* the main copies cost nothing, others one read in all, of tlbc_generation */
+	/*
+	 * finding main copies takes no read; finding others takes one read in all, of
+	 * tlbc_generation
+	 */
 	assert_in_range(reads(), warm - 1, warm - 1 + FEW);
 	assert_int_equal(chain_compare(&expected), 40);
 }
 
 /*
- * A copy that overlaps the one of the same index before: with the generation, the new one is found.
+ * The new copy overlaps the freed one with the same index. With the changed generation, the new one
+ * is found.
  */
 static void moved(void)
 {

@@ -57,7 +57,7 @@ static void make_gil(void)
 {
 	struct py_where *w = &image.where;
 
-	/* test cases count from the member that is the first one in builds with a GIL */
+	/* offsets count from the member that comes first in builds with a GIL */
 	gil = image_alloc(256) + (is_free() ? PY_GIL_ENABLED_BYTES : 0);
 	w->gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	if (image.l->interp_gil) {
@@ -155,7 +155,7 @@ static void no_state(void)
 		put_u64(image.tstate + image.l->tstate_thread_id, 1);
 		assert_state(GIL_NONE);
 		put_u64(get_u64(image.where.interp_head) + image.l->interp_next, image_alloc(64));
-		assert_state(GIL_UNKNOWN); /* the thread may belong to the second interpreter */
+		assert_state(GIL_UNKNOWN); /* the thread may hold the second interpreter's GIL */
 		return;
 	}
 	thread_says(false);
@@ -182,7 +182,7 @@ static void futex(void)
 	begin();
 	first = gil + PY_GIL_WAIT;
 	past = first + image.where.gil_wait_bytes;
-	/* this is C code that never released the GIL */
+	/* C code that keeps the GIL may sleep too */
 	assert_int_equal(asleep_at(first), GIL_HELD);
 	release();
 	gil_says(other, 1);
@@ -196,7 +196,7 @@ static void futex(void)
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
-	image.where.gil_wait_bytes = 0; /* it isn't known where the GIL's words are */
+	image.where.gil_wait_bytes = 0; /* krait doesn't know where the GIL's words are */
 	image.where.gil_wait = 0;
 	if (!image.l->interp_gil)
 		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);

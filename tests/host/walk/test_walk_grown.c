@@ -22,7 +22,11 @@ static const struct grown {
 	const char *name;
 	size_t size, last;
 	uint64_t
-		found; /* bit i: found, if the new member comes right before member .size + 1 + i */
+		/*
+		 * bit i: whether the stack was found with the new member before member .size + 1 +
+		 * i
+		 */
+		found;
 } grown[] = {
 	{"PyInterpreterState", 6, 21, 0x7fff},
 	{"PyThreadState", 22, 37, 0x7ee8},

@@ -57,7 +57,7 @@ static void some_frames(void)
 	assert_stack(WALK_OK, 17);
 }
 
-/* Frames cross the ends of pages, and lie in several chunks of the data stack. */
+/* Some frames cross the end of a page. The data stack has several chunks. */
 static void many_frames(void)
 {
 	start();
@@ -83,7 +83,7 @@ static void too_deep(void)
 	assert_stack(WALK_TRUNCATED, ABI_MAX_FRAMES);
 }
 
-/* sorted(key=f) is called all the way down: from 3.12 on each frame has a shim. */
+/* Each function calls the next one through sorted(key=f). So from 3.12 on each frame has a shim. */
 static void all_from_c(size_t n, enum walk_outcome outcome)
 {
 	uint64_t code = image_code("key");
@@ -242,7 +242,10 @@ static void make_neighbours(uint64_t *code)
 		table[i] = image_bytes(&i, sizeof(i), NO_HASH);
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		code[i] = image_code_of(file, name[i], table[i], i);
-		/* as close to each other as real ones lie; copies of bytecode lie between them */
+		/*
+		 * objects are as close to each other as real ones; between them lie copies of
+		 * bytecode
+		 */
 		if (!image.l->code_tlbc)
 			image.heap = code[i] + image.l->code_linetable + 64;
 	}

@@ -28,7 +28,7 @@
 
 static uint8_t *heap;
 static size_t top;
-static unsigned fail_one_of; /* one read of so many fails; 0: none */
+static unsigned fail_one_of; /* one of so many reads fails, at random; 0: none does */
 static uint32_t seed;
 static unsigned long compared;
 
@@ -65,7 +65,7 @@ static uint8_t *take(size_t n)
 	if (!below(4))
 		top += below(700);
 	if (!below(40))
-		/* the top of the heap is never inside the last object */
+		/* the next object never begins inside the last one */
 		top = MAX(top, (top | 4095) + 1 - below(300));
 	top = (top + 7) & ~(size_t)7;
 	if (top + n + 16 > HEAP_BYTES)
@@ -155,7 +155,7 @@ static size_t make_heap(uint64_t code[CODES])
 	py_layout_set_block(&the_layout);
 	mprotect(heap, HEAP_BYTES, PROT_READ | PROT_WRITE);
 	memset(heap, (int)below(256), HEAP_BYTES);
-	/* The heap begins anywhere, or it ends where the mapping does. */
+	/* The first object lies anywhere, or so that the heap ends where the mapping does. */
 	top = below(3) ? below(5000) : HEAP_BYTES - 4000 - below(8000);
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++)
 		file[i] = make_str();

@@ -38,7 +38,8 @@ static void build(void)
 		plan_add(&plan, i == 0 || i == FRAMES - OUTER_LOOP ? FROM_C : CALL, code[i % 3],
 			 (int)i * 2);
 	for (size_t i = 0; i < FRAMES; i++)
-		plan.frame[i].locals = 8 + i % 3 * 24; /* the number that the code object says */
+		/* the number of local variables that the code object states */
+		plan.frame[i].locals = 8 + i % 3 * 24;
 	chain_build(&plan, &expected);
 	assert_int_equal(image_walk(), WALK_OK);
 	assert_int_equal(host.w->n, FRAMES);
@@ -533,8 +534,8 @@ static void resume(size_t i)
 }
 
 /*
- * The stack of build() with one more frame. 3.12: a walk has learnt where loops have their own
- * frames.
+ * Builds the stack of build() with one more frame. 3.12: lets a walk learn the distance from a
+ * loop's _PyCFrame to its shim.
  */
 static void build_more(enum link link, int lasti)
 {
@@ -601,7 +602,7 @@ static void entered_just_now(void)
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
 		if (generator) {
 			resume(0);
-			if (!l->frame_is_entry) /* 3.11 has stored the caller before that */
+			if (!l->frame_is_entry) /* 3.11 stores the caller earlier */
 				put_u64(expected.addr[0] + l->frame_back, 0);
 		}
 		loop = image.cframe + l->cframe_current_frame;
@@ -752,9 +753,10 @@ static void left_over(void)
 	put_u64(top + 8, expected.addr[0] + 4096);
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(top, expected.addr[0]);
-	if (image.l->frame_is_entry) /* when a frame is left, 3.11 first takes it off */
+	/* 3.11 first takes a frame that is being left off the data stack */
+	if (image.l->frame_is_entry)
 		assert_outcome(WALK_OK, FRAMES);
-	else /* 3.12 makes the caller current after that */
+	else /* 3.12 first makes the caller current */
 		assert_without(1);
 	put_u64(top, expected.addr[0] - 8);
 	assert_broken(WALK_FRAME_TORN, 0);
@@ -795,7 +797,7 @@ static void resumed_by_nobody(void)
 	uint64_t generator;
 
 	build();
-	/* with copies of bytecode, an offset before the first one doesn't occur */
+	/* with copies of bytecode, no frame has an offset before the first instruction */
 	if (l->walk == PY_WALK_OBJECT || l->code_tlbc)
 		return;
 	ended.code = expected.frame[1].code;

@@ -99,7 +99,7 @@ static void test_bounded(void **state)
 	assert_int_equal(chosen(), 1);
 }
 
-/* The first interpreter is looked at, however late it is. */
+/* The first interpreter is looked at even if no time is left. */
 static void test_late(void **state)
 {
 	begin("3.9");

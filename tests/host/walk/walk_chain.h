@@ -147,7 +147,7 @@ static inline void next_chunk(void)
 	image.chunk = image.stack;
 }
 
-/* 3.14t+: @frame is in one of the copies of its bytecode. */
+/* 3.14t+: puts @frame's instruction into one of the copies of its bytecode. */
 static inline void chain_copy(const struct planned *p, uint64_t frame)
 {
 	unsigned i = (unsigned)p->lasti / 2 % IMAGE_COPIES;
@@ -184,7 +184,7 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 {
 	const struct py_layout *l = image.l;
 	bool objects = l->walk == PY_WALK_OBJECT, shims = l->version >= 0x30c;
-	/* in 3.15 the address of the sentinel */
+	/* the caller of the outermost frame; in 3.15 that is the sentinel */
 	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0;
 
 	e->n = p->n;

@@ -28,5 +28,5 @@ def waits():
 
 
 def ready():
-    """The program has started all that it starts."""
+    """Tells idle_programs.py that the program has started all its threads and processes."""
     write("ready-%d" % os.getpid(), "")

@@ -29,7 +29,7 @@ def sleeps(*_):
 
 
 def waits(function, *args, **options):
-    """The main thread waits in that function."""
+    """The main thread notes that it waits, and calls a function that does."""
     mark.waits()
     mark.ready()
     function(*args, **options)
@@ -89,7 +89,7 @@ def pool_results():
 
 
 def thread_pool_of_c():
-    """Tasks that are functions in C have no Python frame of their own."""
+    """Gives a pool tasks that are C functions: such a task has no Python frame of its own."""
     pool, lock, empty = multiprocessing.pool.ThreadPool(3), threading.Lock(), queue.SimpleQueue()
     lock.acquire()
     numbers = set(pool.map(lambda _: time.sleep(0.1) or threading.get_native_id(), range(3), chunksize=1))
@@ -119,7 +119,7 @@ def timer_that_runs():
 
 
 def targets():
-    """Threads whose target is a method that waits have the frames that a Timer has, but for the line."""
+    """A thread whose target is Event.wait has the same frames as a Timer; only a line differs."""
     kept = threading.Event(), threading.Condition()
     thread = threading.Thread(target=kept[0].wait, daemon=True)
     thread.start()

@@ -16,7 +16,7 @@ import web
 
 
 def rests():
-    """The main thread, which has a pool beside it, sleeps."""
+    """The main thread notes that it waits, and sleeps; the program's pool has no work."""
     mark.waits()
     mark.ready()
     time.sleep(mark.FOREVER)
@@ -123,7 +123,7 @@ def trio():
 
     async def uses_thread():
         while True:
-            await trio.to_thread.run_sync(quick)  # its thread stays for 10 s
+            await trio.to_thread.run_sync(quick)  # trio keeps the thread for 10 s
             await trio.sleep(3)
 
     async def main():

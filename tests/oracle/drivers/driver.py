@@ -80,8 +80,8 @@ def plain(said):
 
 
 def counts(said, **patterns):
-    """Returns {what: sum of the numbers that its pattern finds in @said}. A "_" in a keyword stands
-    for a space."""
+    """Returns {what: sum of the numbers that its pattern finds in @said}. In a keyword argument's
+    name, "_" stands for a space."""
     return {what.replace("_", " "): sum(int(n) for n in re.findall(pattern, said))
             for what, pattern in patterns.items()}
 

@@ -100,7 +100,8 @@ class Faulty(object):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 2)
 
     def instruction_halved(self, frames, stack):
-        """Fault: f_lasti is read in the wrong unit, code units as bytes or bytes as code units."""
+        """Fault: f_lasti is read in the wrong unit: code units are taken for bytes, or bytes for
+        code units."""
         for i, frame in enumerate(frames):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 4)
 
@@ -144,12 +145,13 @@ class Faulty(object):
             stack[i][3] = line
 
     def stale_name(self, frames, stack):
-        """Fault: names are kept by the code object's address, and never checked."""
+        """Fault: names are cached by the address of the code object, and the cache is never
+        checked."""
         for i, frame in enumerate(frames):
             stack[i][:3] = self.by_address.setdefault(id(frame.f_code), stack[i][:3])
 
     def stale_lines(self, frames, stack):
-        """Fault: line tables are kept by the code object's address; names are right."""
+        """Fault: line tables are cached by the address of the code object. Names are right."""
         for i, frame in enumerate(frames):
             table = self.by_address.setdefault(id(frame.f_code), {})
             stack[i][3:] = table.setdefault(frame.f_lasti, stack[i][3:])
@@ -208,7 +210,8 @@ class Faulty(object):
         del stack[127:]
 
     def cut_at_leaf(self, frames, stack):
-        """Fault: a stack that is cut keeps the outermost frames instead of the innermost."""
+        """Fault: a stack that is too deep loses its innermost frames instead of its outermost ones.
+        """
         del stack[:max(0, len(stack) - 12)]
 
     def name_cut(self, frames, stack):
@@ -222,7 +225,7 @@ class Faulty(object):
                 each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
 
     def class_of_self(self, frames, stack):
-        """Fault: a method that a base class defines is named after the class of self."""
+        """Fault: a method of a base class gets the name of the class that self has."""
         for i, frame in enumerate(frames):
             if "self" in frame.f_code.co_varnames[:1] and "self" in frame.f_locals:
                 stack[i][0] = "%s.%s" % (type(frame.f_locals["self"]).__name__,
@@ -252,7 +255,8 @@ class Sampler(object):
     def tick(self, _signal, frame):
         if self.over:
             return
-        # On a slow machine the last tick may not have returned yet. Then this one takes no sample.
+        # On a slow machine the handler of the last tick may still be running. Then this tick takes
+        # no sample.
         if frame.f_code not in OWN:
             self.sample(frame)
         self.arm()

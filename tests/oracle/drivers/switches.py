@@ -49,8 +49,8 @@ def state_of(log, thread, stack):
 
 
 def by_log(log, window):
-    """Returns all waits that the program knows of, in their order. Between two of these waits a
-    thread waits only for the GIL."""
+    """Returns all waits that the program knows of, in their order. Between two of them, a thread
+    can only wait for the GIL."""
     out = []
     for tid, thread in log.threads.items():
         less, waits = 0, thread.waits
@@ -80,7 +80,7 @@ class Sampler(object):
         self.left = chance.uniform(0, period)
 
     def captures(self, ns):
-        """Returns how many captures a wait of that length gets."""
+        """Returns how often a wait of that length is captured."""
         count = 0
         self.left -= ns
         while self.left <= 0:
@@ -90,7 +90,8 @@ class Sampler(object):
 
 
 def capture(waits, window, period):
-    """Returns ([[wait, captures]], {(tid, state): exact sum})."""
+    """Simulates a recording of the waits. Returns ([[wait, number of captures]], {(tid, state):
+    exact sum of ns})."""
     chance, samplers = random.Random(7), {}
     captured, sums, lasts = [], collections.Counter(), {}
     for wait in waits:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""driver_faults.py [--python WHICH] [DRIVER...]: does the judge say the truth of each profiler?
+"""driver_faults.py [--python WHICH] [DRIVER...]: does the judge find all faults of each profiler,
+and no others?
 
 Each profiler that is installed samples targets/threads/still.py, whose threads stand still, so that
 their stacks can't change while the profiler reads them: the judge must find nothing wrong. krait
 samples only threads that run, so it gets targets/calls/chains.py. Then a tenth of the same samples
-gets a fault, one kind after the other. The judge must find just these wrong, and name the kind.
-"""
+gets a fault, one kind after the other. The judge must find just these wrong, and name the kind."""
 import argparse
 import copy
 import importlib.machinery

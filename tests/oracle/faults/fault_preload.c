@@ -46,7 +46,7 @@ static long get(const struct py_layout *l, const struct field *f)
 	return f->size == 1 ? at[0] : at[0] | at[1] << 8;
 }
 
-/* a field of struct py_where gets the value of another: a large number that never changes */
+/* A field of struct py_where gets the value of another field: a large number that never changes. */
 #define COUNTER "codes_made=interp_head"
 
 static bool is_counter(const char *fault)

@@ -140,7 +140,7 @@ def group_one_in(known):
 
 
 def loop_dropped(known):
-    """Fault: an evaluation loop is missing, though its Python frames are there."""
+    """Fault: an evaluation loop is missing, but its Python frames are in the stack."""
     fit = [first for first, _ in known.groups()[1:]
            if order.LOOP.match(known.stack[first - 1].name)]
     if not fit:
@@ -233,9 +233,10 @@ FAULTS = (native_swapped, python_swapped, mixed_swapped, native_dropped, python_
           start_dropped, outer_dropped, start_inside, kernel_inside, repeated, marked_and_swapped,
           marked_and_dropped)
 PROGRAMS = ("by_ctypes", "by_extension", "by_builtins", "by_threads")
-# Faults that can't be seen with an interpreter that has no names for some of its functions.
+# Faults that nobody could see if the interpreter has no names for some of its functions.
 NEED_SYMBOLS = {group_one_out, group_one_in, loop_dropped}
-# Faults that need what a program doesn't have: native frames of its own, or a named outermost one.
+# Faults that need something that not every program has: native frames of its own, or a named
+# outermost frame.
 LACKS = {"by_threads": {start_inside},
          "by_builtins": {native_swapped, mixed_swapped, native_dropped, native_twice,
                          group_too_far_out, group_too_far_in, natives_dropped, repeated,

@@ -19,9 +19,10 @@ from drivers import switches  # noqa: E402
 from judge import pprof  # noqa: E402
 from judge import waits as judge  # noqa: E402
 
-PERIOD = 200000  # ns of waiting from one capture to the next
+PERIOD = 200000  # a stack is captured once in this many ns of waiting
 TRIES = 3
-STILL = ("throughout", "pools")  # the kernel says nothing of a wait until it is over
+# programs with waits that are still going on at the end: the kernel's trace points don't show these
+STILL = ("throughout", "pools")
 FAULTS = []
 
 
@@ -52,7 +53,7 @@ def one_switch_in_1000_dropped(all_, _window):
 
 @fault("beside", "sum")
 def a_lost_wake(all_, window):
-    """One wake isn't seen, so for the recorder that thread waits until the end."""
+    """One wake-up isn't seen. So for the recorder that thread waits until the end."""
     lost = all_[len(all_) // 2]
     lost.ns = window[1] - lost.start
     return [w for w in all_ if w.tid != lost.tid or w.start <= lost.start]

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares a profile with the truth of one target: which samples show what can't have happened?
-
-verdict() makes a Report from a profile and a truth, and does nothing else. truth.py describes the
-tree of calls that is the truth.
-"""
+"""Compares a profile with the truth of one target: which samples show something that can't have
+happened?"""
 import collections
 import json
 
@@ -186,7 +183,7 @@ class Checker(object):
         found = [child for node in moved if end_ok(codes[node], loc)
                  for child in callers[node] if call_ok(child[2], loc)]
         if not found and any(line_ok(code, loc) for code in codes.values()):
-            # The interpreter itself may have made the call, to a finalizer or a signal handler.
+            # The interpreter itself may have called a finalizer or a signal handler here.
             found = [e for e in self.roots(callee.key) if e[1]["index"] in self.truth.anywhere]
         if found:
             return self.state(found)
@@ -287,7 +284,7 @@ class Contracted(Truth):
         data["nodes"] = out
         short = path + ".own"
         with open(short, "w") as f:
-            f.write(json.dumps(data))  # not json.dump(), which is ten times slower
+            f.write(json.dumps(data))  # json.dump() would take ten times as long
         Truth._add(self, short)
 
 

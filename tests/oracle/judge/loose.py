@@ -13,7 +13,8 @@ from judge import check
 KINDS = ("right", "stack", "line", "column", "name", "order", "incomplete", "not judged")
 WRONG = ("stack", "line", "column", "name", "order")
 CALLED = {"impossible": "stack", "wrong line": "line", "wrong name": "name"}
-NEAR = 2  # how many frames on either side of a mistake are tried as two that have changed places
+# how many frames on either side of a mistake are tried: they may be two that were exchanged
+NEAR = 2
 
 
 def names(code):
@@ -84,8 +85,8 @@ class Judge:
         return CALLED[kind], at, frames
 
     def swapped(self, frames, at):
-        """Tells whether the stack would be right if two neighbours near frame @at changed
-        places."""
+        """Tells whether the stack would be right if two neighbouring frames near frame @at were
+        exchanged."""
         for first in range(max(0, at - NEAR), min(len(frames) - 1, at + NEAR)):
             other = list(frames)
             other[first], other[first + 1] = other[first + 1], other[first]

@@ -13,14 +13,14 @@ import re
 
 from judge import check
 
-INTERPRETER = re.compile(r"python|^host-")  # matches the files that an interpreter consists of
+INTERPRETER = re.compile(r"python|^host-")  # matches the names of the files of an interpreter
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
 NATIVE_MARK = "[incomplete: native stack"  # how such a mark begins; its rest says why
 # Marks of stacks that met a limit: krait unwinds 2,048 native frames at most, and a sample has time
-# for some hundred different functions. Next to such a mark, native frames may match no Python
-# frame.
+# for some hundred different functions. Next to such a mark, an evaluation loop may have no Python
+# frames in the stack.
 SLOW = NATIVE_MARK + ": took too long]"
 DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: code objects too large to verify]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"

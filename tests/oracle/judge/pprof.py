@@ -12,8 +12,8 @@ PART = 128  # bytes of a stack that are looked up together
 
 class Location(object):
     """One frame. kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'. A line or column of 0
-    means none, also those of the expression's end, which are fields that krait adds. A name ""
-    means that no symbol covers the address."""
+    means that the file has none. (The end of the expression is in fields that only krait
+    writes.) A name "" means that no symbol covers the address."""
 
     __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "address", "system",
                  "end_line", "end_column", "key")

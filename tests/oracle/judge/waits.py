@@ -13,11 +13,12 @@ import json
 import re
 
 VALUE = ("off_cpu", "nanoseconds")
-NO_WAITS = ("runnable", "stolen")  # parts of off_cpu that a program can't know of a place
-SUM = 0.001           # how far a thread's sum may be off
-SUM_NS = 50000        # the same for a short sum: two readings of the clocks aren't one moment
-ALL = 0.0003          # how far the sum of all threads may be off
-RIGHT = 0.999         # the share of the captured time that must be at the right place
+# states of off_cpu that a program can't know itself, so they are compared with no place in it
+NO_WAITS = ("runnable", "stolen")
+SUM = 0.001  # by which part a thread's sum may be wrong
+SUM_NS = 50000  # the same for a short sum, in ns: the clocks can't be read both at the same moment
+ALL = 0.0003  # by which part the sum of all threads may be wrong
+RIGHT = 0.999  # the part of the captured time that must be at the right place
 # When a wait is over, a thread may wait for the GIL, and in free-threaded builds until the stopped
 # world goes on. The share of its waiting that may go into this is GIL, plus GIL_TIMES the share that
 # gil_share() returns.
@@ -30,9 +31,10 @@ TICK_NS = 10000000    # /proc/stat counts in these
 # thread that uses a disk is allowed all stolen time, because a hypervisor does a disk's work
 # itself, on the same CPU.
 STOLEN, STOP_NS = 3, 6000000
-ERRORS, POINTS = 3, 0.02  # standard errors and points that a share may be off
-FEW = 30              # a share of fewer captures isn't judged
-MANY = 5000           # from so many captures on the points count too
+# by how many standard errors, and by how much in all, a share may be wrong
+ERRORS, POINTS = 3, 0.02
+FEW = 30  # a share is judged only if it is of at least this many captures
+MANY = 5000  # with at least this many captures, a share may not be wrong by more than POINTS either
 MARK = re.compile(r"# waits( in)?: (.+)")
 
 
@@ -82,9 +84,9 @@ class Thread(object):
         self.starts = [wait.start for wait in self.waits]
 
     def waited(self, window):
-        """Returns how long it waited in the window: (about, at least, at most). If the window cuts
-        an interval between two readings, it isn't known in which part of the interval the thread
-        waited."""
+        """Returns how long it waited in the window: (about, at least, at most). The thread reads
+        its clocks only now and then. If the window ends between two readings, it isn't known how
+        much of the waiting between them was in the window."""
         about = least = most = 0
         for a, b in zip(self.readings, self.readings[1:]):
             share, ns = inside(a[0], b[0], window), waiting(a, b)
@@ -110,7 +112,7 @@ class Thread(object):
             TICK_NS, self.log.busy)
 
     def wait_at(self, at):
-        """Returns the wait in which the thread was at that time; None if it was in none."""
+        """Returns the wait in which the thread was at that time; None: it wasn't waiting."""
         before = bisect.bisect_right(self.starts, at) - 1
         if before < 0 or (self.waits[before].end or at) < at:
             return None

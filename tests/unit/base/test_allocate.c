@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A failed allocation sets the message for the user, in place of any earlier one. One that succeeds
- * doesn't change it.
+ * If an allocation fails, the user's message says so, whatever message was set before. If it
+ * succeeds, the message stays as it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 #define LARGE ((size_t)2 << 20)
 
 /*
- * More than 1 MiB at once is refused, as by a system without memory. (strdup() of the sanitizer's
- * can't fail.)
+ * More than 1 MiB at once is refused, as if the system had no memory. (strdup() can't be made to
+ * fail: the sanitizer has its own.)
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)

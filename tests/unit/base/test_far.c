@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files that another process holds. Reads give the file's bytes or fail; no bytes are made up. */
+/*
+ * Files that another process holds open. A read gives bytes of the file or fails; it never gives
+ * other bytes.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +17,7 @@
 #define BYTES ((uint64_t)300000)
 
 static unsigned reads;
-static uint64_t silent_from = BYTES; /* reads from this offset on time out */
+static uint64_t silent_from = BYTES; /* reads from this offset on aren't answered in time */
 
 static ssize_t read_pattern(uint64_t number, void *bytes, size_t n, uint64_t offset)
 {
@@ -58,7 +61,7 @@ static void test_copy(void **state)
 	reads = 0;
 	assert_true(far_fetch(copy, 200100, 10));
 	assert_int_equal(reads, 0);
-	/* Reads the rest of the file, before and after the part that was fetched. */
+	/* Reads all of the file around the part that was fetched before. */
 	assert_true(far_fetch(copy, 0, UINT64_MAX));
 	for (uint64_t at = 0; at + 1000 <= BYTES; at += 777)
 		check_bytes(copy, at, 1000, 5);

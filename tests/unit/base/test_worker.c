@@ -64,7 +64,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_int_equal(take(w), -1);
 	worker_give(w, &jobs[0].job, false);
-	worker_wait(w, -1); /* the job is done, so its thread exists */
+	worker_wait(w, -1); /* waits until the job is done, so that the worker's thread exists */
 	pthread_mutex_lock(&gate);
 	worker_give(w, &jobs[1].job, false);
 	worker_give(w, &jobs[2].job, false);
@@ -73,7 +73,8 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_true(is_readable(w));
 	assert_int_equal(take(w), 0);
-	for (int n = 1, next = 1; n <= 3; n++) { /* the urgent job comes at any time */
+	/* the urgent job may be done before, between or after the others */
+	for (int n = 1, next = 1; n <= 3; n++) {
 		int got = take(w);
 
 		assert_true(got == 3 || got == next);
@@ -168,10 +169,7 @@ static void test_wait_has_a_limit(void **state)
 	assert_true(worker_abandon(w));
 }
 
-/*
- * If a job hangs, another job of its group isn't begun. Jobs of other groups are done in the
- * meantime.
- */
+/* If a job hangs, no other job of its group is begun, but jobs of other groups are done. */
 static void test_others_go_on(void **state)
 {
 	struct slow hangs = {.job = {.run = hang, .group = 7}};

@@ -31,7 +31,8 @@ static void test_advice(void **state)
 }
 
 /*
- * No option is named for an error that isn't about a setting, or is about one that no option sets.
+ * An error gets no option's name if it isn't about a setting, or if no option sets what it is
+ * about.
  */
 static void test_alone(void **state)
 {

@@ -32,7 +32,7 @@ static unsigned lines_with(const struct session_unread *unread, const char *word
 	return n;
 }
 
-/* A wait that began before the recording and couldn't be read is missing, which a line says. */
+/* If a wait that began before the recording couldn't be read, a line says that it is missing. */
 static void test_unread(void **state)
 {
 	static const struct session_unread none = {}, late = {.late = 7}, full = {.full = 1},

@@ -154,7 +154,7 @@ static void test_what_is_wrong(void **state)
 	assert_fault("comm a\u202eb", NOT_TEXT);
 }
 
-/* All faults are told at once, in their order, and what is right is taken. */
+/* All faults of a file are reported together, in order. Lines without a fault have their effect. */
 static void test_all_faults(void **state)
 {
 	read_text("rte 9\nwall\ncount x\n");
@@ -189,7 +189,7 @@ static void assert_origin(const char *name, const char *words)
 	assert_string_equal(str_cstr(&origin), str_cstr(&wanted));
 }
 
-/* The file, then those of the directory by name, then the command line. */
+/* The order is: the file, the files of the directory by name, the command line. */
 static void test_order(void **state)
 {
 	char *argv[] = {"--comm", "c", "-d3", NULL};
@@ -276,7 +276,7 @@ static void test_other_owner(void **state)
 	assert_refused("agent.conf can be written by others");
 }
 
-/* What a command finds wrong with its options together says where these were set. */
+/* If options are right by themselves but wrong together, the message says where each was set. */
 static void test_blame(void **state)
 {
 	char *argv[] = {"--count", "1M", NULL};
@@ -293,7 +293,7 @@ static void test_blame(void **state)
 	assert_string_equal(c.faults.v[0], str_cstr(&wanted));
 }
 
-/* What is printed is a file that sets the same. */
+/* The printed configuration, used as a file, sets the same. */
 static void test_print(void **state)
 {
 	_cleanup_free_ char *text = NULL, *copy = NULL;
@@ -342,7 +342,10 @@ static void test_changes(void **state)
 	assert_changes("", "comm frequency wall ");
 }
 
-/* Reading again needs the command line as it was. */
+/*
+ * Reading the configuration leaves the words of the command line unchanged, so that it can be read
+ * again.
+ */
 static void test_command_line_stays(void **state)
 {
 	char *argv[] = {"--wall", "-F", "5", NULL};

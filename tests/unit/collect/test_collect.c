@@ -81,8 +81,8 @@ static const struct collect_ops ops = {add_layout, get_layout, set_proc, set_sev
 				       add_exe,	   ask_again,  crowd};
 
 /*
- * Replaces the C library's function, through which every vector grows: the next call with fail_size
- * bytes fails.
+ * Stands in for the C library's function with which all vectors grow: if fail_size isn't 0, the
+ * next call for that many bytes fails.
  */
 static size_t fail_size;
 
@@ -343,9 +343,10 @@ static struct apart apart_of(struct fixture *f)
 }
 
 /*
- * Each record says how long its thread was ready so far. The profile has that time once, in
- * whatever order the records come. The time that only the account has is at the stack of the last
- * sample. The thread was ready right before the record that says so. Times count from 500 on.
+ * Each record has the sum of the times for which its thread was ready so far. Each of these times
+ * is once in the profile, whatever the order of the records. What only the account has is added to
+ * the stack of the last sample. A time ends where the record begins that brings it. Times count
+ * from 500 on.
  */
 static void test_ready(void **state)
 {
@@ -372,7 +373,7 @@ static void test_ready(void **state)
 	assert_int_equal(st.samples, 3);
 }
 
-/* If a record says a longer time than the recording took, the recording's time counts. */
+/* If a record says a longer time than the recording has lasted, the time is cut to that length. */
 static void test_ready_too_long(void **state)
 {
 	struct fixture *f = *state;
@@ -385,8 +386,8 @@ static void test_ready_too_long(void **state)
 }
 
 /*
- * The account of a thread that calls execve() comes some time after the exec was reported. Once the
- * earlier image has been forgotten, none of its time counts again.
+ * A thread's account comes only some time after the reported exec. By then the earlier image may
+ * have been forgotten: no time is counted twice.
  */
 static void test_account_after_exec(void **state)
 {
@@ -442,7 +443,7 @@ static void send_waits(struct fixture *f)
 
 /*
  * A thread has one set of labels for each thing that it waits for, however often. The tables of
- * these sets count as kept memory (collect_kept_bytes()), and are given up if that gets too much.
+ * these sets are part of collect_kept_bytes(), and are freed if that exceeds its limit.
  */
 static void test_sets_of_waits(void **state)
 {
@@ -489,8 +490,8 @@ static void test_in_order(void **state)
 }
 
 /*
- * The rings of two CPUs are read one after the other. So a record may come before the records that
- * it needs.
+ * A CPU's ring may be read before the ring of another CPU. So a record may come before other
+ * records that it refers to.
  */
 static void test_out_of_order(void **state)
 {
@@ -646,7 +647,7 @@ static void test_pending(void **state)
 	assert_int_equal(st.samples, 0);
 }
 
-/* krait has looked at the process, which is this test itself and doesn't run Python. */
+/* krait has looked at the process, which is this test program itself. It isn't Python. */
 static void test_not_python(void **state)
 {
 	struct fixture *f = *state;
@@ -756,8 +757,9 @@ static void test_count_of_codes(void **state)
 }
 
 /*
- * A process is known to have ended in two cases: all its records are read after the side band's
- * record of its end (the first test), or its last sample is later than that record (the second).
+ * The side band has a record of a process's end. The process is known to have ended when that
+ * record is read after all its samples (the first test), and also when a sample is later than the
+ * record (the second).
  */
 static void test_end_told_early(void **state)
 {
@@ -779,8 +781,8 @@ static void test_sampled_after_end(void **state)
 }
 
 /*
- * Sends a sample of this process, after its exec number @exec_id, before it is known what the
- * process runs.
+ * krait doesn't know yet what this process runs. Sends a sample of it, after its exec number
+ * @exec_id.
  */
 static struct collect_stats sampled_pending(struct fixture *f, uint32_t exec_id)
 {
@@ -824,8 +826,8 @@ static void test_first_thread_ends(void **state)
 }
 
 /*
- * Sends a process of user @uid that krait has to look at. Returns how many processes were only
- * counted so far.
+ * A process of user @uid is met, so that krait has to look at it. Returns how many processes were
+ * only counted so far.
  */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
@@ -865,7 +867,8 @@ static void test_crowd(void **state)
 }
 
 /*
- * A user's process cost 10 s. For that, new processes of all users wait some seconds, not minutes.
+ * A user's process has cost 10 s. New processes of all users are only counted for some seconds
+ * after that, but not for minutes.
  */
 static void test_crowd_debt(void **state)
 {
@@ -1048,7 +1051,10 @@ static void test_long(void **state)
 			early = st.kept.codes + st.kept.stacks;
 	}
 	st = flushed(f,
-		     /* not the last flush: in a slow run the process was forgotten and met again */
+		     /*
+		      * not with the last flush: if the test runs slowly, the process is forgotten
+		      * there and met again
+		      */
 		     false);
 	assert_int_equal(st.samples, MANY);
 	assert_int_equal(st.codes, MANY);
@@ -1065,8 +1071,8 @@ static void test_long(void **state)
 }
 
 /*
- * Like test_long(), but a thread waits all the time: its stack was sent first, and its sample comes
- * last.
+ * As test_long(), but a thread waits from the beginning to the end: its stack is sent first, its
+ * sample last.
  */
 static void test_long_wait(void **state)
 {
@@ -1106,9 +1112,7 @@ static void test_condensed(void **state)
 
 	sums_init(&none, 2);
 	send_proc(f);
-	/*
-	 * The process doesn't exist, so it would be forgotten after more than these three flushes.
-	 */
+	/* After some more flushes the process, which doesn't exist, would be forgotten. */
 	for (uint64_t i = 1; i <= 15000; i++) {
 		uint64_t epoch = i / 5000 << 32, id = (i * 0x9e3779b97f4a7c15u) ^ epoch;
 		uint64_t code = i * 64;
@@ -1128,7 +1132,10 @@ static void test_condensed(void **state)
 		collect_next_round(f->collect);
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
-		/* Records that are still to come in this round may need these code objects. */
+		/*
+		 * Records that still come in this round may refer to these code objects, so they
+		 * stay.
+		 */
 		assert_int_equal(st.kept.codes, 5000);
 		/* A sample comes after its stack was condensed, and the stack isn't sent again. */
 		send_sample(f, id, WALK_OK);
@@ -1140,7 +1147,7 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
-/* After the profile was condensed, processes that are met get mappings of the condensed profile. */
+/* Condensing changes ids. Processes that are met afterwards get mappings by the new ids. */
 static void test_condensed_mapping(void **state)
 {
 	struct fixture *f = *state;
@@ -1397,7 +1404,7 @@ static void test_tid_again(void **state)
 	send_proc(f);
 	send_thread(f, 7, 2500);
 	assert_int_equal(flushed(f, false).threads, 1);
-	/* the thread's end is told before its last sample is read */
+	/* the end of the thread is reported before its last sample is read */
 	collect_exit(f->collect, key.tgid, 7, 2600);
 	send_thread(f, 7, 2550);
 	assert_int_equal(flushed(f, false).threads, 1);
@@ -1417,8 +1424,8 @@ static void send_ready_of(struct fixture *f, uint8_t type, uint64_t time_ns, uin
 }
 
 /*
- * A thread has the number of an earlier one, whose records still come. The time for which each of
- * the two threads was ready to run counts once.
+ * A thread has the number of an earlier one, of which records still come. The times for which each
+ * of the two was ready to run are counted once each.
  */
 static void test_tid_again_late(void **state)
 {
@@ -1472,7 +1479,7 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* These threads are known to have ended. So their entries go to other threads later. */
+	/* krait knows that these threads have ended, so later threads may get their entries. */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);
@@ -1498,7 +1505,10 @@ static void test_exec(void **state)
 	assert_int_equal(st.unknown, 1);
 }
 
-/* A reader that stops between the two records of a stack goes on with another CPU's records. */
+/*
+ * A drain ends between the two records of a stack (native part, stack). The next drain begins with
+ * the ring of another CPU.
+ */
 static void test_rings(void **state)
 {
 	struct fixture *f = *state;
@@ -1588,7 +1598,10 @@ static void test_rate(void **state)
 	for (uint32_t tid = 2; tid < 100; tid++)
 		for (uint32_t ms = 0; ms < 6; ms++)
 			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);
-	/* A thread moves between CPUs: of each 40 ms the later half is read first. */
+	/*
+	 * A thread changes between two CPUs. Of each 40 ms, the ring with the later half is read
+	 * first.
+	 */
 	for (uint32_t i = 0; i < 1000; i++)
 		send_runtime(f, 100, (i / 40 * 40 + (i + 20) % 40 + 7) / 4 * 4 * NSEC_PER_MSEC);
 	st = flushed(f, true);

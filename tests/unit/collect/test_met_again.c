@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel programs lost a process from their map, and report it again. krait tells them what it
- * knows already. Also: a file turns out to be an interpreter only when it is looked into again.
+ * knows already. Also tests a file that is found to hold an interpreter only when it is looked into
+ * a second time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -188,8 +189,7 @@ static int teardown(void **state)
 }
 
 /*
- * Reports the child, as kernel programs do if its state is @state for them and they have no
- * mappings of it.
+ * Reports the child as kernel programs do that have it in state @state and don't have its mappings.
  */
 static struct process *meet(struct fixture *f, enum proc_state state)
 {

@@ -104,7 +104,7 @@ static void send_wait(uint32_t waiter, uint32_t waker)
 	collect_record(collect, &wait, sizeof(wait));
 }
 
-/* Threads WAITER... are met, and have a name in the kernel. */
+/* Threads WAITER... are met. Each has a name in the kernel. */
 static void meet(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -117,7 +117,7 @@ static void meet(unsigned n)
 		collect_comm(collect, key.tgid, WAITER + i, "prog");
 }
 
-/* Hands on what came, and reads names. */
+/* Hands on the samples that came, and reads names of threads. */
 static void flush(void)
 {
 	process_newest(collect, key.tgid)->walked = true;

@@ -103,7 +103,7 @@ static void test_files(void **state)
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	assert_string_equal(find(&wait), gone);
 	close(fd);
-	/* until the next flush the answer stays */
+	/* the answer stays the same until the next flush */
 	assert_string_equal(find(&wait), gone);
 	collect.flushes++;
 	assert_string_equal(find(&wait), strrchr(path, '/') + 1);

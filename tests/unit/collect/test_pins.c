@@ -295,7 +295,7 @@ static void test_back_to_zero(void **state)
 	assert_null(space_at(f->c, f->version));
 }
 
-/* The last flush doesn't wait for missing names. It lets go of the process, too. */
+/* In the last flush no stack waits for missing names, and the process isn't pinned any more. */
 static void test_last_flush(void **state)
 {
 	struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which stacks are those of threads that have no work, or of event loops. A list of places in the
- * code decides.
+ * Which stacks show a thread without work, or an event loop. krait has a list of places in code for
+ * that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,13 +116,14 @@ static const struct known with_work[] = {
 	 "concurrent/futures/thread.run < concurrent/futures/thread._worker" THREAD,
 	 LOCK},
 	{"threading.wait < concurrent/futures/_base.result" MAIN, LOCK},
-	/* a task that is a C function has no Python frame of its own */
+	/* a task that is a C function has no Python frame, so only the worker's own is there */
 	{"libc.so.6 clock_nanosleep < python3 time_sleep < multiprocessing/pool.worker" THREAD,
 	 SLEEP},
 	{"libc.so.6 sem_wait < python3 lock_PyThread_acquire_lock < "
 	 "multiprocessing/pool.worker" THREAD,
 	 LOCK},
-	{"multiprocessing/pool.worker" THREAD, LOCK},	     /* does a task run? not known */
+	/* it isn't known whether a task runs */
+	{"multiprocessing/pool.worker" THREAD, LOCK},
 	{"multiprocessing/pool.worker:125@97" THREAD, LOCK}, /* a task in C runs */
 	{"libc.so.6 sem_wait < _queue.so _queue_SimpleQueue_get_impl < "
 	 "multiprocessing/pool.worker:125@97" THREAD,
@@ -208,7 +209,7 @@ static const struct known loops[] = {
 static const char *const named[] = {"shop.jobs.next_job", "shop.jobs.Worker.pause"};
 static const struct place_names more = {named, ARRAY_SIZE(named)};
 
-/* @lines: as in struct known, from the ":" on; NULL: not known */
+/* Makes a location. @lines: as in struct known, from the ":" on; NULL: no lines are known. */
 static uint32_t location(struct profile *p, const char *file, const char *name, const char *of,
 			 const char *lines)
 {
@@ -303,7 +304,7 @@ static const char *leaf_of(const char *stack)
 	return leaf;
 }
 
-/* These stacks can't be told apart by their innermost function alone. */
+/* Pairs of stacks that have the same innermost function: only one of each pair is idle. */
 static void test_leaf_is_too_little(void **state)
 {
 	unsigned both = 0;

@@ -44,8 +44,8 @@ static int teardown(void **state)
 }
 
 /*
- * A stack was sampled with mappings that krait doesn't know any more. Then its samples get the
- * stack without run-time code, and that stack's outcome.
+ * A stack was sampled with mappings that krait doesn't know any more. Its samples then get the same
+ * stack without code made at run time, and the outcome that this second stack has.
  */
 static void test_outcome_of_the_plain_stack(void **state)
 {
@@ -62,7 +62,7 @@ static void test_outcome_of_the_plain_stack(void **state)
 		assert_int_equal(dated_stack(f->c, &w, NAMED, &got), PLAIN);
 		assert_int_equal(got, outcome);
 	}
-	w.rec.stack = 1; /* nothing of this stack is remembered */
+	w.rec.stack = 1; /* krait has noted nothing about this stack */
 	got = NATIVE_LEAF;
 	assert_int_equal(dated_stack(f->c, &w, NAMED, &got), NAMED);
 	assert_int_equal(got, NATIVE_LEAF);
@@ -105,7 +105,7 @@ static void test_memory(void **state)
 				 0);
 		p[k]->made->registered.read_at = 9 - (uint32_t)k;
 	}
-	f->c->config.max_bytes = 16 << 20; /* half of these bytes may be used for names */
+	f->c->config.max_bytes = 16 << 20; /* names may take half of these bytes */
 	memory_keep_to(f->c);
 	assert_in_range(collect_kept_bytes(f->c), 4 << 20, 8 << 20);
 	f->c->config.max_bytes = 8 << 20;

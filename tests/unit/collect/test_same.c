@@ -93,7 +93,8 @@ static void send_code(struct fixture *f, uint32_t tgid, uint64_t code, const str
 	for (int i = 0; i < CODE_TEXT_MAX; i++) {
 		str_add(&out, said->text[i] ?: "");
 		while (out.n % 8)
-			str_add_c(&out, (char)tgid); /* what is between texts means nothing */
+			/* the bytes between two texts have no meaning */
+			str_add_c(&out, (char)tgid);
 	}
 	collect_record(f->collect, out.s, out.n);
 }
@@ -114,7 +115,7 @@ static const struct py_code *begin(struct fixture *f, uint32_t tgid, int64_t ago
 	return code_of(newest(f, tgid), code_key(CODE, CODE + 1));
 }
 
-#define AGO (-(int64_t)NSEC_PER_SEC) /* of processes that begin after sampling has */
+#define AGO (-(int64_t)NSEC_PER_SEC) /* for processes that begin after sampling did */
 
 static int remember(void *arg, const struct profile_sample *s)
 {
@@ -162,7 +163,8 @@ static void test_same_content(void **state)
 		kept[i] = f->collect->kept.codes;
 		assert_string_equal(code[i]->name, "C.f");
 	}
-	assert_ptr_not_equal(code[0]->name, code[1]->name); /* it came for the first time */
+	/* the content came for the first time, so it isn't shared */
+	assert_ptr_not_equal(code[0]->name, code[1]->name);
 	assert_ptr_equal(code[1]->name, code[4]->name);
 	assert_int_equal(code[1]->serial, code[4]->serial);
 	assert_true(kept[4] - kept[3] < kept[0]);
@@ -171,7 +173,7 @@ static void test_same_content(void **state)
 		assert_ptr_equal(location(f, i), location(f, 0));
 }
 
-/* Whatever differs, the code object has what its own record says. */
+/* If contents differ, however little, each code object has what its own record says. */
 static void test_other_content(void **state)
 {
 	struct fixture *f = *state;
@@ -186,7 +188,8 @@ static void test_other_content(void **state)
 	other[5].traceable = 1;
 	other[6].text[CODE_QUALNAME] = NULL;
 	other[7].text[CODE_NAME] = "fC.";
-	other[7].text[CODE_QUALNAME] = "f"; /* the same bytes in a row, divided otherwise */
+	/* the texts' bytes in a row are the same, but they are divided differently */
+	other[7].text[CODE_QUALNAME] = "f";
 	other[8].text[CODE_QUALNAME] = other[9].text[CODE_QUALNAME] = "C.ff";
 	other[9].kind = 2; /* the same bytes, but they are other characters */
 	for (uint32_t i = 0; i < 3 * n; i++) {
@@ -235,7 +238,9 @@ static void test_older_processes(void **state)
 	assert_true(profile_get_ran_before(f->profile, location(f, i)->function));
 }
 
-/* A process sends contents without end. What is kept of them is bounded, and what is used stays. */
+/*
+ * A process sends ever new contents. The number that is kept is limited, and contents in use stay.
+ */
 static void test_bound(void **state)
 {
 	struct fixture *f = *state;

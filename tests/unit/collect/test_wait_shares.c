@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The time of waits whose stacks weren't taken is divided between the stacks of their site. The
- * shares are right whatever lengths the waits have, and no time is lost.
+ * Divides the time of waits whose stacks weren't taken between the stacks of their site. Whatever
+ * lengths the waits have, each stack gets its share, and no time is lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,10 @@ struct program {
 	struct wait_shares *shares;
 	uint64_t random, period_ns, cost_ns;
 	uint64_t n, ns, n_before,
-		ns_before; /* waits of late; see average_of() in the kernel program */
+		/*
+		 * the lengths of the latest waits, as average_of() in the kernel program uses them
+		 */
+		ns_before;
 	uint64_t owed_ns, gil_owed_ns;
 	double true_ns[3], got_ns[3], gil_ns;
 	unsigned stacks;
@@ -74,7 +77,10 @@ static void wait_for(struct program *p, unsigned stack, uint64_t ns)
 	add(p, &w);
 }
 
-/* The thread ends. Checks the sums, and that no share is off by more than @points of a hundred. */
+/*
+ * The thread ends. Checks that all sums are right, and that no share is wrong by more than @points
+ * percentage points.
+ */
 static void end(struct program *p, double points)
 {
 	struct waiting w = {.times = WAIT_ONE,
@@ -153,7 +159,10 @@ static void test_phases(void **state)
 	end(&p, 1.5);
 }
 
-/* Taking a stack makes a wait longer. The stacks still stand for the shorter time. */
+/*
+ * A wait takes longer if its stack is taken. That additional time isn't given to the waits without
+ * a stack.
+ */
 static void test_cost(void **state)
 {
 	struct program p = program(3000 * US, 15 * US);
@@ -182,7 +191,7 @@ static void test_sites(void **state)
 	assert_false(shares_left(s, &left));
 	left = (struct waiting){
 		.rec = {.stack = 3, .weight = 1}, .times = WAIT_ONE, .site = 1, .others_ns = 7};
-	shares_take(&s, &left); /* stack 1 stands for all others, so stack 3 gets nothing of them */
+	shares_take(&s, &left); /* stack 1 gets all the time of other waits, and stack 3 none */
 	assert_int_equal(left.rec.weight, 1);
 	assert_true(shares_left(s, &left));
 	assert_int_equal(left.rec.weight, 7);

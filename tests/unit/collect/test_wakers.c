@@ -194,7 +194,10 @@ static void test_blame(void **state)
 	assert_int_equal(s.blame.time_ns, 2000);
 }
 
-/* The labels have the waiter's name at that moment. Labels of later samples have its later name. */
+/*
+ * The label of the waiter has its name at that moment. After it gets another name, later labels
+ * have that one.
+ */
 static void test_names(void **state)
 {
 	struct fixture *f = *state;
@@ -217,7 +220,7 @@ static void test_names(void **state)
 	assert_string_equal(text(&s, "waiter"), "two");
 }
 
-/* Nobody is to blame if the thread waited for work, or for something that isn't a lock. */
+/* Nobody gets the time of a wait for work, or for something that isn't a lock. */
 static void test_other_waits(void **state)
 {
 	struct fixture *f = *state;
@@ -239,7 +242,7 @@ static void test_other_waits(void **state)
 	assert_int_equal(s.of[LOCK_BLAME], 0);
 }
 
-/* The stacks of wait and waker come in any order, with other samples in between. */
+/* The waiter's and the waker's stacks come in any order, with other samples in between. */
 static void test_late_stacks(void **state)
 {
 	struct fixture *f = *state;
@@ -287,7 +290,7 @@ static void test_forgotten_waiter(void **state)
 	assert_string_equal(text(&s, "tid"), "72");
 }
 
-/* A record may end before the waker, or have none, or an impossible one. */
+/* A record may be too short to have the waker, may have none, or an impossible one. */
 static void test_no_waker(void **state)
 {
 	struct fixture *f = *state;

@@ -115,7 +115,10 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_sys_poll").kind, WAIT_POLL);
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_syscall_64").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "x").kind, WAIT_BLOCKED);
-	/* a page fault, which is no call; a call without a rule; nothing known */
+	/*
+	 * a page fault, which is no call; a call that no rule names; a thread of which nothing is
+	 * known
+	 */
 	assert_int_equal(wait_in('D', TASK_NO_CALL, 0, 0, "folio_wait_bit_common").kind, WAIT_IO);
 	w = wait_in('S', SYS_getpid, 0, 0, "some_function");
 	assert_int_equal(w.kind, WAIT_BLOCKED);
@@ -144,7 +147,10 @@ static enum wait_kind io_kind(char state, long call, const char *wchan, const ch
 	return w.kind;
 }
 
-/* What a wait for input or output is for: by the descriptor, else by the kernel's function. */
+/*
+ * What a wait for input or output is for is decided by the kind of the descriptor, else by the
+ * kernel's function.
+ */
 static void test_io(void **state)
 {
 	assert_int_equal(io_kind('S', SYS_read, "", "socket:[12]"), WAIT_NET);
@@ -161,8 +167,8 @@ static void test_io(void **state)
 }
 
 /*
- * Returns the value that the table has for offset @key: that of the last row that begins at @key or
- * before.
+ * Returns the value that the table gives for offset @key: that of the last row that begins at or
+ * before @key.
  */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {

@@ -275,7 +275,7 @@ static int expect_exported(const char *name, const struct elf_symbol *sym, void 
 		return 0;
 	if (elf_file_find_in(arg, true, names, &found, 1) != 1)
 		fail_msg("%s isn't found", name);
-	/* Of several versions of a function any one may be found. */
+	/* if a function has several versions, any of them may be found */
 	if (found.value != sym->value)
 		return 0;
 	assert_int_equal(found.type, sym->type);

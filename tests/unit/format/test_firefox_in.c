@@ -69,7 +69,10 @@ static void assert_times(const char *text, const char *want)
 	profile_free(p);
 }
 
-/* A sample of weight 0 ends a run of samples; time deltas add up. */
+/*
+ * A sample of weight 0 ends a run of samples. Each time is given as the difference to the one
+ * before.
+ */
 static void test_times_and_weights(void **state)
 {
 	assert_times(OLD("\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[0,1,0],"
@@ -190,7 +193,7 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 		fail_msg("'%s' isn't '%s'", err_msg(), str_cstr(&want));
 }
 
-/* Only null and -1 stand for "none". */
+/* Only null and -1 mean that a reference leads nowhere; other impossible values are refused. */
 static void test_references(void **state)
 {
 	static const char *const lists[] = {"frame", "prefix",	 "func", "category", "lib",

@@ -119,7 +119,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* If krait reads a text that it wrote, and writes it again, the text is the same. */
+/* krait reads a text that it wrote itself, and writes it again without a change. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"

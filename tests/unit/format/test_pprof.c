@@ -26,7 +26,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* These functions make profiles, and note what must be in them. */
+/* Each of these functions makes a profile, and notes in a struct made what must be in it. */
 
 struct made {
 	struct profile *p;
@@ -96,7 +96,8 @@ static void fill_tables(struct made *made)
 		for (size_t j = 0; j < made->depth[i]; j++)
 			frames[j] = location[next_random(&seed) % LOCATIONS];
 		if (made->depth[i])
-			frames[0] = location[i]; /* this frame makes the stack distinct */
+			/* the innermost frame differs from stack to stack */
+			frames[0] = location[i];
 		made->stack[i] = profile_stack(p, frames, made->depth[i]);
 	}
 	for (unsigned i = 0; i < LABEL_SETS; i++) {
@@ -385,8 +386,8 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 }
 
 /*
- * Checks that each sum is in the file once and whole (with exact times: in parts), and that nothing
- * else is in it.
+ * Checks that each sum is in the file exactly once, and nothing else is. (With exact times, a sum
+ * may be in several parts.)
  */
 static void check_samples(struct decoded *d, struct made *made, enum profile_times times)
 {

@@ -289,7 +289,7 @@ static void go_profiles_are_read(void **state)
 	profile_free(p);
 }
 
-/* No file that is cut short or changed may crash krait or be read as something else. */
+/* A file is cut short or changed anywhere: krait must not crash, and must refuse the file. */
 static void every_cut_is_refused_or_harmless(void **state)
 {
 	struct pb b = {};

@@ -276,7 +276,10 @@ static void test_files(void **state)
 	profile_free(p);
 }
 
-/* Two files never get the same name, even if the full path of one is the short name of another. */
+/*
+ * Two files never get the same name, even if the full path of one equals the short name of the
+ * other.
+ */
 static void test_files_differ(void **state)
 {
 	struct profile *p = test_profile();

@@ -28,7 +28,7 @@ static void assert_folded(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* A file that is only a list may end anywhere between two events. */
+/* A file that is just a list of events may end after any of them, without the closing bracket. */
 static void test_slices(void **state)
 {
 	static const char want[] = "a 7000\na;b 3000\n";
@@ -87,7 +87,10 @@ static void test_pairs(void **state)
 	assert_folded(TRACE(EVENT("E", "", "10", "") "," EVENT("B", "b", "2", "") "," EVENT(
 			      "E", "", "5", "") "," EVENT("B", "a", "0", "")),
 		      NULL, "a 7000\na;b 3000\n");
-	/* b begins within a and ends with it. At 4, c isn't open, and at 7 nothing is. */
+	/*
+	 * b begins within a and is ended by a's end. At 4 c isn't open, and at 7 nothing is: these
+	 * ends are ignored.
+	 */
 	assert_folded(inside, NULL, "a 2000\na;b 3000\n");
 	p = read_text(inside);
 	assert_string_equal(profile_meta(p)->comments.list.v[0],

@@ -85,7 +85,7 @@ static void test_bad_sudo_variables(void **state)
 	unsetenv("SUDO_UID");
 }
 
-/* Runs in the child: returns 0 if everything is the caller's. */
+/* Runs in the child. Returns 0 if user, groups and environment are those of the caller of sudo. */
 static int check_become(void)
 {
 	struct caller c;
@@ -130,8 +130,8 @@ static void test_become(void **state)
 }
 
 /*
- * Runs in a child of root: returns 0 if it gets its parent's groups, whose text is longer than any
- * buffer.
+ * A child of root with very many groups: returns 0 if it gets the groups of its parent, whose list
+ * is longer than any buffer.
  */
 static int check_many_groups(void)
 {

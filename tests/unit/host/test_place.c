@@ -181,8 +181,8 @@ static void test_owners(void **state)
 		place_fini(&p);
 	}
 	/*
-	 * Links of the directory's owner are followed. If only the owner can make entries in it,
-	 * anybody's link is followed.
+	 * krait follows links of the directory's owner. If nobody but the owner can make entries in
+	 * the directory, it follows all links there.
 	 */
 	assert_int_equal(chown("open", OTHER, OTHER), 0);
 	assert_leads("open/link", ".", "new", false);

@@ -92,8 +92,8 @@ static void test_refused(void **state)
 }
 
 /*
- * Without SOURCE_ALL, root's krait shows no file that others can't read, and no file of another
- * user. With it, such files are shown.
+ * Without SOURCE_ALL, root's krait shows only files that every user may read, and no file of
+ * another user. With SOURCE_ALL it shows the others, too.
  */
 static void test_root(void **state)
 {
@@ -149,8 +149,8 @@ static void test_owner(void **state)
 }
 
 /*
- * Compares the owner that is read from /proc/self with the ids and groups that the kernel tells
- * this process.
+ * Compares the owner that krait reads from /proc/self with what getuid(), getgid() and getgroups()
+ * return.
  */
 static void test_owner_of_process(void **state)
 {

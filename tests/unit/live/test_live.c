@@ -218,7 +218,7 @@ static void test_intervals(void **state)
  */
 static void test_window(void **state)
 {
-	/* a has 1, 2, ... samples in each interval */
+	/* a has 1 sample in the first interval, 2 in the second, and so on */
 	static const int a_recent[] = {1, 3, 6, 9, 12, 15};
 	uint32_t me = who("1", "1", "held");
 
@@ -237,7 +237,7 @@ static void test_window(void **state)
 	assert_row("b", 0, 0, 1, 1);
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 15, 15, 21, 22);
-	/* Short intervals leave the window as seconds pass. */
+	/* After some seconds, short intervals aren't among the recent ones any more. */
 	for (int i = 0; i < 40; i++) {
 		sample("a", me);
 		assert_int_equal(live_tick(l, 0.1), 0);
@@ -434,8 +434,8 @@ static void test_tree(void **state)
 	press(&b, KEY_ENTER);
 	print_tree(&b, text, sizeof(text));
 	/*
-	 * In a recursion, the callers are those of the innermost call, and the callees are those of
-	 * the outermost one.
+	 * The tree of callers begins at the innermost call of a recursion, the tree of callees at
+	 * the outermost.
 	 */
 	assert_string_equal(text, "1b:2 2a:2 1c:1 2a:1 1x:1 2a:1 ");
 	press(&b, KEY_TAB);
@@ -551,8 +551,8 @@ static void test_condense(void **state)
 }
 
 /*
- * Stacks of few functions differ in their lines, and some also in their depth. Condensing keeps
- * each function's self and total, and the line of the innermost frame.
+ * Stacks have few functions but differ in their lines, and some also in their depth. Condensing
+ * keeps the self and total of each function, and the line of each innermost frame.
  */
 static void test_condense_stacks(void **state)
 {
@@ -587,7 +587,9 @@ static void test_condense_stacks(void **state)
 		if (profile_get_location(p, l->rows.v[i].location)->line == 7 &&
 		    l->rows.v[i].self[LIVE_SINCE].samples >= 1900)
 			stacks = 0;
-	/* one line has nearly all samples, because the lines of innermost frames were kept */
+	/*
+	 * one line has nearly all samples: lines of innermost frames were kept, other lines weren't
+	 */
 	assert_int_equal(stacks, 0);
 }
 
@@ -610,7 +612,7 @@ static void test_condense_filtered(void **state)
 	}
 }
 
-/* Condensing that fails half-way changes nothing. */
+/* Condensing fails half-way: all is as before. */
 static void test_condense_undone(void **state)
 {
 	uint32_t me = who("1", "1", "held"), labels;

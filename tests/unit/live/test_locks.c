@@ -138,8 +138,8 @@ static void test_names(void **state)
 }
 
 /*
- * Threads of one name are shown as one, and so are four and more whose names differ only in
- * numbers. Those who wait and those who end waits are counted apart.
+ * Threads with the same name are shown as one, and so are four or more whose names differ only in
+ * numbers. Waiting threads and threads that end waits are counted separately.
  */
 static void test_numbers(void **state)
 {

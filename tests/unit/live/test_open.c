@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that krait top counts waits that aren't over, and each ns of them once. */
+/* Tests that krait top counts waits that aren't over yet, and counts each ns of them once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,13 +123,17 @@ static void test_parts(void **state)
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
 	come(wait_of("1", "lock", 0, 5 * S / 2));
-	come(wait_of("1", "lock", 5 * S / 2, S / 4)); /* another wait, which wasn't seen open */
+	/* another wait, which krait top didn't count while it was open */
+	come(wait_of("1", "lock", 5 * S / 2, S / 4));
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S / 2 + S / 4);
 	assert_int_equal(l->all[LIVE_SINCE].value, 11 * S / 4);
 }
 
-/* Where the wait's sample says less than what was counted, nothing is taken back. */
+/*
+ * If the sample of a wait says less than was counted while the wait was open, nothing is
+ * subtracted.
+ */
 static void test_less(void **state)
 {
 	live_open_begin(l);
@@ -198,7 +202,10 @@ static void test_now(void **state)
 	table_fini(&v);
 }
 
-/* Thread 2 sleeps with the GIL, for which thread 1 waits: in each interval it is to blame. */
+/*
+ * Thread 2 sleeps with the GIL, for which thread 1 waits. Each interval shows that thread 1 waits
+ * for thread 2.
+ */
 static void test_gil(void **state)
 {
 	struct profile_sample waits, holder;

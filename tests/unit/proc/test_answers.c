@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which file systems are known to answer each question, so that krait need not ask a child. A FUSE
- * file system whose data is on a disk isn't, nor is an overlay that a user mounted, nor one whose
- * device number belonged to another file system before.
+ * Of which file systems krait knows that they always answer, so that no child has to ask them.
+ * These aren't among them: a FUSE file system on a disk, an overlay that a user mounted, a file
+ * system whose device number belonged to another one before.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a text of /proc/PID/cgroup that of certain control groups? The kernel itself says which number
- * a group has: it is the group's file handle.
+ * Does a text of /proc/PID/cgroup name given control groups, which are known by the kernel's
+ * numbers? The kernel itself tells the number of a group: its file handle.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -462,7 +462,7 @@ static void test_replaced_file(void **state)
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
 	assert_int_equal(how, FILE_EXE);
-	/* the file that was mapped there when the mappings were read isn't mapped any more */
+	/* no file is mapped at that address any more, though one was when the mappings were read */
 	lib = *libc_find(&m, &kind, NULL);
 	off.start = lib.start;
 	off.end = lib.end;
@@ -470,7 +470,7 @@ static void test_replaced_file(void **state)
 	assert_int_equal(how, FILE_EXE);
 	off = e;
 	off.start += 4096;
-	/* with another inode only the path is left, and another file is there */
+	/* the inode differs, so only the path leads to the file, and another file is there */
 	off.ino++;
 	assert_int_equal(inode_of(file_open_exe(p.dirfd)), st.st_ino);
 	fd = file_open_mapping(p.dirfd, &off, "/tmp", &how);
@@ -544,8 +544,8 @@ static void test_mount_namespace(void **state)
 #define MANY_PAGES 20000
 
 /*
- * Every other page is executable, so there are as many mappings. A child of krait hands them over
- * in several answers.
+ * Every second page is executable, which makes as many mappings. A child of krait sends them in
+ * several answers.
  */
 static void map_many(int ready)
 {

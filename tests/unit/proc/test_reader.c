@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads another process's memory: pieces of it, addresses where nothing is, and memory that never
- * comes.
+ * Reads another process's memory: several pieces of it, addresses without memory, and memory that
+ * never comes because nobody supplies it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -198,7 +198,10 @@ static pid_t start_stopper(pid_t child)
 	_exit(0);
 }
 
-/* If krait and its child were stopped, the process whose memory is read isn't blamed. */
+/*
+ * krait and its child were stopped for a while. Then the wait doesn't count against the process
+ * whose memory is read.
+ */
 static void test_stopped_meanwhile(void **state)
 {
 	pid_t pid = start_target(), child, stopper;
@@ -257,8 +260,8 @@ static pid_t start_hog(int cpu)
 }
 
 /*
- * If the child that reads gets no CPU, the process whose memory is read isn't blamed or charged for
- * that.
+ * If the child that reads gets no CPU, the wait isn't charged to the process whose memory is read,
+ * and doesn't count against it.
  */
 static void test_starved_child(void **state)
 {

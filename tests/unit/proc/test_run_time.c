@@ -60,7 +60,7 @@ static void test_own(void **state)
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_int_equal(run_time_read(getpid(), &after), 0);
 	if (!after.runs)
-		skip(); /* this kernel doesn't count run time */
+		skip(); /* this kernel doesn't count how long threads run */
 	assert_in_range(after.ran_ns - before.ran_ns, 40 * NSEC_PER_MSEC,
 			clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	/* The thread that has ended counts too. */

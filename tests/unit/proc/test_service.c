@@ -210,7 +210,10 @@ static void test_engines(void **state)
 	assert_facts(&f, "|registry.example/shop:4|shop-1|prod|web");
 }
 
-/* A text that breaks off gives what it had, or nothing; other types aren't taken for text. */
+/*
+ * A text that breaks off gives what came before the end, or nothing. Where a string belongs, other
+ * types of JSON are ignored.
+ */
 static void test_broken_texts(void **state)
 {
 	static const char odd[] = "{\"Name\":7,\"Config\":{\"Image\":[\"a\"]},\"Name\":\"/b\"}";
@@ -414,7 +417,7 @@ static void test_containers(void **state)
 	assert_service(SERVICE_DEFAULT, &p, none, "app.py|||");
 }
 
-/* What a target says is text: bounded, and nothing that a terminal obeys. */
+/* Texts of a target are shortened, and lose what a terminal would obey. */
 static void test_hostile_names(void **state)
 {
 	char name[1000] = "DD_SERVICE=";

@@ -82,7 +82,7 @@ static void test_too_long(void **state)
 	add(&c, half);
 	add(&c, half);
 	add(&c, half);
-	add(&c, more); /* this one displaces nothing, because it never fits */
+	add(&c, more); /* a comment that is too large for the limit displaces no other */
 	assert_int_equal(c.list.n, 3);
 	assert_at(&c, 2, "krait: 2 more comments were left out");
 	more[COMMENTS_MAX_BYTES / 2] = '\0';

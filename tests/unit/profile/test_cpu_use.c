@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much a program ran and waited: which numbers are certain, and the comments and the sentence
- * made of them.
+ * How much a program ran and waited: the numbers that are certain, and the comments and the
+ * sentence that krait makes of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,10 @@ static void test_stolen(void **state)
 	assert_int_equal(split(7000, 0, 24000).unknown_ms, 3000);
 }
 
-/* The counts are up to a tick ahead of the clock, so together they exceed the time. */
+/*
+ * The kernel's counts may be a tick ahead of the clock, so their sum may exceed the time that has
+ * passed.
+ */
 static void test_more_than_all(void **state)
 {
 	struct cpu_use u = split(9900, 200, 0);

@@ -158,8 +158,8 @@ static void two_stacks_can_be_compared(void **state)
 }
 
 /*
- * profile_get_stack() keeps its last two results: asking for the first stack again makes it one of
- * them.
+ * profile_get_stack() keeps its last two results. Asking again for the older one makes it the
+ * newer.
  */
 static void a_stack_asked_for_again_stays(void **state)
 {
@@ -331,7 +331,7 @@ static void sums_add_up(void **state)
 		want[s.stack][s.labels][1] += s.values[1];
 		assert_int_equal(profile_add(p, &s), 0);
 	}
-	/* The second time nothing is left to sum up. */
+	/* In the second round there is nothing left to sum up. */
 	for (unsigned round = 0; round < 2; round++) {
 		assert_int_equal(profile_forget_times(p), 0);
 		assert_int_equal(profile_n_samples(p), distinct);

@@ -100,8 +100,8 @@ static void test_being_built(void **state)
 }
 
 /*
- * If a table is longer than the part that the kernel program copies (huge literals), its beginning
- * is used.
+ * If a line table is longer than what the kernel program copies (as with huge literals), its
+ * beginning is used.
  */
 static void test_long_table(void **state)
 {
@@ -329,8 +329,8 @@ static void test_fill_freed(void **state)
 }
 
 /*
- * The formula of the check by contents, written out here once more. A co_version of 0 doesn't
- * identify the code.
+ * The formula of the check by contents, written a second time here. A co_version of 0 doesn't
+ * identify a code object.
  */
 static void test_fill_by_contents(void **state)
 {

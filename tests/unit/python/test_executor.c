@@ -125,7 +125,8 @@ static void test_executors(void **state)
 	read_one(p, 0);
 	is(p, 0, 8, 0);
 	is(p, 9, 48, 0);
-	is(p, 23, 48, 0); /* where the call to the chain returns to */
+	/* at this offset the first function goes on after its call of the chain */
+	is(p, 23, 48, 0);
 	is(p, sizeof(debian) - 1, 8, 0);
 	is_chain(p, sizeof(debian));
 	unwind_rows_fini(&p->rows);
@@ -162,7 +163,9 @@ static void test_no_executors(void **state)
 	}
 }
 
-/* A jump out of the chain with something on the stack doesn't call another executor. */
+/*
+ * If a jump leaves the chain while something is on the stack, it isn't a jump to another executor.
+ */
 static void test_unbalanced(void **state)
 {
 	struct pages *p = *state;

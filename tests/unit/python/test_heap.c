@@ -58,8 +58,8 @@ static struct py_layout layout_of(unsigned version)
 	if (l)
 		return *l;
 	/*
-	 * From 3.13 on, an interpreter's memory says what its layout is. For garbage the numbers of
-	 * 3.12 do as well.
+	 * From 3.13 on, krait takes the layout from the interpreter's memory. For random memory the
+	 * offsets of 3.12 are as good.
 	 */
 	newest = *py_layout_table(0x30c, 0);
 	newest.version = (uint16_t)version;

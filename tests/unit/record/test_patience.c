@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long krait waits: on and on as long as something comes, up to a limit. Takes 8 s of real
- * time.
+ * How long krait waits for results: as long as more come, up to a limit. Takes 8 s of real time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +41,7 @@ static void test_nothing_comes(void **state)
 	assert_true(seconds > 0.8 && seconds < 1.8);
 }
 
-/* Each time something comes the wait begins anew. */
+/* The time limit begins again with each result that comes. */
 static void test_something_comes(void **state)
 {
 	double seconds = waited(2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command after "--": nothing of it runs before krait says so, and failures have a shell's exit
- * codes.
+ * The command after "--" runs nothing before krait lets it, and if it can't run, the exit code is
+ * that of a shell.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -238,7 +238,7 @@ static void test_throttled(void **state)
 	meta.data_head += sizeof(off);
 	event_set_poll(&set);
 	assert_int_equal(set.throttled_ns, 6000);
-	set.cpus.n = 0; /* set.cpus has no mapping that would be unmapped */
+	set.cpus.n = 0; /* the made-up ring in set.cpus wasn't mapped, so it must not be unmapped */
 	vec_fini(&set.cpus);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random periods: computes which shares a program would get whose rhythm is close to that of the
- * sampling.
+ * Random periods: computes how large the shares of a program look whose rhythm is close to that of
+ * the sampling.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,8 +82,8 @@ static uint64_t drain_ns(uint32_t hz)
 static const uint32_t rates[] = {99, 100, 499, 999, 1000, 1998, 3999, 9999};
 
 /*
- * There are as many samples as the time has periods. If a change of the period loses time, later
- * periods make up for it.
+ * As many samples come as periods fit into the time. What a change of the period drops is made up
+ * for later.
  */
 static void test_number(void **state)
 {

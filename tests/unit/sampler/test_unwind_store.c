@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind tables in the kernel's maps, under a small limit of memory. The test compares the contents
- * of the maps, read through their descriptors, and says when a kernel program looked into a table.
- * Needs the right to make maps.
+ * Unwind tables in the kernel's maps, under a small limit of memory. The test reads the maps
+ * through their descriptors and compares them. It also writes, in place of the kernel program, when
+ * each table was last used. Needs the right to make maps.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -111,7 +111,7 @@ static struct unwind_table entry(uint32_t table)
 	return t;
 }
 
-/* Notes that a table was looked into @seconds_ago, as the kernel program notes it. */
+/* Writes, as the kernel program does, that a table was used @seconds_ago. */
 static void looked_into(uint32_t table, uint32_t seconds_ago)
 {
 	struct unwind_table t = entry(table);
@@ -216,7 +216,8 @@ static void test_in_use_stays(void **state)
 		t[i] = new_table();
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(fill(t[i], SMALL), 0);
-	looked_into(t[1], UNWIND_KEEP_SECONDS + 5); /* giving up this one makes too little room */
+	/* emptying this table alone doesn't make enough room */
+	looked_into(t[1], UNWIND_KEEP_SECONDS + 5);
 	assert_int_equal(fill(t[3], 2 * SMALL), -ENOSPC);
 	assert_int_equal(unwind_store_given_up(store), 0);
 	for (size_t i = 0; i < 3; i++)
@@ -327,7 +328,7 @@ static void test_read_for_walks(void **state)
 	unwind_store_end_reading(store);
 }
 
-/* Tables are given up and filled in turn: no chunk is lost. */
+/* Tables are emptied and filled in turn: no chunk is lost. */
 static void test_round(void **state)
 {
 	uint32_t t[3];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a thread did between its last switch and the recording's end, as /proc says it later. */
+/*
+ * What a thread did between its last task switch and the end of the recording. That is computed
+ * from times that /proc shows somewhat later.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -51,7 +51,7 @@ static inline struct store *open_store(pid_t owner)
 	return s;
 }
 
-/* What an agent does: samples come, a frame is written, a segment is sealed. */
+/* Does what an agent does: takes samples, writes a frame, seals a segment. */
 struct writer {
 	struct store *s;
 	struct numbering n;

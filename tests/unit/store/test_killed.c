@@ -61,7 +61,7 @@ static unsigned kill_writer(uint32_t seed)
 	return n;
 }
 
-/* What the writer wrote up to frame @frames, made again. */
+/* Makes the samples again that the writer wrote up to frame @frames. */
 static struct profile *written(uint32_t seed, size_t frames)
 {
 	struct profile *p = new_profile();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store: what goes in comes out, sealed or not; what isn't a store is left alone. */
+/*
+ * The store returns what was put in, whether its segment is sealed or not. A file that isn't a
+ * store is left unchanged.
+ */
 #include "store_writer.h"
 
 #include <errno.h>
@@ -142,7 +145,10 @@ static void test_query(void **state)
 	end(&w);
 }
 
-/* An agent that died leaves frames; the next one seals them and goes on behind them. */
+/*
+ * An agent that died leaves frames that aren't sealed. The next agent seals them and writes its own
+ * after them.
+ */
 static void test_next_agent(void **state)
 {
 	struct writer w;
@@ -223,7 +229,7 @@ static void flip(const char *table, size_t at)
 	sqlite3_close(db);
 }
 
-/* A flipped bit is found; once it is flipped back all is there. */
+/* A flipped bit is noticed. When it is flipped back, everything can be read again. */
 static void expect_found(const char *table, size_t at)
 {
 	struct store *s = open_store(0);
@@ -253,7 +259,10 @@ static void test_flipped(void **state)
 	end(&w);
 }
 
-/* What a damaged frame holds is missing, with what follows it in its segment; all else is there. */
+/*
+ * If a frame is damaged, its samples and those of later frames in the segment are missing. All
+ * others are there.
+ */
 static void test_damaged_frame(void **state)
 {
 	struct writer w;
@@ -294,7 +303,7 @@ static void expect_refused(pid_t owner, int error, const char *words)
 	assert_non_null(strstr(err_msg(), words));
 }
 
-/* Refused for reading and writing, and not one byte of it changes. */
+/* The file is refused for reading and for writing, and no byte of it changes. */
 static void expect_left_alone(int error, const char *words)
 {
 	run("cp %s/store.db %s/before", store_path(), dir);
@@ -369,7 +378,10 @@ static void test_not_writable(void **state)
 	run("rm -rf %s; chmod 755 %s", store_path(), dir);
 }
 
-/* What another user could put there would lead krait's writes elsewhere. */
+/*
+ * A directory that another user can write to is refused: what that user puts there could lead
+ * krait's writes elsewhere.
+ */
 static void test_others_directory(void **state)
 {
 	struct store *s = NULL;
@@ -384,7 +396,7 @@ static void test_others_directory(void **state)
 	assert_int_equal(refused_to_nobody("true", "belongs to another user"), 0);
 }
 
-/* The oldest goes first, and the files stay within the limit. */
+/* If the limit is reached, the oldest segments are removed, and the files stay within it. */
 static void test_limit(void **state)
 {
 	struct store_facts facts;
@@ -407,7 +419,10 @@ static void test_limit(void **state)
 	end(&w);
 }
 
-/* A disk that is full takes nothing of a frame; once there is room, the store goes on. */
+/*
+ * If the disk is full, a frame is written not at all. Once there is room, the store takes frames
+ * again.
+ */
 static void test_full(void **state)
 {
 	struct blob_place place;

@@ -78,7 +78,10 @@ static void test_one_budget(void **state)
 	stop(fd, cache);
 }
 
-/* The user allows a server less time than the budget: the first time-out ends all fetches. */
+/*
+ * The user has set a time-out for servers that is shorter than krait's limit: after the first
+ * time-out nothing more is fetched.
+ */
 static void test_first_timeout_is_the_last(void **state)
 {
 	char cache[64];

@@ -256,7 +256,7 @@ static void test_rows(void **state)
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
 	gdb_jit_free(j);
-	/* Code that two objects are registered for has no rows. */
+	/* If two objects are registered for the same code, that code has no rows. */
 	put_file(1, 'b', A_AT + 1);
 	assert_int_equal(read_list(&j), 0);
 	assert_int_equal(join_rows(j, places, 2, &rows), 0);
@@ -268,8 +268,8 @@ static void test_rows(void **state)
 }
 
 /*
- * Two objects of the list claim the same code. One of them was freed and is still in the list; it
- * isn't known which.
+ * Two objects of the list claim the same code. One of them has been freed but is still in the list,
+ * and krait can't know which.
  */
 static void test_same_place(void **state)
 {
@@ -633,8 +633,8 @@ static void free_objects(void)
 }
 
 /*
- * A reading that goes on from an earlier one gives the same as one from scratch, whatever has
- * changed, and costs little.
+ * A reading that builds on an earlier one finds the same as a reading from the beginning, whatever
+ * has changed in between, and costs little.
  */
 static void test_read_on(void **state)
 {
@@ -772,8 +772,8 @@ static int peek_pieces_disturbed(void *arg, const struct iovec *from, size_t n, 
 }
 
 /*
- * Checks that entries that come and go have their own names or none. Returns how many of the
- * staying entries have no name.
+ * Entries come and go. Checks that they have their own names or none. Returns how many of the
+ * entries that stay have no name.
  */
 static size_t count_nameless(const struct gdb_jit *j)
 {

@@ -84,7 +84,7 @@ static void test_list(void **state)
 	expect(k, 0xffffffff80ffffff, NULL, NULL);
 	expect(k, 0xffffffff81000000, "startup_64", "");
 	expect(k, 0xffffffff8100003f, "startup_64", "");
-	/* a function begins where the padding before it does, which may be code */
+	/* a function begins where the padding before it begins, because padding may be code */
 	expect(k, 0xffffffff81000045, "one_weak", "");
 	expect(k, 0xffffffff81000055, "one_weak", "");
 	expect(k, 0xffffffff81000060, "two", "");
@@ -103,7 +103,7 @@ static void test_list(void **state)
 	expect(k, 0xffffffffc0210000, NULL, NULL);
 	expect(k, 0xffffffffc0300100, "bpf_prog_1234_main", "bpf");
 	expect(k, 0xffffffffc0310000, NULL, NULL); /* no BPF program is known at this address */
-	expect(k, 0xffffffffc0600000, NULL, NULL); /* the line of this symbol wasn't whole */
+	expect(k, 0xffffffffc0600000, NULL, NULL); /* the line of this symbol was cut off */
 	kernel_names_free(k);
 	kernel_names_free(NULL);
 }

@@ -153,7 +153,7 @@ static void test_file(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
-	/* the file was written before the process's last exec */
+	/* the file was last written before the process's last exec */
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC, &m),
 			 -ENOENT);
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) - NSEC_PER_SEC, &m), 0);
@@ -174,8 +174,8 @@ static void test_file(void **state)
 }
 
 /*
- * The map is full, so room for this file must be made again and again. Each refresh makes room
- * once, so the last line is read only after a few refreshes.
+ * The map is full, so room must be made for the lines of this file again and again. Each refresh
+ * makes room once, so the last line is read only after a few refreshes.
  */
 static void test_rests(void **state)
 {

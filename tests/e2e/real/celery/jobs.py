@@ -25,7 +25,8 @@ def report(rows):
 if __name__ == "__main__":
     import jobs
 
-    # written under another name first, because a worker would read a file that isn't complete
+    # The file is written under another name first, because a worker would read it before it is
+    # complete.
     OUT = FOLDER + ".new"
     os.makedirs(OUT)
     jobs.app.conf.broker_transport_options["data_folder_out"] = OUT
