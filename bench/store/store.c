@@ -40,7 +40,7 @@ struct fill {
 	struct profile *p;
 	struct numbering n;
 	struct blob_place place;
-	uint64_t samples, segment_samples, nodes, strings_ns, frame_ns, seal_ns, frame_bytes;
+	uint64_t samples, segment_samples, nodes, frame_ns, seal_ns, roll_ns;
 	uint64_t segments;
 	int64_t segment_ms;
 };
@@ -61,7 +61,6 @@ static void write_frame(struct fill *f, int64_t ms)
 	began = cpu();
 	must(store_append(f->store, &f->place, columns.s, columns.n));
 	f->frame_ns += cpu() - began;
-	f->frame_bytes += columns.n;
 	batch_clear(&f->n.batch);
 	f->place.sequence++;
 	f->place.samples = 0;
@@ -80,6 +79,9 @@ static void end_segment(struct fill *f, int64_t ms)
 	began = cpu();
 	must(store_seal(f->store, f->place.segment));
 	f->seal_ns += cpu() - began;
+	began = cpu();
+	must(store_roll_up(f->store));
+	f->roll_ns += cpu() - began;
 	f->place.segment++;
 	f->place.sequence = 0;
 	f->place.first_ms = ms;
@@ -117,9 +119,11 @@ static void print(const struct fill *f, double seconds)
 	printf("bytes a sample %.2f (files %.1f MiB, of which %.1f free)\n",
 	       (double)(facts.bytes - facts.free_bytes) / (double)f->samples,
 	       (double)facts.bytes / (1 << 20), (double)facts.free_bytes / (1 << 20));
-	printf("writer: frames %.2f us a sample, seals %.2f; peak memory of all %.1f MiB\n",
+	printf("writer: frames %.2f us a sample, seals %.2f, roll-ups %.2f; peak memory of all "
+	       "%.1f MiB\n",
 	       (double)f->frame_ns / 1e3 / (double)f->samples,
-	       (double)f->seal_ns / 1e3 / (double)f->samples, (double)usage.ru_maxrss / 1024);
+	       (double)f->seal_ns / 1e3 / (double)f->samples,
+	       (double)f->roll_ns / 1e3 / (double)f->samples, (double)usage.ru_maxrss / 1024);
 }
 
 static int fill(const char *dir, char **o)
@@ -154,7 +158,9 @@ static int fill(const char *dir, char **o)
 static int ask(const char *dir, double seconds, const char *service)
 {
 	struct profile_label_text label = {"service", 7, service};
-	struct store_query q = {.labels = &label, .n_labels = service != NULL};
+	struct store_query q = {.labels = &label,
+				.n_labels = service != NULL,
+				.outline = seconds > 10800 ? OUTLINE_SERVICES : OUTLINE_NONE};
 	struct store *s = NULL;
 	struct store_facts facts;
 

@@ -88,6 +88,9 @@ static int begin_segment(struct writer *w, uint64_t segment)
 	/* a full disk: the frames stay as they are until the next segment begins */
 	if (r == -ENOSPC)
 		log_warn("%s", err_msg());
+	/* the samples are there without trees; the next segment's begin tries again */
+	if (!r && store_roll_up(w->store))
+		log_warn("the trees for long windows aren't made: %s", err_msg());
 	w->segment = segment;
 	w->broken = false;
 	return r == -ENOSPC ? 0 : r;

@@ -29,8 +29,8 @@
 /* Key of a comment: packages that were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
 /*
- * Keys of comments about another tool's file: what was left out, or changed, when it was read. The
- * report shows them.
+ * Keys of comments about another tool's file, or an outline from the agent's store: what was left
+ * out, or changed, when it was read. The report shows them.
  */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"

@@ -83,6 +83,10 @@ static int parse_line(const char *line, struct query *q)
 		return parse_ms(line + strlen("until "), &q->until_ms);
 	if (str_starts(line, "label "))
 		return parse_label(line + strlen("label "), q);
+	if (streq(line, "outline")) {
+		q->outline = true;
+		return 0;
+	}
 	return err_set(-EINVAL, "a line of the request is none that is known");
 }
 
@@ -124,7 +128,7 @@ int query_write(const struct query *q, struct str *ret)
 		str_add_n(ret, l->key, l->key_len);
 		str_addf(ret, "=%s\n", l->value);
 	}
-	str_add(ret, "\n");
+	str_add(ret, q->outline ? "outline\n\n" : "\n");
 	if (ret->n - before > QUERY_MAX_BYTES)
 		return err_set(-EINVAL, "these are too many labels to ask for at once");
 	return ret->failed ? err_nomem() : 0;

@@ -7,6 +7,10 @@
  *	since 1795979851967
  *	until 1795979951967
  *	label pid=4711
+ *	outline
+ *
+ * The last line says that functions by service and version are enough, as they are kept for long;
+ * who may see only one user's samples gets these as they are. Lines may come in any order.
  *
  * Times are ms since the epoch. The answer is `krait 1 ok BYTES` and so many bytes, or `krait 1
  * refused REASON`; then the connection ends. Number 1 is the protocol's version: a server refuses
@@ -45,6 +49,7 @@ struct query {
 	enum query_kind kind;
 	int64_t since_ms, until_ms;
 	VEC(struct profile_label_text) labels; /* a sample must have; refers to .text */
+	bool outline;			       /* OUTLINE_SERVICES will do */
 	char *text;			       /* owned */
 };
 

@@ -19,21 +19,34 @@
 	((sqlite3_int64)((segment) << STORE_SEQUENCE_BITS | (sequence)))
 #define STORE_MOST_SEGMENT (1ull << 42)
 
-/* The label whose values have blocks of their own. */
-#define STORE_SERVICE_KEY "service"
-
-/* What a block is; the numbers are in the database. */
+/*
+ * What a block is; the numbers are in the database. An exact one is numbered as frames are, by
+ * segment, others by tier and window.
+ */
 enum store_tier {
 	STORE_EXACT,
+	STORE_TEN_MINUTES,
+	STORE_HOUR,
 	STORE_TOTALS = 100, /* no block, but the sums of sealed/totals.h: one row */
 };
+#define STORE_OUTLINE(tier, ms, number)                                                            \
+	((sqlite3_int64)((uint64_t)(tier) << 60 |                                                  \
+			 (uint64_t)((ms) / STORE_TEN_MINUTES_MS) << STORE_SEQUENCE_BITS |          \
+			 (number)))
 
 struct store {
 	sqlite3 *db;
 	char *dir;
 	int lock_fd; /* -1: opened for reading */
 	int64_t version;
-	struct names names; /* of what is sealed; for writing */
+	/* of exact blocks, and of outlines; for writing */
+	struct names names, outline;
+	/* names that were read, so that they are read once for many blocks; see blocks.c */
+	struct store_cache {
+		uint64_t epoch; /* 0: none */
+		uint32_t rows;	/* of the epoch that .b has */
+		struct batch b; /* beside names what the last block had */
+	} cache;
 };
 
 /* Stores of format 1 have segments only. */
@@ -94,7 +107,29 @@ _must_use_ int store_insert_block(struct store *s, enum store_tier tier, sqlite3
 				  struct blob_place *place, struct batch *b, const char *service,
 				  uint64_t epoch);
 /* Writes the names that aren't written yet; @ms: when they were first met. */
-_must_use_ int store_insert_names(struct store *s, int64_t ms);
+_must_use_ int store_insert_names(struct store *s, const struct names *n, int64_t ms);
+/* Begins an epoch of @n, with a number above all that are there. */
+_must_use_ int store_begin_names(struct store *s, struct names *n, int64_t ms);
+
+/*
+ * blocks.c: adds the samples that @q wants of a tier's blocks to @p. @service: only of its blocks;
+ * NULL: those that @q's labels may want. Damage is as for store_read().
+ */
+_must_use_ int store_read_blocks(struct store *s, enum store_tier tier, const char *service,
+				 const struct store_query *q, struct profile *p);
+
+/* Forgets the names that were read. */
+void store_forget_names(struct store *s);
+
+/* Adds a row to @b: 0; 1 + message: it is damaged; -errno + message. */
+_must_use_ int store_add_row(struct batch *b, const struct store_row *row);
+void store_take_row(sqlite3_stmt *stmt, struct store_row *ret);
+/* Columns of a statement that store_take_row() is for; further ones follow. */
+#define STORE_ROW "SELECT id, first_ms, last_ms, samples, body"
+/* Words for damage: what it is, and of which time. Sets the message, and returns 1. */
+int store_tell_damage(const struct blob_place *at);
+/* Has @p say the message, as a warning. */
+void store_leave_out(struct profile *p);
 
 /* What a block's head has of the service that its row names. */
 uint32_t store_service_hash(const char *service);

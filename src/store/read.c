@@ -8,10 +8,7 @@
 #include "base/system/log.h"
 #include "store/internal.h"
 
-#define ROWS "SELECT id, first_ms, last_ms, samples, body"
-
-/* Words for damage: what it is, and of which time. Sets the message, and returns 1. */
-static int tell_damage(const struct blob_place *at)
+int store_tell_damage(const struct blob_place *at)
 {
 	char from[32] = "", to[32] = "";
 	time_t first = at->first_ms / 1000, last = at->last_ms / 1000;
@@ -25,7 +22,7 @@ static int tell_damage(const struct blob_place *at)
 	return 1;
 }
 
-static void take_row(sqlite3_stmt *stmt, struct store_row *ret)
+void store_take_row(sqlite3_stmt *stmt, struct store_row *ret)
 {
 	*ret = (struct store_row){
 		.place = {.first_ms = sqlite3_column_int64(stmt, 1),
@@ -36,23 +33,20 @@ static void take_row(sqlite3_stmt *stmt, struct store_row *ret)
 	};
 }
 
-/*
- * Adds what a row holds to @b. 0; 1 + message: it is damaged; -errno + message. If the row's
- * columns contradict themselves although the checksum is right, @b is empty afterwards.
- */
-static int add_row(struct batch *b, const struct store_row *row)
+/* If the row's columns contradict themselves although the checksum is right, @b is empty. */
+int store_add_row(struct batch *b, const struct store_row *row)
 {
 	_cleanup_str_ struct str columns = {};
 	int r = blob_unpack(&row->place, row->blob, row->n, &columns);
 
 	if (r)
-		return r == -EBADMSG ? tell_damage(&row->place) : r;
+		return r == -EBADMSG ? store_tell_damage(&row->place) : r;
 	r = batch_decode(b, columns.s, columns.n);
 	if (r) {
 		batch_fini(b);
 		*b = (struct batch){};
 	}
-	return r == -EBADMSG ? tell_damage(&row->place) : r;
+	return r == -EBADMSG ? store_tell_damage(&row->place) : r;
 }
 
 static void count_in(struct blob_place *sum, const struct blob_place *frame)
@@ -67,7 +61,8 @@ static void count_in(struct blob_place *sum, const struct blob_place *frame)
 int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct blob_place *ret)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = store_prepare(s, ROWS " FROM frame WHERE id >= ? AND id < ? ORDER BY id", &stmt);
+	int r = store_prepare(s, STORE_ROW " FROM frame WHERE id >= ? AND id < ? ORDER BY id",
+			      &stmt);
 	int rc = SQLITE_DONE;
 
 	*ret = (struct blob_place){.segment = segment};
@@ -78,14 +73,14 @@ int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct
 	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct store_row row;
 
-		take_row(stmt, &row);
+		store_take_row(stmt, &row);
 		row.place.segment = segment;
 		row.place.sequence = ret->sequence;
 		if (sqlite3_column_int64(stmt, 0) != STORE_FRAME(segment, ret->sequence)) {
 			(void)err_set(-EBADMSG, "a frame before it is missing");
-			return tell_damage(&row.place);
+			return store_tell_damage(&row.place);
 		}
-		r = add_row(b, &row);
+		r = store_add_row(b, &row);
 		if (!r)
 			count_in(ret, &row.place);
 	}
@@ -116,7 +111,7 @@ int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 	int r = newest_of(s, "frame", figures);
 
 	if (!r && store_has_blocks(s))
-		r = newest_of(s, "block", figures);
+		r = newest_of(s, "block WHERE tier = 0", figures);
 	r = r ? r : newest_of(s, "segment", figures);
 	return MIN(r, 0);
 }
@@ -146,24 +141,18 @@ struct answer {
 	struct store *s;
 	const struct store_query *q;
 	struct profile *p;
-	uint64_t epoch; /* whose names .names has, and the last block; 0: none */
-	struct batch names;
-	struct restoring *restoring;
 };
 
-static void answer_fini(struct answer *a)
-{
-	restore_end(a->restoring);
-	batch_fini(&a->names);
-	a->restoring = NULL;
-	a->names = (struct batch){};
-}
-
 /* What is damaged doesn't hide the rest: the profile says that it is missing. */
-static int leave_out(struct answer *a)
+void store_leave_out(struct profile *p)
 {
 	log_warn("%s", err_msg());
-	profile_add_comment(a->p, COMMENTS_WARNING, err_msg());
+	profile_add_comment(p, COMMENTS_WARNING, err_msg());
+}
+
+static int leave_out(struct answer *a)
+{
+	store_leave_out(a->p);
 	return 0;
 }
 
@@ -173,7 +162,7 @@ static int add_batch(struct answer *a, const struct batch *b, const struct blob_
 
 	if (r != -EBADMSG)
 		return r;
-	tell_damage(place);
+	store_tell_damage(place);
 	return leave_out(a);
 }
 
@@ -183,10 +172,10 @@ static int add_segment(struct answer *a, sqlite3_stmt *stmt)
 	struct store_row row;
 	int r;
 
-	take_row(stmt, &row);
+	store_take_row(stmt, &row);
 	row.place.segment = (uint64_t)sqlite3_column_int64(stmt, 0);
 	row.place.sequence = (uint32_t)sqlite3_column_int64(stmt, 5);
-	r = add_row(&b, &row);
+	r = store_add_row(&b, &row);
 	return r > 0 ? leave_out(a) : r < 0 ? r : add_batch(a, &b, &row.place);
 }
 
@@ -194,8 +183,8 @@ static int add_segments(struct answer *a)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	int r = store_prepare(a->s,
-			      ROWS ", frames FROM segment WHERE last_ms >= ? AND first_ms < ? "
-				   "ORDER BY id",
+			      STORE_ROW ", frames FROM segment WHERE last_ms >= ? AND first_ms < ? "
+					"ORDER BY id",
 			      &stmt);
 	int rc = SQLITE_DONE;
 
@@ -205,127 +194,6 @@ static int add_segments(struct answer *a)
 	sqlite3_bind_int64(stmt, 2, a->q->until_ms);
 	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		r = add_segment(a, stmt);
-	return r ? r : store_error(a->s, rc, "read");
-}
-
-/* Adds the names of the epoch's rows to .names, up to the first that is missing or damaged. */
-static int read_names(struct answer *a)
-{
-	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = store_prepare(a->s, ROWS " FROM names WHERE id >= ? AND id < ? ORDER BY id", &stmt);
-	int rc = SQLITE_DONE;
-	uint32_t sequence = 0;
-
-	if (r)
-		return r;
-	sqlite3_bind_int64(stmt, 1, STORE_FRAME(a->epoch, 0));
-	sqlite3_bind_int64(stmt, 2, STORE_FRAME(a->epoch + 1, 0));
-	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct store_row row;
-
-		take_row(stmt, &row);
-		row.place.segment = a->epoch;
-		row.place.sequence = sequence++;
-		r = add_row(&a->names, &row);
-	}
-	if (r > 0)
-		log_warn("%s", err_msg());
-	return r < 0 ? r : store_error(a->s, rc, "read");
-}
-
-static int begin_epoch(struct answer *a, uint64_t epoch)
-{
-	int r;
-
-	if (a->epoch == epoch)
-		return 0;
-	answer_fini(a);
-	a->epoch = epoch;
-	r = read_names(a);
-	r = r ? r : restore_begin(&a->names, a->q, a->p, &a->restoring);
-	if (r != -EBADMSG)
-		return r;
-	/* then no block finds its names */
-	restore_end(a->restoring);
-	batch_fini(&a->names);
-	a->names = (struct batch){};
-	log_warn("%s", err_msg());
-	return restore_begin(&a->names, a->q, a->p, &a->restoring);
-}
-
-static int add_block(struct answer *a, sqlite3_stmt *stmt)
-{
-	_cleanup_str_ struct str columns = {};
-	struct store_row row;
-	const char *service;
-	int r;
-
-	take_row(stmt, &row);
-	service = (const char *)sqlite3_column_text(stmt, 5);
-	row.place.segment = (uint64_t)sqlite3_column_int64(stmt, 0);
-	row.place.sequence = store_service_hash(service ? service : "");
-	r = begin_epoch(a, (uint64_t)sqlite3_column_int64(stmt, 6));
-	if (r)
-		return r;
-	r = blob_unpack(&row.place, row.blob, row.n, &columns);
-	r = r ? r : batch_decode_block(&a->names, columns.s, columns.n);
-	r = r ? r : restore_block(a->restoring);
-	if (r != -EBADMSG)
-		return r;
-	tell_damage(&row.place);
-	return leave_out(a);
-}
-
-#define BLOCKS ROWS ", service, epoch FROM block WHERE tier = 0 AND last_ms >= ? AND first_ms < ?"
-
-/*
- * Adds a condition for the services that are asked for: their blocks, and those of samples whose
- * service has no block of its own.
- */
-static void add_services(const struct store_query *q, struct str *sql)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < q->n_labels; i++) {
-		const struct profile_label_text *l = &q->labels[i];
-
-		if (l->key_len != strlen(STORE_SERVICE_KEY) ||
-		    memcmp(l->key, STORE_SERVICE_KEY, l->key_len))
-			continue;
-		str_add(sql, any ? ",?" : " AND service IN ('',?");
-		any = true;
-	}
-	str_add(sql, any ? ") ORDER BY epoch, id" : " ORDER BY epoch, id");
-}
-
-static void bind_services(const struct store_query *q, sqlite3_stmt *stmt)
-{
-	int at = 3;
-
-	for (size_t i = 0; i < q->n_labels && at <= sqlite3_bind_parameter_count(stmt); i++)
-		if (q->labels[i].key_len == strlen(STORE_SERVICE_KEY) &&
-		    !memcmp(q->labels[i].key, STORE_SERVICE_KEY, q->labels[i].key_len))
-			sqlite3_bind_text(stmt, at++, q->labels[i].value, -1, SQLITE_STATIC);
-}
-
-static int add_blocks(struct answer *a)
-{
-	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	_cleanup_str_ struct str sql = {};
-	int r, rc = SQLITE_DONE;
-
-	if (!store_has_blocks(a->s))
-		return 0;
-	str_add(&sql, BLOCKS);
-	add_services(a->q, &sql);
-	r = sql.failed ? err_nomem() : store_prepare(a->s, sql.s, &stmt);
-	if (r)
-		return r;
-	sqlite3_bind_int64(stmt, 1, a->q->since_ms);
-	sqlite3_bind_int64(stmt, 2, a->q->until_ms);
-	bind_services(a->q, stmt);
-	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = add_block(a, stmt);
 	return r ? r : store_error(a->s, rc, "read");
 }
 
@@ -361,18 +229,75 @@ static int add_unsealed(struct answer *a)
 	return r;
 }
 
+/* Where the tiers of an outline begin and end: each goes on where the one before ends. */
+struct parts {
+	int64_t hours, hours_end, exact;
+};
+
+static int64_t down(int64_t ms, int64_t step)
+{
+	return ms - ms % step;
+}
+
+static int tier_end(struct store *s, enum store_tier tier, int64_t *ret)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT max(last_ms) + 1 FROM block WHERE tier = %d", tier);
+	return store_number(s, sql, ret);
+}
+
+/* Ten minutes up to an hour's begin, hours, ten minutes up to where none are yet, then exact. */
+static int divide(struct store *s, const struct store_query *q, struct parts *ret)
+{
+	int64_t until = q->until_ms, tens, hours = 0;
+	int r = tier_end(s, STORE_TEN_MINUTES, &tens);
+
+	r = r ? r : tier_end(s, STORE_HOUR, &hours);
+	ret->hours = down(q->since_ms + STORE_HOUR_MS - 1, STORE_HOUR_MS);
+	ret->hours_end = MAX(ret->hours, MIN(down(until, STORE_HOUR_MS), hours));
+	ret->exact = MAX(q->since_ms, MIN(down(until, STORE_TEN_MINUTES_MS), tens));
+	if (ret->hours_end > ret->exact || ret->hours == ret->hours_end)
+		ret->hours = ret->hours_end = ret->exact;
+	return r;
+}
+
+static int add_tier(const struct answer *a, enum store_tier tier, int64_t since, int64_t until)
+{
+	struct store_query q = *a->q;
+
+	q.since_ms = since;
+	q.until_ms = until;
+	return store_read_blocks(a->s, tier, NULL, &q, a->p);
+}
+
+static int add_outline(struct answer *a)
+{
+	struct parts parts;
+	int64_t since = a->q->since_ms;
+	int r = divide(a->s, a->q, &parts);
+
+	r = r ? r : add_tier(a, STORE_TEN_MINUTES, since, parts.hours);
+	r = r ? r : add_tier(a, STORE_HOUR, parts.hours, parts.hours_end);
+	r = r ? r : add_tier(a, STORE_TEN_MINUTES, parts.hours_end, parts.exact);
+	return r ? r : add_tier(a, STORE_EXACT, parts.exact, a->q->until_ms);
+}
+
 static int answer(struct answer *a)
 {
 	int r = add_segments(a);
 
-	r = r ? r : add_blocks(a);
+	if (!r && a->q->outline)
+		r = add_outline(a);
+	else if (!r)
+		r = store_read_blocks(a->s, STORE_EXACT, NULL, a->q, a->p);
 	r = r ? r : add_unsealed(a);
-	answer_fini(a);
+	store_forget_names(a->s);
 	return r;
 }
 
-/* The span of what a table has of the window: *first and *last become less and greater. */
-static int span_of(struct store *s, const char *table, const struct store_query *q, int64_t *first,
+/* The span of what rows have of the window: *first and *last become less and greater. */
+static int span_of(struct store *s, const char *rows, const struct store_query *q, int64_t *first,
 		   int64_t *last)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -380,8 +305,7 @@ static int span_of(struct store *s, const char *table, const struct store_query 
 	int r;
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT min(first_ms), max(last_ms) FROM %s WHERE last_ms >= ? AND first_ms < ?",
-		 table);
+		 "SELECT min(first_ms), max(last_ms) FROM %s last_ms >= ? AND first_ms < ?", rows);
 	r = store_prepare(s, sql, &stmt);
 	if (r)
 		return r;
@@ -399,16 +323,66 @@ static int span_of(struct store *s, const char *table, const struct store_query 
 static int narrow(struct store *s, struct store_query *q)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
-	int r = span_of(s, "segment", q, &first, &last);
+	int r = span_of(s, "segment WHERE", q, &first, &last);
 
 	if (!r && store_has_blocks(s))
-		r = span_of(s, "block", q, &first, &last);
-	r = r ? r : span_of(s, "frame", q, &first, &last);
+		r = span_of(s,
+			    q->outline ? "block WHERE tier <= 2 AND" : "block WHERE tier = 0 AND",
+			    q, &first, &last);
+	r = r ? r : span_of(s, "frame WHERE", q, &first, &last);
 	if (r || first == INT64_MAX)
 		return r;
 	q->since_ms = MAX(q->since_ms, first);
 	q->until_ms = MIN(q->until_ms - 1, MAX(last, q->since_ms)) + 1;
 	return 0;
+}
+
+/*
+ * An outline begins where a row of its tiers does, of an hour if those of ten minutes are gone, and
+ * ends so if the samples are gone.
+ */
+static int widen(struct store *s, struct store_query *q)
+{
+	int64_t tens, exact = 0, step;
+	int r;
+
+	if (!q->outline)
+		return 0;
+	r = store_number(s, "SELECT min(first_ms) FROM block WHERE tier = 1", &tens);
+	r = r ? r : store_number(s, "SELECT min(first_ms) FROM block WHERE tier = 0", &exact);
+	q->since_ms = down(q->since_ms, q->since_ms < tens ? STORE_HOUR_MS : STORE_TEN_MINUTES_MS);
+	step = q->until_ms < tens ? STORE_HOUR_MS : q->until_ms < exact ? STORE_TEN_MINUTES_MS : 1;
+	q->until_ms = MIN(down(q->until_ms + step - 1, step), MOST_MS);
+	return r;
+}
+
+/*
+ * The coarser tiers can't answer for labels that they don't have. A query for one user's samples is
+ * one of these, so their sums, which are of all users, are never shown to one.
+ */
+static enum store_outline outline_for(const struct store *s, const struct store_query *q)
+{
+	bool told = store_has_blocks(s);
+
+	for (size_t i = 0; i < q->n_labels; i++)
+		told &= restore_tells(q->outline, q->labels[i].key, q->labels[i].key_len);
+	return told ? q->outline : OUTLINE_NONE;
+}
+
+/* Says what an outline leaves out, and when it begins. */
+static void say_outline(struct profile *p)
+{
+	time_t seconds = (time_t)(profile_meta(p)->time_ns / (int64_t)NSEC_PER_SEC);
+	char from[64] = "", text[256];
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(from, sizeof(from), "%F %T %z", &tm);
+	snprintf(text, sizeof(text),
+		 "lines, times, and labels other than service and version, in this outline from %s "
+		 "on; what has less than 0.1 %% of its service is in [rare code]",
+		 from);
+	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
 }
 
 int store_read(struct store *s, const struct store_query *q, struct profile **ret)
@@ -420,13 +394,16 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 
 	if (!a.p)
 		return err_nomem();
+	window.outline = outline_for(s, q);
 	if (q->since_ms < 0 || q->until_ms <= q->since_ms || q->until_ms > MOST_MS) {
 		profile_free(a.p);
 		return err_set(-EINVAL, "the window of time ends before it begins");
 	}
 	/* in one transaction: a segment that is sealed meanwhile is met once, and counts once */
 	r = store_exec(s, "BEGIN", "read");
+	r = r ? r : widen(s, &window);
 	r = r ? r : narrow(s, &window);
+	window.origin_ms = window.since_ms;
 	m->time_ns = window.since_ms * (int64_t)NSEC_PER_MSEC;
 	m->duration_ns = (window.until_ms - window.since_ms) * (int64_t)NSEC_PER_MSEC;
 	r = r ? r : answer(&a);
@@ -437,6 +414,8 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 		profile_free(a.p);
 		return r;
 	}
+	if (window.outline)
+		say_outline(a.p);
 	*ret = a.p;
 	return 0;
 }

@@ -152,6 +152,14 @@ static uint32_t make_function(struct restoring *x, uint32_t number)
 	return *id = profile_function(x->p, &f);
 }
 
+/* Only the function is told, and the address of code that has none. */
+static void outline(struct profile_location *l)
+{
+	l->outer = 0;
+	l->line = l->column = l->end_line = l->end_column = 0;
+	l->address = l->function ? 0 : l->address;
+}
+
 /* A chain of inlined functions is short: check_locations(). */
 static uint32_t make_location(struct restoring *x, uint32_t number)
 {
@@ -163,11 +171,34 @@ static uint32_t make_location(struct restoring *x, uint32_t number)
 	l = x->b->locations.v[number - 1];
 	l.mapping = make_mapping(x, l.mapping);
 	l.function = make_function(x, l.function);
+	if (x->q->outline) {
+		outline(&l);
+		return *id = profile_location(x->p, &l);
+	}
 	l.outer = make_location(x, l.outer);
 	l.line = MAX(l.line, 0);
 	l.column = MAX(l.column, 0);
 	profile_check_end(&l);
 	return *id = profile_location(x->p, &l);
+}
+
+bool restore_tells(enum store_outline outline, const char *key, size_t n)
+{
+	static const char *const keys[] = {STORE_SERVICE_KEY, "version", "cgroup"};
+	size_t told = outline == OUTLINE_SERVICES ? 2 : ARRAY_SIZE(keys);
+
+	for (size_t i = 0; i < told; i++)
+		if (n == strlen(keys[i]) && !memcmp(key, keys[i], n))
+			return true;
+	return outline == OUTLINE_NONE;
+}
+
+static bool is_told(const struct restoring *x, uint32_t key)
+{
+	size_t n;
+	const char *s = text(x->b, key, &n);
+
+	return restore_tells(x->q->outline, s, n);
 }
 
 static uint32_t make_labels(struct restoring *x, uint32_t number)
@@ -180,8 +211,11 @@ static uint32_t make_labels(struct restoring *x, uint32_t number)
 		return *id;
 	for (uint32_t i = 0; i < set->n; i++) {
 		const struct profile_label *l = &x->b->labels.v[set->at + i];
-		struct profile_label made = {make_string(x, l->key), make_string(x, l->value)};
+		struct profile_label made;
 
+		if (!is_told(x, l->key))
+			continue;
+		made = (struct profile_label){make_string(x, l->key), make_string(x, l->value)};
 		if (made.key && vec_push(&labels, made))
 			profile_no_memory(x->p);
 	}
@@ -245,6 +279,15 @@ static bool has_one_of(const struct restoring *x, uint32_t set, const struct pro
 		      !memcmp(x->q->labels[i].key, l->key, l->key_len) &&
 		      has_label(x, set, &x->q->labels[i]);
 	return any;
+}
+
+/* An outline doesn't tell the state, so the batch is asked. */
+static bool is_one_wait(const struct restoring *x, uint32_t set)
+{
+	static const struct profile_label_text sums[] = {{"state", 5, "runnable"},
+							 {"state", 5, "stolen"}};
+
+	return !has_label(x, set, &sums[0]) && !has_label(x, set, &sums[1]);
 }
 
 /* Does the query want samples of this label set? */
@@ -329,7 +372,7 @@ static bool touches(const struct restoring *x, int64_t ms, const int64_t *values
 
 	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
 		longest = MAX(longest, values[i]);
-	longest = longest / (int64_t)NSEC_PER_MSEC + 1;
+	longest = x->q->sums ? 0 : longest / (int64_t)NSEC_PER_MSEC + 1;
 	return ms >= 0 && ms < MOST_MS && ms - longest < x->q->until_ms &&
 	       ms + longest >= x->q->since_ms;
 }
@@ -346,9 +389,12 @@ static int take_sample(struct restoring *x, size_t at)
 	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
 		to.values[x->value_at[i]] = values[i];
 	to.labels = make_labels(x, s->labels);
-	if (!profile_failed(x->p) && !part_cut(&x->part, x->p, &to))
+	if (!x->q->sums && !part_cut_as(&x->part, x->p, &to, is_one_wait(x, s->labels)))
 		return 0;
-	to.time_ns -= x->q->since_ms * (int64_t)NSEC_PER_MSEC;
+	to.time_ns -= x->q->origin_ms * (int64_t)NSEC_PER_MSEC;
+	/* what is of a whole window has no time */
+	if (x->q->outline)
+		to.time_ns = -1;
 	to.stack = make_stack(x, s->node);
 	if (profile_failed(x->p))
 		return err_nomem();

@@ -122,13 +122,24 @@ static const char *const removals[] = {
 	/* all blocks of a segment (STORE_SEQUENCE_BITS) */
 	("DELETE FROM block WHERE tier = 0 AND id >> 20 = "
 	 "(SELECT id >> 20 FROM block WHERE tier = 0 ORDER BY id LIMIT 1)"),
+	"DELETE FROM block WHERE tier = 1 AND last_ms = "
+	"(SELECT min(last_ms) FROM block WHERE tier = 1)",
+	"DELETE FROM block WHERE tier = 2 AND last_ms = "
+	"(SELECT min(last_ms) FROM block WHERE tier = 2)",
 	"DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)",
 };
 
-/* Removes names that no block uses any more. The newest epoch's may be used by blocks to come. */
-#define REMOVE_NAMES                                                                               \
-	"DELETE FROM names WHERE id >> 20 NOT IN (SELECT epoch FROM block) "                       \
-	"AND id >> 20 < (SELECT max(id) >> 20 FROM names)"
+/* Removes names that no block uses any more, and no block to come. */
+static int remove_names(struct store *s)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "DELETE FROM names WHERE id >> 20 NOT IN (SELECT epoch FROM block) "
+		 "AND id >> 20 NOT IN (%lld, %lld)",
+		 (long long)s->names.epoch, (long long)s->outline.epoch);
+	return store_exec(s, sql, "make room");
+}
 
 static int remove_oldest(struct store *s, bool *removed)
 {
@@ -139,7 +150,7 @@ static int remove_oldest(struct store *s, bool *removed)
 		r = store_exec(s, removals[i], "make room");
 		*removed = sqlite3_changes(s->db) > 0;
 	}
-	return r ? r : store_exec(s, REMOVE_NAMES, "make room");
+	return r ? r : remove_names(s);
 }
 
 /* An epoch whose names take much of the room ends, so that they go with its blocks. */

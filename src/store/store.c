@@ -395,6 +395,8 @@ void store_close(struct store *s)
 		return;
 	sqlite3_close(s->db);
 	names_fini(&s->names);
+	names_fini(&s->outline);
+	store_forget_names(s);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
 	free(s->dir);

@@ -20,6 +20,10 @@
 #define STORE_DIRECTORY "/var/lib/krait"
 #define STORE_MODE	0700 /* of a directory that krait makes */
 
+/* The steps of the coarser tiers. */
+#define STORE_TEN_MINUTES_MS ((int64_t)600 * 1000)
+#define STORE_HOUR_MS	     ((int64_t)3600 * 1000)
+
 struct store;
 
 /*
@@ -56,6 +60,12 @@ _must_use_ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGU
 
 /* Seals the segments that an agent which ended hasn't sealed. 0 or -errno + message. */
 _must_use_ int store_seal_rest(struct store *s);
+
+/*
+ * Makes what is missing of the coarser tiers, of some hours at most. Call it after store_seal(). 0
+ * or -errno + message.
+ */
+_must_use_ int store_roll_up(struct store *s);
 
 /* The least that store_keep_to() takes: a few segments, and what SQLite's log may take. */
 #define STORE_LEAST_BYTES ((uint64_t)32 << 20)

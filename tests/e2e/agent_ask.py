@@ -251,6 +251,8 @@ def users():
         asked = ["last", "1h", *store, "--socket", path]
         check(values_of(d, "nobody", *asked) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "nobody gets others' processes")
         check(values_of(d, "nobody", *asked, "-p", pids["nobodys"]) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "-p")
+        # more than three hours: sums of all users would do for others
+        check(values_of(d, "nobody", "last", "4h", *store, "--socket", path) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "4h")
         for name in "roots", "mixed":
             check(values_of(d, "nobody", *asked, "-p", pids[name]) == {}, "nobody gets %s" % name)
         member = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--groups", str(MEMBERS)]

@@ -22,7 +22,7 @@ static void check(bool ok)
 
 static void expect_same(const struct query *a, const struct query *b)
 {
-	check(a->kind == b->kind && a->labels.n == b->labels.n);
+	check(a->kind == b->kind && a->outline == b->outline && a->labels.n == b->labels.n);
 	if (a->kind == QUERY_PROFILE)
 		check(a->since_ms == b->since_ms && a->until_ms == b->until_ms);
 	for (size_t i = 0; i < a->labels.n; i++) {

@@ -160,6 +160,7 @@ SEEDS = {
     "fuzz_walk": walks(),
     "fuzz_query": {
         "profile": b"krait 1 profile\nsince 1795979851967\nuntil 1795979951967\nlabel pid=4711\nlabel pid=4712\nlabel a=b = c\n\n",
+        "outline": b"krait 1 profile\nsince 1\nuntil 2\noutline\nlabel service=a\n\n",
         "metrics": b"krait 1 metrics\n\n",
         "status": b"krait 1 status\n",
         "wrong": b"krait 1 profile\nsince -1\nuntil 99999999999999999999\nlabel =\nuid 0\n",

@@ -76,7 +76,11 @@ static int add_user(struct question *q, char text[16])
 
 static int answer_profile(struct question *q, struct store *store)
 {
-	struct store_query wanted = {.since_ms = q->query.since_ms, .until_ms = q->query.until_ms};
+	struct store_query wanted = {.since_ms = q->query.since_ms,
+				     .until_ms = q->query.until_ms,
+				     /* the coarser tiers don't know whose samples they are of */
+				     .outline = q->all && q->query.outline ? OUTLINE_SERVICES
+									   : OUTLINE_NONE};
 	struct profile *p = NULL;
 	char uid[16];
 	int r = add_user(q, uid);

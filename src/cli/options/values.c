@@ -118,8 +118,13 @@ static uint64_t unit_ns(const char *unit)
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		{"", NSEC_PER_SEC},	  {"s", NSEC_PER_SEC},	      {"ms", NSEC_PER_MSEC},
-		{"m", 60 * NSEC_PER_SEC}, {"min", 60 * NSEC_PER_SEC}, {"h", 3600 * NSEC_PER_SEC},
+		{"", NSEC_PER_SEC},
+		{"s", NSEC_PER_SEC},
+		{"ms", NSEC_PER_MSEC},
+		{"m", 60 * NSEC_PER_SEC},
+		{"min", 60 * NSEC_PER_SEC},
+		{"h", 3600 * NSEC_PER_SEC},
+		{"d", 24 * 3600 * NSEC_PER_SEC},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)

@@ -152,8 +152,10 @@ static bool is_passed_on(const struct report_options *o)
 
 static int check(struct report_options *o, const struct operands *operands)
 {
-	int r = stored_check(&o->stored, &o->view, operands);
+	int r;
 
+	o->stored.exact = o->style.per_process || o->style.per_thread;
+	r = stored_check(&o->stored, &o->view, operands);
 	if (r)
 		return r;
 	if (o->json && o->format_name)

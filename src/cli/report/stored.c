@@ -26,6 +26,17 @@ int stored_last(struct stored *s, struct view_options *view, struct operands *op
 	return value_time(&view->since_ns, TAKE_PTR(operands->operand));
 }
 
+/* A longer window is answered from the store's outline, which has few labels and no lines. */
+#define EXACT_NS (3 * 3600 * NSEC_PER_SEC)
+
+/* Does the view need what the outline doesn't have? */
+static bool needs_samples(const struct stored *s, const struct view_options *view)
+{
+	return s->pids.n || view->processes.n || view->threads.n || view->labels.n ||
+	       view->states.n || view->no_idle || view->grain == VIEW_LINES ||
+	       (view->by && !streq(view->by, "service") && !streq(view->by, "version"));
+}
+
 static int check_window(const struct stored *s)
 {
 	if (!s->since_ns)
@@ -49,6 +60,7 @@ int stored_check(struct stored *s, struct view_options *view, const struct opera
 	s->since_ns = view->since_ns;
 	s->until_ns = view->until_ns;
 	view->since_ns = view->until_ns = 0;
+	s->exact |= needs_samples(s, view);
 	return check_window(s);
 }
 
@@ -82,8 +94,10 @@ static int want(struct wanted *w, pid_t pid)
 static int ask_server(const struct stored *s, const struct store_query *wanted,
 		      struct profile **ret)
 {
-	_cleanup_(query_fini) struct query q = {
-		.kind = QUERY_PROFILE, .since_ms = wanted->since_ms, .until_ms = wanted->until_ms};
+	_cleanup_(query_fini) struct query q = {.kind = QUERY_PROFILE,
+						.since_ms = wanted->since_ms,
+						.until_ms = wanted->until_ms,
+						.outline = wanted->outline != OUTLINE_NONE};
 	_cleanup_str_ struct str body = {};
 	int r;
 
@@ -116,6 +130,8 @@ int stored_read(const struct stored *s, struct profile **ret)
 			return err_nomem();
 	q.labels = wanted.labels.v;
 	q.n_labels = wanted.labels.n;
+	if (s->since_ns - s->until_ns > EXACT_NS && !s->exact)
+		q.outline = OUTLINE_SERVICES;
 	r = store_open(s->dir, 0, &store);
 	r = r ? r : store_read(store, &q, ret);
 	store_close(store);

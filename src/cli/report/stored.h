@@ -17,6 +17,7 @@ struct stored {
 	/* how long ago the window begins and ends; .until_ns 0: now */
 	uint64_t since_ns, until_ns;
 	VEC(pid_t) pids; /* processes that are wanted; none: all */
+	bool exact;	 /* samples are needed, however long the window is */
 };
 
 /* clang-format off */

@@ -2,15 +2,26 @@
 /* Cuts samples to a part of the time; see part.h. */
 #include "profile/intervals/part.h"
 
-int64_t wait_length(const struct profile *p, const struct profile_sample *s, int value)
+/* The length if the sample is one wait. */
+static int64_t length_of(const struct profile_sample *s, int value)
 {
 	int64_t ns = value < 0 ? 0 : s->values[value];
-	const char *state;
 
-	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns)
-		return 0;
-	state = profile_label_text(p, s->labels, "state");
-	return streq(state, "runnable") || streq(state, "stolen") ? 0 : ns;
+	return ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns ? 0 : ns;
+}
+
+static bool is_one_wait(const struct profile *p, const struct profile_sample *s)
+{
+	const char *state = profile_label_text(p, s->labels, "state");
+
+	return !streq(state, "runnable") && !streq(state, "stolen");
+}
+
+int64_t wait_length(const struct profile *p, const struct profile_sample *s, int value)
+{
+	int64_t ns = length_of(s, value);
+
+	return ns && is_one_wait(p, s) ? ns : 0;
 }
 
 static int value_of(struct profile *p, const char *type)
@@ -77,11 +88,12 @@ static bool cut_ended(const struct part *part, struct profile_sample *s)
 }
 
 /* A wait for the GIL is longer by the time until the thread got a CPU. */
-bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s)
+bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
+		 bool one_wait)
 {
 	const struct profile_meta *m = profile_meta(p);
-	int64_t off = wait_length(p, s, part->off_cpu);
-	int64_t gil = wait_length(p, s, part->gil_wait);
+	int64_t off = one_wait ? length_of(s, part->off_cpu) : 0;
+	int64_t gil = one_wait ? length_of(s, part->gil_wait) : 0;
 	bool any = false;
 
 	if (!off && !gil && part->lock_blame >= 0 && s->values[part->lock_blame] > 0)
@@ -99,4 +111,9 @@ bool part_cut(const struct part *part, struct profile *p, struct profile_sample 
 	}
 	s->time_ns = MAX(s->time_ns, (int64_t)part->since_ns);
 	return any;
+}
+
+bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s)
+{
+	return part_cut_as(part, p, s, is_one_wait(p, s));
 }

@@ -24,6 +24,13 @@ struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s);
 
 /*
+ * The same for a sample whose labels aren't in @p. @one_wait: it isn't of the states whose samples
+ * have the sum of several moments; see wait_length().
+ */
+bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
+		 bool one_wait);
+
+/*
  * Length in ns of the wait that sample @s is, and that began at the sample's time. @value: index of
  * the value off_cpu; -1: the profile has none. Returns 0 if the sample isn't one wait: those of the
  * states runnable and stolen have the sum of several moments.

@@ -85,6 +85,8 @@ struct part {
 	struct batch to;
 	uint32_t *nodes, *sets; /* by number: the number in the block; 0: it isn't there */
 	struct blob_place place;
+	int64_t end_ms; /* of the segment */
+	int blame;	/* the value of who ended a wait, whose time is the wait's end; or -1 */
 };
 
 static void part_fini(struct part *p)
@@ -130,6 +132,31 @@ static int copy_set(struct part *p, uint32_t number)
 	return r ? r : vec_push(&p->to.sets, to);
 }
 
+/*
+ * When a sample ends that is a wait, so that questions about its last part meet the block: not
+ * after the segment does, because what isn't a wait has no end.
+ */
+static int64_t end_of(const struct part *p, size_t at)
+{
+	const struct batch *from = p->from;
+	const int64_t *values = from->values.v + at * from->meta.n_values;
+	int64_t ms = from->samples.v[at].ms, longest = 0;
+
+	for (uint32_t i = 0; i < from->meta.n_values; i++)
+		longest = MAX(longest, values[i]);
+	longest /= (int64_t)NSEC_PER_MSEC;
+	return ms + MIN(longest, MAX(p->end_ms - ms, 0));
+}
+
+static int64_t begin_of(const struct part *p, size_t at)
+{
+	const struct batch *from = p->from;
+	int64_t ms = from->samples.v[at].ms;
+	int64_t ns = p->blame < 0 ? 0 : from->values.v[at * from->meta.n_values + (size_t)p->blame];
+
+	return ns > 0 ? MAX(ms - ns / (int64_t)NSEC_PER_MSEC - 1, 0) : ms;
+}
+
 static int copy_sample(struct part *p, size_t at)
 {
 	const struct batch *from = p->from;
@@ -140,8 +167,8 @@ static int copy_sample(struct part *p, size_t at)
 
 	if (s.labels && !p->sets[s.labels])
 		r = copy_set(p, s.labels);
-	p->place.first_ms = to->samples.n ? MIN(p->place.first_ms, s.ms) : s.ms;
-	p->place.last_ms = to->samples.n ? MAX(p->place.last_ms, s.ms) : s.ms;
+	p->place.first_ms = MIN(to->samples.n ? p->place.first_ms : s.ms, begin_of(p, at));
+	p->place.last_ms = MAX(to->samples.n ? p->place.last_ms : s.ms, end_of(p, at));
 	s.labels = p->sets[s.labels];
 	r = r ? r : vec_push(&to->samples, s);
 	if (r || vec_reserve(&to->values, to->values.n + n))
@@ -214,26 +241,36 @@ int store_insert_block(struct store *s, enum store_tier tier, sqlite3_int64 id,
 	return store_error(s, sqlite3_step(stmt), "write");
 }
 
-static int insert_part(struct store *s, const struct batch *b, const struct parts *parts,
-		       uint32_t block, uint64_t segment)
+static int find_blame(const struct names *n, const struct batch *b)
 {
-	_cleanup_(part_fini) struct part p = {.from = b};
+	size_t length;
+
+	for (uint32_t i = 0; i < b->meta.n_values; i++)
+		if (streq(string_of(n, b->meta.values[i].type, &length), "lock_blame"))
+			return (int)i;
+	return -1;
+}
+
+static int insert_part(struct store *s, const struct batch *b, const struct parts *parts,
+		       uint32_t block, const struct blob_place *segment)
+{
+	_cleanup_(part_fini) struct part p = {
+		.from = b, .end_ms = segment->last_ms, .blame = find_blame(&s->names, b)};
 	size_t length;
 	int r = make_part(&p, parts, block);
 
 	if (r || !p.to.samples.n)
 		return r;
-	return store_insert_block(s, STORE_EXACT, STORE_FRAME(segment, block), &p.place, &p.to,
-				  string_of(&s->names, parts->services.v[block], &length),
+	return store_insert_block(s, STORE_EXACT, STORE_FRAME(segment->segment, block), &p.place,
+				  &p.to, string_of(&s->names, parts->services.v[block], &length),
 				  s->names.epoch);
 }
 
-int store_insert_names(struct store *s, int64_t ms)
+int store_insert_names(struct store *s, const struct names *n, int64_t ms)
 {
 	__attribute__((cleanup(batch_fini))) struct batch b = {};
 	_cleanup_str_ struct str columns = {}, blob = {};
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	struct names *n = &s->names;
 	struct blob_place place = {
 		.segment = n->epoch, .sequence = n->sequence, .first_ms = ms, .last_ms = ms};
 	int r = names_are_new(n) ? names_new(n, &b) : 1;
@@ -255,9 +292,9 @@ static int replace(struct store *s, const struct batch *b, const struct parts *p
 {
 	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
 
-	r = r ? r : store_insert_names(s, place->first_ms);
+	r = r ? r : store_insert_names(s, &s->names, place->first_ms);
 	for (uint32_t i = 0; !r && i < parts->services.n; i++)
-		r = insert_part(s, b, parts, i, place->segment);
+		r = insert_part(s, b, parts, i, place);
 	r = r ? r : store_write_totals(s, totals);
 	r = r ? r : store_remove_frames(s, place->segment);
 	r = r ? r : store_exec(s, "COMMIT", "write");
@@ -266,15 +303,14 @@ static int replace(struct store *s, const struct batch *b, const struct parts *p
 	return store_undo(s, r);
 }
 
-/* The number of the next epoch: above all that are there. */
-static int begin_epoch(struct store *s, int64_t ms)
+int store_begin_names(struct store *s, struct names *n, int64_t ms)
 {
+	uint64_t mine = MAX(s->names.epoch, s->outline.epoch);
 	int64_t last;
 	int r = store_number(s, "SELECT max(id) FROM names", &last);
 
 	if (!r)
-		names_begin(&s->names,
-			    MAX((uint64_t)last >> STORE_SEQUENCE_BITS, s->names.epoch) + 1, ms);
+		names_begin(n, MAX((uint64_t)last >> STORE_SEQUENCE_BITS, mine) + 1, ms);
 	return r;
 }
 
@@ -282,7 +318,9 @@ static int divide_and_replace(struct store *s, struct batch *b, const struct blo
 {
 	_cleanup_(totals_fini) struct totals totals = {};
 	_cleanup_(parts_fini) struct parts parts = {};
-	int r = names_full(&s->names, place->first_ms) ? begin_epoch(s, place->first_ms) : 0;
+	int r = names_full(&s->names, place->first_ms)
+			? store_begin_names(s, &s->names, place->first_ms)
+			: 0;
 
 	r = r ? r : store_sealed_totals(s, &totals);
 	r = r ? r : totals_add(&totals, b);

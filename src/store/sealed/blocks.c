@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads blocks of sealed segments and of coarser tiers into a profile, epoch by epoch. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "base/system/log.h"
+#include "store/internal.h"
+
+/* A question while it is answered. */
+struct answer {
+	struct store *s;
+	const char *service;
+	const struct store_query *q;
+	struct profile *p;
+	uint64_t epoch; /* that of the last block; 0: there was none */
+	struct restoring *restoring;
+};
+
+static void answer_fini(struct answer *a)
+{
+	restore_end(a->restoring);
+	a->restoring = NULL;
+}
+
+void store_forget_names(struct store *s)
+{
+	batch_fini(&s->cache.b);
+	s->cache = (struct store_cache){};
+}
+
+/* Adds names of the epoch's further rows, up to the first that is missing or damaged. */
+static int read_names(struct store *s)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	struct store_cache *c = &s->cache;
+	int r = store_prepare(s, STORE_ROW " FROM names WHERE id >= ? AND id < ? ORDER BY id",
+			      &stmt);
+	int rc = SQLITE_DONE;
+
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, STORE_FRAME(c->epoch, c->rows));
+	sqlite3_bind_int64(stmt, 2, STORE_FRAME(c->epoch + 1, 0));
+	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct store_row row;
+
+		store_take_row(stmt, &row);
+		row.place.segment = c->epoch;
+		row.place.sequence = c->rows++;
+		r = store_add_row(&c->b, &row);
+	}
+	if (r > 0)
+		log_warn("%s", err_msg());
+	return r < 0 ? r : store_error(s, rc, "read");
+}
+
+static int begin_epoch(struct answer *a, uint64_t epoch)
+{
+	struct store_cache *c = &a->s->cache;
+	int r;
+
+	if (a->epoch == epoch)
+		return 0;
+	answer_fini(a);
+	a->epoch = epoch;
+	if (c->epoch != epoch)
+		store_forget_names(a->s);
+	c->epoch = epoch;
+	r = read_names(a->s);
+	r = r ? r : restore_begin(&c->b, a->q, a->p, &a->restoring);
+	if (r != -EBADMSG)
+		return r;
+	/* then no block finds its names */
+	answer_fini(a);
+	store_forget_names(a->s);
+	log_warn("%s", err_msg());
+	return restore_begin(&c->b, a->q, a->p, &a->restoring);
+}
+
+static int add_block(struct answer *a, sqlite3_stmt *stmt)
+{
+	_cleanup_str_ struct str columns = {};
+	struct store_row row;
+	const char *service;
+	int r;
+
+	store_take_row(stmt, &row);
+	service = (const char *)sqlite3_column_text(stmt, 5);
+	row.place.segment = (uint64_t)sqlite3_column_int64(stmt, 0);
+	row.place.sequence = store_service_hash(service ? service : "");
+	r = begin_epoch(a, (uint64_t)sqlite3_column_int64(stmt, 6));
+	if (r)
+		return r;
+	r = blob_unpack(&row.place, row.blob, row.n, &columns);
+	r = r ? r : batch_decode_block(&a->s->cache.b, columns.s, columns.n);
+	r = r ? r : restore_block(a->restoring);
+	if (r != -EBADMSG)
+		return r;
+	store_tell_damage(&row.place);
+	store_leave_out(a->p);
+	return 0;
+}
+
+/*
+ * Adds a condition for the services that are asked for: their blocks, and those of samples whose
+ * service has no block of its own.
+ */
+static void add_services(const struct answer *a, struct str *sql)
+{
+	const struct store_query *q = a->q;
+	bool any = false;
+
+	if (a->service) {
+		str_add(sql, " AND service = ? ORDER BY epoch, id");
+		return;
+	}
+
+	for (size_t i = 0; i < q->n_labels; i++) {
+		const struct profile_label_text *l = &q->labels[i];
+
+		if (l->key_len != strlen(STORE_SERVICE_KEY) ||
+		    memcmp(l->key, STORE_SERVICE_KEY, l->key_len))
+			continue;
+		str_add(sql, any ? ",?" : " AND service IN ('',?");
+		any = true;
+	}
+	str_add(sql, any ? ") ORDER BY epoch, id" : " ORDER BY epoch, id");
+}
+
+static void bind_services(const struct answer *a, sqlite3_stmt *stmt)
+{
+	const struct store_query *q = a->q;
+	int at = 4;
+
+	if (a->service) {
+		sqlite3_bind_text(stmt, at, a->service, -1, SQLITE_STATIC);
+		return;
+	}
+
+	for (size_t i = 0; i < q->n_labels && at <= sqlite3_bind_parameter_count(stmt); i++)
+		if (q->labels[i].key_len == strlen(STORE_SERVICE_KEY) &&
+		    !memcmp(q->labels[i].key, STORE_SERVICE_KEY, q->labels[i].key_len))
+			sqlite3_bind_text(stmt, at++, q->labels[i].value, -1, SQLITE_STATIC);
+}
+
+#define BLOCKS                                                                                     \
+	STORE_ROW ", service, epoch FROM block WHERE tier = ? AND last_ms >= ? AND first_ms < ?"
+
+static int add_blocks(struct answer *a, enum store_tier tier)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	_cleanup_str_ struct str sql = {};
+	int r, rc = SQLITE_DONE;
+
+	str_add(&sql, BLOCKS);
+	add_services(a, &sql);
+	r = sql.failed ? err_nomem() : store_prepare(a->s, sql.s, &stmt);
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, tier);
+	sqlite3_bind_int64(stmt, 2, a->q->since_ms);
+	sqlite3_bind_int64(stmt, 3, a->q->until_ms);
+	bind_services(a, stmt);
+	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		r = add_block(a, stmt);
+	return r ? r : store_error(a->s, rc, "read");
+}
+
+int store_read_blocks(struct store *s, enum store_tier tier, const char *service,
+		      const struct store_query *q, struct profile *p)
+{
+	struct store_query of_tier = *q;
+	_cleanup_(answer_fini) struct answer a = {
+		.s = s, .service = service, .q = &of_tier, .p = p};
+
+	of_tier.sums = tier != STORE_EXACT;
+	return store_has_blocks(s) && q->since_ms < q->until_ms ? add_blocks(&a, tier) : 0;
+}

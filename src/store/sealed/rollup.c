@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Coarser tiers: for each service a tree of functions, of ten minutes each, and of an hour each.
+ * What has little of the service goes to its caller, as "[rare code]". They are made of what is
+ * sealed, one service and one window at a time.
+ */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "profile/mark.h"
+#include "store/internal.h"
+#include "store/numbering.h"
+
+/* At most so many windows a call, so that the writer isn't busy with them for long. */
+#define MOST_WINDOWS 12
+
+/*
+ * Samples come when a wait is over, or a piece of it (agent/pieces.h), with the time when it began.
+ * So long after a window's end some may still come that it has a part of.
+ */
+#define LATE_MS STORE_TEN_MINUTES_MS
+
+static const struct {
+	int64_t step_ms, part; /* a node of less than 1/.part of its service is rare */
+	enum store_tier from;
+	enum store_outline outline;
+} tiers[] = {
+	[STORE_TEN_MINUTES] = {STORE_TEN_MINUTES_MS, 2000, STORE_EXACT, OUTLINE_CGROUPS},
+	[STORE_HOUR] = {STORE_HOUR_MS, 1000, STORE_TEN_MINUTES, OUTLINE_SERVICES},
+};
+
+struct pruning {
+	struct profile *p;
+	int64_t *totals; /* by node and value: what the samples in and below it have */
+	int64_t least[PROFILE_MAX_VALUES];
+	unsigned n_values;
+	uint32_t rare; /* the location of "[rare code]" */
+};
+
+static int64_t *totals_of(struct pruning *x, uint32_t node)
+{
+	return x->totals + (size_t)node * x->n_values;
+}
+
+static int64_t size_of(int64_t v)
+{
+	return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
+static void add_to(int64_t *sum, int64_t v)
+{
+	if (__builtin_add_overflow(*sum, size_of(v), sum))
+		*sum = INT64_MAX;
+}
+
+static int add_sample(void *arg, const struct profile_sample *s)
+{
+	struct pruning *x = arg;
+	uint32_t node = profile_stack_node(x->p, s->stack);
+
+	for (unsigned i = 0; i < x->n_values; i++)
+		add_to(&totals_of(x, node)[i], s->values[i]);
+	return 0;
+}
+
+/* Parents have lower numbers than their children. Node 0 stands for all. */
+static void sum_up(struct pruning *x)
+{
+	uint32_t parent, location;
+
+	for (uint32_t node = (uint32_t)profile_n_nodes(x->p); node; node--) {
+		profile_get_node(x->p, node, &parent, &location);
+		for (unsigned i = 0; i < x->n_values; i++)
+			add_to(&totals_of(x, parent)[i], totals_of(x, node)[i]);
+	}
+}
+
+static bool is_rare(struct pruning *x, uint32_t node)
+{
+	bool rare = node != 0;
+
+	for (unsigned i = 0; rare && i < x->n_values; i++)
+		rare = !totals_of(x, node)[i] || totals_of(x, node)[i] < x->least[i];
+	return rare;
+}
+
+static uint32_t rare_location(struct profile *p)
+{
+	struct profile_mapping m = {.name = profile_string(p, "[krait]"), .kind = KIND_MARK};
+	struct profile_function f = {.name = profile_string(p, mark_text(MARK_RARE))};
+
+	return profile_location(p, &(struct profile_location){.mapping = profile_mapping(p, &m),
+							      .function = profile_function(p, &f)});
+}
+
+/* The stack of a sample ends at its innermost node that isn't rare, or one below it. */
+static int prune_sample(void *arg, struct profile_sample *s)
+{
+	struct pruning *x = arg;
+	uint32_t node = profile_stack_node(x->p, s->stack), kept = node, parent, location;
+	size_t deep = 0;
+
+	s->time_ns = 0;
+	while (is_rare(x, kept))
+		profile_get_node(x->p, kept, &kept, &location);
+	if (kept == node)
+		return 0;
+	for (uint32_t at = kept; at; at = parent, deep++)
+		profile_get_node(x->p, at, &parent, &location);
+	if (kept)
+		profile_get_node(x->p, kept, &parent, &location);
+	if (!kept || location != x->rare) {
+		kept = profile_node(x->p, kept, x->rare);
+		deep++;
+	}
+	s->stack = profile_stack_at(x->p, kept, deep);
+	return profile_failed(x->p) ? err_nomem() : 0;
+}
+
+/* Nodes that are added to the profile meanwhile are below those that were kept. */
+static int prune(struct profile *p, int64_t part)
+{
+	struct pruning x = {.p = p, .n_values = profile_meta(p)->n_values};
+	int r;
+
+	x.rare = rare_location(p);
+	x.totals = calloc((profile_n_nodes(p) + 1) * (size_t)x.n_values, sizeof(*x.totals));
+	if (!x.totals || !x.rare)
+		return err_nomem();
+	r = profile_each(p, add_sample, &x);
+	sum_up(&x);
+	for (unsigned i = 0; i < x.n_values; i++)
+		x.least[i] = x.totals[i] / part;
+	r = r ? r : profile_change_each(p, prune_sample, &x);
+	free(x.totals);
+	return r ? r : profile_forget_times(p);
+}
+
+struct rolling {
+	struct store *s;
+	enum store_tier tier;
+	int64_t first_ms; /* of the window */
+	struct numbering n;
+	struct profile *p;
+};
+
+static int add_number(void *arg, const struct profile_sample *s)
+{
+	struct rolling *x = arg;
+
+	return numbering_add(&x->n, x->p, s, x->first_ms);
+}
+
+/* Writes what the profile has as a row. */
+static int insert(struct rolling *x, const char *service, uint32_t number)
+{
+	struct blob_place place = {.first_ms = x->first_ms,
+				   .last_ms = x->first_ms + tiers[x->tier].step_ms - 1};
+	struct names *names = &x->s->outline;
+	int r = profile_each(x->p, add_number, x);
+
+	r = r ? r : numbering_end(&x->n, x->p);
+	if (!r && names_full(names, x->first_ms))
+		r = store_begin_names(x->s, names, x->first_ms);
+	r = r ? r : names_take(names, &x->n.batch);
+	r = r ? r : batch_order(&x->n.batch);
+	r = r ? r : store_insert_names(x->s, names, x->first_ms);
+	r = r ? r
+	      : store_insert_block(x->s, x->tier, STORE_OUTLINE(x->tier, x->first_ms, number),
+				   &place, &x->n.batch, service, names->epoch);
+	if (!r)
+		names_written(names);
+	return r;
+}
+
+static int roll_service(struct store *s, enum store_tier tier, int64_t ms, const char *service,
+			uint32_t number)
+{
+	struct store_query q = {.since_ms = ms,
+				.until_ms = ms + tiers[tier].step_ms,
+				.outline = tiers[tier].outline};
+	struct rolling x = {.s = s, .tier = tier, .first_ms = ms, .p = profile_new()};
+	int r = x.p ? store_read_blocks(s, tiers[tier].from, service, &q, x.p) : err_nomem();
+
+	if (!r && profile_n_samples(x.p)) {
+		r = prune(x.p, tiers[tier].part);
+		r = r ? r : insert(&x, service, number);
+	}
+	numbering_fini(&x.n);
+	profile_free(x.p);
+	return r;
+}
+
+struct services {
+	VEC(char *) list;
+};
+
+static void services_fini(struct services *s)
+{
+	vec_foreach(service, &s->list)
+		free(*service);
+	vec_fini(&s->list);
+}
+
+#define SERVICES                                                                                   \
+	"SELECT DISTINCT service FROM block WHERE tier = ? AND last_ms >= ? AND first_ms < ? "     \
+	"ORDER BY service"
+
+static int list_services(struct store *s, enum store_tier from, int64_t ms, int64_t step,
+			 struct services *ret)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, SERVICES, &stmt), rc = SQLITE_DONE;
+
+	if (r)
+		return r;
+	sqlite3_bind_int64(stmt, 1, from);
+	sqlite3_bind_int64(stmt, 2, ms);
+	sqlite3_bind_int64(stmt, 3, ms + step);
+	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(stmt, 0);
+		char *copy = strdup(text ? text : "");
+
+		if (!copy || vec_push(&ret->list, copy)) {
+			free(copy);
+			r = err_nomem();
+		}
+	}
+	return r ? r : store_error(s, rc, "read");
+}
+
+/* All of a window's rows are there, or none. If they can't be written, their names aren't either. */
+static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
+{
+	_cleanup_(services_fini) struct services services = {};
+	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
+
+	r = r ? r : list_services(s, tiers[tier].from, ms, tiers[tier].step_ms, &services);
+	for (uint32_t i = 0; !r && i < services.list.n; i++)
+		r = roll_service(s, tier, ms, services.list.v[i], i);
+	r = r ? r : store_exec(s, "COMMIT", "write");
+	if (r)
+		names_fini(&s->outline);
+	return store_undo(s, r);
+}
+
+/*
+ * The begin of the next window from @after on that may have something to roll up; INT64_MAX: there
+ * is none.
+ */
+static int next_window(struct store *s, enum store_tier tier, int64_t after, int64_t *ret)
+{
+	int64_t step = tiers[tier].step_ms, done, next;
+	char sql[160];
+	int r;
+
+	snprintf(sql, sizeof(sql), "SELECT max(last_ms) + 1 FROM block WHERE tier = %d", tier);
+	r = store_number(s, sql, &done);
+	done = r ? 0 : MAX(done, after);
+	snprintf(sql, sizeof(sql),
+		 "SELECT min(max(first_ms, %lld)) FROM block WHERE tier = %d AND last_ms >= %lld",
+		 (long long)done, tiers[tier].from, (long long)done);
+	r = r ? r : store_number(s, sql, &next);
+	*ret = r || next <= 0 ? INT64_MAX : next - next % step;
+	return r;
+}
+
+/* Nothing will come of windows that end before. */
+static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
+{
+	int r = store_number(s,
+			     from == STORE_EXACT
+				     ? "SELECT max(last_ms) FROM block WHERE tier = 0 AND id >> 20 "
+				       "= (SELECT max(id) >> 20 FROM block WHERE tier = 0)"
+				     : "SELECT max(last_ms) + 1 FROM block WHERE tier = 1",
+			     ret);
+
+	*ret -= from == STORE_EXACT ? LATE_MS : 0;
+	return r;
+}
+
+static int roll_tier(struct store *s, enum store_tier tier)
+{
+	int64_t ms, until, after = 0;
+	int r = complete_until(s, tiers[tier].from, &until);
+
+	for (int i = 0; !r && i < MOST_WINDOWS; i++) {
+		r = next_window(s, tier, after, &ms);
+		if (r || ms == INT64_MAX || ms + tiers[tier].step_ms > until)
+			break;
+		r = roll_window(s, tier, ms);
+		/* one that has nothing has no row that says so */
+		after = ms + tiers[tier].step_ms;
+	}
+	return r;
+}
+
+int store_roll_up(struct store *s)
+{
+	int r = roll_tier(s, STORE_TEN_MINUTES);
+
+	r = r ? r : roll_tier(s, STORE_HOUR);
+	store_forget_names(s);
+	return r;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The coarser tiers: their sums are those of the samples, and no path of any weight is missing. */
+#include "store_writer.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+#define SERVICES 3
+#define SEGMENTS 22 /* of ten minutes: three hours are whole */
+#define STEP_NS	 (600ll * 1000000000)
+
+/* A sample of a service, whose stacks are a few of its own and many that are met once. */
+static struct profile_sample make_sample(struct writer *w, unsigned segment, const uint32_t *often)
+{
+	unsigned service = random_below(&w->random, SERVICES);
+	struct profile_sample s = random_sample(w->p, &w->random);
+	char name[16];
+
+	snprintf(name, sizeof(name), "shop-%u", service);
+	const struct profile_label l[] = {
+		{profile_string(w->p, "service"), profile_string(w->p, name)},
+		{profile_string(w->p, "pid"), random_text(w->p, &w->random, "", 9)},
+		{profile_string(w->p, "version"), profile_string(w->p, segment < 9 ? "1" : "2")},
+		{profile_string(w->p, "uid"), random_text(w->p, &w->random, "100", 3)},
+	};
+
+	s.labels = profile_labels(w->p, l, 4);
+	if (random_below(&w->random, 3))
+		s.stack = often[service];
+	s.time_ns = segment * STEP_NS + random_below(&w->random, 600000) * 1000000ll;
+	return s;
+}
+
+static void fill(struct writer *w)
+{
+	uint32_t often[SERVICES];
+
+	for (unsigned i = 0; i < SERVICES; i++)
+		often[i] = random_stack(w->p, &w->random);
+	for (unsigned segment = 0; segment < SEGMENTS; segment++) {
+		for (unsigned i = 0; i < 150; i++) {
+			struct profile_sample s = make_sample(w, segment, often);
+
+			add_sample(w, &s);
+		}
+		write_frame(w);
+		assert_int_equal(store_seal(w->s, w->place.segment), 0);
+		assert_int_equal(store_roll_up(w->s), 0);
+		end_segment(w);
+	}
+}
+
+struct sums {
+	struct profile *p;
+	const char *service, *user; /* NULL: any */
+	int64_t since, until;	    /* ns; samples without a time count */
+	int64_t values[3];
+};
+
+static int add(void *arg, const struct profile_sample *s)
+{
+	struct sums *x = arg;
+
+	if ((s->time_ns >= 0 && (s->time_ns < x->since || s->time_ns >= x->until)) ||
+	    (x->service && !streq(profile_label_text(x->p, s->labels, "service"), x->service)) ||
+	    (x->user && !streq(profile_label_text(x->p, s->labels, "uid"), x->user)))
+		return 0;
+	for (int i = 0; i < 3; i++)
+		x->values[i] += s->values[i];
+	return 0;
+}
+
+/* All that the window has of each service is in the outline, which says when it begins. */
+static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t begins)
+{
+	const struct store_query q = {.since_ms = BEGIN_MS + since,
+				      .until_ms = BEGIN_MS + until,
+				      .outline = OUTLINE_SERVICES};
+	struct profile *p = read_back(&q);
+
+	assert_int_equal(profile_meta(p)->time_ns / 1000000 - BEGIN_MS, begins);
+	for (unsigned i = 0; i < SERVICES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "shop-%u", i);
+		struct sums exact = {w->p, name, NULL, begins * 1000000, until * 1000000, {}};
+		struct sums got = {p, name, NULL, 0, INT64_MAX, {}};
+
+		assert_int_equal(profile_each(w->p, add, &exact), 0);
+		assert_int_equal(profile_each(p, add, &got), 0);
+		assert_true(exact.values[0] > 0);
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(exact.values[k], got.values[k]);
+	}
+	profile_free(p);
+}
+
+/*
+ * The tiers don't know whose samples they are of. A query for one user's, which is what the server
+ * makes of all that users without rights ask for, has no other's.
+ */
+static void test_one_user(void **state)
+{
+	const struct profile_label_text user = {"uid", 3, "1001"};
+	const struct store_query q = {.since_ms = BEGIN_MS,
+				      .until_ms = BEGIN_MS + SEGMENTS * STORE_TEN_MINUTES_MS,
+				      .labels = &user,
+				      .n_labels = 1,
+				      .outline = OUTLINE_SERVICES};
+	struct profile *p;
+	struct writer w;
+
+	begin(&w, 33);
+	fill(&w);
+	p = read_back(&q);
+	struct sums exact = {w.p, NULL, "1001", 0, INT64_MAX, {}};
+	struct sums got = {p, NULL, "1001", 0, INT64_MAX, {}};
+	struct sums all_got = {p, NULL, NULL, 0, INT64_MAX, {}};
+
+	assert_int_equal(profile_each(w.p, add, &exact), 0);
+	assert_int_equal(profile_each(p, add, &got), 0);
+	assert_int_equal(profile_each(p, add, &all_got), 0);
+	assert_true(exact.values[0] > 0);
+	for (int k = 0; k < 3; k++) {
+		assert_int_equal(got.values[k], exact.values[k]);
+		assert_int_equal(all_got.values[k], exact.values[k]);
+	}
+	profile_free(p);
+	end(&w);
+}
+
+static int64_t rows_of(struct writer *w, int tier)
+{
+	char sql[64];
+	int64_t n;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM block WHERE tier = %d", tier);
+	assert_int_equal(store_number(w->s, sql, &n), 0);
+	return n;
+}
+
+/* The begin isn't a multiple of ten minutes: windows begin 200 s before the steps of BEGIN_MS. */
+static void test_sums(void **state)
+{
+	const int64_t before = BEGIN_MS % STORE_TEN_MINUTES_MS, step = STORE_TEN_MINUTES_MS;
+	const int64_t last = SEGMENTS * step;
+	struct writer w;
+
+	begin(&w, 31);
+	fill(&w);
+	assert_true(rows_of(&w, STORE_TEN_MINUTES) >= (SEGMENTS - 2) * SERVICES);
+	assert_in_range(rows_of(&w, STORE_HOUR), 3 * SERVICES, 4 * SERVICES);
+	expect_sums(&w, 2 * step - before, last, 2 * step - before);
+	/* another begin is widened */
+	expect_sums(&w, 2 * step - before + 7, last, 2 * step - before);
+	expect_sums(&w, 9 * step - before, 15 * step - before, 9 * step - before);
+	end(&w);
+}
+
+/* Once the exact blocks are gone, the outline still has their sums. */
+static void test_exact_gone(void **state)
+{
+	const int64_t before = BEGIN_MS % STORE_TEN_MINUTES_MS, step = STORE_TEN_MINUTES_MS;
+	struct writer w;
+
+	begin(&w, 32);
+	fill(&w);
+	assert_int_equal(store_exec(w.s,
+				    "DELETE FROM block WHERE tier = 0 AND id >> 20 < "
+				    "(SELECT max(id) >> 20 FROM block WHERE tier = 0) - 2",
+				    "remove"),
+			 0);
+	expect_sums(&w, 2 * step - before, SEGMENTS * step, 2 * step - before);
+	/* those of ten minutes, too: an hour's begin is taken */
+	assert_int_equal(store_exec(w.s,
+				    "DELETE FROM block WHERE tier = 1 AND last_ms < "
+				    "(SELECT max(last_ms) FROM block WHERE tier = 2)",
+				    "remove"),
+			 0);
+	const int64_t hour = STORE_HOUR_MS - BEGIN_MS % STORE_HOUR_MS;
+
+	expect_sums(&w, hour + 2 * step, SEGMENTS * step, hour);
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_sums, empty),
+		cmocka_unit_test_setup(test_exact_gone, empty),
+		cmocka_unit_test_setup(test_one_user, empty),
+	};
+	int r;
+
+	if (!mkdtemp(dir))
+		return 1;
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	run("rm -rf %s", dir);
+	return r;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Windows have of each wait the part that is in it, whether they are answered from samples or from
+ * the coarser tiers. What they should have is worked out from the waits' begins and ends.
+ */
+#include "store_writer.h"
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+#define SEGMENTS 22 /* of ten minutes */
+#define EACH	 24 /* waits of a segment */
+#define STEP	 STORE_TEN_MINUTES_MS
+
+enum kind { WAIT, RUNNABLE, BLAME, KINDS };
+
+/* A wait, in ms since BEGIN_MS. Its sample comes in the segment in which it ends. */
+struct wait {
+	enum kind kind;
+	int64_t begin, end;
+};
+
+static struct wait waits[SEGMENTS * EACH];
+
+/* The ms of a wait in a part of the time. Several moments are summed where the first began. */
+static int64_t part(const struct wait *w, int64_t since, int64_t until)
+{
+	int64_t from = MAX(w->begin, since), to = MIN(w->end, until);
+
+	if (w->kind == RUNNABLE)
+		return w->begin >= since && w->begin < until ? w->end - w->begin : 0;
+	return MAX(to - from, 0);
+}
+
+static void add_wait(struct writer *w, const struct wait *wait)
+{
+	const struct profile_label l[] = {
+		{profile_string(w->p, "service"), random_text(w->p, &w->random, "shop-", 3)},
+		{profile_string(w->p, "tid"), random_text(w->p, &w->random, "", 9)},
+		{profile_string(w->p, "state"),
+		 profile_string(w->p, wait->kind == RUNNABLE ? "runnable" : "sleeping")},
+	};
+	struct profile_sample s = {
+		.stack = random_stack(w->p, &w->random),
+		.labels = profile_labels(w->p, l, 3),
+		.time_ns = (wait->kind == BLAME ? wait->end : wait->begin) * 1000000,
+	};
+
+	s.values[wait->kind == BLAME ? 3 : 2] = (wait->end - wait->begin) * 1000000;
+	add_sample(w, &s);
+}
+
+/* As an agent does, from a second before a segment to its end. */
+static void fill(struct writer *w)
+{
+	struct profile_meta *m = profile_meta(w->p);
+
+	m->values[m->n_values++] = (struct profile_value_type){"lock_blame", "nanoseconds"};
+	for (unsigned i = 0; i < ARRAY_SIZE(waits); i++) {
+		struct wait *wait = &waits[i];
+		int64_t segment = i / EACH * STEP, longest = i % 4 ? 20000 : STEP - 1000;
+
+		wait->kind = random_below(&w->random, KINDS);
+		wait->end = segment + 1 + random_below(&w->random, STEP - 2);
+		wait->begin = wait->end - 1 - random_below(&w->random, (uint32_t)longest);
+		wait->begin = MAX(wait->begin, 0);
+		add_wait(w, wait);
+		if (i % EACH < EACH - 1)
+			continue;
+		w->place.last_ms = BEGIN_MS + segment + STEP;
+		write_frame(w);
+		assert_int_equal(store_seal(w->s, w->place.segment), 0);
+		assert_int_equal(store_roll_up(w->s), 0);
+		end_segment(w);
+	}
+}
+
+static int add(void *arg, const struct profile_sample *s)
+{
+	int64_t *sums = arg;
+
+	for (int i = 0; i < 4; i++)
+		sums[i] += s->values[i];
+	return 0;
+}
+
+static void expect(int64_t since, int64_t until, enum store_outline outline)
+{
+	const struct store_query q = {
+		.since_ms = BEGIN_MS + since, .until_ms = BEGIN_MS + until, .outline = outline};
+	struct profile *p = read_back(&q);
+	int64_t got[4] = {}, wanted[4] = {};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(waits); i++)
+		wanted[waits[i].kind == BLAME ? 3 : 2] += part(&waits[i], since, until) * 1000000;
+	assert_int_equal(profile_each(p, add, got), 0);
+	assert_true(wanted[2] + wanted[3] > 0);
+	for (int i = 2; i < 4; i++)
+		assert_int_equal(got[i], wanted[i]);
+	profile_free(p);
+}
+
+static void test_parts(void **state)
+{
+	const int64_t before = BEGIN_MS % STEP, last = SEGMENTS * STEP;
+	struct writer w;
+	int64_t rows;
+
+	begin(&w, 51);
+	fill(&w);
+	assert_int_equal(store_number(w.s, "SELECT count(*) FROM block WHERE tier = 2", &rows), 0);
+	assert_true(rows >= 6);
+	for (int64_t at = 5 * STEP; at < 7 * STEP; at += STEP / 4)
+		expect(at, at + STEP / 4, OUTLINE_NONE);
+	expect(STEP - before, last, OUTLINE_NONE);
+	expect(STEP - before, last, OUTLINE_SERVICES);
+	for (int64_t at = STEP - before; at < last - 8 * STEP; at += 3 * STEP) {
+		expect(at, at + STEP, OUTLINE_SERVICES);
+		expect(at, at + 7 * STEP, OUTLINE_SERVICES);
+	}
+	end(&w);
+}
+
+static void add_segment(struct writer *w, int64_t begin)
+{
+	struct wait wait = {RUNNABLE, begin, begin + 500};
+
+	add_wait(w, &wait);
+	w->place.first_ms = BEGIN_MS + begin;
+	w->place.last_ms = BEGIN_MS + begin + STEP;
+	write_frame(w);
+	assert_int_equal(store_seal(w->s, w->place.segment), 0);
+	assert_int_equal(store_roll_up(w->s), 0);
+	end_segment(w);
+}
+
+/* A block that may have something of a window, but hasn't, doesn't hold up those that follow. */
+static void test_empty_window(void **state)
+{
+	const int64_t before = BEGIN_MS % STEP, day = 144 * STEP;
+	int64_t last;
+	struct writer w;
+
+	begin(&w, 52);
+	add_segment(&w, 2 * STEP - before - 100);
+	for (int i = 0; i < 4; i++)
+		add_segment(&w, day + i * STEP);
+	assert_int_equal(store_number(w.s, "SELECT max(last_ms) FROM block WHERE tier = 1", &last),
+			 0);
+	assert_true(last > BEGIN_MS + day);
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_parts, empty),
+		cmocka_unit_test_setup(test_empty_window, empty),
+	};
+	int r;
+
+	if (!mkdtemp(dir))
+		return 1;
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	run("rm -rf %s", dir);
+	return r;
+}
