@@ -9,6 +9,7 @@
 #include "cli/cells.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "cli/options/window.h"
 #include "view/names/value_words.h"
 #include "cli/write.h"
 #include "format/common/embedded.h"
@@ -52,7 +53,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		f->name[side] = side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER;
 		tag = side == DIFF_A ? EMBEDDED_SOURCE_BEFORE : EMBEDDED_SOURCE_AFTER;
 	} else {
-		r = read_profile_file(f->name[side], &f->diff.p[side]);
+		r = o->store ? window_read_text(o->store, path, &f->diff.p[side])
+			     : read_profile_file(path, &f->diff.p[side]);
 	}
 	r = r ? r : wall_derive(f->diff.p[side], o->value, NULL);
 	r = r ? r : take_text(o, path, tag, &f->text[side]);

@@ -20,6 +20,13 @@ const struct option_row diff_rows[] = {
 	 .set = view_value_label,
 	 .field = FIELD(side[DIFF_B]),
 	 .help = "with one file: the label of the samples after"},
+	{.name = "store",
+	 .arg = "DIR",
+	 .set = value_string,
+	 .field = FIELD(store),
+	 .complete = COMPLETE_FILE,
+	 .help = "windows of this store of krait agent instead of files: krait diff --store DIR "
+		 "10:00..10:10 11:00..11:10"},
 	{.name = "per",
 	 .arg = "NAME=N,M",
 	 .set = value_string,
@@ -183,7 +190,7 @@ bool diff_is_page(const struct diff_options *o)
 
 bool diff_of_one_file(const struct diff_options *o, const struct operands *operands)
 {
-	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n;
+	return operands->n == 1 && !o->store && !o->side[DIFF_A].n && !o->side[DIFF_B].n;
 }
 
 int diff_options_check(struct diff_options *o, const struct operands *operands)

@@ -11,6 +11,7 @@
 
 struct diff_options {
 	pattern_texts side[DIFF_SIDES]; /* values of --a and --b */
+	const char *store;		/* the operands are windows of it; NULL: files */
 	VEC(const char *) fail_texts;
 	VEC(struct fail_rule) rules;
 	const char *per, *value, *output, *format_name;

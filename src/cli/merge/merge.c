@@ -10,7 +10,7 @@
 #include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/options/values.h"
+#include "cli/options/window.h"
 #include "cli/write.h"
 #include "format/read.h"
 #include "view/shape/tree.h"
@@ -20,6 +20,7 @@
 struct merge_options {
 	const char *output, *format_name;
 	const struct render_format *format;
+	const char *store;
 	VEC(struct profile_label_text) labels;
 	struct render_options render;
 	bool quiet;
@@ -55,6 +56,9 @@ static const struct option_row rows[] = {
 	 .set = value_times_none,
 	 .field = FIELD(render.times),
 	 .help = "write no times, for a smaller file"},
+	WINDOW_STORE_ROW(FIELD(store),
+			 "windows of this store instead of files: krait merge --store "
+			 "DIR 1h 03:00..03:10 -o ALL.pb.gz"),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	OPTION_HELP,
 	{},
@@ -77,11 +81,12 @@ static void free_all(profiles *all)
 	vec_fini(all);
 }
 
-static int read_files(const struct operands *operands, profiles *all)
+static int read_files(const struct merge_options *o, const struct operands *operands, profiles *all)
 {
 	for (unsigned i = 0; i < operands->n; i++) {
 		struct profile *p = NULL;
-		int r = read_profile_file(operands->words[i], &p);
+		int r = o->store ? window_read_text(o->store, operands->words[i], &p)
+				 : read_profile_file(operands->words[i], &p);
 
 		if (!r)
 			r = vec_push(all, p);
@@ -161,7 +166,7 @@ static int run(const struct command *self, int argc, char **argv)
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
 	if (r < 0) {
-		r = read_files(&operands, &all);
+		r = read_files(&o, &operands, &all);
 		r = r ? r : merge(&o, &all, &operands);
 	}
 	vec_fini(&o.labels);

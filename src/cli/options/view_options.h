@@ -136,8 +136,8 @@ void view_options_warn_of(const struct unmatched *u);
 			"value of another label")
 /* clang-format on */
 
-#define VIEW_ROWS(base)                                                                            \
-	VIEW_SAMPLE_ROWS(base), VIEW_TIME_ROWS(base), VIEW_GRAIN_ROWS(base),                       \
-		VIEW_INVERT_ROW(base), VIEW_NATIVE_ROW(base), VIEW_BY_ROW(base)
+#define VIEW_SHAPE_ROWS(base)                                                                      \
+	VIEW_GRAIN_ROWS(base), VIEW_INVERT_ROW(base), VIEW_NATIVE_ROW(base), VIEW_BY_ROW(base)
+#define VIEW_ROWS(base) VIEW_SAMPLE_ROWS(base), VIEW_TIME_ROWS(base), VIEW_SHAPE_ROWS(base)
 
 #endif

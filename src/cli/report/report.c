@@ -104,7 +104,9 @@ static const struct option_row rows[] = {
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
 		    "by default what FILE has if it is a page; in a text on standard output that "
 		    "of your own files too"),
-	VIEW_ROWS(FIELD(view)),
+	VIEW_SAMPLE_ROWS(FIELD(view)),
+	STORED_TIME_ROWS(FIELD(stored)),
+	VIEW_SHAPE_ROWS(FIELD(view)),
 	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
@@ -425,7 +427,7 @@ static int run(const struct command *self, int argc, char **argv)
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);
 
-	if (r < 0 && self == &command_last && stored_last(&o.stored, &o.view, &operands)) {
+	if (r < 0 && self == &command_last && stored_last(&o.stored, &operands)) {
 		log_error("%s", error_words());
 		r = EXIT_USAGE;
 	}
@@ -451,7 +453,10 @@ const struct command command_report = {
 	.examples =
 		(const char *const[]){"krait report x.pb.gz\twhere the time goes, in the terminal",
 				      "krait report x.pb.gz -o x.html\ta recording as a page",
-				      "krait report x.html --format folded\tas text", NULL},
+				      "krait report x.html --format folded\tas text",
+				      "krait report --store /var/lib/krait --since 03:00 --until "
+				      "03:10\tten minutes of last night",
+				      NULL},
 	.rows = rows,
 	.operand = "FILE",
 	.operand_is_file = true,
@@ -462,10 +467,11 @@ const struct command command_last = {
 	.name = "last",
 	.reads_files = true,
 	.summary = "Show the last minutes that krait agent has recorded.",
-	.synopsis = (const char *const[]){"last TIME [-p PID] [OPTIONS]", NULL},
-	.examples = (const char *const[]){"krait last 10m\twhere the machine's time went",
-					  "krait last 1h -p 4711 -o x.html\tone process as a page",
-					  NULL},
+	.synopsis = (const char *const[]){"last TIME [-p PID | --service NAME] [OPTIONS]", NULL},
+	.examples =
+		(const char *const[]){"krait last 10m\twhere the machine's time went",
+				      "krait last 1h -p 4711 -o x.html\tone process as a page",
+				      "krait last 03:00..03:10\tten minutes of last night", NULL},
 	.rows = rows,
 	.operand = "TIME",
 	.run = run,

@@ -8,60 +8,96 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/system/clock.h"
-#include "format/pprof/pprof.h"
-#include "query/ask.h"
+#include "cli/options/view_options.h"
 
 void stored_fini(struct stored *s)
 {
 	vec_fini(&s->pids);
+	vec_fini(&s->labels);
 }
 
-int stored_last(struct stored *s, struct view_options *view, struct operands *operands)
+int stored_value_service(void *field, const char *text)
+{
+	VEC(struct profile_label_text) *labels = field;
+
+	return vec_push(labels, (struct profile_label_text){"service", strlen("service"), text});
+}
+
+int stored_value_cgroup(void *field, const char *text)
+{
+	VEC(struct profile_label_text) *labels = field;
+
+	return vec_push(labels, (struct profile_label_text){"cgroup", strlen("cgroup"), text});
+}
+
+int stored_last(struct stored *s, struct operands *operands)
 {
 	if (!operands->operand)
 		return err_set(-EINVAL, "say how long: krait last 10m");
-	if (view->since_ns)
+	if (s->since)
 		return err_set(-EINVAL, "krait last says itself when it begins; leave --since out");
 	s->dir = s->dir ? s->dir : STORE_DIRECTORY;
-	return value_time(&view->since_ns, TAKE_PTR(operands->operand));
+	s->since = TAKE_PTR(operands->operand);
+	return 0;
 }
 
 /* A longer window is answered from the store's outline, which has few labels and no lines. */
-#define EXACT_NS (3 * 3600 * NSEC_PER_SEC)
+#define EXACT_MS (3 * STORE_HOUR_MS)
 
 /* Does the view need what the outline doesn't have? */
 static bool needs_samples(const struct stored *s, const struct view_options *view)
 {
-	return s->pids.n || view->processes.n || view->threads.n || view->labels.n ||
+	bool other = false;
+
+	vec_foreach(l, &s->labels)
+		other |= !streq(l->key, STORE_SERVICE_KEY);
+	return other || s->pids.n || view->processes.n || view->threads.n || view->labels.n ||
 	       view->states.n || view->no_idle || view->grain == VIEW_LINES ||
 	       (view->by && !streq(view->by, "service") && !streq(view->by, "version"));
 }
 
-static int check_window(const struct stored *s)
+/* Times of a recording in a file count from its start. */
+static int take_times(const struct stored *s, struct view_options *view)
 {
-	if (!s->since_ns)
-		return err_set(-EINVAL, "say how long ago the window begins: --since 10m");
-	if (s->until_ns >= s->since_ns)
-		return err_set(-EINVAL, "--until must be less long ago than the window's begin");
-	return 0;
+	int r = s->since ? value_time(&view->since_ns, s->since) : 0;
+
+	if (r)
+		return err_wrap(r, "--since");
+	r = s->until ? view_value_until(&view->until_ns, s->until) : 0;
+	return r ? err_wrap(r, "--until") : 0;
+}
+
+static int take_window(struct stored *s)
+{
+	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
+
+	if (!s->since)
+		return err_set(-EINVAL,
+			       "say when the window begins: --since 10m, or --since 03:00");
+	if (strstr(s->since, ".."))
+		return s->until ? err_set(-EINVAL, "the window ends twice; leave --until out")
+				: window_parse(s->since, now, &s->window);
+	return window_between(s->since, s->until, now, &s->window);
 }
 
 int stored_check(struct stored *s, struct view_options *view, const struct operands *operands)
 {
 	if (!s->dir && !operands->operand)
 		return err_set(-EINVAL, "name the profile to read: krait report FILE");
+	if (!s->dir && s->pids.n)
+		return err_set(-EINVAL, "--pid is for --store; --process chooses in a file");
+	if (!s->dir && s->labels.n)
+		return err_set(-EINVAL,
+			       "--service and --cgroup are for --store; --label %.*s=... "
+			       "chooses in a file",
+			       (int)s->labels.v[0].key_len, s->labels.v[0].key);
 	if (!s->dir)
-		return s->pids.n ? err_set(-EINVAL, "--pid is for --store; --process chooses in a "
-						    "file")
-				 : 0;
+		return take_times(s, view);
 	if (operands->operand)
 		return err_set(-EINVAL, "--store %s and the file %s exclude each other; keep one",
 			       s->dir, operands->operand);
-	s->since_ns = view->since_ns;
-	s->until_ns = view->until_ns;
-	view->since_ns = view->until_ns = 0;
 	s->exact |= needs_samples(s, view);
-	return check_window(s);
+	return take_window(s);
 }
 
 struct wanted {
@@ -90,50 +126,24 @@ static int want(struct wanted *w, pid_t pid)
 	return vec_push(&w->labels, (struct profile_label_text){"pid", strlen("pid"), text});
 }
 
-/* The same window, from whoever may read the store. */
-static int ask_server(const struct stored *s, const struct store_query *wanted,
-		      struct profile **ret)
-{
-	_cleanup_(query_fini) struct query q = {.kind = QUERY_PROFILE,
-						.since_ms = wanted->since_ms,
-						.until_ms = wanted->until_ms,
-						.outline = wanted->outline != OUTLINE_NONE};
-	_cleanup_str_ struct str body = {};
-	int r;
-
-	for (size_t i = 0; i < wanted->n_labels; i++)
-		if (vec_push(&q.labels, wanted->labels[i]))
-			return err_nomem();
-	r = ask(s->socket ? s->socket : QUERY_SOCKET, &q, &body);
-	return r ? r : pprof_read((const uint8_t *)str_cstr(&body), body.n, ret);
-}
-
-/* Without --socket, only the agent's own store is one that a server answers for. */
-static bool has_server(const struct stored *s)
-{
-	return s->socket || streq(s->dir, STORE_DIRECTORY);
-}
-
 int stored_read(const struct stored *s, struct profile **ret)
 {
-	int64_t now = (int64_t)clock_ns(CLOCK_REALTIME);
 	__attribute__((cleanup(wanted_fini))) struct wanted wanted = {};
 	struct store_query q = {
-		.since_ms = MAX(now - (int64_t)s->since_ns, 0) / (int64_t)NSEC_PER_MSEC,
-		.until_ms = (now - (int64_t)s->until_ns) / (int64_t)NSEC_PER_MSEC,
+		.since_ms = s->window.since_ms,
+		.until_ms = s->window.until_ms,
 	};
-	struct store *store = NULL;
-	int r;
 
 	vec_foreach(pid, &s->pids)
 		if (want(&wanted, *pid))
 			return err_nomem();
+	vec_foreach(label, &s->labels)
+		if (vec_push(&wanted.labels, *label))
+			return err_nomem();
+	window_say(&s->window);
 	q.labels = wanted.labels.v;
 	q.n_labels = wanted.labels.n;
-	if (s->since_ns - s->until_ns > EXACT_NS && !s->exact)
+	if (q.until_ms - q.since_ms > EXACT_MS && !s->exact)
 		q.outline = OUTLINE_SERVICES;
-	r = store_open(s->dir, 0, &store);
-	r = r ? r : store_read(store, &q, ret);
-	store_close(store);
-	return r == -EACCES && has_server(s) ? ask_server(s, &q, ret) : r;
+	return window_read(s->dir, s->socket, &q, ret);
 }

@@ -86,7 +86,7 @@ static bool is_rare(struct pruning *x, uint32_t node)
 
 static uint32_t rare_location(struct profile *p)
 {
-	struct profile_mapping m = {.name = profile_string(p, "[krait]"), .kind = KIND_MARK};
+	struct profile_mapping m = {.name = profile_string(p, MARK_MAPPING), .kind = KIND_MARK};
 	struct profile_function f = {.name = profile_string(p, mark_text(MARK_RARE))};
 
 	return profile_location(p, &(struct profile_location){.mapping = profile_mapping(p, &m),
@@ -229,7 +229,7 @@ static int list_services(struct store *s, enum store_tier from, int64_t ms, int6
 	return r ? r : store_error(s, rc, "read");
 }
 
-/* All of a window's rows are there, or none. If they can't be written, their names aren't either. */
+/* All of a window's rows are there, or none, and so are their names. */
 static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 {
 	_cleanup_(services_fini) struct services services = {};
