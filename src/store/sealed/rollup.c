@@ -295,11 +295,19 @@ static int roll_tier(struct store *s, enum store_tier tier)
 	return r;
 }
 
+/* Ten minutes are kept for a week, hours for 90 days, so that they leave room for samples. */
+#define REMOVE_OLD                                                                                 \
+	"DELETE FROM block WHERE tier = 1 AND last_ms < "                                          \
+	"(SELECT max(last_ms) FROM block WHERE tier = 1) - 604800000; "                            \
+	"DELETE FROM block WHERE tier = 2 AND last_ms < "                                          \
+	"(SELECT max(last_ms) FROM block WHERE tier = 2) - 7776000000"
+
 int store_roll_up(struct store *s)
 {
 	int r = roll_tier(s, STORE_TEN_MINUTES);
 
 	r = r ? r : roll_tier(s, STORE_HOUR);
+	r = r ? r : store_exec(s, REMOVE_OLD, "make room");
 	store_forget_names(s);
 	return r;
 }

@@ -151,11 +151,42 @@ static void test_empty_window(void **state)
 	end(&w);
 }
 
+/* Rows begin before the sample that they are of, by less than an hour. */
+static int64_t oldest_day(struct writer *w, int tier)
+{
+	char sql[64];
+	int64_t ms;
+
+	snprintf(sql, sizeof(sql), "SELECT min(first_ms) FROM block WHERE tier = %d", tier);
+	assert_int_equal(store_number(w->s, sql, &ms), 0);
+	return (ms - BEGIN_MS + STORE_HOUR_MS) / (144 * STEP);
+}
+
+/* Ten minutes are kept for a week, hours for 90 days. */
+static void test_kept(void **state)
+{
+	/* when it is, and since when there are rows of ten minutes and of hours then */
+	static const struct {
+		int64_t day, tens, hours;
+	} rows[] = {{0, 0, 0}, {6, 0, 0}, {8, 6, 0}, {89, 89, 0}, {97, 97, 8}};
+	struct writer w;
+
+	begin(&w, 53);
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (int k = 0; k < 15; k++)
+			add_segment(&w, rows[i].day * 144 * STEP + k * STEP);
+		assert_int_equal(oldest_day(&w, STORE_TEN_MINUTES), rows[i].tens);
+		assert_int_equal(oldest_day(&w, STORE_HOUR), rows[i].hours);
+	}
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_parts, empty),
 		cmocka_unit_test_setup(test_empty_window, empty),
+		cmocka_unit_test_setup(test_kept, empty),
 	};
 	int r;
 
