@@ -139,6 +139,52 @@ def lost_with_writers(store):
     return int(found.group(1)), int(again.group(1))
 
 
+def cpu_in(path):
+    """CPU time by process in a profile, in seconds, and its standard error."""
+    profile, found = pprof.read(path), {}
+    at = [name for name, _ in profile.sample_types].index("cpu")
+    for sample in profile.samples:
+        found.setdefault(int(sample.labels.get("pid", "0")), []).append(sample.values[at] / 1e9)
+    return {pid: (sum(values), math.sqrt(sum(value * value for value in values))) for pid, values in found.items()}
+
+
+def moment(seconds):
+    return time.strftime("%Y-%m-%d %H:%M:%S%z", time.gmtime(seconds)).replace("+0000", "+00:00")
+
+
+@kit.case
+def windows():
+    """Windows by the clock have what ran in them, alone, merged and compared."""
+    with folder() as d:
+        store, out = d + "/store", d + "/x.pb.gz"
+        program_file(d)
+        agent = start_agent(store)
+        start = math.floor(time.time())
+        first = start_program(d, 0.5)
+        first.stdout.readline()
+        first_cpu = end(first)
+        middle = math.ceil(time.time() + 0.1)
+        time.sleep(middle - time.time() + 0.1)
+        second = start_program(d, 0.7)
+        second.stdout.readline()
+        second_cpu = end(second)
+        agent.send_signal(signal.SIGTERM)
+        check(agent.wait(timeout=30) == 0, "exit code %d" % agent.returncode)
+        a, b = moment(start) + ".." + moment(middle), time.strftime("%H:%M:%S", time.localtime(middle)) + "..now"
+        for words, ran in ((["report", "--store", store, "--since", moment(start), "--until", moment(middle)], {first.pid: first_cpu}),
+                           (["last", a, "--store", store], {first.pid: first_cpu}), (["last", b, "--store", store], {second.pid: second_cpu}),
+                           (["merge", "--store", store, a, b], {first.pid: first_cpu, second.pid: second_cpu})):
+            done = krait(*words, "-o", out)
+            check(done.returncode == 0, done.stderr)
+            found = cpu_in(out)
+            print(" ".join(words[:1]), {pid: "%.3f" % found[pid][0] for pid in found if pid in (first.pid, second.pid)}, ran)
+            check({pid for pid in found if pid in (first.pid, second.pid)} == set(ran), "%s: other processes" % words)
+            for pid, cpu in ran.items():
+                check(abs(found[pid][0] - cpu) <= max(3 * found[pid][1], 0.01 * cpu), "%s: %.3f s instead of %.3f" % (words, found[pid][0], cpu))
+        done = krait("diff", "--store", store, a, b)
+        check(done.returncode == 0 and "burn" in done.stdout, done.stdout + done.stderr)
+
+
 @kit.case
 def killed():
     """Writers that are killed are started again alone. What is missing is what they hadn't kept, it is counted, and the
@@ -190,6 +236,9 @@ def refusals():
         refused(1, "no agent has recorded into", "last", "5m", "--store", d + "/none")
         refused(2, "say how long", "last", "--store", d)
         refused(2, "--since 10m", "report", "--store", d)
+        refused(2, "'25:00' is not a time", "last", "25:00", "--store", d)
+        refused(2, "ends before it begins", "last", "1h..2h", "--store", d)
+        refused(2, "--service and --cgroup are for --store", "report", d + "/x.pb.gz", "--service", "a")
         with open(d + "/store.db", "wb") as f:
             f.write(b"a file of somebody else's" * 400)
         for words in (["last", "5m"], ["agent", "status"], ["agent", "run"]):

@@ -133,6 +133,7 @@ int stored_read(const struct stored *s, struct profile **ret)
 		.since_ms = s->window.since_ms,
 		.until_ms = s->window.until_ms,
 	};
+	int r;
 
 	vec_foreach(pid, &s->pids)
 		if (want(&wanted, *pid))
@@ -145,5 +146,10 @@ int stored_read(const struct stored *s, struct profile **ret)
 	q.n_labels = wanted.labels.n;
 	if (q.until_ms - q.since_ms > EXACT_MS && !s->exact)
 		q.outline = OUTLINE_SERVICES;
+	r = window_read(s->dir, s->socket, &q, ret);
+	if (r != -ENODATA || s->exact)
+		return r;
+	/* the samples have gone */
+	q.outline = OUTLINE_SERVICES;
 	return window_read(s->dir, s->socket, &q, ret);
 }
