@@ -22,7 +22,10 @@ static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word
 }
 
 #ifndef __bpf__
-/* Adds the @n bytes at @p to the proof @h, eight at a time, the last word padded with zeros. */
+/*
+ * Adds the @n bytes at @p to the proof @h, eight at a time, with zeros after the last byte up to a
+ * multiple of eight.
+ */
 static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
 {
 	for (__u64 i = 0; i < n; i += 8) {
@@ -53,7 +56,7 @@ static inline __attribute__((always_inline)) __u64 check_version(__u32 version, 
  * Adds a str or bytes object, as its length and its cached hash, to the proof @h. Such objects are
  * a part of the proof of a code object up to 3.11, and where co_version is 0. The cached hash is
  * SipHash (in 2.7 FNV) over all bytes. An object without a cached hash is added as its length and
- * all its bytes, eight at a time, the last word padded with zeros.
+ * all its bytes, eight at a time, with zeros after the last byte up to a multiple of eight.
  */
 static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 len, __u64 hash)
 {

@@ -29,7 +29,7 @@ enum py_walk {
 	X(OLD_CLASSES)	  /* 2.7: classes and instances without a type, names mangled */           \
 	X(PLAIN_INTS)	  /* 2.7: an int is a C long */                                            \
 	X(OPEN_DICTS)	  /* 2.7: a dict is one open hash table */                                 \
-	X(LOCK_GIL)	  /* 2.7: the GIL is a plain lock; its holder is _PyThreadState_Current */ \
+	X(LOCK_GIL)	  /* 2.7: the GIL is a plain lock; _PyThreadState_Current has it */        \
 	X(LISTED_STATES)  /* 2.7: a PyThreadState is found only in its interpreter's list */       \
 	X(GIL_STATICS)	  /* 3.6: the GIL consists of static variables of ceval.c */               \
 	X(GIL_IN_RUNTIME) /* 3.7-3.11: the GIL is in _PyRuntime */                                 \
@@ -37,7 +37,7 @@ enum py_walk {
 	X(RUNTIME)	  /* 3.7+: _PyRuntime has the key of PyThreadStates, a Py_tss_t */         \
 	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes that Py_tss_t on */     \
 	X(PREINIT)	  /* 3.8+: _PyRuntime's flags say how far pre-initialisation got */        \
-	X(RUNTIME_READY)  /* 3.11+: before those flags is _PyRuntime._initialized */               \
+	X(RUNTIME_READY)  /* 3.11+: _PyRuntime._initialized lies before the flags of PREINIT */    \
 	X(LNOTAB)	  /* <= 3.9: lines are in co_lnotab, as pairs of bytes */                  \
 	X(SIGNED_LINES)	  /* 3.6-3.9: steps of lines in co_lnotab may be negative */               \
 	X(LINE_RANGES)	  /* 3.10: lines are ranges in co_linetable; f_lasti counts code units */  \
@@ -51,12 +51,12 @@ enum py_walk {
 	X(VALUES_HEAD)	  /* 3.13+: struct _dictvalues begins with its sizes, 8 bytes */           \
 	X(SHIM_FRAMES)	  /* 3.12+: an evaluation loop that C enters has a frame of no function */ \
 	X(INIT_CLEANUP)	  /* 3.12+: a code object runs between a class and its __init__ */         \
-	X(TAGGED_INTS)	  /* 3.12+: an int's number of digits and its sign are in lv_tag */        \
+	X(TAGGED_INTS)	  /* 3.12+: lv_tag of an int has the int's sign and number of digits */    \
 	X(TRAMPOLINES)	  /* 3.12+: -X perf calls functions through copies of a stub */            \
 	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
 	X(FREE_THREADED)  /* 3.13-3.15: krait reads the free-threaded build too */                 \
-	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does), and that code
-			       keeps registers as callers expect (3.13's doesn't) */
+	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does); but its code
+			       leaves the caller's registers unchanged (3.13's doesn't) */
 
 enum py_capability {
 #define X(name) PY_CAN_##name,
@@ -95,7 +95,7 @@ enum py_capability {
 	X(tstate_exc_state)	/* the thread's own _PyErr_StackItem; 3.11, 3.12 */                \
 	X(tstate_root_cframe)	/* a _PyCFrame of no evaluation loop; 3.11, 3.12 */                \
 	X(tstate_native_thread_id)                                                                 \
-	X(tstate_gil)		/* u32; its bits in .gil_bit concern the GIL; 3.12+ */             \
+	X(tstate_gil)		/* u32 with the thread's GIL state: see .gil_bit; 3.12+ */         \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
 	X(tstate_state)		/* int state; free-threaded builds */                              \
 	X(tstate_section)	/* critical_section, a tagged pointer; free-threaded builds */     \
@@ -146,8 +146,8 @@ struct py_layout {
 	/* mask of the u32 at tstate_gil: _status.active (3.12), holds_gil (3.13+) */
 	__u8 gil_bit;
 	/*
-	 * != 0: a walk needs more of a frame than its code and instruction: its function (3.11), or
-	 * which copy of the bytecode it runs (3.14t+)
+	 * != 0: to walk frames, more of a frame is needed than its code and its instruction. 3.11:
+	 * the frame's function. 3.14t+: which copy of the bytecode the frame runs.
 	 */
 	__u8 frame_more;
 #define X(name) __u16 name;
@@ -179,14 +179,14 @@ static inline void py_layout_set_block(struct py_layout *l)
 }
 
 /*
- * How many bytes of a structure a walk reads at once, from its start. An interpreter that has a
- * needed field beyond them isn't supported.
+ * How many bytes of a structure a walk reads at once, from its start. If an interpreter has a
+ * needed field further on in the structure, it isn't supported.
  */
 /* bytes read of a _PyInterpreterFrame; frames before 3.11 are read otherwise */
 #define PY_FRAME_BYTES 80
 /*
- * bytes read of a PyThreadState at most: up to thread_id, the last field that is needed (3.11 and
- * 3.12: up to datastack_limit, which lies further)
+ * the most bytes that are read of a PyThreadState: up to thread_id, the last field that is needed.
+ * In 3.11 and 3.12 the last needed field is datastack_limit.
  */
 #define PY_TSTATE_BYTES 255
 
@@ -207,7 +207,8 @@ enum py_tss {
 	 */
 	PY_TSS_TLS_DTV,
 	/*
-	 * a TLS variable of musl, found as with PY_TSS_TLS_DTV, but a slot of the DTV has 8 bytes
+	 * a TLS variable of musl, found as PY_TSS_TLS_DTV describes, but a slot of the DTV has 8
+	 * bytes
 	 */
 	PY_TSS_TLS_DTV_MUSL,
 	/*
@@ -226,7 +227,10 @@ enum py_gil {
 	/* 3.12: the thread state's gil_bit is set, and the GIL names the thread state */
 	PY_GIL_ACTIVE,
 	PY_GIL_HOLDS, /* 3.13+: the thread state's gil_bit is set */
-	PY_GIL_FREE,  /* free-threaded builds: as PY_GIL_HOLDS, but there may be no GIL */
+	/*
+	 * free-threaded builds: the thread state's gil_bit is set, if the process has a GIL at all
+	 */
+	PY_GIL_FREE,
 };
 
 /*
@@ -243,15 +247,14 @@ enum py_gil {
 #define PY_GIL_HOLDER 8
 #define PY_GIL_LOCKED 16
 #define PY_GIL_WAIT   32 /* offset of the two conditions and mutexes */
-/* In free-threaded builds all members come after `int enabled` and its padding. */
+/* size of `int enabled` with padding, which comes before all members in free-threaded builds */
 #define PY_GIL_ENABLED_BYTES 8
 /* size of the two conditions and mutexes; AArch64 with glibc: 16 more */
 #define PY_GIL_WAIT_BYTES 176
 
 /*
  * Where one interpreter is in a process. Addresses are absolute in the target's address space, 0 =
- * none. (The same struct says where an interpreter is in an ELF file. Its addresses are then those
- * of the file.)
+ * none. (For an interpreter in an ELF file, the struct has addresses of the file.)
  */
 struct py_where {
 	/*
@@ -271,8 +274,8 @@ struct py_where {
 	 */
 	__u64 tls_got;
 	/*
-	 * with PY_TSS_TLS_STATIC: the variable's offset from the thread pointer. With another kind
-	 * of TLS variable: a number that is added to the offset found at tls_got.
+	 * With PY_TSS_TLS_STATIC: the variable's offset from the thread pointer. With any other
+	 * kind of TLS variable: a number that is added to the offset found at tls_got.
 	 */
 	__s64 tls_offset;
 	/*

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words that krait shows for what it doesn't know of a stack. They are written here once: for
- * each mark (a frame that stands for what isn't known), and for each way in which a walk of Python
- * frames or an unwinding of native frames ends. An entry has the name in the source, the words that
- * are shown, and one sentence that explains them. Stacks, closing lines, the manual page and the
- * readers of formats take them from here (src/profile/mark.h); tests/build/rules.sh fails if
- * another source has a copy of them.
+ * The words that krait shows for what it doesn't know of a stack. Each text is written here once:
+ * for each mark (a frame that stands for what isn't known), and for each way in which a walk of
+ * Python frames or an unwinding of native frames ends. An entry has the name in the source, the
+ * words that are shown, and one sentence that explains them. Stacks, closing lines, the manual page
+ * and the readers of formats take them from here (src/profile/mark.h); tests/build/rules.sh fails
+ * if another source has a copy of them.
  */
 #ifndef ABI_MARKS_H
 #define ABI_MARKS_H
 
 /* clang-format off */
 
-/* Marks are frames too. This stands in the place of a mark's file name. */
+/* A mark is a frame that stands for what isn't known. It has this word in place of a file name. */
 #define MARK_MAPPING "[krait]"
 
 /*
@@ -91,9 +91,9 @@
 #define NATIVE_WORDS_OF "native stack: "
 
 /*
- * How the unwinding of a native stack ended: X(NAME, words, sentence). The outcomes from LATE on
- * say that the unwinding broke off. Their mark is INCOMPLETE. The last outcome is given only by
- * user space, when it merges native and Python frames.
+ * How the unwinding of a native stack ended: X(NAME, words, sentence). After the outcomes from LATE
+ * on, which mean that the unwinding broke off, the stack gets the mark INCOMPLETE. The last outcome
+ * is given only by user space, when it merges native and Python frames.
  */
 #define NATIVE_OUTCOMES(X)                                                                         \
 	X(NONE, "not asked for",                                                                   \

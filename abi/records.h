@@ -11,7 +11,7 @@
 #include "marks.h"
 #include "unwind.h"
 
-#define ABI_MAX_FRAMES 1024 /* the most Python frames in one stack; those further out are cut off */
+#define ABI_MAX_FRAMES 1024 /* the most Python frames in one stack; the outermost are cut off */
 #define ABI_MAX_NATIVE 2048 /* the most native frames in one stack */
 /* the most kernel frames in one stack: the default of kernel.perf_event_max_stack */
 #define ABI_MAX_KERNEL	127
@@ -25,13 +25,13 @@
 
 /* The thread's relation to the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
-	X(UNKNOWN, "unknown") /* it isn't known what the thread does with the GIL */               \
+	X(UNKNOWN, "unknown") /* krait doesn't know what the thread does with the GIL */           \
 	X(NONE, "none")	      /* the thread has no PyThreadState, or the process no GIL */         \
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
 	X(HELD, "held")                                                                            \
 	X(NONE_STOPPED, "none") /* there is no GIL; the thread waits while the world is stopped */ \
-	X(NONE_SECTION, "none") /* there is no GIL; it waits for a critical section */
+	X(NONE_SECTION, "none") /* there is no GIL; the thread waits for a critical section */
 
 enum gil_state {
 #define X(name, word) GIL_##name,
@@ -81,7 +81,7 @@ struct rec_sample {
 	 * Two sums since the recording began, if waits are recorded. .ready_ns: how long this
 	 * thread was ready to run, but had no CPU. .stolen_ns: how long this thread had a CPU
 	 * without using it, because the machine's host took the CPU away or the kernel handled
-	 * interrupts. The time of a wait that isn't sent yet is only in the wait's record.
+	 * interrupts. A wait adds its time to these sums only once its record is sent.
 	 */
 	__u64 ready_ns, stolen_ns;
 };
@@ -100,14 +100,14 @@ enum wait_on_kind {
 	WAIT_ON_NOTHING,
 	WAIT_ON_IPV4, /* .text is an address in the network's order, with .port */
 	WAIT_ON_IPV6, /* as WAIT_ON_IPV4 */
-	WAIT_ON_UNIX, /* .text is the path that the socket, or its other end, is bound to */
+	WAIT_ON_UNIX, /* .text is the path of the socket, or of the socket's other end */
 	WAIT_ON_FILE, /* .text is the last part of the file's path */
 	WAIT_ON_KINDS
 };
 
 #define WAIT_ON_BYTES 64
 struct wait_on {
-	__u8 kind; /* enum wait_on_kind */
+	__u8 kind; /* enum wait_on_kind: what .text is */
 	/* != 0: the address is the socket's own, because the socket has no other end */
 	__u8 listens;
 	__u16 port;
@@ -122,10 +122,11 @@ struct wait_on {
  * ready to run doesn't count.
  *
  * Where there are too many waits, the stacks of only some are taken, chosen at random. .times
- * divided by WAIT_ONE says for how many waits at the same site this one stands: one divided by the
- * chance. Waits whose stacks weren't taken have no record. Their time since the last record is in
- * .others_ns, and how much of it was for the GIL in .gil_others_ns. If .times is 0, the record is
- * of no wait, and tells only these two times.
+ * divided by WAIT_ONE says for how many waits at the same site this wait counts: 1 divided by the
+ * chance with which its stack was taken. Waits whose stacks weren't taken have no record.
+ * .others_ns is the time of such waits since the thread's last record, .gil_others_ns the part of
+ * that time that was for the GIL. If .times is 0, the record has only .others_ns and
+ * .gil_others_ns, and no wait.
  */
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
@@ -143,12 +144,12 @@ struct rec_wait {
 	__u16 state;   /* state of the task, TASK_* of the kernel */
 	__u8 fd;       /* enum wait_fd: what .arg[0] is */
 	__u8 flags;    /* WAIT_* */
-	__u32 site;    /* number of the site, below WAIT_SITES: wait_entry.sites */
+	__u32 site;    /* index in wait_entry.sites of the wait's site (struct wait_site) */
 	__u32 reserved;
 	struct wait_on on;
 	/*
-	 * The thread that ended a wait for a futex, with its stack at that moment. Its .tid is 0 if
-	 * that isn't known; then the record may end before this field. .weight is 0.
+	 * The thread that ended a wait for a futex, with its stack at that moment. If that thread
+	 * isn't known, its .tid is 0, and the record may end before this field. .weight is 0.
 	 */
 	struct rec_sample waker;
 };
@@ -157,35 +158,35 @@ struct rec_wait {
 #define WAIT_ONE     1024
 #define WAIT_SITES   8	/* sites of a thread; a power of two */
 #define WAIT_DISK    1	/* flag: the kernel says it is a wait for a disk (task_struct.in_iowait) */
-#define WAIT_EXITS   2	/* flag: the thread is in do_exit(), or gets another number by execve() */
+#define WAIT_EXITS   2	/* flag: the thread is in do_exit(), or gets another tid by execve() */
 #define WAIT_OPEN    4	/* flag: the wait isn't over */
-#define WAIT_CGROUP  8	/* flag: cgroup v2 has frozen the thread, or it is stopped */
+#define WAIT_CGROUP  8	/* flag: the thread is frozen by cgroup v2, or is stopped */
 #define WAIT_FOR_GIL 16 /* flag: the wait is for the GIL, as the futex's address shows */
-/* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
+/* flag: process ids that the thread uses are those of krait's own PID namespace */
 #define WAIT_NUMBERS 32
 /*
- * flag: no stack was taken of this wait. The times in the record are those of this wait; all other
- * fields are from an earlier wait of the thread
+ * flag: no stack was taken of this wait. The record has the times of this wait, but all its other
+ * fields are from an earlier wait of the thread.
  */
 #define WAIT_LEFT 64
 
 /*
  * The account of a thread that has ended, or of one that lives when the recording ends. Its
  * sample.weight is 0. Its sample.ready_ns and .stolen_ns are final: no later record of the thread
- * follows. Both sums below are for the time from the first switch of the thread that was seen to
- * its last one, and come from different sources.
+ * follows. Both sums below are for the time from the first to the last task switch of the thread
+ * that krait saw, and come from different sources.
  */
 struct rec_account {
-	struct rec_sample sample; /* its .type is REC_ACCOUNT; .stack may be 0 */
+	struct rec_sample sample; /* .type of this sample is REC_ACCOUNT; its .stack may be 0 */
 	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
-	/* the time from that first to that last switch, minus its CPU, ready and stolen time */
+	/* the time between these two switches, minus the thread's CPU, ready and stolen time */
 	__u64 kernel_ns;
 };
 
 /* One Python frame, as records carry it. */
 struct wire_frame {
 	__u64 code;  /* address of the frame's code object */
-	__u64 check; /* proves which code object it is (check.h); equal to rec_code.check */
+	__u64 check; /* proves which code object .code is (check.h); equal to rec_code.check */
 	/*
 	 * offset of the instruction: 2.7-3.9 in bytes; 3.10 in code units; 3.11+ in bytes from
 	 * co_code_adaptive (3.14t+: from the beginning of the copy that the frame runs), or
@@ -194,17 +195,17 @@ struct wire_frame {
 	__s32 lasti;
 	__u32 flags; /* FRAME_* */
 };
-#define LASTI_UNKNOWN 0x7fffffff /* it isn't known which instruction the frame is at */
+#define LASTI_UNKNOWN 0x7fffffff /* krait doesn't know which instruction the frame is at */
 #define FRAME_ENTRY   1 /* flag: this is the outermost Python frame of its evaluation loop */
 /*
- * The bits of wire_frame.flags from this one up hold 1 + the index of the native frame that is the
+ * The bits of wire_frame.flags from this bit up hold 1 + the index of the native frame that is the
  * evaluation loop of the Python frame. 0 = not known.
  */
 #define FRAME_OWNER_SHIFT 8
 
 struct rec_stack {
 	__u8 type;    /* REC_STACK */
-	__u8 outcome; /* enum walk_outcome; all samples with this stack have the same one */
+	__u8 outcome; /* enum walk_outcome: the outcome that all samples with this stack have */
 	__u16 n;      /* number of Python frames that follow */
 	__u32 reserved;
 	__u64 stack;
@@ -268,9 +269,9 @@ struct rec_code {
 	__s32 firstlineno;
 	__u64 code, check;
 	struct proc_key proc;
-	/* 3.11+: first instruction, in code units, that finds its frame completely set up */
+	/* 3.11+: first instruction, in code units, at which a frame is completely set up */
 	__s32 firsttraceable;
-	__u32 version; /* co_version of the code object; 0: it has none */
+	__u32 version; /* co_version of the code object; 0: it has no version */
 	/* <= 3.10: address of the object in the first local variable of a frame; 0 = none */
 	__u64 self_obj;
 	/* type of self_obj, which may be freed before user space reads it; 0 = not readable */
@@ -281,15 +282,15 @@ struct rec_code {
 };
 
 /*
- * 3.11+: of the dict in which a module's body runs: __name__ and __file__. The bytes of these texts
- * follow, padded likewise.
+ * Texts about a module, sent with the code of the module's top level, 3.11+: __name__ and __file__
+ * of its globals. The bytes of these texts follow in the record, each padded to a multiple of 8.
  */
 enum module_text { MODULE_NAME, MODULE_FILE, MODULE_TEXT_MAX };
 struct rec_module {
 	struct wire_text text[MODULE_TEXT_MAX];
 };
 
-/* What the memory belongs to that couldn't be read. */
+/* What a range of memory that couldn't be read belongs to. */
 enum absent_kind { ABSENT_THREAD, ABSENT_FRAME, ABSENT_CODE, ABSENT_NATIVE, ABSENT_MAX };
 
 /*
@@ -307,7 +308,7 @@ struct rec_absent {
 	struct absent_range {
 		/* the range of memory that was tried; addr 0: no memory of this kind was absent */
 		__u64 addr, bytes;
-	} range[ABSENT_MAX]; /* one for each enum absent_kind: the range that was tried last */
+	} range[ABSENT_MAX]; /* for each enum absent_kind: the range that was tried last */
 };
 
 enum proc_state {
@@ -316,9 +317,9 @@ enum proc_state {
 	PROC_IGNORED,	  /* the process isn't wanted, or isn't Python */
 	PROC_UNSUPPORTED, /* Python of a kind that krait doesn't know: its samples are counted */
 	PROC_NATIVE,	  /* the process isn't Python, but its native stacks are wanted */
-	PROC_LINKING,	  /* its executable is linked with a known libpython, which isn't mapped
-			   * yet */
-	/* its executable may dlopen a known libpython; until then treated as PROC_IGNORED */
+	/* the executable is linked with a known libpython, which isn't mapped yet */
+	PROC_LINKING,
+	/* the executable may dlopen a known libpython; until then treated as PROC_IGNORED */
 	PROC_HOST,
 	/*
 	 * the process would be shown, but its user begins too many processes: its samples are
@@ -326,15 +327,15 @@ enum proc_state {
 	 */
 	PROC_CROWDED,
 	/*
-	 * as PROC_CROWDED, but user space hasn't examined the process, so it isn't known whether it
-	 * would be shown
+	 * the user begins too many processes, as with PROC_CROWDED, but user space hasn't examined
+	 * the process, so it isn't known whether the process would be shown
 	 */
 	PROC_UNASKED,
 };
 
 /*
  * Identifies an executable file and its contents, by what the kernel knows of the file. Nobody can
- * write to a file while it runs, and a write before or after that changes mtime_ns.
+ * write to a file while it runs, and a write before the file runs, or after, changes mtime_ns.
  */
 struct exe_key {
 	__u32 dev; /* device number in the kernel's encoding: major << 20 | minor */
@@ -347,7 +348,7 @@ struct exe_key {
 	__s64 bytes, mtime_ns;
 };
 
-#define ABI_GROUPS	16 /* the most hierarchies of control groups that are told of */
+#define ABI_GROUPS	16 /* the most hierarchies of control groups of one process */
 #define ABI_GROUP_SHIFT 48
 
 /*
@@ -357,7 +358,7 @@ struct exe_key {
 struct proc_place {
 	/*
 	 * The control group of each hierarchy: the hierarchy's number << ABI_GROUP_SHIFT | the
-	 * group's inode; 0: there are no more. If the first is 0, none are known.
+	 * group's inode; 0: the list has ended. If the first entry is 0, no control group is known.
 	 */
 	__u64 group[ABI_GROUPS];
 	struct place_dir {
@@ -384,8 +385,8 @@ struct rec_proc {
 	__u32 new; /* != 0: the process began, or called exec, after sampling had begun */
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
-	struct py_where where;	   /* the process's interpreter, if .state is PROC_PYTHON */
-	__u64 task;		   /* address of its main thread, for on_question(); 0: not known */
+	struct py_where where; /* the process's interpreter, if .state is PROC_PYTHON */
+	__u64 task; /* address of the main thread's task_struct, for on_question(); 0: not known */
 	struct proc_place place;   /* all 0: not known */
 	char args[ABI_ARGS_BYTES]; /* beginning of the process's command line, NUL-separated */
 };
@@ -396,12 +397,12 @@ struct rec_proc {
  * same address; the stack's address is random in each exec.
  */
 struct image_place {
-	__u64 start_code, start_stack; /* the fields of the same names in the kernel's mm_struct */
+	__u64 start_code, start_stack; /* mm_struct.start_code and .start_stack of the kernel */
 };
 
 /* Map `procs`: tgid -> state of the process. */
 struct proc_entry {
-	/* .start_ns is 0 if user space made the entry first; the first sample fills it in */
+	/* .start_ns is 0 if user space made the entry before the first sample, which fills it in */
 	struct proc_key key;
 	struct image_place place; /* where in memory the image lies that user space examined */
 	/* when the last REC_PROC, which asks user space, was sent for this process */
@@ -431,23 +432,20 @@ struct proc_several {
 	struct py_where where[ABI_INTERPRETERS];
 };
 
-/* Where the processes of an executable have their interpreter. */
+/* In which file the processes of an executable have their interpreter. */
 enum exe_kind {
 	EXE_PYTHON = 1, /* the executable itself contains the interpreter */
 	/* the executable is linked with a libpython whose dynamic section is known */
 	EXE_LINKED,
 	/* another process of this executable mapped a known libpython by dlopen() */
 	EXE_HOST,
-	/*
-	 * none of the kinds above: not Python, unless a process of the executable maps a libpython
-	 * later
-	 */
+	/* not Python, unless a process of the executable maps a libpython later */
 	EXE_OTHER,
 };
 
 /* Map `exes`: executable file -> interpreter, so that a new process needs no help of user space. */
 struct exe_entry {
-	/* where the interpreter is; addresses are those in the ELF file that contains it */
+	/* where the interpreter is; addresses are those in the interpreter's ELF file */
 	struct py_where where;
 	/* the lowest p_vaddr of the executable's code; load bias = mm.start_code - start_vaddr */
 	__u64 start_vaddr;
@@ -457,7 +455,7 @@ struct exe_entry {
 	__u64 lib_dynamic;
 	/* with EXE_LINKED and EXE_HOST: check_dynamic() over the first entries at lib_dynamic */
 	__u64 lib_check;
-	__u8 kind; /* enum exe_kind: where a process of this executable has its interpreter */
+	__u8 kind; /* enum exe_kind: how processes of the executable get their interpreter */
 	__u8 reserved[7];
 };
 

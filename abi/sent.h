@@ -16,7 +16,7 @@
 
 static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 {
-	return id >> 8; /* The caller takes this modulo SENT_SETS. */
+	return id >> 8; /* the caller takes the result modulo SENT_SETS */
 }
 
 /* Returns the id under which a code object is noted as sent. (A stack has an id of its own.) */

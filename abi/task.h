@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel knows of a thread that isn't running, all of it from one moment.
- * bpf/events/tasks.bpf.c reads it through a task iterator (kernel 5.8+). Numbers are those of
- * krait's own PID namespace.
+ * What the kernel knows of a thread that isn't running, read at one moment. bpf/events/tasks.bpf.c
+ * reads it through a task iterator (kernel 5.8+). Numbers are those of krait's own PID namespace.
  */
 #ifndef ABI_TASK_H
 #define ABI_TASK_H
@@ -17,7 +16,11 @@
  * program can't read that descriptor of another thread, so user space does.
  */
 struct task_polled {
-	__u64 switches; /* rec_task.switches: it doesn't count once the thread has run */
+	/*
+	 * rec_task.switches; once the thread has run again, the number differs and .fd means
+	 * nothing
+	 */
+	__u64 switches;
 	__s32 fd;
 	__u32 reserved;
 };
@@ -42,14 +45,15 @@ struct rec_task {
 	__u64 start_ns;	 /* when the thread began: task_struct.start_time, CLOCK_MONOTONIC */
 	__u64 thread_pointer;
 	struct proc_key proc;	  /* the process image that the thread runs */
-	struct image_place place; /* where in memory that image lies */
+	struct image_place place; /* where in memory the process image lies */
 	__u64 arg[2];		  /* the first arguments of the system call .call */
 	__s32 call;		  /* number of the system call that the thread is in; -1: none */
 	__u32 host_tid;		  /* the thread's number in the first PID namespace */
 	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
 	__u8 wait_flags;	  /* WAIT_DISK, WAIT_CGROUP, WAIT_NUMBERS (records.h) */
 	__u8 reserved[6];
-	struct wait_on on; /* what .arg[0] stands for, or the descriptor in map `polled` */
+	/* what .arg[0] refers to, or what the descriptor in map `polled` refers to */
+	struct wait_on on;
 	/*
 	 * Owner of the thread when the record was made. TASK_NO_ID: only somebody with more rights
 	 * may look into the thread.
@@ -57,8 +61,9 @@ struct rec_task {
 	__u32 uid, gid;
 	__u32 state; /* task_struct.__state of the thread: 0 = running or ready to run */
 	__u8 on_cpu;
-	__u8 has_regs;	/* whether .regs holds registers of user code */
-	__u16 n_kernel; /* number of kernel frames; .kernel has them innermost first */
+	__u8 has_regs; /* whether .regs holds registers of user code */
+	/* number of entries in .kernel, which has the kernel frames, innermost first */
+	__u16 n_kernel;
 	/*
 	 * Registers of user code as the kernel saved them: x86-64 struct pt_regs (r15 ... ss, 21
 	 * words); aarch64 x0 ... x30, sp, pc.

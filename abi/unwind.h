@@ -17,7 +17,7 @@
 
 /* In which way a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
 enum unwind_cfa {
-	UNWIND_UNKNOWN = 0, /* there is no rule: unwinding ends here */
+	UNWIND_UNKNOWN = 0, /* this code has no rule: unwinding ends here */
 	UNWIND_END,	/* the outermost frame, whose return address is undefined (_start, clone) */
 	UNWIND_REG,	/* CFA = reg + off */
 	UNWIND_DEREF,	/* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
@@ -51,12 +51,12 @@ struct unwind_rule {
 };
 /* says that the register still holds the caller's value (aarch64: .ra in lr) */
 #define UNWIND_SAME 0x7fff
-#define UNWIND_LOST 0x7ffe /* says that the caller's value of the register can't be found */
+#define UNWIND_LOST 0x7ffe /* says that the caller's value of the register is lost */
 
 /*
- * .ra, .fp and .bx are offsets from the CFA. With these flags .fp and .bx are offsets from the
- * frame's own frame pointer instead. They are needed where a stack is realigned, because the
- * distance from the CFA isn't constant there (GCC's DRAP, icc's MKL).
+ * .ra, .fp and .bx are offsets from the CFA. With UNWIND_FP_FROM_FP or UNWIND_BX_FROM_FP, .fp or
+ * .bx is an offset from the frame's own frame pointer instead. These flags are needed where a stack
+ * is realigned, because the distance from the CFA isn't constant there (GCC's DRAP, icc's MKL).
  */
 #define UNWIND_FP_FROM_FP 1
 #define UNWIND_BX_FROM_FP 2
@@ -77,14 +77,17 @@ struct unwind_rule {
 #define UNWIND_EVAL (1u << 24)
 
 /*
- * A chunk of 4 KiB. It holds rows, or it is a node of the search tree above the rows, and then each
- * .value is the number of a chunk. Unused keys are ~0.
+ * A chunk of 4 KiB. It holds either rows or a node of the search tree above the rows. In a node
+ * each .value is the number of a chunk. Unused keys are ~0.
  */
 #define UNWIND_FANOUT 512
 #define UNWIND_LEVELS 3
 struct unwind_chunk {
 	__u32 key[UNWIND_FANOUT];
-	__u32 value[UNWIND_FANOUT]; /* of a row: number of its rule, maybe with UNWIND_EVAL */
+	/*
+	 * in a row: number of the row's rule, maybe with UNWIND_EVAL; in a node: number of a chunk
+	 */
+	__u32 value[UNWIND_FANOUT];
 };
 
 /*
@@ -130,11 +133,13 @@ struct unwind_table {
 #define SPACE_UNUSED   (1ull << 62)
 struct space_mapping {
 	__u32 pages; /* size of the mapping in pages of 4,096 bytes */
-	__u32 table; /* index in map `unwind_tables` of the mapped file's rows; 0: no rows */
-	__u32 key;   /* offset of the mapping's first byte in the code of its .table */
+	/* index of the rows of the mapped file in map `unwind_tables`; 0: the file has no rows */
+	__u32 table;
+	/* offset of the mapping's first byte in the code of the file that .table is of */
+	__u32 key;
 	__u32 reserved;
 };
-/* A mapping as user space holds it; .table and .key as in struct space_mapping. */
+/* A mapping as user space holds it; .table and .key mean what they do in struct space_mapping. */
 struct unwind_mapping {
 	__u64 start, end;
 	__u32 table, key;
@@ -148,21 +153,22 @@ struct space_chunk {
 
 /*
  * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
- * executable was unmapped. What user space read holds as long as .unmaps equals .at_unmaps. A
- * forked process uses its parent's slot as long as the mappings in it were read before the fork.
+ * executable was unmapped. The mappings that user space read are up to date as long as .unmaps
+ * equals .at_unmaps. A forked process uses its parent's slot as long as the mappings in it were
+ * read before the fork.
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
 	/*
-	 * this, .owner_tgid and .owner_exec are the proc_key of the process whose mappings were
-	 * read. 0: user space read them before the process had a sample.
+	 * .owner_start_ns, .owner_tgid and .owner_exec are the proc_key of the process whose
+	 * mappings were read. 0: user space read the mappings before the process had a sample.
 	 */
 	__u64 owner_start_ns;
 	__u64 read_ns; /* when user space had read the mappings, CLOCK_MONOTONIC */
 	__u32 owner_tgid, owner_exec;
 	/*
-	 * number of the reading of the mappings; mappings that differ have another number; 0: not
-	 * read yet
+	 * which reading of the mappings this is; changed mappings get another number; 0: not read
+	 * yet
 	 */
 	__u32 version;
 	/* set by the kernel program, which needs mappings with a .version above this one */

@@ -9,33 +9,36 @@
  * The key of a GIL. A process has at most GIL_SLOTS of them, so that no process can fill the map.
  */
 struct gil_key {
-	__u32 tgid; /* in the first PID namespace */
-	__u32 slot; /* below GIL_SLOTS; a process's slots are filled in order */
+	__u32 tgid; /* tgid of the process, in the first PID namespace */
+	/* which GIL of the process, below GIL_SLOTS; a process's slots are filled in order */
+	__u32 slot;
 };
 #define GIL_SLOTS 8
 
 struct gil_count {
 	__u64 wait; /* which GIL it is: the address of the first word that waiters sleep on */
-	__u64 word; /* gil_value() takes it apart */
+	/* number of waiters and sum of waiting times: gil_value() takes the word apart */
+	__u64 word;
 };
 
 /*
  * One word holds the number of waiters and the sum of waiting times, so that one addition changes
  * both: waiters * (GIL_ONE - now) + sum. Times are in units. When a wait begins, GIL_ONE - now is
  * added. When the wait ends, GIL_ONE - now is subtracted, with the time of its end. The sum must
- * stay below GIL_ONE - now. So new waits are counted in another slot once it is half of that, which
- * takes 4 years of waiting.
+ * stay below GIL_ONE - now. So once the sum is half of GIL_ONE - now, which takes 4 years of
+ * waiting, new waits are counted in another slot.
  */
 #define GIL_ONE	  (1ull << 48)
 #define GIL_SHIFT 10 /* a unit is 1.024 us */
 /*
- * The value with which a sum begins, in units. The clocks of two CPUs may differ a little. Then the
- * sum that is read is a little too small, but it mustn't be below 0.
+ * The value with which a sum begins, in units. The clocks of two CPUs may differ a little. So a sum
+ * may be a little too small when it is read, but it mustn't be below 0.
  */
 #define GIL_FIRST (1ull << 20)
 
 /*
- * the most waiters that can be true; above it, the end of a wait was counted without its beginning
+ * The most waiters that there can be. A larger number means that the end of a wait was counted, but
+ * not its beginning.
  */
 #define GIL_WAITERS_MOST 32767
 

@@ -10,8 +10,8 @@ enum wait_phase {
 	WAIT_RUNS, /* the thread runs, or is ready to run */
 	WAIT_WAITS,
 	/*
-	 * the thread has got a CPU; its next task switch shows how long it was ready to run before
-	 * that
+	 * the thread has got a CPU; its next task switch will show how long it was ready to run
+	 * before it got that CPU
 	 */
 	WAIT_IS_OVER,
 };
@@ -22,11 +22,11 @@ enum wait_phase {
  * the low 8 bits instead.
  */
 struct wait_site {
-	__u32 site; /* hash of the site; 0: the entry is free */
+	__u32 site; /* hash of the site's system call and argument; 0: the entry is free */
 	/*
-	 * .recent: number of waits in the site's present window, which ends when they have taken
-	 * WAIT_WINDOW_NS in all. .before: number of waits in the window before it. .recent_ns and
-	 * .before_ns: how long those waits took
+	 * .recent: number of waits in the site's present window, which ends once these waits have
+	 * taken WAIT_WINDOW_NS in all. .before: number of waits in the preceding window. .recent_ns
+	 * and .before_ns: how long the waits of each window took
 	 */
 	__u32 recent, before;
 	__u32 reserved;
@@ -44,16 +44,16 @@ struct wait_site {
 /*
  * If a wait lasts this long and its stack wasn't taken, user space reads the stack while the thread
  * still waits. So such a wait gets a record of its own (WAIT_LEFT). A wait this long whose stack
- * was taken stands for no other waits.
+ * was taken counts for itself alone.
  */
 #define WAIT_LONG_NS 1000000000
-#define SITE_GIL     0 /* the site of waits for the GIL; nothing else shares it */
+#define SITE_GIL     0 /* the site of waits for the GIL; no other wait has this site */
 
 /* What a thread does with the GIL while it has no CPU. */
 enum gil_away {
 	AWAY_NEITHER,
 	AWAY_WAITS,
-	AWAY_UNCOUNTED, /* it waits, and the map `gils` had no room to count that */
+	AWAY_UNCOUNTED, /* the thread waits, but the map `gils` had no room to count its wait */
 	AWAY_HOLDS,
 };
 
@@ -71,35 +71,38 @@ struct wait_entry {
 	__u64 start_ns, task;
 	__u64 over_ns; /* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
 	/*
-	 * The thread's account at the last time it left a CPU, whether it waited or not: when that
-	 * was, by CLOCK_MONOTONIC and by the scheduler's clock (of which nothing but differences
-	 * means anything), its CPU time and sched_info.run_delay.
+	 * When the thread last left a CPU, to wait or not: .left_ns is CLOCK_MONOTONIC then,
+	 * .clock_ns the scheduler's clock (only differences between its times mean anything),
+	 * .cpu_ns the thread's CPU time, .delay_ns its sched_info.run_delay.
 	 */
 	__u64 left_ns, clock_ns, cpu_ns, delay_ns;
 	/* how long the thread was away from the CPU in its last wait, by the scheduler's clock */
 	__u64 away_ns;
-	/* clock_ns - cpu_ns - delay_ns - stolen_ns, and delay_ns, when its account was begun */
+	/*
+	 * At the moment when the thread's rec_account begins. .begin_ns: clock_ns - cpu_ns -
+	 * delay_ns - stolen_ns; .delay_begin_ns: delay_ns.
+	 */
 	__u64 begin_ns, delay_begin_ns;
-	__u64 waited_ns; /* sum of its waits since then */
-	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since then */
+	__u64 waited_ns; /* sum of the thread's waits since its rec_account began */
+	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since the thread's rec_account began */
 	/* time stolen so far from the thread's CPU when the thread got it; see .has_cpu */
 	__u64 aside_ns;
-	/* the thread's sched_info.run_delay once it had that CPU; 0: not known, or 0 */
+	/* the thread's sched_info.run_delay once it had its present CPU; 0: not known, or 0 */
 	__u64 came_delay_ns;
 	/*
-	 * if the wait began before recording did, so that user space has read it: how often the
-	 * thread had left a CPU by then (nvcsw + nivcsw); else 0
+	 * If the wait began before the recording, so that user space has read it from /proc: how
+	 * often the thread had left a CPU by then (nvcsw + nivcsw). Else 0.
 	 */
 	__u64 switches;
-	__u32 times; /* rec_wait.times of the last wait; 0: its stack wasn't taken */
+	__u32 times; /* rec_wait.times of the last wait; 0: the stack of that wait wasn't taken */
 	__u32 site;  /* index in .sites of the last wait */
 	__u8 phase;  /* enum wait_phase */
 	/*
-	 * != 0: the thread was met within execve(), and may have had another number before. Then
-	 * .delay_begin_ns is of the time when it was met.
+	 * != 0: the thread was met within execve(), and may have had another thread id before. Then
+	 * .delay_begin_ns is of the time when the thread was met.
 	 */
 	__u8 in_exec;
-	__u8 has_cpu; /* != 0: it was seen that the thread got the CPU on which it is */
+	__u8 has_cpu; /* != 0: krait saw how the thread got the CPU on which it is */
 	/*
 	 * != 0: user space has made the entry, and .delay_begin_ns is of the recording's beginning
 	 */
@@ -110,26 +113,28 @@ struct wait_entry {
 	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
 	 */
 	__u64 gil, gil_holder;
-	__u64 tstate; /* PyThreadState of the thread then */
+	__u64 tstate; /* PyThreadState of the thread when that stack was taken */
 	/*
 	 * Address and value of the thread_id of .tstate at that time. If the value at the address
 	 * has changed, the state was freed and belongs to another thread now.
 	 */
 	__u64 owner_at, owner;
-	__u32 gil_bytes;   /* size of what waiters sleep on */
-	__u16 away;	   /* enum gil_away, since the thread left the CPU */
-	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
-	__u32 host_tgid;   /* tgid in the first PID namespace, if .gil is known */
-	__u32 gil_slot;	   /* slot of the GIL in the map `gils`, as found last (waiters.h) */
-	__u64 futex;	   /* address that the thread waits for in a futex call; 0: none */
-	__u64 gone_ns;	   /* when the thread left the CPU, if .away isn't 0 */
-	__u64 others_ns;   /* sum of all waits for the GIL when its holder left the CPU */
-	__u64 gil_ns;	   /* how much of the wait that is over was for the GIL */
-	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
-	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
-	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
+	__u32 gil_bytes; /* size of the memory on which waiters for the GIL sleep */
+	__u16 away; /* enum gil_away: what the thread has done with the GIL since it left the CPU */
+	__u16 gil_locks; /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
+	__u32 host_tgid; /* tgid in the first PID namespace, if .gil is known */
+	__u32 gil_slot;	 /* slot of the GIL in the map `gils`, as found last (waiters.h) */
+	__u64 futex;	 /* address that the thread waits for in a futex call; 0: none */
+	__u64 gone_ns;	 /* when the thread left the CPU, unless .away is 0 */
+	__u64 others_ns; /* sum of all threads' waits for the GIL when its holder left the CPU */
+	__u64 gil_ns;	 /* how much of the last wait, which is over, was for the GIL */
+	/* how long others waited for the GIL during the last wait, which is over */
+	__u64 held_ns;
+	__u64 gil_owed_ns; /* time of this thread's waits for the GIL that no record has yet */
+	__u64 blame_ns;	   /* time of others' waits for this thread that no record has yet */
 	/*
-	 * the part of .blame_ns during which this thread slept with the GIL; when that sleep began
+	 * .slept_blame_ns: the part of .blame_ns during which this thread slept and held the GIL;
+	 * .slept_since_ns: when that sleep began
 	 */
 	__u64 slept_blame_ns, slept_since_ns;
 	struct wait_site sites[WAIT_SITES];

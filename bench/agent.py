@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent costs at 99 Hz with waits: CPU time of all its processes, and in a row of its own
-the run time of its kernel programs, beside 100 processes that take 30 % of the CPUs, beside 500
-starts of /bin/true a second, and beside 40 of Python. Memory is the highest Pss of its processes
-plus what the kernel counts for its maps. The rings count twice, in both."""
+"""What krait agent costs at 99 Hz with waits: CPU time of all its processes, and in a row of its
+own the run time of its kernel programs, beside 100 processes that take 30 % of the CPUs, beside
+500 starts of /bin/true a second, and beside 40 of Python. Memory is the highest Pss of the
+agent's processes plus what the kernel counts for the agent's BPF maps. The ring buffers count in
+both numbers."""
 
 import contextlib
 import glob
@@ -25,12 +26,12 @@ STEP = 5  # seconds between two looks at memory
 
 
 class Agent(lib.Krait):
-    """krait agent run in the background, with a store of its own."""
+    """krait agent, run in the background, with a store in a directory of its own."""
 
     def __init__(self, store):
         super().__init__([])
         self.store = store
-        # what it would take, not what it limits itself to
+        # without a limit, so that the bench sees what the agent would take
         self.command = [lib.KRAIT, "agent", "run", "--wall", "--max-cpu", "100", "--store", store]
 
     def __enter__(self):
@@ -42,7 +43,7 @@ class Agent(lib.Krait):
         return self
 
     def stored(self):
-        """Returns (bytes of the store that are in use, samples)."""
+        """Returns (how many bytes of the store are in use, how many samples it has)."""
         text = subprocess.run(
             [lib.KRAIT, "agent", "status", "--store", self.store],
             stdout=subprocess.PIPE,
@@ -54,7 +55,8 @@ class Agent(lib.Krait):
         return used * MIB, int(words[1])
 
     def memory(self):
-        """Returns the Pss of all its processes and what the kernel counts for its maps."""
+        """Returns the Pss of all of the agent's processes, and the memory that the kernel counts
+        for its BPF maps."""
         texts = [lib.read("/proc/%d/smaps_rollup" % pid) for pid in rest.family(self.pid)]
         return (sum(lib.field(text, "Pss") for text in texts) << 10) + self.map_bytes()
 
@@ -66,7 +68,7 @@ def mixed(busy):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # a share of the machine of its own
+        start_new_session=True,  # the scheduler gives a session of its own a share of the machine
     )
     try:
         if not process.stdout.readline():
@@ -78,14 +80,15 @@ def mixed(busy):
 
 
 def costs(agent):
-    """Returns the CPU seconds of the sampler, of its children, and of its kernel programs."""
+    """Returns three numbers of CPU seconds: of the sampler, of the sampler's children, and of the
+    kernel programs."""
     pids = rest.family(agent.pid)
     own = [rest.cpu_seconds(pid) for pid in pids]
     return own[0], sum(own[1:]), rest.program_seconds(agent)
 
 
 def watch(load, seconds):
-    """Returns (shares of a CPU, as costs(), the most memory, (bytes, samples) of the store)."""
+    """Returns three values: shares of a CPU, in the order of costs(); the most memory; stored()."""
     store, most = tempfile.mkdtemp(prefix="krait-agent-"), 0
     try:
         with load, lib.BpfStats(), Agent(store) as agent:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of
-stack with each sample) and `py-spy record --native` (it stops the target), one after the other in
-each round. For each: bytes on disk for a sample, the target's speed, its own CPU time, stacks that
-reach the program's start, and samples whose functions can't have called each other in that order.
-Then the target's speed at 9,999 Hz, with krait's and perf -g's events switched on in turn. Last,
-how soon krait can unwind a large library: the time from its first sample to its first whole
-stack."""
+stack with each sample) and `py-spy record --native` (it stops the target), one after the other
+in each round. For each tool: bytes on disk for a sample, the target's speed, the tool's own CPU
+time, stacks that reach the program's start, and samples whose functions can't have called each
+other in that order. Then the target's speed at 9,999 Hz, with krait's and perf -g's events
+switched on in turn. Last, how soon krait can unwind a large library: the time from the library's
+first sample to its first whole stack."""
 
 import os
 import re
@@ -45,8 +45,8 @@ def chain(depth, library):
 
 
 def is_wrong(stack, functions):
-    """True if the program can't have this stack (names, the outermost first). Missing inner
-    functions aren't wrong: the program may be entering or leaving one."""
+    """Tells whether the program can't have this stack (names, the outermost first). Missing inner
+    functions aren't wrong, because the program may be entering or leaving a function."""
     own = [name for name in stack if name in functions or re.match("(step|deep)_[0-9]+$", name)]
     return own != functions[:len(own)]
 
@@ -85,7 +85,8 @@ class Profiler:
 
 def count_krait(path, functions):
     profile = pprof.read(path)
-    # young: samples of the first seconds, when unwind rows weren't ready; native.py measures them
+    # young: how many samples are of the first seconds, when unwind rows weren't ready; native.py
+    # measures these
     causes, young, _ = native.judged(profile)
     total = sum(causes.values())
     wrong = sum(sample.values[0] * is_wrong([short(l.name) for l in profile.stack(sample)], functions)
@@ -177,7 +178,7 @@ def compare(python, setting, rounds):
 
 def in_turn(python, setting, seconds):
     """Compares the target's speed under krait with that under `perf record -g`, at a high rate. The
-    events of the two are switched on in turn."""
+    events of both profilers are switched on in turn."""
     name, depth, library = setting
     got, end = [], time.monotonic() + seconds
     with lib.Target(python, native=library and os.path.join(lib.BUILD, "bench", library)) as target:
@@ -187,7 +188,8 @@ def in_turn(python, setting, seconds):
 
 
 def first_whole(profile, file):
-    """ms from the first sample in a library to the first whole stack with it."""
+    """Returns how many ms passed between the first sample in a library and the first whole stack
+    with that library."""
     first, whole = None, None
     for sample in profile.samples:
         stack, at = profile.stack(sample), sample.labels["time"] / 1e6
@@ -202,7 +204,7 @@ def first_whole(profile, file):
 
 
 def ready():
-    """Starts with an empty cache of unwind rows, so that nothing is known of the program."""
+    """Starts krait with an empty cache of unwind rows, so that krait has none of the program."""
     program = native.Program(os.path.join(native.BUSY, "polars_.py"))
     with tempfile.TemporaryDirectory() as d, program:
         out = os.path.join(d, "out.pb.gz")

@@ -5,7 +5,7 @@ CONNECTIONS = 4  # connections that are open at once
 
 
 def read_answer(f):
-    """Reads one answer from the stream, up to the beginning of the next one."""
+    """Reads one answer from the stream, and not the beginning of the next answer."""
     length = 0
     while True:
         line = f.readline()

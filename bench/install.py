@@ -28,8 +28,8 @@ INDEX = "--no-index --find-links %s"
 
 
 def find_uv():
-    """Returns the path of uv. Distributions don't package it, so it may be in any environment: $UV
-    names it."""
+    """Returns the path of uv: $UV if that is set. Distributions don't package uv, so it may be in
+    any environment."""
     return shutil.which("uv") or os.environ.get("UV")
 
 
@@ -50,7 +50,7 @@ def run(options):
     with tempfile.TemporaryDirectory(prefix="krait-install.") as directory:
         os.chmod(directory, 0o755)
         make_wheel(directory)
-        # The user and their sudo rule are in /etc of a mount namespace of this script's own.
+        # The user and the user's sudo rule are in /etc of a mount namespace of this script's own.
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", os.path.abspath(__file__), directory],
             stdout=subprocess.PIPE,
@@ -89,7 +89,7 @@ class User:
         subprocess.run(["chown", "-R", "4711:4711", self.home], check=True)
 
     def types(self, line):
-        """Runs the shell command @line as the user. Returns (exit code, what it printed)."""
+        """Runs the shell command @line as the user. Returns (exit code, output)."""
         app = os.path.join(self.home, "app")
         path = "%s/new/bin:%s/bin:%s/bin:/usr/local/bin:/usr/bin:/bin" % (self.home, app, self.index)
         done = subprocess.run(
@@ -107,7 +107,7 @@ class User:
 
 
 def page_opens(home):
-    """Opens the only page in a browser, and looks for the program's function in it."""
+    """Opens the only page in a browser, and looks for the program's function in the page."""
     pages = [name for name in os.listdir(home) if name.endswith(".html")]
     done = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom",
@@ -124,9 +124,9 @@ def cpu_seconds():
 
 
 def journey(user, install, krait, after):
-    """Returns (seconds from the first command to the page, seconds of CPU time). Both include the
-    program's own second. AFTER: which of the two commands that krait's refusal names is typed,
-    "sudo" or "grant"."""
+    """Returns (seconds from the first command to the page, seconds of CPU time). Both times include
+    the second for which the program runs. AFTER: "sudo" or "grant": which of the two commands in
+    krait's refusal is typed."""
     user.begin()
     begin, used = time.monotonic(), cpu_seconds()
     if install:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """p99 of a web server's answers at a fixed load: with krait at 999 Hz, without it, and with bare
-perf record at the same rate, which shows the cost of the kernel's timer. There is one server, and
-the events are switched on in turn. Latency counts from the moment a request was due. A window's
-beginning doesn't count, because krait still works on the samples of the window before. krait's
-process isn't stopped in windows without krait, so it wakes now and then in these too."""
+perf record at the same rate, which shows the cost of the kernel's timer. There is only one
+server, and the events of krait and perf are switched on in turn. Latency counts from the moment
+a request was due. A window's beginning doesn't count, because krait still works on the samples
+of the window before. krait's process isn't stopped in windows without krait, so it wakes now and
+then in these too."""
 
 import contextlib
 import itertools
@@ -25,7 +26,8 @@ SETTLE = 0.12  # seconds at the beginning of each window that don't count
 
 @contextlib.contextmanager
 def connections(port):
-    """Connections stay open, like a proxy's: so the server's threads are the same all the time."""
+    """Connections stay open, as those of a proxy do, so the server's threads are the same all the
+    time."""
     with contextlib.ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
@@ -48,7 +50,7 @@ def drive(s, f, offset, latencies, seconds):
 
 
 def window(clients):
-    """Returns the seconds that each answer took."""
+    """Returns how many seconds each answer in the window took."""
     latencies = []
     threads = [
         threading.Thread(target=drive, args=(*c, i / PER_SECOND / http_client.CONNECTIONS, latencies, WINDOW))
@@ -83,7 +85,7 @@ ALONE, PERF, KRAIT, KRAIT_PYTHON = range(4)
 
 
 def measure(port, pid, seconds):
-    """Measures in rounds. Returns [latencies by arm] of each round."""
+    """Measures in rounds. Returns for each round [the latencies of each arm]."""
     rounds, end = [], time.monotonic() + seconds
     with (
         lib.perf_events(None, HZ) as p,

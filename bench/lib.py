@@ -28,11 +28,12 @@ TARGET = os.path.join(ROOT, "bench/programs/target.py")
 
 
 class Skip(Exception):
-    """Raised if a measurement can't be made here; the message says what is missing."""
+    """Raised if a measurement can't be made on this machine. The message says what is missing."""
 
 
 class Row:
-    """One line of the table. LIMIT None: no limit; LEAST: the value must be at least the limit."""
+    """A line of the table. LIMIT: the most that the value may be; None: no limit; LEAST: the limit
+    is the least that the value may be."""
 
     def __init__(self, what, value, unit, limit=None, least=False, note=""):
         self.what, self.value, self.unit = what, value, unit
@@ -149,8 +150,8 @@ class Sysctl:
 
 
 class BpfStats:
-    """The kernel's run-time statistics of BPF programs, for as long as a with block lasts: they
-    belong to a descriptor, so nothing stays on whatever happens."""
+    """The kernel's run-time statistics of BPF programs, for as long as a with block lasts: the
+    kernel switches them off when a descriptor is closed, so they never stay on."""
 
     def __enter__(self):
         # bpf(BPF_ENABLE_STATS) with BPF_STATS_RUN_TIME
@@ -161,7 +162,8 @@ class BpfStats:
 
 
 class Program:
-    """The kernel's statistics of one BPF program, by the descriptor of the process that has it."""
+    """The kernel's statistics of one BPF program, which is found by the descriptor of the process
+    that has it open."""
 
     def __init__(self, path):
         self.path = path
@@ -172,7 +174,7 @@ class Program:
 
 
 def in_background(command):
-    """Runs a profiler, and keeps what it says on stderr."""
+    """Runs a profiler in the background. Keeps what the profiler prints on stderr."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -289,14 +291,16 @@ def cpu_list_length(text):
 
 class PerfEvents:
     """The perf events of another process, switched on and off from here. So profilers that were
-    started once take turns of a tenth of a second, in which the machine hardly changes."""
+    started once can take turns of a tenth of a second. The machine hardly changes in such a
+    time."""
 
     ENABLE, DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_*
 
     def __init__(self, pid):
         process, self.fds = os.pidfd_open(pid), []
         for path in glob.glob("/proc/%d/fd/*" % pid):
-            with contextlib.suppress(OSError):  # the descriptor was open for a moment only
+            # the descriptor was open for a moment only, and is closed again
+            with contextlib.suppress(OSError):
                 if os.readlink(path) == "anon_inode:[perf_event]":
                     self.fds.append(pidfd_getfd(process, int(os.path.basename(path))))
         os.close(process)
@@ -340,7 +344,7 @@ def need_perf():
 @contextlib.contextmanager
 def perf_events(pid, hz, *options):
     """The events of a perf record, which takes call graphs only if an option asks for them. With
-    pid None they sample the whole machine."""
+    pid None, the events sample the whole machine."""
     process = in_background(perf_command([pid] if pid else [], hz) + list(options))
     try:
         time.sleep(0.5)
@@ -367,8 +371,8 @@ def krait_events(pid, hz, *options):
 
 
 class Target:
-    """Runs bench/programs/target.py, which spins at some depth. Its process has its own
-    interpreter."""
+    """Runs bench/programs/target.py, which spins at some depth. The target is a process with an
+    interpreter of its own."""
 
     def __init__(self, python, threads=0, nice=0, native=None):
         """native: a library whose deep() makes the stack (bench/programs/deep.c), in place of
@@ -390,23 +394,24 @@ class Target:
         self._answer()
 
     def run(self, depth, seconds):
-        """Lets the target spin at this depth, then sleep. Returns the rounds a second that it made,
-        by its own clock."""
+        """Lets the target spin at @depth for @seconds, and then sleep. Returns how many rounds a
+        second it made, by its own clock."""
         self.depth(depth)
         time.sleep(seconds)
         self.depth(0)
         return self.speed
 
     def pace(self, seconds):
-        """Returns the rounds a second that the target makes in the next SECONDS, by its own
-        clock."""
+        """Returns how many rounds a second the target makes in the next SECONDS, by its own clock.
+        """
         rounds, at = self._progress()
         time.sleep(seconds)
         rounds_2, at_2 = self._progress()
         return (rounds_2 - rounds) / (at_2 - at)
 
     def _progress(self):
-        """Returns the rounds of this spinning so far, and when the last one ended."""
+        """Returns how many rounds the target has made since it began to spin, and when the last
+        round ended."""
         while True:
             got = self.progress[:16]
             if got == self.progress[:16]:
@@ -421,7 +426,7 @@ class Target:
         return int(words[0])
 
     def depth(self, n):
-        """Sets how many frames its stack has from now on."""
+        """Sets how many frames the target's stack has from now on."""
         self.process.stdin.write("%d\n" % n)
         self.process.stdin.flush()
         return self._answer()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Are samples lost at 9,999 Hz on every CPU, with throttling off? The number of samples is compared
-with the CPU time that the kernel counted for the targets, and with perf record's in every other
-second. (If a timer is late, as when the host takes the CPU away, it is late for both.)"""
+with the CPU time that the kernel counted for the targets, and with the number of perf record's
+samples; perf record runs in every other second. (If a timer is late, as when the host takes the CPU
+away, it is late for both.)"""
 
 import os
 import re
@@ -16,7 +17,8 @@ WINDOW = 1.0  # seconds of one window
 
 
 class Perf:
-    """perf record without call graphs; .samples is how many it took, once it has ended."""
+    """perf record without call graphs. Once perf has ended, .samples is how many samples it took.
+    """
 
     def __init__(self, pids):
         self.command = lib.perf_command(pids, HZ)

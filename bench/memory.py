@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait's own memory and CPU time while programs with thousands of different stacks run, and how
 much its memory grows beside a program with few stacks. Memory is resident memory plus what the
-kernel counts for krait's maps. What exists once for each CPU is projected to 8 CPUs."""
+kernel counts for krait's maps. Memory that krait takes for each CPU is projected to 8 CPUs."""
 
 import os
 import time
@@ -23,7 +23,7 @@ def per_cpu(cpus):
 
 
 def memory(k):
-    """Returns (bytes now, bytes there would be on 8 CPUs)."""
+    """Returns (how many bytes krait takes, how many it would take on 8 CPUs)."""
     now = lib.rss_bytes(k.pid) + k.map_bytes()
     here = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/possible"))
     return now, now + max(0, per_cpu(CPUS) - per_cpu(here))

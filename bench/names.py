@@ -20,7 +20,8 @@ import modules
 
 ADDRESSES = 10000
 LIBRARIES = (  # version of Python, package, and a file in the package
-    ("3.12", "polars", "_polars_runtime_32/_polars_runtime.abi3.so"),  # its code is Rust and C
+    # this package's code is Rust and C
+    ("3.12", "polars", "_polars_runtime_32/_polars_runtime.abi3.so"),
     ("3.10", "torch==1.12.1+numpy<2", "torch/lib/libtorch_cpu.so"),  # its code is C++
 )
 TOOL = os.path.join(lib.BUILD, "tests/tools/names")
@@ -29,7 +30,8 @@ COPY = re.compile(r"(@.*|\.(cold|part|constprop|isra|lto_priv|localalias|llvm|wa
 
 
 class Symbols:
-    """The functions of a file as nm lists them: those with a size, by address."""
+    """The functions of a file as nm lists them, sorted by address. Functions without a size are
+    left out."""
 
     def __init__(self, path):
         nm = ["nm", "-S", "--defined-only"]
@@ -42,7 +44,7 @@ class Symbols:
         self.keys = sorted(self.names)
 
     def draw(self, rng):
-        """Draws addresses anywhere in functions, all of them different."""
+        """Draws different addresses, anywhere in functions."""
         drawn = set()
         while len(drawn) < ADDRESSES:
             start, size = rng.choice(self.keys)
@@ -50,8 +52,8 @@ class Symbols:
         return sorted(drawn)
 
     def at(self, address):
-        """Returns the names of the functions that contain @address. Of nested functions only the
-        innermost count: those that start last."""
+        """Returns the names of the functions that contain @address. Of nested functions, only the
+        innermost count, which are those that start last."""
         i = bisect.bisect(self.keys, (address, 0)) - 1
         while address >= self.keys[i][0] - self.keys[i][1]:
             i -= 1
@@ -80,7 +82,8 @@ def wrong(symbols, addresses, got):
 
 
 def measure(path, addresses):
-    """Returns the tool's names, and what they cost: {"cpu_ms": ...}."""
+    """Returns the names that the tool gives to the addresses, and the tool's cost: {"cpu_ms": ...}.
+    """
     start = time.monotonic()
     done = subprocess.run([TOOL, "elf", path], input="".join("%x\n" % a for a in addresses),
                           capture_output=True, text=True, check=True)

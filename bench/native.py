@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How many native stacks reach the thread's start, in the programs of bench/busy, whose native code
-comes from wheels as they are published. A stack that breaks off says why. A whole one must begin
-with a function that starts threads. Stacks of the first seconds are counted apart, because unwind
-rows weren't ready then.
-"""
+comes from wheels as they are published. A stack that breaks off says why. A whole stack must
+begin with a function that starts threads. Stacks of the first seconds are counted separately,
+because unwind rows weren't ready then."""
 
 import collections
 import glob
@@ -77,8 +76,8 @@ class Program:
         return self
 
     def load(self, port):
-        """Sends requests over connections of their own, as fast as they are answered, until the
-        `with` block ends."""
+        """Until the `with` block ends, sends requests over connections of its own, each as soon as
+        the last one is answered."""
 
         def drive():
             while not self.stop.is_set():
@@ -108,7 +107,7 @@ class Program:
 
 def cause_of(stack):
     """Says why a native stack (root first) isn't whole; "" if it is. A thread that is ending has
-    kernel frames only: its stack is whole without native ones."""
+    kernel frames only: its stack is whole without native frames."""
     if any(l.kind == "kernel" and l.name == "do_exit" for l in stack):
         return ""
     marks = [l.name[len(MARK):-1] for l in stack if l.kind == "mark" and l.name.startswith(MARK)]

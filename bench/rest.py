@@ -15,7 +15,8 @@ import time
 import lib
 
 WINDOW = 2
-# seconds in which krait makes the tables of the running programs and of the one that storm starts
+# seconds in which krait makes the unwind tables of the running programs and of the program that
+# storm starts
 SETTLE = 5
 STORM = os.path.join(lib.BUILD, "bench/storm")
 SITUATIONS = (
@@ -46,8 +47,8 @@ def family(pid):
 
 
 def cpu_seconds(pid):
-    """Returns the CPU time of all threads of a process, also of those that have ended, by the
-    process's clock in the kernel."""
+    """Returns the CPU time of all threads of a process, also of those that have ended. It comes
+    from the process's clock in the kernel."""
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
@@ -59,8 +60,8 @@ def forks():
 
 
 def program_seconds(k):
-    """Returns the run time of all kernel programs of krait. The kernel counts it (run_time_ns) only
-    while its statistics are on."""
+    """Returns the run time of all kernel programs of krait. The kernel counts run times
+    (run_time_ns) only while its statistics are on."""
     programs = {
         lib.field(text, "prog_id"): lib.field(text, "run_time_ns")
         for _, text in k.fdinfo("prog_type:")
@@ -69,8 +70,8 @@ def program_seconds(k):
 
 
 def window(k):
-    """Returns krait's CPU and that of its programs, each in % of one CPU, and the processes that
-    began in a second."""
+    """Returns three numbers: krait's CPU time and its kernel programs' CPU time, both in % of one
+    CPU, and how many processes began in a second."""
     pids, began, at = family(k.pid), forks(), time.monotonic()
     own, programs = sum(map(cpu_seconds, pids)), program_seconds(k)
     time.sleep(WINDOW)
@@ -80,7 +81,8 @@ def window(k):
 
 
 def watch(arguments, seconds):
-    """Returns (milliseconds of CPU for the start, windows)."""
+    """Returns (milliseconds of CPU time that krait's start took, list of what window() returned).
+    """
     with storm(arguments), lib.BpfStats(), lib.Krait(["-v"]) as k:
         k.program()
         time.sleep(SETTLE)

@@ -11,12 +11,12 @@
 
 #define ABSENT_QUOTAS 64
 #define ABSENT_BURST  256 /* how many reports of absent memory may be sent at once */
-/* after ABSENT_BURST reports, one more may be sent in this time */
+/* after ABSENT_BURST reports, each such span of time allows one report */
 #define ABSENT_NS 50000000ull
 
 /*
  * How many more reports of absent memory may be sent for one process on this CPU. .proc is a hash
- * of the process. .left is the number of reports, .at_ns when it was last increased.
+ * of the process. .left is the number of reports, .at_ns is the time when .left was last increased.
  */
 struct absent_quota {
 	__u64 proc, at_ns;
@@ -66,7 +66,7 @@ walk_inline bool has_quota(struct walk *w)
 	return true;
 }
 
-/* Reports to user space what memory this sample couldn't read because it is absent. */
+/* Reports to user space what memory this sample couldn't read because the memory isn't resident. */
 walk_global int send_absent(__u32 slot)
 {
 	struct walk *w = walk_state(slot);

@@ -34,12 +34,15 @@ struct moment {
 	bool user_mode;
 	bool kernel_stack; /* take the kernel's frames if the event interrupted the kernel */
 	__u8 source;	   /* rec_sample.source */
-	__u64 weight;	   /* what the sample counts for, in the unit of its event */
+	__u64 weight;	   /* weight of the sample, in the unit of its event */
 	/* where the record is kept until its weight is known; NULL: it is sent at once */
 	struct rec_sample *kept;
 };
 
-/* Which parts of a thread's stack are taken. Each value includes those before it. */
+/*
+ * Which parts of a thread's stack are taken. Each value includes the parts that the values before
+ * it name.
+ */
 enum extent {
 	EXTENT_NOTHING, /* nothing: no sample is recorded */
 	EXTENT_RECORD,	/* only the sample itself, without frames */
@@ -182,7 +185,10 @@ walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
 	return is_user_mode(m, w) ? regs->sp : saved_sp(m->task);
 }
 
-/* Finds the GIL of the thread, and how long others waited for it while this thread held it. */
+/*
+ * Finds the GIL of the thread, and how long other threads waited for the GIL while this thread held
+ * it.
+ */
 walk_inline void add_blame(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {
 	if (m->kept)
@@ -226,7 +232,7 @@ walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, stru
 	return (__u32)n / sizeof(__u64);
 }
 
-/* Takes the thread's user registers. False: it has none. */
+/* Takes the thread's user registers. False: the thread has no user registers. */
 walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, struct native *n)
 {
 	if (is_user_mode(m, w)) {
@@ -236,7 +242,7 @@ walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, stru
 	return take_saved_regs(w->slot);
 }
 
-/* Takes the kernel's frames, and native ones if @unwinds. Returns enum native_outcome. */
+/* Takes the kernel's frames, and native frames if @unwinds. Returns enum native_outcome. */
 walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds)
 {
 	struct native *n = native_state(w->slot);
@@ -285,8 +291,8 @@ walk_inline void send_sample(const struct moment *m, struct rec_sample *rec, con
 }
 
 /*
- * Takes one sample into @rec, with the state @w, which no other program uses meanwhile. False: no
- * sample is recorded.
+ * Takes one sample into @rec, with the walk state @w, which no other program uses during this call.
+ * False: no sample is recorded.
  */
 walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_sample *rec)
 {
@@ -308,14 +314,18 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 	choose_extent(w->slot, exits, young);
 	if (w->extent == EXTENT_NOTHING)
 		return false;
-	/* not before: reading the clock takes a tenth of a run for a process that isn't wanted */
+	/*
+	 * read only here: for a process that isn't wanted, this would be a tenth of the program's
+	 * time
+	 */
 	w->began_ns = bpf_ktime_get_ns();
 	if (!take_stack(m, rec, w))
 		return false;
 	count(COUNT_SAMPLES);
 	/*
 	 * in_epoch() reads sent_epoch for the stack's id here, and send_code() reads it later for
-	 * each code object. So the stack's epoch is never later than those of its code objects.
+	 * each code object. So the stack's epoch is never later than the epochs of its code
+	 * objects.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);
@@ -348,8 +358,8 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 
 /*
  * Is the program that runs at each task switch walking a stack on this CPU? Then it may hold a lock
- * of the map `procs`, which is an LRU hash. If a perf event came as an NMI meanwhile and needed
- * that lock too, it would wait for ever.
+ * of the map `procs`, which is an LRU hash. If a perf event came as an NMI meanwhile and needed the
+ * same lock, the NMI would wait for ever.
  */
 walk_inline bool switch_walks(void)
 {

@@ -16,15 +16,15 @@
 /* waits are recorded, so the waiters of each GIL are counted */
 const volatile bool counts_gil;
 /*
- * number of the event whose samples also say how long others waited for the GIL; the weights of
- * these samples are CPU time
+ * number of the event whose samples also say how long other threads waited for the GIL; the weights
+ * of these samples are CPU time
  */
 const volatile __u8 blame_source = ABI_MAX_SOURCES;
 
 /* The GILs that threads have waited for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096); /* 1 if waits aren't recorded */
+	__uint(max_entries, 4096); /* user space sets this to 1 if waits aren't recorded */
 	__type(key, struct gil_key);
 	__type(value, struct gil_count);
 } gils SEC(".maps");
@@ -44,8 +44,8 @@ walk_inline struct gil_now gil_now_of(const struct gil_count *c)
 /*
  * Returns the slot of process @tgid in which waits for the GIL at @wait are counted; GIL_SLOTS:
  * there is none. If the GIL has no slot and @makes is set, it gets an unused slot or, if there is
- * none, that of a GIL for which nobody waits. (If two threads take the same slot at the same time,
- * their own process's counts may lack waits.)
+ * none, the slot of a GIL for which nobody waits. (If two threads take the same slot at the same
+ * time, their own process's counts may lack waits.)
  */
 walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 {
@@ -89,8 +89,8 @@ walk_inline struct gil_count *gil_of_entry(const struct wait_entry *e)
 }
 
 /*
- * Returns the counts of the GIL of @e, as gil_of_entry(). If that finds none, searches for the
- * GIL's slot. @makes: as for gil_slot().
+ * Returns the counts of the GIL of @e, as gil_of_entry(). If gil_of_entry() finds no counts,
+ * searches for the GIL's slot. @makes: as for gil_slot().
  */
 walk_inline struct gil_count *gil_to_count(struct wait_entry *e, bool makes)
 {
@@ -176,7 +176,7 @@ walk_inline bool is_gil_holder(const struct wait_entry *e)
 	return !read_user(&owner, sizeof(owner), e->owner_at) && owner == e->owner;
 }
 
-/* Returns the current thread's entry in map `waits`; NULL: it has none. */
+/* Returns the current thread's entry in map `waits`; NULL: the thread has no entry. */
 walk_inline struct wait_entry *current_wait(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -185,7 +185,10 @@ walk_inline struct wait_entry *current_wait(void)
 	return bpf_map_lookup_elem(&waits, &tid);
 }
 
-/* Finds the GIL of the thread that was walked. False: it has none, or it isn't readable. */
+/*
+ * Finds the GIL of the thread that was walked. False: the thread has no GIL, or the GIL isn't
+ * readable.
+ */
 walk_inline bool find_walked_gil(const struct walk *w, struct gil_place *g)
 {
 	const struct py_layout *l = layout_of(w);
@@ -222,14 +225,16 @@ walk_global int note_gil(__u32 slot)
 }
 
 /*
- * While a thread sleeps with the GIL, others may wait for it. The record of its sleep says how long
- * they waited. If that record hasn't come after this time, the thread's next sample says it.
+ * While a thread sleeps and holds the GIL, other threads may wait for the GIL. The record of the
+ * sleep says how long they waited. If the record hasn't been sent after this time, the thread's
+ * next sample says how long they waited.
  */
 #define SLEPT_NS 1000000000ull
 
 /*
- * Returns how long others waited for the thread of @e while it held the GIL and had no CPU, and no
- * record has said so yet. The caller puts the time into a record, so it isn't returned again.
+ * Returns how long other threads waited for the thread of @e while it held the GIL and had no CPU,
+ * and no record has said so yet. The caller puts the time into a record, so it isn't returned
+ * again.
  */
 walk_inline __u64 take_blame(struct wait_entry *e)
 {
@@ -244,8 +249,8 @@ walk_inline __u64 take_blame(struct wait_entry *e)
 }
 
 /*
- * Returns how long others waited for the current thread, which was walked and holds the GIL: during
- * the @weight ns of CPU time that the present sample counts, plus what take_blame() returns.
+ * Returns how long other threads waited for the current thread, which was walked and holds the GIL:
+ * during the @weight ns of CPU time that the present sample counts, plus what take_blame() returns.
  */
 walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 {
@@ -301,9 +306,9 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 }
 
 /*
- * The thread whose entry is @e gets a CPU again, at @now. If it held the GIL meanwhile, others may
- * have waited for it. How long they waited is told by the record of this thread's wait; if it was
- * ready to run all the time, by its next sample.
+ * The thread whose entry is @e gets a CPU again, at @now. If the thread held the GIL while it had
+ * no CPU, other threads may have waited for the GIL. The record of this thread's wait says how long
+ * they waited. If this thread was ready to run all the time, its next sample says that.
  */
 walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 {
@@ -328,7 +333,10 @@ walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 	return 0;
 }
 
-/* The current thread, of process @tgid, ends. If it is the last one, forgets the process's GILs. */
+/*
+ * The current thread, of process @tgid, ends. If the thread is the process's last, forgets the
+ * process's GILs.
+ */
 walk_global int forget_last(__u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

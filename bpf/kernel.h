@@ -180,7 +180,8 @@ typedef struct {
 	__u32 val;
 } CORE kuid_t, kgid_t;
 typedef struct {
-} CORE kernel_cap_t; /* 64 bits, called cap[2] until kernel 6.2, then val */
+	/* 64 bits: the member cap[2] up to kernel 6.2, the member val in later kernels */
+} CORE kernel_cap_t;
 struct cred {
 	kuid_t uid, suid, euid;
 	kgid_t gid, sgid, egid;

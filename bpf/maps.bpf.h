@@ -14,7 +14,7 @@
 /* every process is sampled, not only those in `roots` and their descendants */
 const volatile bool whole_machine;
 const volatile bool follow_children;
-const volatile bool all_processes; /* processes without Python are sampled too */
+const volatile bool all_processes; /* processes without Python are also sampled */
 const volatile bool patient;	   /* only records that need an answer wake user space */
 
 const volatile __u8 native_mode; /* enum native_mode */
@@ -28,7 +28,7 @@ const volatile __u32 n_slots = WALK_SLOTS;
 /* The recording's events. */
 const volatile __u32 n_sources;
 const volatile struct {
-	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
+	__u64 kernel_stack; /* != 0: samples of this event have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
 
 /*
@@ -100,7 +100,9 @@ struct {
 	__type(value, struct native_out);
 } native_outs SEC(".maps");
 
-/* Slabs with the rows and mappings of abi/unwind.h. User space creates a slab when it needs one. */
+/*
+ * Slabs with the rows and mappings of abi/unwind.h. User space creates slabs when they are needed.
+ */
 struct slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, UNWIND_SLAB_CHUNKS);
@@ -142,18 +144,19 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384); /* 1 if waits aren't recorded */
+	__uint(max_entries, 16384); /* user space sets this to 1 if waits aren't recorded */
 	__type(key, __u32);	    /* tid in the first PID namespace */
 	__type(value, struct wait_entry);
 } waits SEC(".maps");
 
 /*
  * Up to the recording's beginning: how long each thread was ready to run without a CPU. User space
- * writes it before that. The programs only read it, so its memory may be allocated entry by entry.
+ * writes this map before the recording begins. The programs only read the map, so its memory may be
+ * allocated entry by entry.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384); /* 1 if waits aren't recorded */
+	__uint(max_entries, 16384); /* user space sets this to 1 if waits aren't recorded */
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32); /* tid in the first PID namespace */
 	__type(value, __u64);
@@ -188,7 +191,10 @@ struct {
 	__type(value, struct proc_entry);
 } procs SEC(".maps");
 
-/* The processes with several interpreters, which are few. User space deletes those that ended. */
+/*
+ * The processes with several interpreters, which are few. User space deletes processes that have
+ * ended.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -351,7 +357,7 @@ walk_inline void count(__u32 counter)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
 
-	if (n) /* atomically, because a program that interrupts this one counts too */
+	if (n) /* atomically, because a program that interrupts this function may also count */
 		__sync_fetch_and_add(n, 1);
 }
 
@@ -370,7 +376,7 @@ walk_inline bool is_news(const void *data)
 }
 
 /*
- * Records of new stacks, and even more those of code objects, can fill a ring faster than user
+ * Records of new stacks, and even more so records of code objects, can fill a ring faster than user
  * space polls it. Samples can't. So a large record wakes user space when a quarter of the ring is
  * full. A wake-up per record would make the consumer preempt the target (measured: 17,000 context
  * switches a second instead of 950).

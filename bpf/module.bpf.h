@@ -19,7 +19,7 @@
 #define CHARS_NAME   0x5f5f656d616e5f5full /* __name__ */
 #define CHARS_FILE   0x5f5f656c69665f5full /* __file__ */
 
-/* Is the code object in the staging buffer, with its names, a module's body? */
+/* Is the code object in the staging buffer, with its names, the top-level code of a module? */
 walk_inline bool is_body(const struct staging *s)
 {
 	const struct rec_code *rec = (const struct rec_code *)s->bytes;
@@ -133,7 +133,7 @@ walk_inline bool is_said(const struct rec_module *module, __u32 n)
 	       (file->bytes || (!file->addr && n <= MODULE_ENTRIES));
 }
 
-/* Appends the module's texts to the record of a body in the staging buffer. */
+/* Appends the module's texts to the record of the module's top-level code in the staging buffer. */
 walk_global int copy_module(__u32 slot)
 {
 	struct walk *w = walk_state(slot);

@@ -173,7 +173,10 @@ walk_inline bool send_native(const struct walk *w)
 
 #define SEND_GROUP 16
 
-/* Sends the code objects of SEND_GROUP frames, from @first on. 1: not all of them could be sent. */
+/*
+ * Sends the code objects of SEND_GROUP frames, from @first on. 1: some code objects couldn't be
+ * sent.
+ */
 walk_global int send_codes(__u32 slot, __u32 first)
 {
 	const struct walk *w = walk_state(slot);
@@ -227,7 +230,8 @@ walk_global int send_new_stack(__u32 slot)
 walk_inline void send_stack(struct walk *w)
 {
 	/*
-	 * Most samples meet a stack that was met shortly before: then the large map isn't searched.
+	 * Most samples meet a stack that was met shortly before: for such a stack the large map
+	 * isn't searched.
 	 */
 	__u64 *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
 

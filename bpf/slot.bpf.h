@@ -32,8 +32,8 @@ enum walk_slot { SLOT_PERF, SLOT_SWITCH, SLOT_TASK, WALK_SLOTS };
 walk_inline void count(__u32 counter);
 
 /*
- * Counts users of @slot. Where interrupts are off, only an NMI can come between, which leaves the
- * count as it was.
+ * Counts users of @slot. Where interrupts are off, only an NMI can interrupt this function, and an
+ * NMI leaves the count as it was.
  */
 walk_inline void add_users(struct walk *w, __u32 slot, __s32 n)
 {

@@ -78,14 +78,14 @@ enum fresh {
 /* What is known of the PyThreadState of the sampled thread. */
 enum walk_thread { THREAD_UNKNOWN, THREAD_NONE, THREAD_STATE };
 
-/* Up to 3.11: is the thread's PyThreadState the interpreter's current one? */
+/* Up to 3.11: is the thread's PyThreadState the interpreter's current thread state? */
 enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 #define MEMO_FILES  8
 #define SENT_STACKS 128
 #define PROOF_SETS  512
 #define PROOF_WAYS  2
-/* frames of walk.seen: sets, indices in each, and bits of an index */
+/* frames of walk.seen: number of sets, indices in each set, and bits of an index */
 #define SEEN_SETS 256
 #define SEEN_WAYS 3
 #define SEEN_BITS 10
@@ -140,7 +140,8 @@ struct shim_memo {
 };
 
 #define SHIM_MEMOS 64
-#define SHIM_SEEN  16 /* how often another distance must be met before it replaces this one */
+/* how often another distance must be met before it replaces the distance in a shim_memo */
+#define SHIM_SEEN 16
 
 struct walk {
 	/* the sample that is being taken, unless moment.kept says where it is */
@@ -189,7 +190,7 @@ struct walk {
 	/* hash_bytes() uses these: the hash so far; address and number of the bytes to add */
 	__u64 acc, acc_addr, acc_len;
 	__u64 callers_end; /* find_nearest() looks for the frame that ends at this address */
-	__u64 resumed;	   /* frame of the generator that was resumed last; 0: none runs */
+	__u64 resumed;	   /* frame of the generator that was resumed last; 0: no generator runs */
 	__u64 nearest;	   /* last frame of the data stack below the innermost one; 0: none */
 	/* meet_fresh() uses these: the frame to judge, and its code object */
 	__u64 caller, caller_code;
@@ -219,11 +220,14 @@ struct walk {
 	__u8 urgent; /* this sample has to wake user space */
 	__u8 waits;  /* 3.9: no evaluation loop runs the last frame */
 	/*
-	 * The latest stacks of this CPU are looked up first, because most samples have one of them.
-	 * Then the large map needn't be searched.
+	 * The latest stacks of this CPU are looked up first, because most samples have such a
+	 * stack, and the large map needn't be searched for it.
 	 */
 	__u8 near_on;
-	/* for each kind: near[] was read because of shared[], and has served one object so far */
+	/*
+	 * for each kind of object: the bytes at near[] were read because their address is in
+	 * shared[], and only one object in them has been needed so far
+	 */
 	__u8 lonely[NEAR_MAX];
 	__u8 fresh; /* enum fresh: whether the innermost frame has run an instruction */
 	/* find_running() sets this: a function, generator or loop is about to be entered */
@@ -238,7 +242,10 @@ struct walk {
 	__u32 users; /* how many walks use this state; walk_take() */
 	__u8 slot;   /* enum walk_slot: which slot this state is in */
 	__u8 source; /* rec_sample.source */
-	/* how many frames were visited, shims included: bounds a chain that is a circle */
+	/*
+	 * how many frames were visited, with evaluation loops' own frames (shims): bounds a chain
+	 * that is a circle
+	 */
 	__u16 steps;
 	__u32 hashed;	  /* how many bytes of HASH_BUDGET are spent */
 	__u32 staged;	  /* send_code() sets this: how many bytes are in the staging buffer */
@@ -256,7 +263,7 @@ struct walk {
 	 * the last one in the low bits. Some are of earlier samples; find_seen() finds that out.
 	 */
 	__u32 seen[SEEN_SETS];
-	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
+	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by the ids' low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	/*
 	 * Up to a page of the data stack, or the bytes that .near says. Frames and objects that are
@@ -280,7 +287,10 @@ struct walk_out {
 
 /* The Python frames of one evaluation loop (3.11+). */
 struct walk_group {
-	__u64 addr; /* address of the loop's shim, which lies in the loop's C frame; 0 on 3.11 */
+	/*
+	 * address of the loop's own frame (its shim), which lies in the loop's C frame; 0 on 3.11
+	 */
+	__u64 addr;
 	__u32 last; /* index of the outermost Python frame of the loop */
 	__u32 reserved;
 };
@@ -296,7 +306,7 @@ struct walk_addrs {
 
 /*
  * The seam: functions that the programs and the host implement differently. read_user() returns 0,
- * or a negative number if memory couldn't be read: then @dst is zeroed or unchanged.
+ * or a negative number if memory couldn't be read: in that case @dst is zeroed or unchanged.
  */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr);
 /*
@@ -310,8 +320,9 @@ walk_inline struct walk_addrs *walk_addrs(__u32 slot);
 walk_inline const struct py_layout *walk_layout(__u32 index);
 
 /*
- * The layout of the sampled process, or NULL. It is NULL if @w is NULL too, so that one check is
- * enough. (It is a macro because not every program that includes this file has walk_layout().)
+ * The layout of the sampled process, or NULL. The result is also NULL if @w is NULL, so that one
+ * check is enough. (It is a macro because not every program that includes this file has
+ * walk_layout().)
  */
 #define layout_of(w) ((w) ? walk_layout((w)->where.layout) : NULL)
 

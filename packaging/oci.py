@@ -74,7 +74,8 @@ def main(path, version, *images):
         arch, _, binary = image.partition("=")
         with open(binary, "rb") as f:
             manifests.append(add_image(layout, version, arch, f.read()))
-    # Each architecture has a name of its own, for tools that don't understand a list of them.
+    # Each architecture's image also has a name of its own, for tools that don't understand a list
+    # of images.
     named = [dict(m, annotations={"org.opencontainers.image.ref.name": m["platform"]["architecture"]}) for m in manifests]
     every = layout.blob("index.v1+json", as_json({"schemaVersion": 2, "mediaType": TYPE + "index.v1+json", "manifests": manifests}))
     named.insert(0, dict(every, annotations={"org.opencontainers.image.ref.name": "latest"}))

@@ -22,7 +22,7 @@ LIBRARIES = {
     "SQLite": ("blessing", "https://sqlite.org"),
     "xz": ("LicenseRef-PublicDomain", "https://tukaani.org/xz"),
 }
-# These libraries don't say their versions: those of the compiler's packages are taken.
+# These libraries don't say their versions, so the versions of the compiler's packages are taken.
 UNSAID = {
     "glibc": ("LGPL-2.1-or-later", "https://www.gnu.org/software/libc", "libc6-dev"),
     "libiberty": ("LGPL-2.0-or-later", "https://gcc.gnu.org", "libiberty-dev"),

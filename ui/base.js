@@ -24,8 +24,8 @@ export function el(name, attributes = {}, ...children) {
 
 /**
  * Replaces the contents of an element. If a control in it had the keyboard focus, the same control
- * among the new ones gets the focus. If there is no such control, the one at the same place gets
- * it.
+ * in the new contents gets the focus. If there is no such control, the control at the same place
+ * gets the focus.
  * @param {Element} e @param {...(Node|string)} children
  */
 export function refill(e, ...children) {

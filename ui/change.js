@@ -227,8 +227,8 @@ export function reshape(set) {
 }
 
 /**
- * Calls @make, which may replace the tree by another one of the same functions. Afterwards the same
- * box is zoomed to, and the keyboard is on the same box.
+ * Calls @make, which may replace the tree by another tree of the same functions. Afterwards the
+ * same box is zoomed to, and the keyboard is on the same box.
  * @param {() => void} make
  */
 export function keepPlace(make) {

@@ -113,7 +113,7 @@ export const gilFill = (state) =>
 
 /**
  * Fills for the states of threads, in boxes and in the timeline. Text on them has a contrast of at
- * least 4.5:1 too.
+ * least 4.5:1.
  */
 const OF_STATES = {light: {running: '#5fb878', runnable: '#d9a400', stolen: '#d9a8e3',
 	gil: '#ff9b6a', 'stop-the-world': '#f2a49a', 'critical-section': '#dba0cf',
@@ -135,8 +135,8 @@ export function stateFill(name) {
 }
 
 /**
- * Ten fills, and one for all others. Each differs clearly from those before it, also for readers
- * who can't see red, green or blue.
+ * Ten fills for the largest groups, and one fill for all smaller groups. Each fill differs clearly
+ * from the fills before it, also for readers who can't see red, green or blue.
  */
 const APART = split({
 	light: '#87c0ca #efa149 #bfb47a #f59aff #cbf086 #85fbaa ' +

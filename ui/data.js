@@ -19,7 +19,8 @@ import {addWall, sumWall} from './waits.js';
  * @property {number} line of its def; 0: not known
  * @property {boolean} root
  * @property {boolean} [imports] it is an import statement: 'import json'
- * @property {boolean} [folded] it stands for frames of libraries, or of a trunk
+ * @property {boolean} [folded] it stands for several frames: of libraries, or of calls that nearly
+ * all samples share
  *
  * @typedef {object} Samples
  * @property {number} n
@@ -37,7 +38,7 @@ import {addWall, sumWall} from './waits.js';
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
  * @property {Int32Array} spotEnd where its expression ends: lines further on, and column; 0: not
- *   known
+ * known
  * @property {Int32Array} spotFn
  * @property {number} boxes number of boxes; a box is a function under one caller
  * @property {Int32Array} parent
@@ -53,7 +54,7 @@ import {addWall, sumWall} from './waits.js';
  * @property {Float64Array[]} self of nodes, by value type; empty once the samples are there
  * @property {number[]} totals of the recording, by value type
  * @property {number[]} less the part of .totals that is below 0, as a positive number. Only the
- *   difference of two recordings has stacks with values below 0; they aren't drawn
+ * difference of two recordings has stacks with values below 0; they aren't drawn
  * @property {Record<string, string>[]} labels
  * @property {Samples|null} samples
  *
@@ -68,8 +69,8 @@ import {addWall, sumWall} from './waits.js';
 export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
 /**
- * Are the number of samples and the rate those of value @v? In a recording of several events they
- * are those of the event that .periodType names. find_count() in src/view/compare/diff.c decides in
+ * Do the number of samples and the rate belong to value @v? In a recording of several events they
+ * belong to the event that .periodType names. find_count() in src/view/compare/diff.c decides in
  * the same way.
  * @param {any} header @param {number} v
  */
@@ -243,7 +244,7 @@ async function readTree(d, b) {
 }
 
 /**
- * Reads everything except the tree and the samples. The preview is read too, if the page is large
+ * Reads everything except the tree and the samples. The preview is also read if the page is large
  * or has groups.
  * @returns {Promise<{data: Data, preview: Preview|null}>}
  */

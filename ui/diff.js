@@ -150,7 +150,7 @@ export function diffHeader() {
 }
 
 /**
- * Says in words how much of each side's cost in @whole @part is.
+ * Says in words, for each side, which share of the cost @whole is the cost @part.
  * @param {(side: number) => number} part @param {number[]} whole
  */
 function ofBoth(part, whole) {

@@ -39,7 +39,8 @@ function linesOfSide(f, side) {
 }
 
 /**
- * Pairs lines by their text. Lines of the longest common subsequence are taken for the same lines.
+ * Pairs lines by their text. The lines of the longest common subsequence of both texts are pairs.
+ * Every other line is alone.
  * @param {Side[]} before @param {Side[]} after @returns {Pair[]}
  */
 function byText(before, after) {

@@ -24,7 +24,7 @@ export function placeDivider() {
 	divider.setAttribute('aria-valuemax', String(most()));
 }
 
-/** @param {number} width of the tables, px; 0: the initial one */
+/** @param {number} width of the tables, px; 0: the initial width */
 function drawTo(width) {
 	state.side = width && Math.round(Math.min(Math.max(width, NARROWEST), most()));
 	placeDivider();

@@ -114,8 +114,8 @@ export class Flame {
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale],
 			perValue = scale / (valueOf(t, this.zoom) || 1);
-		// Boxes that are too narrow can only be left out here if the widest ones come
-		// first. In any other order each box keeps its width, and the next one begins
+		// Boxes that are too narrow can only be left out here if the widest boxes come
+		// first. In any other order each box keeps its width, and the next box begins
 		// behind it.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
@@ -274,8 +274,9 @@ export class Flame {
 	}
 
 	/**
-	 * Paper can't be scrolled, so all rows are drawn. Each row has a canvas of its own, so that
-	 * a page of paper ends between two rows.
+	 * Prepares the picture for paper, or for the screen again. Paper can't be scrolled, so all
+	 * rows are drawn. Each row has a canvas of its own, so that a page of paper ends between
+	 * two rows.
 	 * @param {boolean} on
 	 */
 	forPrint(on) {

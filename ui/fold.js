@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// The view of the user's own code. All library frames between two frames of own code are one box.
-// The trunk (the calls that nearly all samples share) is one box, too.
+// SPDX-License-Identifier: BSD-2-Clause The view of the user's own code. All library frames between
+// two frames of the user's own code are one box. The trunk (the calls that nearly all samples
+// share) is also one box.
 
 import {GC, MARK, PYTHON} from './data.js';
 import {remap, setSelf, valueOf} from './tree.js';
@@ -10,15 +10,15 @@ import {moduleOf} from './view.js';
 /** @typedef {import('./tree.js').Tree} Tree */
 /**
  * @typedef {{most: number, least: number, packages: Set<string>, only: number}} Run folded frames.
- *   .most and .least: how many, in the deepest stack and in the shallowest; .only: their function,
- *   if it is a single one, else -1
+ * .most and .least: how many frames are folded in the deepest stack and in the shallowest; .only:
+ * the function of the folded frames if all are of one function, else -1
  */
 
-// TRUNK: a call belongs to the trunk if it has at least this share of everything. ROWS: the page
-// begins with the view of the user's own code if the trunk has this many rows, or if so many wide
-// rows are library code.
+// TRUNK: a call belongs to the trunk (the calls that nearly all samples share) if it has at least
+// this share of the picture's value. ROWS: the page begins with the view of the user's own code if
+// the trunk has this many rows, or if so many wide rows are library code.
 const TRUNK = 0.95, ROWS = 25;
-const FEW = 2; // the fewest boxes of a trunk that is folded
+const FEW = 2; // a trunk (the calls that nearly all samples share) with fewer boxes isn't folded
 const NAMES_OF = 3; // how many packages a box names, as in krait report --tree
 
 /**
@@ -44,8 +44,9 @@ function trunk({end}, start, value, share = TRUNK) {
 }
 
 /**
- * Would the picture show little but a trunk? True if it begins with many rows of nearly the same
- * width, or if many of the rows that hold more than half of everything are library code.
+ * Would the picture show little but calls that nearly all samples share? True if the picture begins
+ * with many rows of nearly the same width, or if many of the rows that are wider than half of the
+ * picture are library code.
  * @param {Tree} t @param {Fn[]} functions
  */
 export function isDeep(t, functions) {
@@ -92,7 +93,8 @@ function places(t, functions, library) {
 }
 
 /**
- * Returns the runs: for each box into which others were folded, the frames that it stands for.
+ * Returns the runs: for each box into which other boxes were folded, the frames that the box stands
+ * for.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {Int32Array} library
@@ -138,7 +140,8 @@ function joined(runs, of) {
 }
 
 /**
- * Folds the trunk of everything into one box or, if there are groups, the trunk of each group.
+ * Folds the trunk (the calls that nearly all samples share) into one box. If there are groups,
+ * folds the trunk of each group.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {number} f the function of the trunk's box

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// Who waited for whom: a table above the others, while a value of the GIL or of locks is shown. For
-// the GIL, a holder's samples say how long others waited. The table divides that time between the
-// threads that waited in the same 10 ms, or while the holder itself waited, as src/view/waits/gil.c
-// does. For locks, the labels of samples say who waited.
+// SPDX-License-Identifier: BSD-2-Clause Who waited for whom: a table above the other tables, while
+// a value of the GIL or of locks is shown. For the GIL, a holder's samples say how long other
+// threads waited. The table divides that time between the threads that waited in the same 10 ms, or
+// while the holder itself waited, as src/view/waits/gil.c does. For locks, the labels of samples
+// say who waited.
 
 import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
@@ -33,7 +33,8 @@ const OF_LOCKS = {caption: 'Who waited for locks (rows) until who ended that (co
 
 /**
  * @typedef {{from: Float64Array, to: Float64Array, fromSums: Float64Array, toSums: Float64Array}}
- *   Series begins and ends of waits, in ascending order, and sums of those before each
+ * Series begins and ends of waits, in ascending order; for each begin, the sum of the begins before
+ * it; for each end, the sum of the ends before it
  *
  * @typedef {object} Pairs who waited for whom
  * @property {Int32Array} thread of label sets
@@ -45,7 +46,7 @@ const OF_LOCKS = {caption: 'Who waited for locks (rows) until who ended that (co
  * @property {Int32Array} waits samples
  * @property {Int32Array} holds samples
  * @property {Float64Array} parts for each of .holds, which part of it each row has; if nobody was
- *   seen to wait, they are 0
+ * seen to wait, they are 0
  */
 
 /** @param {any} header */
@@ -92,7 +93,8 @@ function waitedIn(s, from, to) {
 }
 
 /**
- * The threads with the largest sums, and for each thread which of these it is.
+ * The threads with the largest sums, and for each thread its index among them; threads with smaller
+ * sums have the index behind the last one.
  * @param {Float64Array} sums @param {number} most
  */
 function largestOf(sums, most) {
@@ -182,7 +184,7 @@ function makePairs(d) {
 
 const lastPairs = /** @type {typeof lastAnswer<Pairs>} */ (lastAnswer)();
 
-/** Tells which samples the table counts: those in the chosen range and of the chosen process. */
+/** Tells which samples the table counts: samples in the chosen range and of the chosen process. */
 function countedSamples() {
 	const {labels, range} = state.filter, of = Object.fromEntries(
 		Object.entries(labels).filter(([k]) => ['process', 'pid', PROGRAM].includes(k)));
@@ -190,8 +192,8 @@ function countedSamples() {
 }
 
 /**
- * Sums in ns by row: .cells: by column, the last one for threads without a column; .nobody: the
- * rest. The last row is for threads that aren't known.
+ * Sums in ns by row: .cells: by column, the last number for threads without a column; .nobody: time
+ * in which no holder was seen. The last row is for threads that aren't known.
  * @param {Data} d @param {Pairs} p @param {Uint8Array|null} pass
  */
 function sumPairs(d, p, pass) {
@@ -222,7 +224,8 @@ function sumPairs(d, p, pass) {
 }
 
 /**
- * The same for locks. .nobody: it isn't known who ended the wait.
+ * Sums waits for locks, with a result like that of sumPairs(). .nobody: waits of which it isn't
+ * known who ended them.
  * @param {Data} d @param {Uint8Array|null} pass
  */
 function sumLocks(d, pass) {
@@ -251,8 +254,8 @@ function sumLocks(d, pass) {
 }
 
 /**
- * Shows where a thread waited, or what it did while others waited for it. When called for the same
- * thread again, shows all samples again.
+ * Shows where a thread waited, or what the thread did while other threads waited for it. When
+ * called for the same thread again, shows all samples again.
  * @param {string} type of value @param {string} thread
  */
 function showThread(type, thread) {
@@ -271,10 +274,7 @@ const withoutTid = (/** @type {string} */ name) => name.replace(/ \(tid \d+\)$/,
 
 /** @typedef {{names: string[], rows: number[], columns: number[]}} Threads as in Pairs */
 
-/**
- * A thread's name; if others have that name, its number.
- * @param {Threads} p @param {number} thread
- */
+/** A thread's name; if other threads have the same name, the thread's number. */
 function shortName(p, thread) {
 	const name = withoutTid(p.names[thread]);
 	return p.names.some((other, i) => i !== thread && withoutTid(other) === name) ?

@@ -20,8 +20,8 @@ import {PYTHON} from './data.js';
 
 /**
  * Returns the value of each node of a box, with everything below the node. If all nodes of a
- * callee's box are below one node, one subtraction gives the callee's value. Most callees are so;
- * only in the others the single nodes are added up.
+ * callee's box are below one node, one subtraction gives the callee's value. Most callees are
+ * called from one line, so this is usual. Otherwise the callee's nodes are added up one by one.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -54,8 +54,8 @@ export function nodesOf(d, t, {first, sums}, box, side) {
 }
 
 /**
- * Returns the own value of each node of a box; with @native the native code that it called counts
- * too.
+ * Returns the own value of each node of a box; with @native, native code that the node called also
+ * counts.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -80,8 +80,8 @@ function ownOf(d, t, {first, sums}, box, side, native) {
 }
 
 /**
- * Is the node's line, of the same function, also further out in the stack? Then the function calls
- * itself from this line.
+ * Is the node's line, of the same function, also further out in the stack? If so, the function
+ * calls itself from this line.
  * @param {Data} d @param {number} node
  */
 function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {

@@ -157,7 +157,8 @@ const seen = () => new Promise((done) => {
 });
 
 /**
- * If a picture would show little but its trunk, the page begins with the user's own code.
+ * If a picture would show little but its trunk (the calls that nearly all samples share), the page
+ * begins with the user's own code.
  * @param {import('./tree.js').Tree} t with sums
  */
 function beginDeep(t) {
@@ -179,7 +180,7 @@ function deepFromStart() {
 }
 
 /**
- * Shows the widest boxes, which can be zoomed and searched while the others are read.
+ * Shows the widest boxes, which can be zoomed and searched while the other boxes are read.
  * @param {import('./data.js').Preview} preview
  */
 function showEarly({parent, fn, depth, values}) {

@@ -55,7 +55,7 @@ function calleeBoxes() {
 }
 
 /**
- * Returns the sums of the callees. A function that calls itself is one of its own callees. @returns
+ * Returns the sums of the callees. A function that calls itself counts as its own callee. @returns
  * {Sums}
  */
 function calleeSums() {

@@ -38,7 +38,7 @@ export const TABLES = {
 	labels: {title: 'Label', of: () => page.labelKeys},
 };
 
-/** Returns the table that is shown: the chosen one, if it has something to show. */
+/** Returns the table that is shown: the chosen table, if it has something to show. */
 export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
@@ -110,8 +110,8 @@ function allSums({of, outer, example}, owner) {
 }
 
 /**
- * Returns the samples for which the filters' answer has changed since @before; null: these are too
- * many to be added or subtracted one by one.
+ * Returns the samples for which the filters' answer has changed since @before; null: such samples
+ * are too many to be added or subtracted one by one.
  * @param {Uint8Array|null} before
  */
 function changedSince(before) {
@@ -179,7 +179,7 @@ export function hasBoth() {
 /** Tells whether the table has Python functions, and code that runs without any Python function. */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
-// only this many rows of the user's functions get a note about lines, because making one takes a
+// only this many rows of the user's functions get a note about lines, because making a note takes a
 // look at every box
 const WITH_LINES = 12;
 
@@ -229,7 +229,7 @@ function frameRows(which) {
 export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true),
 	TABLES[which].note);
 
-/** Does the value have a part that is waiting, which tables of threads then show too? */
+/** Does the value have a part that is waiting? Tables of threads also show this part. */
 const hasWaiting = () => page.data.header.values[state.value][0] === 'wall' &&
 	waitValue(page.data.header) >= 0;
 

@@ -120,7 +120,7 @@ export function inTimeOrder(d, {of, names}, first, weights) {
 }
 
 /**
- * Returns the time of each label set's first sample, ns; Infinity: it has no sample, or none with a
+ * Returns the time of each label set's first sample, ns; Infinity: the set has no sample with a
  * time.
  * @param {Data} d
  */
@@ -133,7 +133,7 @@ export function firstTimes({samples: {n, labels, time}, labels: sets}) {
 	return out;
 }
 
-const PIXELS = 1000; // width of a picture in pixels; what is narrower than one isn't seen
+const PIXELS = 1000; // width of a picture in pixels; what is narrower than a pixel isn't seen
 
 /**
  * Groups threads below their processes, in order of time. All threads of a process that would be
@@ -166,7 +166,7 @@ export function threadsInTime(d, v) {
 }
 
 /**
- * Returns keys of labels that tell samples apart, but not those of processes and threads.
+ * Returns keys of labels that tell samples apart, except the keys of processes and threads.
  * @param {Data} d
  */
 export function labelKeys(d) {

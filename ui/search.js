@@ -44,7 +44,7 @@ export function parseQuery(query) {
 }
 
 /**
- * Functions that match; with a line, only those that ran the line.
+ * Returns the functions that match; with a line, only the functions that ran the line.
  * @param {Data} d
  * @param {Fn[]} functions
  * @param {{test: (f: Fn) => boolean, line: number}} query

@@ -11,7 +11,7 @@ import {makeTree, ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom,
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
- * 1 for boxes of a library, and of native code called from one.
+ * 1 for boxes of a library, and for boxes of native code that a library called.
  * @param {Data} d
  */
 export function insideLibrary(d) {
@@ -145,7 +145,7 @@ function filled(parent, fn, self, scale) {
 	return t;
 }
 
-const PARTS = 4000; // parts of the width of a picture; what is narrower than one isn't seen
+const PARTS = 4000; // parts of the width of a picture; what is narrower than such a part isn't seen
 
 /**
  * @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) =>

@@ -108,7 +108,7 @@ export const selfCostOf = (t, i) =>
 const effectOf = (t, i) => Math.abs(sideOf(t, i, 1) * t.scale[1] - sideOf(t, i, 0) * t.scale[0]);
 
 /**
- * Children that are shown, the one with the largest change first.
+ * Children that are shown, the child with the largest change first.
  * @param {Tree} t @param {number} i
  */
 export function byEffect(t, i) {

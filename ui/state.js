@@ -21,7 +21,8 @@ export function beginWithChange() {
 }
 
 /**
- * If a page's picture would show little but its trunk, the page begins with the user's own code.
+ * If a page's picture would show little but its trunk (the calls that nearly all samples share),
+ * the page begins with the user's own code.
  */
 export function beginFolded() {
 	STATES.library = ['folded', 'shown', 'hidden'];

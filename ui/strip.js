@@ -126,8 +126,8 @@ export class Strip {
 	}
 
 	/**
-	 * The lanes for what the filters let through: the heaviest groups in order of time, then
-	 * the rest together.
+	 * Chooses the lanes for what the filters let through: the heaviest groups, in order of
+	 * time, have a lane each. All other groups share the last lane.
 	 * @param {number} v value type @param {Uint8Array|null} pass
 	 */
 	lanes(v, pass) {
@@ -170,8 +170,8 @@ export class Strip {
 		}
 		// The value that fills a lane's height: the highest value of all lanes, so that
 		// they can be compared. If waits are shown, it is the length of a bin, so that a
-		// thread that waits throughout fills its lane. Samples of CPU time may have more
-		// than that, because one may stand for more time than a bin has.
+		// thread that waits throughout fills its lane. CPU time in a bin may be more than
+		// the bin's length, because a sample may stand for more time than a bin has.
 		this.most = waits ? this.end / this.bins : 0;
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;

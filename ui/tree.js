@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// Call trees in flat arrays. Nodes are in preorder, so a subtree is a range. Samples are sorted by
-// their box, so the samples of a subtree are a range too, and its value is a difference of two
-// running sums. So when the reader chooses other samples or another value, one pass over the
-// samples is enough. Boxes are many more, and need none.
+// SPDX-License-Identifier: BSD-2-Clause Call trees in flat arrays. Nodes are in preorder, so a
+// subtree is a range. Samples are sorted by their box, so the samples of a subtree are a range too,
+// and its value is a difference of two running sums. So when the reader chooses other samples or
+// another value, one pass over the samples is enough. No pass over the boxes is needed, of which
+// there are many more.
 
 /** @typedef {import('./data.js').Data} Data */
 
@@ -230,11 +230,11 @@ export function outermost(t, keyOf, keys, from = 1) {
 }
 
 /**
- * A tree in which each box may become the child of another one, a part of another one, or nothing.
+ * A tree in which each box may become the child of another box, a part of another box, or nothing.
  * @param {Pick<Data, 'boxes'|'parent'|'functions'>} d
  * @param {(i: number, parent: number, fnOf: (n: number) => number, up: (n: number) => number) =>
- *   number} place called with box i, whose parent became node @parent. Returns the function that it
- *   becomes a box of; -1: its parent's node; -2: nothing, nor anything below it; -3 - n: node n
+ * number} place called with box i, whose parent became node @parent. Returns the function that it
+ * becomes a box of; -1: its parent's node; -2: nothing, nor anything below it; -3 - n: node n
  * @returns {Tree}
  */
 export function remap(d, place) {

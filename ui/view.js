@@ -113,7 +113,7 @@ export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k ==
 	module: moduleOf};
 
 /**
- * The module of a function: for Python packages their top directory or file, for others their
+ * The module of a function: for Python packages their top directory or file, for other code its
  * mapping.
  * @param {Fn} f
  */
@@ -298,7 +298,7 @@ function makeAround(f) {
 export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples,
 		f = state.chosen;
-	// Recursion is collapsed last: after it, a function may have no box of its own that a
+	// Recursion is collapsed last: afterwards a function may have no box of its own that a
 	// sandwich could be made of.
 	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;

@@ -50,7 +50,7 @@ export function sumWall(header, values) {
 }
 
 /**
- * The length of each sample in ns, 0 for those of CPU time; null: the recording has no waits.
+ * The length of each sample in ns, 0 for samples of CPU time; null: the recording has no waits.
  * @param {Data} d
  */
 export function lengthsOf(d) {
@@ -140,8 +140,8 @@ export function stateIndex(set) {
  * @typedef {object} Wait what samples waited for
  * @property {string} name the state, and on what the threads waited
  * @property {number} ns
- * @property {number} count at least so many waits; NaN: they aren't waits. A sample may be several:
- *   those within 10 ms, and those whose stacks weren't taken
+ * @property {number} count at least so many waits; NaN: they aren't waits. A sample may be several
+ * waits: waits within 10 ms, and waits whose stacks weren't taken
  * @property {number} longest at most @property {number} median about
  */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the programs here: NAME.py runs its rounds until it is killed, and prints "ready" when
-the first one is done. Each program is profiled for the native code in which it spends its time."""
+the first round is done. Each program is profiled for the native code in which it spends its
+time."""
 import sys
 
 

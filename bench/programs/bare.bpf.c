@@ -11,12 +11,12 @@
 
 /* bare.c sets these variables before it loads the program. */
 const volatile __u64 first_addr; /* address of the pointer to the innermost frame ... */
-/* ... or, of 3.11 and 3.12, to a _PyCFrame that has that pointer */
+/* ... or, in 3.11 and 3.12, address of a pointer to a _PyCFrame, which has that pointer */
 const volatile __u32 via_cframe;
 const volatile __u32 cframe_off;
 const volatile __u32 back_off; /* offset in a frame of the pointer to its caller */
 
-/* Only one thread is sampled, so nothing else writes these at the same time. */
+/* Only one thread is sampled, so no other program writes these variables at the same time. */
 __u64 samples, steps;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

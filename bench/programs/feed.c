@@ -89,7 +89,9 @@ static void send_stack(struct collect *c, unsigned stack)
 	collect_record(c, &rec, sizeof(rec));
 }
 
-/* Flushes. False if it fails or if samples older than the last FLUSH_EVERY aren't counted yet. */
+/*
+ * Flushes. False: the flush failed, or samples older than the last FLUSH_EVERY aren't counted yet.
+ */
 static bool flush(struct collect *c, size_t sent)
 {
 	struct collect_stats st;

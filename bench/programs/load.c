@@ -25,9 +25,9 @@
 #define MOST_ANSWERS	 (1 << 20)
 
 static struct connection {
-	/* when the line was due whose answer is awaited; 0: the connection is free */
+	/* when the line was due for whose answer the connection waits; 0: the connection is free */
 	int64_t due_ns;
-	size_t got; /* bytes of the answer so far */
+	size_t got; /* how many bytes of the answer have come so far */
 } connections[MOST_CONNECTIONS];
 
 /* The first entry is stdin, entry i + 1 is that of connection i. */
@@ -92,7 +92,10 @@ static void receive(unsigned i)
 	c->due_ns = 0;
 }
 
-/* Sends all lines that are due, as far as connections are free. Returns whether one is free. */
+/*
+ * Sends all lines that are due, as long as a connection is free. Returns whether a connection is
+ * still free.
+ */
 static int send_due(void)
 {
 	static unsigned last;

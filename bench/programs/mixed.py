@@ -16,11 +16,11 @@ import time
 import varied
 
 KINDS = "web", "web", "web", "web", "web", "idle", "idle", "batch", "batch", "compute"
-CLIENTS = 4  # of a process that serves requests
+CLIENTS = 4  # number of clients of a process that serves requests
 
 
 class Rest:
-    """Sleeps for as long after some work that the work is SHARE of one CPU's time."""
+    """After some work, sleeps for so long that the work is the part SHARE of one CPU's time."""
 
     def __init__(self, share, seed):
         self.share, self.random, self.cpu = share, random.Random(seed), time.process_time()

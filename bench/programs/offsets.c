@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offsets: prints where in krait's map of global variables `armed` lies. While it is 0, krait's
- * programs return at once. bench/waits writes to `armed` to switch a running recording on and off.
+ * offsets: prints the offset of `armed` in krait's map of global variables. While `armed` is 0,
+ * krait's programs return at once. bench/waits writes to it to switch a running recording on and
+ * off.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * storm RATE COMMAND [ARGUMENT...]: starts the command RATE times a second until it is killed. A
- * machine that can't keep up starts fewer: the number that runs at once is limited, and missed
- * starts aren't made up for.
+ * machine that can't keep up starts fewer: the number of commands that run at the same time is
+ * limited, and missed starts aren't made up for.
  */
 #include <err.h>
 #include <errno.h>

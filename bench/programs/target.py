@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """target.py THREADS PROGRESS [LIBRARY]: the profiled program of several measurements, for CPython
-2.7 to 3.15. For each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain
-of DEPTH different functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a
-second of the last spinning. It ends with stdin. THREADS: the number of threads beside it that wait
-for ever. PROGRESS: descriptor of a file into which it writes the rounds so far and the time."""
+2.7 to 3.15. For each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a
+chain of DEPTH different functions until the next line; 0: it sleeps. FRAMES: the depth of its
+stack. SPEED: how many rounds a second it made while it last spun. It ends when stdin ends.
+THREADS: how many other threads of it wait for ever. PROGRESS: descriptor of a file into which it
+writes the number of rounds so far, and the time."""
 
 import os
 import ctypes
@@ -18,9 +19,10 @@ import time
 
 FUNCTIONS = 200
 clock = getattr(time, "perf_counter", time.time)
-speed = [0.0]  # rounds a second in the last stay in leaf()
+speed = [0.0]  # how many rounds a second leaf() made when it last ran
 progress = mmap.mmap(int(sys.argv[2]), mmap.PAGESIZE)
-# A function of ordinary length, because the check of a line table takes time by its length.
+# A function of ordinary length. Its length matters, because the check of a line table takes time by
+# its length.
 SOURCE = """
 def step_%(i)d(n, leaf, values=None, limit=%(i)d):
     total = limit
@@ -74,8 +76,8 @@ def leaf(unused):
 
 
 def native_leaf(library):
-    """Returns a Python function that calls a native stack of the given depth. It replaces the chain
-    of Python functions."""
+    """Returns a Python function that calls a native stack of the given depth. That stack replaces
+    the chain of Python functions."""
     deep = ctypes.CDLL(library).deep
     deep.restype = ctypes.c_long
 
@@ -105,7 +107,8 @@ def main():
     first = make_module(directory)
     shutil.rmtree(directory)
     for _ in range(200):
-        # makes the functions hot, so that they are specialized as a program's are
+        # makes the functions hot, so that they are specialized as the functions of a real program
+        # are
         first(FUNCTIONS, lambda unused: None)
     native = native_leaf(sys.argv[3]) if len(sys.argv) > 3 else None
     say(0)

@@ -17,7 +17,7 @@
 struct kind {
 	const char *name;
 	unsigned functions, deep;
-	double skew;  /* how much a function prefers its first call */
+	double skew;  /* how strongly a function prefers the first of its calls */
 	double waits; /* share of samples that wait */
 };
 
@@ -36,7 +36,7 @@ struct function {
 
 struct service {
 	const struct kind *kind;
-	double upto;	   /* the share of this service and those before it */
+	double upto;	   /* the share of this service and of all services before it */
 	unsigned first, n; /* its processes */
 	struct function *functions;
 };
@@ -143,7 +143,10 @@ void load_begin(struct load *l, struct profile *p)
 	memset(l->labels, 0, (size_t)l->o.processes * THREADS * (REASONS + 3) * sizeof(*l->labels));
 }
 
-/* Line @at of function @f: first those with calls, then the others. */
+/*
+ * Returns the location for line @at of function @f. Lines with calls come first, other lines after
+ * them.
+ */
 static uint32_t location(struct load *l, struct profile *p, const struct service *s, uint32_t f,
 			 unsigned at)
 {
@@ -194,7 +197,7 @@ static uint32_t make_stack(struct load *l, struct profile *p, const struct servi
 	uint32_t node = 0, n = 0, f = 0;
 
 	for (; n + 1 < deep; n++) {
-		/* real stacks share their outer frames, and part near their ends */
+		/* real stacks share their outer frames, and differ near their inner ends */
 		bool inner = deep - n <= INNER;
 		unsigned call = skewed(l, CALLS, inner ? s->kind->skew : OUTER_SKEW);
 

@@ -17,14 +17,14 @@ FRAMES = 20
 
 
 def cpus(one):
-    """Returns two CPUs for two processes: the same one twice, or two."""
+    """Returns two CPUs for two processes: the same CPU twice if @one, else two different ones."""
     have = sorted(os.sched_getaffinity(0))
     if len(have) < 2 and not one:
         raise lib.Skip("only one CPU")
     return (have[-1], have[-1]) if one else (have[0], have[1])
 
 
-# Other programs that run meanwhile should take as few of the switches as possible.
+# A priority so high that other programs take few of the switches.
 PRIORITY = -15
 
 
@@ -84,7 +84,7 @@ def unrelated(n):
 
 
 def pinned(pid, one):
-    """Lets the two processes of pair.py, or its two threads, run on one CPU or on two."""
+    """Lets the two processes or the two threads of pair.py run on the same CPU or on two."""
     tasks = [int(t) for t in os.listdir("/proc/%d/task" % pid)]
     tasks += [int(c) for c in lib.read("/proc/%d/task/%d/children" % (pid, pid)).split()]
     for task, cpu in zip(tasks, cpus(one)):

@@ -32,7 +32,7 @@ def programs(pid):
     return found
 
 
-names = {}  # of programs by their number, which belongs to one program for ever
+names = {}  # number of a program -> its name; a number belongs to one program for ever
 
 
 def name_of(number):
@@ -52,7 +52,8 @@ def info(fd):
 
 
 def ready(k, timeout=60):
-    """Waits until the program at task switches is attached. It is the last one to be loaded."""
+    """Waits until the program at task switches is attached. That program is the last one to be
+    loaded."""
     end = time.monotonic() + timeout
     while time.monotonic() < end and k.process.poll() is None:
         for _, text in k.fdinfo("link_type:\traw_tracepoint"):
@@ -63,8 +64,8 @@ def ready(k, timeout=60):
 
 
 class Empty:
-    """Empty programs at task switches and wake-ups. While they run, the kernel's statistics are
-    on."""
+    """Empty programs at task switches and wake-ups. While these programs run, the kernel's
+    statistics are on."""
 
     def __enter__(self):
         self.process = subprocess.Popen(

@@ -22,8 +22,8 @@ __u32 wait_budget_ppm = 10000;
  */
 __u64 wait_period_ns;
 /*
- * wait_spent_ns: the time that taking stacks took since wait_adjusted_ns, when the period was last
- * changed
+ * wait_adjusted_ns: when wait_period_ns was last changed. wait_spent_ns: the time that taking
+ * stacks has taken since then.
  */
 __u64 wait_adjusted_ns, wait_spent_ns;
 /*
@@ -76,14 +76,14 @@ walk_inline void restore_burst(__u64 ns)
 }
 
 /*
- * Changes wait_period_ns so that taking stacks keeps to wait_budget_ppm. If several CPUs do that at
- * the same time, a part of wait_spent_ns may be lost.
+ * Changes wait_period_ns so that taking stacks keeps to wait_budget_ppm. If several CPUs change the
+ * period at the same time, a part of wait_spent_ns may be lost.
  */
 walk_inline void adjust_period(__u64 now)
 {
 	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
 
-	/* @ns is negative if another CPU changed the period after this one had read the clock. */
+	/* @ns is negative if another CPU changed the period after this CPU had read the clock. */
 	if ((__s64)ns < ADJUST_NS || (ns < ADJUST_MOST && spent < ADJUST_LEAST))
 		return;
 	wait_adjusted_ns = now;
@@ -109,8 +109,9 @@ walk_inline void adjust_period(__u64 now)
 #define DESCRIPTORS (1 << 20)
 
 /*
- * Finds the entry of the wait's site. The low 8 bits of a futex's address don't count. If both
- * entries that the site may have belong to other sites, the site shares one of them.
+ * Finds the entry of the wait's site (a system call with the descriptor or lock that it waits for).
+ * The low 8 bits of a futex's address don't count. If both entries that the site may have belong to
+ * other sites, the site shares one of them.
  */
 walk_inline void find_site(struct wait_entry *e, const struct call *call)
 {
@@ -141,7 +142,8 @@ walk_inline __u32 draw_mark(void)
 }
 
 /*
- * Moves the site's .place on by 1 / @times of a step. Returns how many marks it passes: 0, 1 or, if
+ * Moves .place of site @s (a system call with what it waits for) on by 1 / @times of a step.
+ * Returns how many marks it passes: 0, 1 or, if
  * @times is small, 2. Each step has one mark, at a random place in it. So one of @times waits gets
  * its stack taken, evenly over time, but never in step with the program.
  */
@@ -160,9 +162,10 @@ walk_inline __u32 marks_passed(struct wait_site *s, __u64 times)
 }
 
 /*
- * Returns the average length of the site's latest waits; 0: there was none. They are those of the
- * present window and of the one before. A window ends when its waits have taken WAIT_WINDOW_NS
- * together, however long ago it began. So rare long waits are always part of the average.
+ * Returns the average length of the latest waits at site @s (a system call with what it waits for);
+ * 0: there was none. The latest waits are those of the present window and of the window before it.
+ * A window ends when its waits have taken WAIT_WINDOW_NS together, however long ago the window
+ * began. So rare long waits are always part of the average.
  */
 walk_inline __u64 average_of(const struct wait_site *s)
 {
@@ -171,7 +174,7 @@ walk_inline __u64 average_of(const struct wait_site *s)
 	return n ? (s->recent_ns + s->before_ns) / n + 1 : 0;
 }
 
-/* Counts a wait at the site that took @ns. */
+/* Counts a wait of @ns at site @s (a system call with what it waits for). */
 walk_inline void count_length(struct wait_site *s, __u64 ns)
 {
 	s->recent++;

@@ -23,9 +23,9 @@ walk_inline __u64 stolen_before(const struct task_struct *task, const struct wai
 }
 
 /*
- * Corrects .delay_begin_ns if krait first met the current thread within execve(). There its entry
- * assumed that the thread had another number before. But it had the same number, so the time for
- * which the thread was ready to run before execve() still has to be sent.
+ * Corrects .delay_begin_ns if krait first met the current thread within execve(). In that case the
+ * thread's entry assumed that the thread had another number before. But the thread had the same
+ * number, so the time for which the thread was ready to run before execve() still has to be sent.
  */
 walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 {
@@ -45,8 +45,8 @@ walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, _
 }
 
 /*
- * Ends entry @e of the current thread, whose number was @tid and is another one now. The thread got
- * its entry @later when it first left its CPU with the new number. @e ends at that moment.
+ * Ends entry @e of the current thread, whose number was @tid and has changed. The thread got its
+ * entry @later when it first left its CPU with the new number. @e ends at that moment.
  */
 walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later, __u32 tid)
 {

@@ -9,8 +9,8 @@
 #include "capture.bpf.h"
 
 /*
- * Returns the number of the event that runs the program, among those of the recording. The part of
- * the context that the program may see doesn't say this. The kernel's own context (struct
+ * Returns which of the recording's events runs the program, as the event's number. The part of the
+ * context that the program may see doesn't say this. The kernel's own context (struct
  * bpf_perf_event_data_kern) leads to the event, and in its .wakeup_events user space has stored the
  * event's number. (bpf_get_attach_cookie() would say the same from 5.15 on.)
  */

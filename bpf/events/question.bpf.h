@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tells user space how much code a process maps now. /proc/PID/status says so too, but the kernel
- * needs ten times as long to write it.
+ * Tells user space how much code a process maps now. /proc/PID/status also says this, but the
+ * kernel needs ten times as long to write that file.
  */
 #ifndef BPF_EVENTS_QUESTION_H
 #define BPF_EVENTS_QUESTION_H

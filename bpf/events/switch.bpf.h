@@ -29,8 +29,8 @@ const volatile __u32 own_tgid;
 const volatile __u8 wait_source;
 
 /*
- * After a stop, the kernel goes on with an interrupted call as restart_syscall(). This sets @call
- * to the call in which the thread waited before.
+ * After a stop, the kernel goes on with an interrupted call as restart_syscall(). In that case,
+ * this function sets @call to the call in which the thread waited before the stop.
  */
 walk_inline void name_call(struct wait_entry *e, struct call *call)
 {
@@ -40,7 +40,7 @@ walk_inline void name_call(struct wait_entry *e, struct call *call)
 		e->call = call->number;
 }
 
-/* The address of the futex that @task, in @state, waits for in this call; 0: it waits for none. */
+/* Returns the address of the futex that @task, in @state, waits for in @call; 0: no futex. */
 walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __u32 state)
 {
 	struct futex_call f = {.op = (__u32)call->arg[1]};
@@ -51,7 +51,7 @@ walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __
 
 /*
  * Notes what the current thread, whose entry is @e, begins to wait for, and chooses whether its
- * stack is taken. Returns whether it is.
+ * stack is taken. Returns whether the stack is taken.
  */
 walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 {
@@ -71,8 +71,8 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 }
 
 /*
- * Keeps in @e the stack that was taken of the current thread, and what it begins to wait for. Until
- * then the entry has the stack of an earlier wait, which gets the time that no record has yet.
+ * Keeps in @e the stack that was taken of the current thread, and what the thread begins to wait
+ * for. Until this call, @e has the stack of an earlier wait, with which @e's time is sent.
  */
 walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 {
@@ -257,7 +257,7 @@ walk_global int end_thread(__u32 tid)
 
 /*
  * Ends the entry of an earlier thread that had the number @tid, and whose end wasn't seen. If it
- * had come back from a wait, how long it was ready to run then isn't known.
+ * had come back from a wait, nobody knows how long it was ready to run at the end of that wait.
  */
 walk_global int end_earlier(__u32 tid)
 {
@@ -357,8 +357,8 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 
 
 /*
  * Thread @next gets the CPU. If it has waited, its wait is over. A wait from before the recording
- * was read by user space, with the thread's count of switches. It doesn't count if the thread has
- * run since.
+ * was read by user space, with the thread's count of switches. Such a wait doesn't count if the
+ * thread has run since.
  */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {

@@ -11,7 +11,9 @@
 #include "native/search.bpf.h"
 #include "process/proc.bpf.h"
 
-/* Returns the mappings of process @tgid, which @task belongs to. NULL: none are known. */
+/*
+ * Returns the mappings of process @tgid, which @task belongs to. NULL: the mappings aren't known.
+ */
 walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)
 {
 	const struct proc_entry *p = proc_entry_of(tgid);
@@ -55,8 +57,8 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * 1 = chunk @number has a mapping between @start and @end, 0 = it has none, negative = there is no
- * such chunk.
+ * Returns 1 if chunk @number has a mapping between @start and @end, 0 if it has none, a negative
+ * number if there is no such chunk.
  */
 walk_global int chunk_maps(__u32 number, __u64 start, __u64 end)
 {
@@ -83,10 +85,10 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 
 /*
  * The kernel has chosen @n bytes from @start on for a new mapping of the current process. If krait
- * knows an older mapping there, that one was unmapped, and is counted. While user space reads the
- * process's mappings, every new mapping counts as an unmapping, because user space may have read
- * the old one. A forked process without a sample yet will get the known mappings of its parent, so
- * the parent's are searched.
+ * knows an older mapping there, the older mapping was unmapped, and an unmapping is counted. While
+ * user space reads the process's mappings, every new mapping counts as an unmapping, because user
+ * space may have read the old one. A forked process without a sample yet will get the known
+ * mappings of its parent, so the parent's are searched.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {

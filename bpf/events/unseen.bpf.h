@@ -38,8 +38,8 @@ walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *tas
 
 /*
  * User space has read the wait of thread @task, whose entry is @e, but no program saw the thread
- * get a CPU after it. If the thread ran only once since its wait was read, the wait's length
- * follows from how long it ran. If it ran more often, user space added the wait too late.
+ * get a CPU after the wait. If the thread ran only once since its wait was read, the wait's length
+ * follows from how long it ran. If the thread ran more often, user space added the wait too late.
  */
 walk_inline void ends_read(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who ends the waits for locks. A thread that wakes another one up is the current thread when the
- * tracepoint sched_waking runs, and its memory is mapped. So the waker's stack is taken there, if
- * the waiting thread's was taken before. It is sent in the wait's record, and counts for the time
- * of that wait (docs/decisions/0026).
+ * Who ends the waits for locks. A thread that wakes another thread up is the current thread when
+ * the tracepoint sched_waking runs, and its memory is mapped. So the waker's stack is taken there,
+ * if the waiting thread's stack was taken before. The waker's stack is sent in the wait's record,
+ * and counts for the time of that wait (docs/decisions/0026).
  *
- * Interrupts wake threads up as well: timers, disks, networks. The thread that they interrupt has
- * nothing to do with that. So the current thread counts as the waker only if it is in a futex call
- * that wakes waiters of the futex for which the other thread waits.
+ * Interrupts wake threads up as well: timers, disks, networks. The thread that is running when an
+ * interrupt comes has nothing to do with the wait. So the current thread counts as the waker only
+ * if it is in a futex call that wakes waiters of the futex for which the other thread waits.
  */
 #ifndef BPF_EVENTS_WAKE_H
 #define BPF_EVENTS_WAKE_H
@@ -80,7 +80,10 @@ walk_inline void take_waker(__u64 *ctx, struct wait_entry *e)
 	spend(ns);
 }
 
-/* kernel/sched/core.c, try_to_wake_up(): (task that is woken up), which is locked meanwhile. */
+/*
+ * kernel/sched/core.c, try_to_wake_up(): (task that is woken up). That task is locked while this
+ * runs.
+ */
 SEC("tp_btf/sched_waking")
 int on_waking(__u64 *ctx)
 {

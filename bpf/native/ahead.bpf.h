@@ -76,7 +76,7 @@ walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 	return 0;
 }
 
-/* Returns where @code jumps to; @pc if it isn't one of the jumps in trampolines. */
+/* Returns where @code jumps to; @pc if @code isn't a jump that trampolines have. */
 walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 {
 	if (is_code(code, 0x25ff, 2)) /* jmp *disp32(%rip) */
@@ -92,7 +92,7 @@ walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 
 /*
  * Simulates the instruction at the program counter on @regs and on @leaf, which has all registers.
- * Returns false if it isn't an instruction of trampolines.
+ * Returns false if trampolines don't have this instruction.
  */
 walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 {

@@ -54,7 +54,7 @@ walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __
 
 /*
  * Goes one level down in the search tree: sets n->found from the number of a chunk to the value of
- * its entry for @key.
+ * the chunk's entry for @key.
  */
 walk_inline bool descend(struct native *n, __u32 key)
 {
@@ -70,8 +70,8 @@ walk_inline bool descend(struct native *n, __u32 key)
 }
 
 /*
- * Are the @bytes of code at @start still those from which the rows were made? The process may
- * change them at any time.
+ * Are the @bytes of code at @start still the bytes from which the rows were made? The process may
+ * change its code at any time.
  */
 walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 {
@@ -101,7 +101,7 @@ walk_global int native_lookup(__u32 slot)
 	t = unwind_table_at(table);
 	if (!t || !t->depth)
 		return NATIVE_NO_ROWS;
-	/* not always: a write takes the cache line away from other CPUs */
+	/* written only if it changes, because a write takes the cache line away from other CPUs */
 	if (t->used != n->epoch)
 		t->used = n->epoch;
 	n->found_guarded = t->guarded != 0;
@@ -116,7 +116,7 @@ walk_global int native_lookup(__u32 slot)
 }
 
 /*
- * Returns the row for the code at @pc. If there is none, ends the unwinding with an outcome and
+ * Returns the row for the code at @pc. If there is no row, ends the unwinding with an outcome and
  * returns NULL.
  */
 walk_inline struct native_memo *find_row(struct native *n, __u64 pc)

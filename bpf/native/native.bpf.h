@@ -50,9 +50,10 @@ struct native {
 	__u8 outcome, done;
 	__u8 exact;	   /* regs.pc is the address of an instruction, not a return address */
 	__u8 leaf_only;	   /* unwinding ends at the evaluation loop of the innermost Python frame */
-	__u8 instructions; /* addresses of instructions are sent, not those of rows */
-	__u8 innermost;	   /* regs are those in the innermost frame, so that all of leaf[] holds */
-	__u8 second;	   /* regs are those in the innermost frame's caller */
+	__u8 instructions; /* addresses of instructions are sent, not addresses of unwind rows */
+	/* regs are the registers in the innermost frame, so all of leaf[] is valid */
+	__u8 innermost;
+	__u8 second;	    /* regs are the registers in the innermost frame's caller */
 	__u8 found_guarded; /* native_lookup() sets this: look the row up again next time */
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
@@ -60,7 +61,7 @@ struct native {
 
 struct native_out {
 	struct rec_native head;
-	/* addresses: those of kernel frames, then those of native ones */
+	/* addresses of the kernel's frames, followed by the addresses of native frames */
 	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE];
 };
 

@@ -114,7 +114,7 @@ walk_inline bool read_saved(struct native *n, const void *at)
 
 /*
  * Takes the user registers that the kernel saved when the thread entered it. Returns 0 if there are
- * none.
+ * no user registers.
  */
 walk_global int take_saved_regs(__u32 slot)
 {

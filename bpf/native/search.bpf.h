@@ -11,7 +11,9 @@
 /* Returns chunk @number. Each program that includes this file defines this function. */
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number);
 
-/* Returns all ones if a <= b, else 0, without a branch; a and b are below 1 << 63. */
+/*
+ * Returns a word with all bits set if a <= b, else 0, without a branch; a and b are below 1 << 63.
+ */
 walk_inline __u64 not_above(__u64 a, __u64 b)
 {
 	return (__u64)((__s64)(a - b - 1) >> 63);

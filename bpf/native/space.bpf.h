@@ -107,7 +107,7 @@ walk_inline bool is_urgent(struct native *n, const struct walk *w)
 
 /*
  * Does the sampled thread's interpreter collect garbage now, and is there C code between the
- * thread's Python frames? Then that C code may be the collector, which has called a finalizer.
+ * thread's Python frames? If so, that C code may be the collector, which has called a finalizer.
  */
 walk_inline bool may_be_in_collector(const struct walk *w)
 {

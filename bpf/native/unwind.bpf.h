@@ -71,10 +71,11 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 }
 
 /*
- * Does leaf[] have the value of @reg in this frame? In the innermost frame it does. In the
- * innermost frame's caller it is taken to have the value of registers that a call may change. The
- * caller's rule needs such a register only if the innermost function doesn't change it, such as
- * assembly (OpenSSL's aesni_gcm_encrypt() and rax). gdb assumes the same.
+ * Does leaf[] have the value of @reg in this frame? In the innermost frame, leaf[] has the values
+ * of all registers. In the innermost frame's caller, leaf[] is taken to have the values of the
+ * registers that a call may change. The caller's rule needs such a register only if the innermost
+ * function doesn't change it, such as assembly (OpenSSL's aesni_gcm_encrypt() and rax). gdb assumes
+ * the same.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {
@@ -164,7 +165,7 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 
 /*
  * Goes on from a signal's frame to the code that the signal interrupted. The pc of that code is
- * exact. Its stack may be another one.
+ * exact. That code may run on another stack.
  */
 walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
 {
@@ -215,7 +216,7 @@ walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *ou
 		native_end(n, NATIVE_WHOLE);
 }
 
-/* Tells whether the frame is the first one of its thread. */
+/* Tells whether the frame is the first frame of its thread. */
 walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
 {
 	return rule->cfa == UNWIND_END ||
@@ -249,13 +250,20 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 	if (rule && rule->cfa != UNWIND_UNKNOWN)
 		return rule;
 	if (row) {
-		row->epoch = 0; /* a rule may come soon: docs/decisions/0011 */
+		/*
+		 * the row is looked up again next time, because a rule may come soon:
+		 * docs/decisions/0011
+		 */
+		row->epoch = 0;
 		native_end(n, NATIVE_NO_RULE);
 	}
 	return 0;
 }
 
-/* Simulates the instruction at the program counter. Returns 0 if it isn't one of a trampoline. */
+/*
+ * Simulates the instruction at the program counter. Returns 0 if trampolines don't have this
+ * instruction.
+ */
 walk_global int native_ahead_once(__u32 slot)
 {
 	struct native *n = native_state(slot);
@@ -285,7 +293,7 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 			     struct walk_out *out, struct walk_addrs *addrs)
 {
 	__u64 at = n->regs.pc - 1 +
-		   n->exact; /* without a branch, because the verifier follows each one */
+		   n->exact; /* without a branch, because the verifier follows each branch */
 	const struct unwind_rule *rule;
 	struct native_memo *row;
 

@@ -14,8 +14,8 @@
 const volatile bool accounts;
 
 /*
- * Reads the state of process @tgid once: user space may change it meanwhile. Returns the process's
- * entry, or NULL.
+ * Reads the state of process @tgid once: user space may change the state at any time. Returns the
+ * process's entry, or NULL.
  */
 walk_inline const struct proc_entry *entry_with_state(__u32 tgid, __u8 *state)
 {
@@ -149,7 +149,7 @@ walk_inline __u64 delay_before(const struct wait_entry *e, __u32 tid, __u64 now)
 	return e->delay_ns - before > passed ? e->delay_ns - passed : before;
 }
 
-/* Is @e the entry of thread @task, and not of another one with the same number? */
+/* Is @e the entry of thread @task, and not of another thread that had the same number? */
 walk_inline bool is_entry_of(const struct wait_entry *e, const struct task_struct *task)
 {
 	return e->start_ns == task->start_time && (!e->task || e->task == (__u64)task);
@@ -169,7 +169,8 @@ walk_inline void begin_account(struct wait_entry *e, const struct task_struct *t
 
 /*
  * The thread leaves the CPU after the wait that user space has read. That wait counts from the
- * recording's beginning (.left_ns), so the thread's account begins there too.
+ * recording's beginning (.left_ns), so the thread's account also begins at the recording's
+ * beginning.
  */
 walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 				 __u64 now)

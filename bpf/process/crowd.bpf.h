@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Limits what new processes may cost. If a user starts so many that krait would take too long to
- * look at them (src/collect/budget/crowd.h), the new processes of that user are only counted for a
- * while. Processes that ran before that time aren't affected.
+ * Limits what new processes may cost. If a user starts so many processes that krait would take too
+ * long to look at all of them (src/collect/budget/crowd.h), the new processes of that user are only
+ * counted for a while. Processes that ran before that time aren't affected.
  */
 #ifndef BPF_PROCESS_CROWD_H
 #define BPF_PROCESS_CROWD_H
@@ -41,7 +41,10 @@ walk_inline bool is_counted_only(__u8 state)
 	return state == PROC_CROWDED || state == PROC_UNASKED;
 }
 
-/* Returns the state that a crowded process gets instead of @state. */
+/*
+ * Returns the state that a process gets instead of @state while new processes of its user are only
+ * counted.
+ */
 walk_inline __u8 crowded_state(__u8 state)
 {
 	if (state == PROC_PENDING || state == PROC_UNASKED)

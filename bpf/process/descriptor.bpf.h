@@ -97,8 +97,8 @@ walk_inline void on_socket(struct wait_on *on, struct file *file)
 }
 
 /*
- * Takes the last part of a file's path. User space finds the other parts. By this part it sees
- * whether the descriptor still belongs to the same file. A pipe has no name.
+ * Takes the last part of a file's path. User space finds the other parts of the path. By the last
+ * part user space sees whether the descriptor still belongs to the same file. A pipe has no name.
  */
 walk_inline void on_file(struct wait_on *on, struct file *file)
 {

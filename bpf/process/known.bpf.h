@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tells at a task switch whether krait ignores the thread. It ignores most threads of a machine,
- * and their switches must cost hardly anything. So this searches no BPF map, which would take
- * longer than all the rest.
+ * Tells at a task switch whether krait ignores the thread. krait ignores most threads of a machine,
+ * and their switches must cost hardly anything. So this code searches no BPF map: a search would
+ * take longer than everything else here.
  */
 #ifndef BPF_PROCESS_KNOWN_H
 #define BPF_PROCESS_KNOWN_H
@@ -18,9 +18,9 @@
 __u32 threads_met[THREADS_MET];
 
 /*
- * Process images that aren't recorded, by the low bits of their number: since_epoch(), image_id().
- * An entry holds as long as strangers_epoch is the same. That number changes whenever a process
- * that wasn't wanted may have become one that is.
+ * Process images that aren't recorded, by the low bits of their number. An entry has two words:
+ * since_epoch() and image_id(). An entry holds as long as strangers_epoch is the same. That number
+ * changes whenever a process that wasn't wanted may have become wanted.
  */
 __u64 strangers[STRANGERS][2];
 __u32 strangers_epoch;

@@ -19,7 +19,9 @@ struct link_map {
 	__u64 addr, name, dynamic, next;
 };
 
-/* Sets w->acc to the check of the dynamic section at @addr. Negative: it isn't readable. */
+/*
+ * Sets w->acc to the check of the dynamic section at @addr. Negative: the section isn't readable.
+ */
 walk_global int check_library(__u32 slot, __u64 addr)
 {
 	struct walk *w = walk_state(slot);
@@ -51,7 +53,7 @@ walk_global __u64 see_library(__u32 slot, __u64 at, __u64 dynamic, __u64 check)
 	return map.next;
 }
 
-/* Returns the load bias of libpython in the current process; 0: it isn't mapped (yet). */
+/* Returns the load bias of libpython in the current process; 0: libpython isn't mapped (yet). */
 walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u64 bias)
 {
 	__u64 debug = 0, at = 0;

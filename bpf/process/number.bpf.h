@@ -29,7 +29,7 @@ walk_global __u32 number_at(__u64 at)
 	return 0;
 }
 
-/* Returns the number of @pid in krait's PID namespace; 0: it isn't visible there. */
+/* Returns the number of @pid in krait's PID namespace; 0: @pid isn't visible in that namespace. */
 walk_inline __u32 number_of(struct pid *pid)
 {
 	return number_at((__u64)pid);
@@ -47,7 +47,7 @@ walk_inline __u32 tgid_of(struct task_struct *task)
 }
 
 /*
- * Is the thread in krait's own PID namespace? Then a number that the thread sees for its child is
+ * Is the thread in krait's own PID namespace? If so, a number that the thread sees for its child is
  * also the number that krait sees.
  */
 walk_inline bool has_own_numbers(struct task_struct *task)

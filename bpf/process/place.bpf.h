@@ -24,8 +24,8 @@ walk_inline __u64 group_of(struct cgrp_cset_link *link)
 }
 
 /*
- * Reads the control groups of @task. Nothing is locked. If the task changes its groups meanwhile,
- * the groups that are read may be no task's.
+ * Reads the control groups of @task. Nothing is locked. If the task changes its groups at the same
+ * time, the groups that are read may be no task's.
  */
 walk_inline void read_groups(struct task_struct *task, struct proc_place *place)
 {
@@ -46,7 +46,11 @@ walk_inline void read_groups(struct task_struct *task, struct proc_place *place)
 		at = BPF_CORE_READ(link, cgrp_link.next);
 	}
 	if (at != end)
-		place->group[0] = 0; /* there are more of them, or the list can't be read */
+		/*
+		 * the task has more control groups than there is room for, or the list can't be
+		 * read
+		 */
+		place->group[0] = 0;
 }
 
 walk_inline void read_dir(struct task_struct *task, struct place_dir *dir)

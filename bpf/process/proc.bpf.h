@@ -14,7 +14,7 @@
 #include "process/place.bpf.h"
 
 #define MAX_ANCESTORS 16
-/* time between two questions about one process; it doubles each time */
+/* time from the first to the second question about a process; each further time is twice as long */
 #define ASK_FIRST_NS  1000000ull
 #define ASK_SHIFT_MAX 10 /* how often the time between questions doubles: up to a second */
 
@@ -172,8 +172,8 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 }
 
 /*
- * Copies *@p into m->entry. False: the map has given the entry's memory to another process
- * meanwhile.
+ * Copies *@p into m->entry. False: the map has given the entry's memory to another process before
+ * the copy was complete.
  */
 walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 {
@@ -239,7 +239,10 @@ walk_inline bool has_parents_image(struct task_struct *task)
 	       (__u32)BPF_CORE_READ(task, self_exec_id);
 }
 
-/* The same, and has its parent, whose key is @key, not called execve() since either? */
+/*
+ * Was @task forked, and has neither @task nor its parent called execve() since? @key: the parent's
+ * key.
+ */
 walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
 {
 	return (__u32)BPF_CORE_READ(task, parent_exec_id) == key->exec_id &&

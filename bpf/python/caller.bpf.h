@@ -41,7 +41,7 @@
  * its 512 bytes.
  */
 
-/* Returns where @frame of the data stack, which runs @code, ends; 0: it isn't readable. */
+/* Returns where @frame of the data stack, which runs @code, ends; 0: the frame isn't readable. */
 walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 frame, __u64 code)
 {
 	if (read_user(w->object, 12, code + l->code_stacksize))
@@ -114,7 +114,7 @@ walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
 
 /*
  * Sets w->nearest to the frame of the data stack that ends at @end, an address in @chunk. 0: there
- * is none. False: it isn't found.
+ * is no such frame. False: the frame isn't found.
  */
 walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 {
@@ -176,8 +176,8 @@ walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Sets *@by to the innermost caller of generator @frame that is in the data stack; 0: there is
- * none. False: it isn't found.
+ * Sets *@by to the innermost caller of generator @frame that is in the data stack; 0: there is no
+ * such caller. False: the caller isn't found.
  */
 walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 {
@@ -199,7 +199,7 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 /*
  * When was the generator w->resumed resumed? ABOVE: after the nearest frame was pushed, by that
  * frame or by a generator that it had resumed. Then w->resumed is the new frame's caller.
- * NOT_ABOVE: before, or no generator runs.
+ * NOT_ABOVE: the generator was resumed before the nearest frame was pushed, or no generator runs.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 
@@ -218,7 +218,7 @@ walk_global int resumed_is_above(__u32 slot)
 }
 
 /*
- * Can @frame be a caller of the new frame? The callers between the two were accepted before.
+ * Can @frame be a caller of the new frame? The callers between the two frames were accepted before.
  * @stacked: @frame lies in the data stack.
  */
 walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
@@ -235,7 +235,7 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 	return true;
 }
 
-/* Returns the caller of the innermost, new frame; 0: it isn't found. */
+/* Returns the caller of the innermost, new frame; 0: the caller isn't found. */
 walk_inline __u64 find_caller(struct walk *w)
 {
 	int above = resumed_is_above(w->slot);

@@ -2,7 +2,7 @@
 /*
  * Computes the check of abi/check.h, which tells code objects apart, for every frame of every
  * sample. One read of a code object gets all its fields. Up to 3.11, its name, file name and line
- * table are read too, unless the function's version (3.11) proves them.
+ * table are also read, unless the function's version (3.11) proves them.
  */
 #ifndef BPF_PYTHON_CODE_H
 #define BPF_PYTHON_CODE_H
@@ -166,7 +166,8 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr,
 
 /*
  * Adds a bytes object to w->acc, as hash_str() does a str. (In 2.7 a str has the same layout.) Most
- * line tables are short, and those from a .pyc have no cached hash, so one read gets head and data.
+ * line tables are short, and line tables from a .pyc have no cached hash, so one read gets head and
+ * data.
  */
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
@@ -257,7 +258,7 @@ walk_inline bool is_late(struct walk *w)
 	       (w->hashed >= HASH_LEAST || ++w->proved_late > PROVE_LATE);
 }
 
-/* Computes the check of the code object at @code; false: it isn't readable. */
+/* Computes the check of the code object at @code; false: the code object isn't readable. */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
 	__s32 block =
@@ -287,7 +288,7 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 
 /*
  * As compute_check(), for code objects whose proofs are limited in time. Sets w->acc to the check.
- * Returns -1 if it isn't readable, or if proofs took too long before.
+ * Returns -1 if the code object isn't readable, or if proofs took too long before.
  */
 walk_global int prove_late(__u32 slot, __u64 code)
 {
@@ -396,8 +397,8 @@ walk_inline __u32 *seen_of(struct walk *w, __u64 code)
 /*
  * Sets *@check if a frame of this sample with an index in @seen has the code object at @code.
  * Without this, a deep recursion of a function with a long line table would take tens of
- * milliseconds. In a set, indices of this sample come before those of earlier samples. So only the
- * first index that leads to @code has to be looked at.
+ * milliseconds. In a set, indices of this sample come before indices of earlier samples. So only
+ * the first index that leads to @code has to be looked at.
  */
 walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u32 seen, __u64 code,
 			   __u64 *check)

@@ -24,11 +24,17 @@
 
 /* how many entries of the array are tried if the instruction isn't in the frame's own copy */
 #define COPIES_TRIED 15
-/* how many bytes of the main copy is_in_main() takes for sure */
+/*
+ * is_in_main() knows without a read that an instruction in the first bytes of the main copy, up to
+ * this many, is in that copy
+ */
 #define MAIN_BYTES 4096
 /* no code object can have more instructions than this; a larger number was misread */
 #define MOST_UNITS (1u << 29)
-/* In w->proofs: the copy's address, and above it the number of its instructions (2 bytes each). */
+/*
+ * A word in w->proofs has the copy's address in its low bits, as many as this. Above these bits it
+ * has the number of the copy's instructions (2 bytes each).
+ */
 #define COPY_ADDR_BITS 48
 
 walk_inline bool is_in(__u64 copy, __u64 units, __u64 instr)
@@ -36,7 +42,7 @@ walk_inline bool is_in(__u64 copy, __u64 units, __u64 instr)
 	return instr - copy < units * 2;
 }
 
-/* Sets w->copies_hash. False: the generation isn't readable, or the build has none. */
+/* Sets w->copies_hash. False: the generation isn't readable, or the build has no generation. */
 walk_inline bool load_generation(struct walk *w, const struct py_layout *l)
 {
 	__u32 generation;
@@ -70,7 +76,7 @@ walk_global __u64 copy_key(__u32 slot, __u64 code, __u32 index)
 
 /*
  * Returns the address of the copy that has instruction @instr of @code, whose copies have @units
- * instructions each; 0: it isn't found. @index is the frame's tlbc_index.
+ * instructions each; 0: the copy isn't found. @index is the frame's tlbc_index.
  */
 walk_global __u64 search_copies(__u32 slot, __u64 code, __u64 instr, __u32 index, __u64 units)
 {
@@ -131,7 +137,7 @@ walk_global __u64 search_in_time(__u32 slot, __u64 code, __u64 instr, __u32 inde
 
 /*
  * Is the frame at offset @off in w->block at one of the first instructions of the main copy of
- * @code? Most frames are. Then no read is needed to find the instruction.
+ * @code? For most frames the answer is yes, so no read is needed to find the instruction.
  */
 walk_inline bool is_in_main(const struct walk *w, const struct py_layout *l, __u32 off, __u64 code)
 {
@@ -156,7 +162,8 @@ walk_global int find_lasti(__u32 slot, __u32 off)
 	code = block_u64(w, off + l->frame_code) & ~7ull;
 	instr = block_u64(w, off + l->frame_lasti);
 	index = block_u32(w, off + l->frame_tlbc_index);
-	if (block_u8(w, off + l->frame_owner) >= 3) /* a shim has no code */
+	/* an evaluation loop's own frame (its shim) has no code */
+	if (block_u8(w, off + l->frame_owner) >= 3)
 		return 0;
 	key = copy_key(slot, code, index);
 	if (is_proved(w, key, &copy)) {

@@ -58,7 +58,10 @@ struct frame_view {
 	/* the frame is an evaluation loop's own, made by the interpreter: no Python function */
 	bool shim;
 	bool stacked; /* the frame lies in the data stack, not in a generator */
-	bool entry;   /* the frame is the outermost of its evaluation loop, shims included */
+	/*
+	 * the frame is the outermost of its evaluation loop; the loop's own frame (its shim) counts
+	 */
+	bool entry;
 	__u32 flags;
 };
 
@@ -89,7 +92,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	f->func = 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
 	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
-	/* 3.11 has no shims; the byte may have any value there */
+	/* 3.11 has no shims (evaluation loops' own frames); the byte may have any value there */
 	f->shim = owner >= 3 && !l->frame_is_entry;
 	f->stacked = !owner;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));

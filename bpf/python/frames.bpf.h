@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Walks the chain of frames, innermost first, into walk_out. frame.bpf.h reads each of them. */
+/* Walks the chain of frames, innermost first, into walk_out. frame.bpf.h reads each frame. */
 #ifndef BPF_PYTHON_FRAMES_H
 #define BPF_PYTHON_FRAMES_H
 
@@ -7,7 +7,10 @@
 #include "python/code.bpf.h"
 #include "python/frame.bpf.h"
 
-/* the most steps of a walk: the frames, a shim for each, and 3.15's sentinel */
+/*
+ * the most steps of a walk: the frames, a shim (an evaluation loop's own frame) for each, and
+ * 3.15's sentinel
+ */
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES)
 
 walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
@@ -154,7 +157,10 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 {
 	if (!w->fresh)
 		return false;
-	/* of shims, only the innermost loop's may come here; it leads to w->outer */
+	/*
+	 * the only shim (an evaluation loop's own frame) that may come here is the innermost
+	 * loop's; it leads to w->outer
+	 */
 	if (f->shim)
 		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
 		       f->caller != w->outer;
@@ -170,8 +176,8 @@ walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The innermost frame's stored caller isn't the true one: goes on at the true one, or ends the
- * walk.
+ * The innermost frame's stored caller isn't the true caller: goes on at the true caller, or ends
+ * the walk.
  */
 walk_global int call_again(__u32 slot)
 {
@@ -378,8 +384,8 @@ walk_global int walk_groups(__u32 slot)
 }
 
 /*
- * Finds the sampled thread's innermost frame. Returns 0 if the thread has none, or if it can't be
- * found.
+ * Finds the sampled thread's innermost frame. Returns 0 if the thread has no frame, or if the
+ * innermost frame can't be found.
  */
 walk_global int begin_python(__u32 slot)
 {

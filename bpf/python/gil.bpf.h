@@ -52,7 +52,7 @@ struct gil_place {
 	__u64 holder, locked, wait;
 };
 
-/* Finds the GIL of a process that has a single one (2.7-3.11). False: it isn't readable. */
+/* Finds the GIL of a process that has a single GIL (2.7-3.11). False: the GIL isn't readable. */
 walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	g->holder = w->where.gil_holder;
@@ -67,7 +67,7 @@ walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, s
 	return true;
 }
 
-/* Finds the GIL of the thread's interpreter. False: it isn't readable. */
+/* Finds the GIL of the thread's interpreter. False: the GIL isn't readable. */
 walk_inline bool find_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	__u64 gil = 0;
@@ -185,8 +185,8 @@ walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const stru
 	state = without_gil(w, l, &g, f);
 	/*
 	 * If _status.active is set though the thread doesn't hold the GIL, the thread waits for
-	 * another interpreter's GIL, or another thread state has replaced the one that took the
-	 * GIL.
+	 * another interpreter's GIL, or another thread state has replaced the thread state that
+	 * took the GIL.
 	 */
 	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
 }

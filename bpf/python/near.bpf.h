@@ -14,8 +14,9 @@
 #include "state.bpf.h"
 
 /* offset in walk.block of objects that are read alone, one of each kind */
-#define LONE_OBJECT  (BLOCK_BYTES + 2048)
-#define OBJECT_SLACK 256	  /* bytes from one such object to the next */
+#define LONE_OBJECT (BLOCK_BYTES + 2048)
+/* bytes from an object that is read alone to the next such object */
+#define OBJECT_SLACK 256
 #define NOWHERE	     (1ull << 63) /* an address that isn't in user space */
 
 /* Returns the entry of w->shared for the NEAR_BYTES at @start. */
@@ -25,8 +26,8 @@ walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 }
 
 /*
- * Gives up the bytes of w->block that were read from address w->near[@kind]. If only one object in
- * them was needed, the next sample reads that object alone.
+ * Gives up the bytes of w->block that were read from address w->near[@kind]. If a walk needed only
+ * one object in these bytes, the next sample reads that object alone.
  */
 walk_inline void leave_near(struct walk *w, __u32 kind)
 {
@@ -53,7 +54,7 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 
 	if (!second && *shared != start)
 		return false;
-	leave_near(w, kind); /* a read that fails leaves zeros there */
+	leave_near(w, kind); /* a read that fails leaves zeros in w->block */
 	if (read_user(&w->block[kind * NEAR_BYTES], NEAR_BYTES, start))
 		return false;
 	w->near[kind] = *shared = start;
@@ -122,8 +123,8 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 	}
 	read = read_near(w->slot, kind, addr, n, most);
 	/*
-	 * This makes the verifier go on from one state, not from one for each path, which saves a
-	 * seventh of the instructions that it looks at.
+	 * opaque() makes the verifier go on from one state, not from one for each path, which saves
+	 * a seventh of the instructions that it looks at.
 	 */
 	opaque(read);
 	return (__s32)read;

@@ -24,7 +24,10 @@ walk_inline __u64 build_of(const struct walk *w)
 	return w->proc_hash ^ w->interp;
 }
 
-/* Of 3.12: returns the memo with the distance of shims in this interpreter. */
+/*
+ * 3.12: returns the memo for this interpreter: it has the distance from a loop's _PyCFrame to the
+ * loop's own frame (its shim).
+ */
 walk_inline struct shim_memo *shim_of(struct walk *w)
 {
 	return &w->shims[bounded(check_mix(0, build_of(w)) >> 58, SHIM_MEMOS)];
@@ -129,7 +132,7 @@ walk_global __u64 find_running(__u32 slot)
 
 /*
  * Does the thread run the innermost loop's own C function, and nothing that this function called?
- * Then the loop may not be set up yet.
+ * If so, the loop may not be set up yet.
  */
 walk_inline bool runs_loop(const struct walk *w)
 {
@@ -137,10 +140,10 @@ walk_inline bool runs_loop(const struct walk *w)
 }
 
 /*
- * 3.11: frame w->caller, which runs w->caller_code, has run an instruction. It lies in the data
- * stack (@stacked) or in a generator. Is the thread's innermost frame another one, because the loop
- * isn't set up yet? No, if w->caller is the last frame of the data stack or the generator that was
- * resumed last: these two are right even while a frame begins or ends.
+ * 3.11: frame w->caller, which runs w->caller_code, has run an instruction. The frame lies in the
+ * data stack (@stacked) or in a generator. Is the thread's innermost frame another frame, because
+ * the loop isn't set up yet? No, if w->caller is the last frame of the data stack or the generator
+ * that was resumed last: these two are right even while a frame begins or ends.
  */
 walk_global int is_not_innermost(__u32 slot, int stacked)
 {

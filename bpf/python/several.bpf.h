@@ -18,8 +18,8 @@
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 
 /*
- * when a sample has taken this long, no more interpreters are looked at; the best one so far is
- * taken
+ * when a sample has taken this long, no more interpreters are looked at; the best interpreter so
+ * far is taken
  */
 #define CHOOSE_NS 150000
 
@@ -33,7 +33,8 @@ walk_global int runs_here(__u32 slot)
 }
 
 /*
- * Sets w->where to the interpreter that the thread runs; if it runs none, to the process's first.
+ * Sets w->where to the interpreter that the thread runs; if the thread runs no interpreter, to the
+ * process's first interpreter.
  */
 walk_global int choose_interpreter(__u32 slot, __u32 tgid)
 {

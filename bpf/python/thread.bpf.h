@@ -25,8 +25,8 @@ walk_inline __u64 read_u64(__u64 addr)
 }
 
 /*
- * Reads a word of a list of thread states. If the read fails, it isn't known whether the rest of
- * the list has this thread's state: THREAD_UNKNOWN.
+ * Reads a word of a list of thread states. If the read fails, it isn't known whether the list goes
+ * on to this thread's state: THREAD_UNKNOWN.
  */
 walk_inline __u64 list_u64(struct walk *w, __u64 addr)
 {
@@ -75,8 +75,8 @@ walk_inline __u64 glibc_key_value(struct walk *w, __u32 key)
 walk_inline __u64 key_value(struct walk *w)
 {
 	/*
-	 * 3.7+: the members of Py_tss_t, is_initialized and key. 3.6 has the key alone, -1 if it
-	 * isn't set.
+	 * 3.7+: the members of Py_tss_t, is_initialized and key. 3.6 has only the key, which is -1
+	 * if it isn't set.
 	 */
 	__s32 tss[2] = {1, -1};
 	const struct py_layout *l = walk_layout(w->where.layout);
@@ -253,8 +253,8 @@ walk_global int search_listed(__u32 slot)
 }
 
 /*
- * Searches the list of w->interp. 1 = w->tstate is this thread's state. 0 = it isn't in the list;
- * then w->listed is a hash over the states that are.
+ * Searches the list of w->interp. 1 = w->tstate is this thread's state. 0 = this thread's state
+ * isn't in the list, and w->listed is a hash over the states in the list.
  */
 walk_global int search_list(__u32 slot)
 {

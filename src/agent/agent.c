@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sampler: makes frames of what is sampled, and sends them to the writer; see agent.h. */
+/* The sampler: puts samples into frames, and sends the frames to the writer; see agent.h. */
 #include "agent/agent.h"
 
 #include <stdlib.h>
@@ -19,12 +19,15 @@
 #include "store/numbering.h"
 
 #define FRAME_NS NSEC_PER_SEC
-#define STEP_NS	 NSEC_PER_SEC /* the wall clock was set if it is off by more */
+#define STEP_NS	 NSEC_PER_SEC /* the wall clock counts as set if it is off by more than this */
 
-/* A segment ends when it has so much. More bytes a segment are fewer bytes a sample. */
+/*
+ * A segment ends when one of these limits is reached. In longer segments, a sample takes fewer
+ * bytes.
+ */
 #define SEGMENT_NS	(600 * NSEC_PER_SEC)
 #define SEGMENT_SAMPLES (128u << 10)
-#define SEGMENT_BYTES	((size_t)24 << 20) /* of the profile's tables */
+#define SEGMENT_BYTES	((size_t)24 << 20) /* bytes of the profile's tables */
 
 struct agent {
 	struct session *s;
@@ -32,7 +35,8 @@ struct agent {
 	struct link link; /* to the writer */
 	struct notify notify;
 	struct numbering numbering;
-	struct blob_place place;       /* of the frame that is being filled */
+	/* time, number and so on of the frame that is being filled */
+	struct blob_place place;
 	uint64_t frame_ns, segment_ns; /* when they began, CLOCK_MONOTONIC */
 	uint64_t segment_samples;
 	int64_t wall_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
@@ -47,7 +51,7 @@ static int64_t wall_shift(void)
 	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
 }
 
-/* The wall clock at a time of CLOCK_MONOTONIC, rounded to ms. */
+/* Returns the wall clock's time, in ms, at time @ns of CLOCK_MONOTONIC. */
 static int64_t wall_ms(const struct agent *a, int64_t ns)
 {
 	return (ns + a->wall_ns + (int64_t)NSEC_PER_MSEC / 2) / (int64_t)NSEC_PER_MSEC;
@@ -60,7 +64,7 @@ static void begin_frame(struct agent *a, uint64_t now)
 	a->frame_ns = now;
 }
 
-/* Puts a sample into the frame. */
+/* Puts a sample into the frame that is being filled. */
 static int put(void *ctx, const struct profile_sample *s)
 {
 	struct agent *a = ctx;
@@ -137,7 +141,7 @@ static bool segment_is_full(const struct agent *a, uint64_t now)
 	       profile_bytes(a->s->profile) >= SEGMENT_BYTES;
 }
 
-/* The profile's contents aren't needed any more, except what samples to come refer to. */
+/* Empties the profile of all but what later samples refer to, and begins a new segment. */
 static int end_segment(struct agent *a, uint64_t now)
 {
 	struct profile *window = NULL;
@@ -149,7 +153,10 @@ static int end_segment(struct agent *a, uint64_t now)
 	return r;
 }
 
-/* The wall clock runs at its own speed, and may be set. */
+/*
+ * Tells whether the wall clock was set. If it only runs at another speed than CLOCK_MONOTONIC,
+ * follows it.
+ */
 static bool clock_was_set(struct agent *a)
 {
 	int64_t shift = wall_shift(), off = shift - a->wall_ns;
@@ -165,7 +172,7 @@ static struct effort effort(const struct agent *a)
 			       a->o->max_cpu_ppm};
 }
 
-/* What changed in the configuration is taken over. */
+/* Takes over what changed in the configuration. */
 static void reload(struct agent *a)
 {
 	struct effort asked;
@@ -180,7 +187,7 @@ static void reload(struct agent *a)
 		a->link.anew = true;
 }
 
-/* Keeps within the CPU time that the agent may take. */
+/* Keeps the agent's CPU time below the limit, by sampling more or less often. */
 static int keep_to_limit(struct agent *a, uint64_t now)
 {
 	const int64_t *f = a->numbering.batch.figures;
@@ -190,7 +197,10 @@ static int keep_to_limit(struct agent *a, uint64_t now)
 	return MIN(r, 0);
 }
 
-/* After condensing all ids of the profile are others: what was sent is all that can be. */
+/*
+ * Called at each turn of the recording's loop. Condensing changes all ids of the profile, so it
+ * ends the segment that was sent with the old ids.
+ */
 static int turn(void *ctx, uint64_t now)
 {
 	struct agent *a = ctx;

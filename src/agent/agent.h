@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records until it is told to end. The sampler, which is the process that was started, has the
- * rights and names stacks. The writer owns the store and has no capability (confine.h). The sampler
- * sends a frame a second through a pipe, and never waits for the writer: what doesn't fit is
- * dropped and counted (link.h). A third, small process starts writers (starter.c).
+ * The agent: records until it is told to end. The sampler, which is the process that was started,
+ * has the rights and names stacks. The writer owns the store and has no capability (confine.h). The
+ * sampler sends a frame a second through a pipe, and never waits for the writer: frames that don't
+ * fit into the pipe are dropped and counted (link.h). A third, small process starts writers
+ * (starter.c).
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -13,11 +14,12 @@
 #include "store/store.h"
 
 struct agent_options {
-	const struct session_options *session; /* what is recorded; without an end */
+	const struct session_options *session; /* what is recorded; has no limit of time */
 	const char *store;		       /* the store's directory */
-	uint64_t max_bytes;	      /* the most bytes of the store, STORE_LEAST_BYTES at least */
-	uint32_t max_cpu_ppm;	      /* the most CPU time, in millionths of one CPU; 0: no limit */
-	const char *const *functions; /* whose times are counted (store_count_functions()) */
+	uint64_t max_bytes;   /* the most bytes of the store, STORE_LEAST_BYTES at least */
+	uint32_t max_cpu_ppm; /* the most CPU time, in millionths of one CPU; 0: no limit */
+	/* names of functions whose CPU time is counted (store_count_functions()) */
+	const char *const *functions;
 	size_t n_functions;
 	uid_t user;		   /* krait's own user, if there is one; else 0 */
 	gid_t group;		   /* of .user */
@@ -26,9 +28,10 @@ struct agent_options {
 };
 
 /*
- * agent_begin() starts the writer, and returns once the store is open; session_init() was called
- * before, nothing else. agent_run() samples until a signal. 0 or -errno + message. agent_end() in
- * any case: it sends what is left and waits for the writer. *ret of agent_begin() is freed there.
+ * agent_begin() starts the writer, and returns once the store is open; Before it, session_init()
+ * must have been called, and no other function of the session. agent_run() samples until a signal.
+ * Both return 0 or -errno + message. agent_end() must be called in any case: it sends what is left,
+ * waits for the writer, and frees what agent_begin() returned in *ret.
  */
 struct agent;
 _must_use_ int agent_begin(struct session *s, const struct agent_options *o, struct agent **ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives up what a process of the agent doesn't need; see confine.h. */
+/* Takes from a process of the agent the rights that it doesn't need; see confine.h. */
 #include "agent/confine.h"
 
 #include <fcntl.h>
@@ -20,7 +20,10 @@
 #define REFUSE(name) {SYS_##name, CALL_REFUSED, 0, 0}
 /* clang-format on */
 
-/* What Linux 6.1's header doesn't have yet, with the version of Landlock that has it. */
+/*
+ * Flags that Linux 6.1's header doesn't have yet. Behind each: the version of Landlock that brought
+ * it.
+ */
 enum {
 	FILES_REFER = 1 << 13,	  /* 2 */
 	FILES_TRUNCATE = 1 << 14, /* 3 */
@@ -29,7 +32,10 @@ enum {
 	SCOPE_ALL = 3,		  /* 6: abstract Unix sockets, and signals */
 };
 
-/* struct landlock_ruleset_attr as of version 6; older kernels want zeros in what they don't know */
+/*
+ * struct landlock_ruleset_attr as of version 6. Older kernels want zeros in the members that they
+ * don't know.
+ */
 struct ruleset {
 	uint64_t files, net, scope;
 };
@@ -44,7 +50,7 @@ static struct ruleset all_of(long version)
 	};
 }
 
-/* Adds that @may be done with @path and, if it is a directory, with what is below it. */
+/* Permits the accesses @may to @path and, if @path is a directory, to all that is below it. */
 static void allow_below(int ruleset, const char *path, uint64_t may)
 {
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
@@ -71,12 +77,12 @@ static bool confine_files(const char *dir)
 	if (fd < 0)
 		return false;
 	allow_below(fd, dir, store & all.files);
-	allow_below(fd, "/dev/urandom", read); /* SQLite takes a seed from it */
+	allow_below(fd, "/dev/urandom", read); /* SQLite reads a random number from it */
 	return !syscall(SYS_landlock_restrict_self, fd, 0);
 }
 
 /* clang-format off */
-/* What writing a store takes: files, memory, clocks. */
+/* System calls that are needed for writing a store: for files, memory and clocks. */
 static const struct call_rule store_calls[] = {
 	ALLOW(read), ALLOW(write), ALLOW(readv), ALLOW(writev), ALLOW(pread64), ALLOW(pwrite64),
 	ALLOW(openat), ALLOW(close), ALLOW(lseek), ALLOW(fstat), ALLOW(newfstatat), ALLOW(statx),
@@ -103,13 +109,16 @@ static const struct call_rule store_calls[] = {
 #ifdef SYS_rseq
 	ALLOW(rseq),
 #endif
-#ifdef SYS_open /* older forms, which some C libraries call */
+#ifdef SYS_open /* older forms of the calls, which some C libraries use */
 	ALLOW(open), ALLOW(stat), ALLOW(lstat), ALLOW(access), ALLOW(readlink), ALLOW(unlink),
 	ALLOW(rename), ALLOW(mkdir), ALLOW(poll), ALLOW(time), ALLOW(getdents),
 #endif
 };
 
-/* What starting writers takes beside them. A writer refuses these again. */
+/*
+ * System calls that are needed for starting writers, in addition to store_calls. A writer loses
+ * these again.
+ */
 #define STARTER_CALLS(RULE)                                                                        \
 	RULE(clone), RULE(recvmsg), RULE(wait4), RULE(seccomp)
 
@@ -170,7 +179,10 @@ static unsigned confine_calls(const struct call_rule *rules, size_t n, bool othe
 	return seccomp_apply(rules, n, others) ? CONFINED_CALLS : 0;
 }
 
-/* What is executed gains no right, and nobody without rights reads the process's memory. */
+/*
+ * Programs that the process executes gain no rights, and processes without rights can't read its
+ * memory.
+ */
 static void confine_process(void)
 {
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each process of the agent gives up for good. docs/security.md has the table of what it then
- * can't do, and tests/unit/agent/test_confine.c tries each row. A kernel that lacks Landlock or
- * seccomp leaves a part out; the agent goes on, and `krait agent status` says so.
+ * What each process of the agent gives up for good. docs/security.md has a table of what each can't
+ * do after that, and tests/unit/agent/test_confine.c tries each row. A kernel that lacks Landlock
+ * or seccomp can't enforce all of it. The agent goes on in that case, and `krait agent status` says
+ * so.
  */
 #ifndef AGENT_CONFINE_H
 #define AGENT_CONFINE_H
 
 #include "base/util.h"
 
-/* What confines the process now. */
+/* Bits that say by what a process is confined. */
 enum confined {
-	CONFINED_FILES = 1, /* Landlock: only one directory */
-	CONFINED_CALLS = 2, /* seccomp: only some system calls */
+	CONFINED_FILES = 1, /* Landlock: the process can use files of one directory only */
+	CONFINED_CALLS = 2, /* seccomp: the process can make some system calls only */
 };
 
 /*
@@ -22,17 +23,17 @@ enum confined {
  */
 unsigned confine_to_store(const char *dir);
 
-/* For a writer, after confine_to_store(): no child, no rights from elsewhere. */
+/* For a writer, after confine_to_store(): it can't make a child, nor receive descriptors. */
 unsigned confine_writer(void);
 
 /*
  * For the sampler: no program is run, no connection made, no file that exists opened for writing,
- * nothing mounted, and no process changed or sent a signal. Holds for its later threads and
- * children. Returns enum confined bits.
+ * nothing mounted, and no process changed or sent a signal. This also holds for threads and
+ * children that the process makes later. Returns enum confined bits.
  */
 unsigned confine_sampler(void);
 
-/* For the sampler once it samples: no kernel program is loaded any more. */
+/* For the sampler, once it samples: it can't load kernel programs any more. */
 unsigned confine_loaded(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Halves and doubles what the agent does by what it costs; see limit.h. */
+/* Halves and doubles how often the agent samples, according to its CPU time; see limit.h. */
 #include "agent/limit.h"
 
 #include <stdio.h>
@@ -9,14 +9,21 @@
 #include "base/system/clock.h"
 #include "base/system/log.h"
 
-#define WINDOW_NS     (10 * NSEC_PER_SEC)
-#define MOST_HALVINGS 5	      /* then 99 Hz are 3, and what costs more isn't samples */
-#define MUCH	      3	      /* times the limit: then less is done at once */
-#define HOT_WINDOWS   2	      /* else after so many windows: a segment's end takes a moment */
-#define CALM_WINDOWS  3	      /* so many windows must allow more before there is more */
-#define CALM_PART     0.4     /* of the limit: twice as much is still below it */
-#define PPM_PERCENT   10000.0 /* millionths in a percent */
-#define KEY	      "less often"
+#define WINDOW_NS (10 * NSEC_PER_SEC)
+/* with five halvings, 99 Hz become 3; a cost that remains isn't due to samples */
+#define MOST_HALVINGS 5
+/* if the agent takes this many times its limit, it samples less often at once */
+#define MUCH 3
+/*
+ * else it does after this many windows above the limit, because the end of a segment takes CPU time
+ */
+#define HOT_WINDOWS 2
+/* this many windows must allow for twice the effort before the agent samples more often */
+#define CALM_WINDOWS 3
+/* a window allows for twice the effort if it took less than this part of the limit */
+#define CALM_PART   0.4
+#define PPM_PERCENT 10000.0 /* millionths in a percent */
+#define KEY	    "less often"
 
 void limit_begin(struct limit *l, struct session *s, const struct effort *asked, uint64_t now_ns)
 {
@@ -38,7 +45,10 @@ static bool is_comment(const char *text)
 	return !strncmp(text, KEY ": ", strlen(KEY ": "));
 }
 
-/* The profile says from when on it has fewer samples, and until when nothing of it. */
+/*
+ * Writes a comment into the profile: from when on it has fewer samples. Removes the comment when
+ * the rate is as before.
+ */
 static void tell_profile(const struct limit *l)
 {
 	time_t now = (time_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC);
@@ -65,7 +75,7 @@ static int apply(struct limit *l)
 	return r;
 }
 
-/* Sets how often the effort is halved. 1, or -errno + message. */
+/* Sets how often the effort is halved. Returns 1, or -errno + message. */
 static int change(struct limit *l, unsigned halvings)
 {
 	l->halvings = halvings;
@@ -92,7 +102,7 @@ static int raise(struct limit *l)
 	return change(l, l->halvings - 1);
 }
 
-/* Judges a window of @ns. */
+/* Judges a window of @ns in which the agent took @cpu_ns of CPU time. */
 static int judge(struct limit *l, double cpu_ns, double ns)
 {
 	double ppm = cpu_ns * 1e6 / ns, max = l->asked.max_cpu_ppm;
@@ -114,7 +124,7 @@ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns)
 		l->begin_cpu_ns = cpu_ns;
 		return 0;
 	}
-	/* a window ends early if the time that it may take is spent many times */
+	/* a window ends early if the agent has spent many times what it may in the whole window */
 	if (now_ns - l->begin_ns < WINDOW_NS && spent <= MUCH * allowed)
 		return 0;
 	if (l->asked.max_cpu_ppm)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sends frames to the writer, and has it started again when it dies; see link.h. */
+/* Sends frames to the writer, and has the writer started again when it dies; see link.h. */
 #include "agent/link.h"
 
 #include <errno.h>
@@ -14,13 +14,18 @@
 #include "base/system/clock.h"
 #include "base/system/log.h"
 
-#define PIPE_BYTES     (1 << 20)  /* what the kernel holds, if it allows so much */
-#define OUT_BYTES      (4u << 20) /* what waits in the sampler for room in the pipe */
-#define LAST_MS	       10000	  /* how long the end waits for the writer */
+/* size of the pipe to the writer, if the kernel permits that size */
+#define PIPE_BYTES (1 << 20)
+/* how many bytes of frames wait in the sampler at most for room in the pipe */
+#define OUT_BYTES      (4u << 20)
+#define LAST_MS	       10000 /* for how long the sampler waits for the writer at the end */
 
 #define FIRST_DELAY_NS (100 * NSEC_PER_MSEC)
 #define MOST_DELAY_NS  (30 * NSEC_PER_SEC)
-/* A writer that has lived so long counts as well: the next one comes after FIRST_DELAY_NS. */
+/*
+ * A writer that has lived for this long counts as healthy: after its death, the next one is started
+ * after FIRST_DELAY_NS.
+ */
 #define LIVED_NS (60 * NSEC_PER_SEC)
 
 static void close_pipes(struct link *l)
@@ -41,7 +46,9 @@ int64_t link_cpu(struct link *l)
 	return l->cpu_before + l->cpu_ns;
 }
 
-/* The writer is gone: what it hadn't kept is lost, and another one comes later. */
+/*
+ * The writer is gone. Samples that it hadn't stored are lost, and another writer is started later.
+ */
 static void lose(struct link *l, const char *why)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -63,7 +70,7 @@ static void lose(struct link *l, const char *why)
 	close_pipes(l);
 }
 
-/* Moves what waits to the beginning of its memory, once that saves much. */
+/* Removes sent bytes from the beginning of .waiting, once that saves much memory. */
 static void forget_sent(struct link *l)
 {
 	if (l->sent < OUT_BYTES / 4)
@@ -73,7 +80,10 @@ static void forget_sent(struct link *l)
 	l->sent = 0;
 }
 
-/* Writes as much as the pipe takes. A writer that is gone is noticed by its answers. */
+/*
+ * Writes as many waiting bytes as the pipe takes. That the writer is gone shows in the pipe of its
+ * answers.
+ */
 static void push(struct link *l)
 {
 	while (l->out >= 0 && l->sent < l->waiting.n) {
@@ -106,7 +116,7 @@ static void take(struct link *l, const struct agent_answer *answer)
 	l->unkept -= MIN(l->unkept, (uint64_t)answer->samples);
 }
 
-/* Takes the answers that are there. The pipe's end tells that the writer is gone. */
+/* Takes the answers that have come. If the pipe has ended, the writer is gone. */
 static void take_answers(struct link *l)
 {
 	struct agent_answer answer;
@@ -154,7 +164,7 @@ static int stop_blocking(struct link *l)
 		       : 0;
 }
 
-/* Waits for the writer's first answer: is the store open? */
+/* Waits for the writer's first answer, which says whether the store is open. */
 static int wait_until_ready(struct link *l, int64_t figures[BATCH_FIGURES])
 {
 	struct agent_answer answer = {};
@@ -192,7 +202,10 @@ int link_turn(struct link *l, uint64_t now)
 	return r;
 }
 
-/* Puts the frame where it waits for room in the pipe, if there it has room. */
+/*
+ * Adds a frame to those that wait for room in the pipe. If there are too many already, drops the
+ * frame.
+ */
 int link_send(struct link *l, const struct blob_place *place, const struct str *columns)
 {
 	struct agent_frame f = {.place = *place, .bytes = columns->n};
@@ -215,7 +228,7 @@ int link_send(struct link *l, const struct blob_place *place, const struct str *
 	return l->waiting.failed ? err_nomem() : 0;
 }
 
-/* Sends what is left, as long as the writer takes some within LAST_MS. */
+/* Sends what is left, as long as the writer takes some of it every LAST_MS. */
 static int finish(struct link *l)
 {
 	struct pollfd fd = {.fd = l->out, .events = POLLOUT};
@@ -230,7 +243,7 @@ static int finish(struct link *l)
 	return 0;
 }
 
-/* Waits for the end of the writer, which comes once it has written all that was sent. */
+/* Waits until the writer ends, which it does once it has written all that was sent. */
 static int wait_for_writer(struct link *l, int error)
 {
 	struct agent_answer answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Talks to the service manager; see notify.h. */
+/* Sends messages to the service manager; see notify.h. */
 #include "agent/notify.h"
 
 #include <stdlib.h>
@@ -9,7 +9,10 @@
 
 #include "base/system/clock.h"
 
-/* Half of the time after which the service manager gives the agent up. */
+/*
+ * Returns half of the time without a message after which the service manager takes the agent for
+ * hung.
+ */
 static uint64_t watchdog_ns(void)
 {
 	const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
@@ -29,7 +32,7 @@ void notify_open(struct notify *n)
 	if (!len || len >= sizeof(to.sun_path) || (*path != '/' && *path != '@'))
 		return;
 	memcpy(to.sun_path, path, len);
-	if (*path == '@') /* a name of no file begins with a NUL */
+	if (*path == '@') /* in an abstract socket name, a NUL replaces the @ */
 		to.sun_path[0] = '\0';
 	n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (n->fd < 0)

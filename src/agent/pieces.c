@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps waits that aren't over in pieces; see pieces.h. */
+/* Stores waits that aren't over in pieces; see pieces.h. */
 #include "agent/pieces.h"
 
 #include <stdlib.h>
@@ -7,10 +7,16 @@
 #include "base/nomem.h"
 #include "profile/intervals/part.h"
 
-/* A round is each 10 s, and more seldom where more threads wait: at most ten pieces a second. */
+/*
+ * Every 10 s, or less often if many threads wait, each long wait gets a piece: at most ten pieces a
+ * second.
+ */
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
-/* Only of these waits it is sure that their sample has all of their time, and no other wait's. */
+/*
+ * Only waits of at least this length get pieces: their sample certainly has all of their time, and
+ * no time of other waits.
+ */
 #define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
 
 void pieces_begin(struct pieces *x, uint64_t now_ns)
@@ -27,7 +33,7 @@ void pieces_fini(struct pieces *x)
 	map_fini(&x->old);
 }
 
-/* Which wait it is: its thread, and when it began. */
+/* Returns a key for the wait of sample @s: a hash of its thread and its beginning. */
 static uint64_t key_of(const struct pieces *x, const struct profile_sample *s)
 {
 	const char *tid = profile_label_text(x->s->profile, s->labels, "tid");
@@ -47,7 +53,7 @@ static int keep(void *ctx, const struct profile_sample *s, bool left)
 	int64_t from = until ? (int64_t)*until : s->time_ns;
 	struct profile_sample piece = {.time_ns = from, .stack = s->stack, .labels = s->labels};
 
-	/* what has no sample of its own is in later ones of its thread */
+	/* a wait without a sample of its own is part of a later sample of its thread */
 	if (left || x->now_ns - s->time_ns < LEAST_NS || !wait_length(x->s->profile, s, x->off_cpu))
 		return 0;
 	if (map_put(&x->kept, key, (uint64_t)x->now_ns))
@@ -64,7 +70,10 @@ int pieces_turn(struct pieces *x, uint64_t now_ns)
 	if (x->off_cpu < 0 || now_ns < x->due_ns)
 		return 0;
 	x->now_ns = (int64_t)(now_ns - x->s->start_ns);
-	/* an end that comes later than after a whole round doesn't come */
+	/*
+	 * the sample of a wait comes before the second round after the wait's last piece, or not at
+	 * all
+	 */
 	map_clear(&last);
 	x->old = x->kept;
 	x->kept = last;
@@ -78,7 +87,7 @@ void pieces_take_off(struct pieces *x, struct profile_sample *s)
 	uint64_t key, *until;
 	int64_t ns;
 
-	/* most samples aren't of so long a wait */
+	/* most samples are of shorter waits */
 	if (x->off_cpu < 0 || s->values[x->off_cpu] < LEAST_NS)
 		return;
 	key = key_of(x, s);

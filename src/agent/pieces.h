@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wait is a sample once it is over. So that a window also shows a thread that has waited all the
- * time, a long wait is kept in pieces: from time to time what it has been so far, and at its end
- * the rest. The rest of its values (for the GIL) come with the last piece.
+ * A wait becomes a sample only once it is over. So that a window also shows a thread that waits all
+ * the time, a long wait is stored in pieces: from time to time the time that has passed, and at its
+ * end the remaining time. Its other values (of waiting for the GIL) are in the last piece.
  */
 #ifndef AGENT_PIECES_H
 #define AGENT_PIECES_H
@@ -16,22 +16,28 @@ struct pieces {
 	int (*add)(void *ctx, const struct profile_sample *sample);
 	void *ctx;
 	/*
-	 * by a hash of thread and begin: until when a wait was kept, ns of the profile's time. .old
-	 * has those whose last piece isn't of the latest round: their end may still come.
+	 * hash of a wait's thread and beginning -> until when the wait is stored, in ns of the
+	 * profile's time. .old: waits that had no piece in the latest round; their samples may
+	 * still come.
 	 */
 	struct map kept, old;
-	uint64_t due_ns; /* the next round, CLOCK_MONOTONIC */
-	int64_t now_ns;	 /* of the round, the profile's time */
-	int off_cpu;	 /* index of the value; -1: waits aren't recorded */
+	uint64_t due_ns; /* when the next round is due, CLOCK_MONOTONIC */
+	int64_t now_ns;	 /* when the latest round was, in the profile's time */
+	int off_cpu;	 /* index of the value off_cpu; -1: waits aren't recorded */
 };
 
 void pieces_begin(struct pieces *x, uint64_t now_ns);
 void pieces_fini(struct pieces *x);
 
-/* If a round is due, hands on a piece of each wait that isn't over. 0 or -ENOMEM + message. */
+/*
+ * If a round is due, passes a piece of each wait that isn't over to .add(). 0 or -ENOMEM + message.
+ */
 _must_use_ int pieces_turn(struct pieces *x, uint64_t now_ns);
 
-/* Takes off a sample what was kept of it: to be called for each sample that joins the profile. */
+/*
+ * Subtracts from a sample what is stored of its wait already. To be called for each sample that
+ * joins the profile.
+ */
 void pieces_take_off(struct pieces *x, struct profile_sample *sample);
 
 #endif

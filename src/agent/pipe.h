@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent's processes say to each other: frames from the sampler to the writer, answers
- * back. All are the same program, so that the numbers need no other form.
+ * What the agent's processes send to each other: frames from the sampler to the writer, and answers
+ * back. All processes run the same program, so numbers are sent as they are in memory.
  */
 #ifndef AGENT_PIPE_H
 #define AGENT_PIPE_H
@@ -12,26 +12,29 @@
 #include "store/batch.h"
 #include "store/blob.h"
 
-/* Before the columns of a frame. .place.segment counts from 0; the writer adds what is there. */
+/*
+ * Precedes the columns of a frame. .place.segment counts from 0; the writer adds the number of
+ * segments that the store had before.
+ */
 struct agent_frame {
 	struct blob_place place;
 	uint64_t bytes;
 };
 
 enum agent_answer_kind {
-	ANSWER_READY,	/* the store is open; .figures: of the agents before in it */
-	ANSWER_KEPT,	/* a frame is in the store */
-	ANSWER_DROPPED, /* the disk is full: a frame was dropped, a new segment must begin */
+	ANSWER_READY,	/* the store is open; .figures: those of earlier agents of this store */
+	ANSWER_KEPT,	/* a frame was stored */
+	ANSWER_DROPPED, /* the disk is full: a frame was dropped, so a new segment must begin */
 	ANSWER_FAILED,	/* the writer ends; .text says why */
 };
 
-/* Short enough that the kernel writes it whole (PIPE_BUF). */
+/* An answer is so short that the kernel writes it in one piece (PIPE_BUF). */
 struct agent_answer {
-	uint32_t kind, samples; /* .samples: how many are in the frame that was kept or dropped */
+	uint32_t kind, samples; /* .samples: how many samples the stored or dropped frame has */
 	int32_t error;		/* of ANSWER_FAILED: -errno */
 	int64_t figures[BATCH_FIGURES];
 	pid_t writer;
-	uint32_t confined; /* enum confined bits: what confines the writer */
+	uint32_t confined; /* enum confined bits of the writer */
 	char text[1024];
 };
 _Static_assert(sizeof(struct agent_answer) <= PIPE_BUF, "");
@@ -40,15 +43,20 @@ struct agent_options;
 
 /*
  * starter.c: starts the process that starts writers, before the sampler has threads, files and
- * programs of its own. It is confined as writers are. *ret_fd: the sampler's end of the socket
- * between the two; closing it ends the starter. 0 or -errno + message.
+ * programs of its own. That process is confined as writers are. *ret_fd: the sampler's end of the
+ * socket to the starter; closing it ends the starter. 0 or -errno + message.
  */
 _must_use_ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret_fd);
 
-/* Has the starter start a writer that reads frames from @in and answers on @out. 0 or -errno. */
+/*
+ * Tells the starter to start a writer that reads frames from @in and answers on @out. 0 or -errno.
+ */
 _must_use_ int starter_ask(int starter_fd, int in, int out);
 
-/* writer.c: the writer's process. Reads frames from @in until its end, answers on @out. */
+/*
+ * writer.c: runs in the writer's process. Reads frames from @in until the pipe ends, and answers on
+ * @out.
+ */
 _Noreturn void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined, int in,
 			   int out);
 

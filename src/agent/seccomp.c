@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes seccomp programs of tables of system calls; see seccomp.h. */
+/* Makes seccomp programs from tables of system calls; see seccomp.h. */
 #include "agent/seccomp.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #else
 #error "which architecture?"
 #endif
-/* numbers from here on are those of x32 programs, which x86-64 kernels may run too */
+/* from this number on, calls are those of x32 programs, which x86-64 kernels may run as well */
 #define X32_CALLS 0x40000000u
 
 #define RULE_MOST 8 /* the most instructions of a rule */
@@ -49,7 +49,7 @@ static void refuse(struct program *p, int error)
 	end(p, SECCOMP_RET_ERRNO | (uint32_t)error);
 }
 
-/* Allows the call if the condition @code with @bits is @wanted, else refuses it. */
+/* Allows the call if comparing the argument with @bits by @code gives @wanted, else refuses it. */
 static void put_test(struct program *p, uint16_t code, uint32_t bits, bool wanted)
 {
 	put(p, BPF_JMP | code | BPF_K, bits, !wanted, wanted);
@@ -57,7 +57,7 @@ static void put_test(struct program *p, uint16_t code, uint32_t bits, bool wante
 	refuse(p, EPERM);
 }
 
-/* O_EXCL alone means nothing to the kernel: it counts only for a file that is made. */
+/* The kernel ignores O_EXCL unless the flags make a file. */
 static void put_reads(struct program *p)
 {
 	const uint32_t tmpfile = O_TMPFILE & ~O_DIRECTORY;
@@ -79,7 +79,10 @@ static void put_verdict(struct program *p, const struct call_rule *r)
 		refuse(p, EPERM);
 		return;
 	}
-	/* the lower half of an argument comes first: these processors are little-endian */
+	/*
+	 * reads the lower half of the argument, which comes first because these processors are
+	 * little-endian
+	 */
 	load(p, offsetof(struct seccomp_data, args) + r->arg * sizeof(uint64_t));
 	if (r->verdict == CALL_READS)
 		put_reads(p);
@@ -97,7 +100,9 @@ static void put_rule(struct program *p, const struct call_rule *r)
 	p->v[test].jf = (uint8_t)(p->n - test - 1);
 }
 
-/* Calls of another kind of program, with other numbers, are refused. */
+/*
+ * Refuses calls of another kind of program (such as 32-bit ones), whose calls have other numbers.
+ */
 static void put_head(struct program *p)
 {
 	load(p, offsetof(struct seccomp_data, arch));

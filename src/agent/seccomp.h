@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tells the kernel which system calls this process and its children may make from now on. A table
- * of calls becomes a small program for the kernel (seccomp). A call that is refused fails with
- * EPERM; one that would open a file for writing with EROFS.
+ * of calls becomes a small program for the kernel (seccomp). A refused call fails with EPERM. If it
+ * would open a file for writing, it fails with EROFS.
  */
 #ifndef AGENT_SECCOMP_H
 #define AGENT_SECCOMP_H
@@ -22,7 +22,10 @@ enum call_verdict {
 	CALL_READS,
 };
 
-/* Only the lower 32 bits of an argument are looked at: those are what these calls use. */
+/*
+ * A row of the table. Only the lower 32 bits of an argument are compared, because these calls use
+ * no others.
+ */
 struct call_rule {
 	int number; /* SYS_* */
 	enum call_verdict verdict;
@@ -32,8 +35,8 @@ struct call_rule {
 
 /*
  * Puts @rules into effect, for good and for all threads. A call without a rule is allowed if
- * @others is true. Rules that are in effect already hold as well. The process must have set
- * PR_SET_NO_NEW_PRIVS. False: this kernel can't do it, and nothing has changed.
+ * @others is true. Rules of earlier calls stay in effect. The process must have set
+ * PR_SET_NO_NEW_PRIVS. Returns false if this kernel can't do it; nothing has changed in that case.
  */
 bool seccomp_apply(const struct call_rule *rules, size_t n, bool others);
 

@@ -2,8 +2,8 @@
 /*
  * The starter: a small process that starts the writer, and starts it again after it died. The
  * sampler can't do that itself once it has threads, kernel programs and shared memory, which a
- * child would inherit. The starter has none of them. It gives up its rights before the first
- * writer, so that no process with rights is left that makes writers.
+ * child would inherit. The starter has none of these. It gives up its rights before it starts the
+ * first writer, so that no process with rights makes writers.
  */
 #include <errno.h>
 #include <grp.h>
@@ -18,7 +18,7 @@
 #include "agent/pipe.h"
 #include "base/error.h"
 
-#define SOCKET 3 /* the starter's only descriptor beside the standard ones */
+#define SOCKET 3 /* number of the starter's only descriptor besides the standard ones */
 #define PIPES  2
 
 union pipes_control {
@@ -43,7 +43,7 @@ int starter_ask(int starter_fd, int in, int out)
 	return sendmsg(starter_fd, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
-/* Waits for the next request. False: the sampler has ended. */
+/* Waits for the sampler's next request. Returns false if the sampler has ended. */
 static bool take_request(int fds[PIPES])
 {
 	union pipes_control control = {};
@@ -63,19 +63,22 @@ static bool take_request(int fds[PIPES])
 	return true;
 }
 
-/* The sampler ends both by closing what leads to them, so that signals to all lose nothing. */
+/*
+ * Ignores signals to stop. The sampler ends the starter and the writer by closing its ends of
+ * socket and pipe, so that no sample is lost if all three processes get a signal.
+ */
 static void ignore_signals(void)
 {
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for a writer: its pipe tells of its end */
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for a writer's end: its pipe shows it */
 }
 
 /*
- * As root, the writer becomes krait's own user if the store's directory is that user's. If it
- * can't, nothing is written: store_open() refuses another user's directory.
+ * As root, the writer becomes krait's own user if the store's directory is that user's. If the
+ * writer can't become that user, it writes nothing: store_open() refuses another user's directory.
  */
 static void become_writer(const struct agent_options *o)
 {
@@ -94,7 +97,7 @@ static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
 
 	ignore_signals();
 	become_writer(o);
-	/* if this fails, the first writer finds the reason and says it */
+	/* if this fails, the first writer finds out why, and reports it */
 	(void)mkdir(o->store, STORE_MODE);
 	confined = confine_to_store(o->store);
 	while (take_request(fds)) {
@@ -119,7 +122,7 @@ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret_fd)
 	*ret = fork();
 	if (!*ret) {
 		dup2(fds[1], SOCKET);
-		/* closes all other descriptors; before Linux 5.9 they stay open */
+		/* closes all further descriptors; before Linux 5.9 they stay open */
 		(void)syscall(SYS_close_range, SOCKET + 1, ~0u, 0);
 		serve(o, self);
 	}

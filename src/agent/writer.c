@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The writer's process: owns the store, and has neither a capability nor another file of krait's.
- * It appends what the sampler numbered, and looks nothing up. See agent.h.
+ * The writer's process. It owns the store, has no capabilities, and opens no other file. It appends
+ * the frames that the sampler has made, and looks nothing up. See agent.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,12 +19,13 @@ struct writer {
 	struct store *store;
 	int in, out;
 	unsigned confined; /* enum confined bits */
-	uint64_t first;	   /* what makes the store's number of a segment out of the sampler's */
+	uint64_t first;	   /* the store's number of a segment is the sampler's number + this */
 	uint64_t segment;  /* the sampler's number of the segment that is being written */
 	bool begun;	   /* a frame has come */
-	bool broken;	   /* a frame of it was dropped, so the others of it can't be read */
+	/* a frame of the segment was dropped, so no later frame of it can be read */
+	bool broken;
 	struct str columns;
-	int64_t earlier[BATCH_FIGURES]; /* what the agents before in this store had */
+	int64_t earlier[BATCH_FIGURES]; /* figures of the earlier agents of this store */
 };
 
 static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t samples, int error)
@@ -41,7 +42,7 @@ static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t
 	(void)!write(w->out, &a, sizeof(a));
 }
 
-/* Reads @n bytes. 1; 0: the pipe has ended; -errno + message. */
+/* Reads @n bytes. Returns 1; 0: the pipe has ended; -errno + message. */
 static int take(int fd, void *to, size_t n)
 {
 	uint8_t *at = to;
@@ -59,7 +60,7 @@ static int take(int fd, void *to, size_t n)
 	return 1;
 }
 
-/* Reads the next frame, whose columns go to .columns. Returns what take() returns. */
+/* Reads the next frame, and puts its columns into .columns. Returns what take() returns. */
 static int take_frame(struct writer *w, struct agent_frame *f)
 {
 	int r = take(w->in, f, sizeof(*f));
@@ -80,12 +81,12 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 	return take(w->in, w->columns.s, f->bytes);
 }
 
-/* The sampler began a new segment: all that is there is complete. */
+/* The sampler has begun a new segment, so all earlier segments are complete and can be sealed. */
 static int begin_segment(struct writer *w, uint64_t segment)
 {
 	int r = store_seal_rest(w->store);
 
-	/* a full disk: the frames stay as they are until the next segment begins */
+	/* the disk is full: the frames stay unsealed until the next segment begins */
 	if (r == -ENOSPC)
 		log_warn("%s", err_msg());
 	/* the samples are there without trees; the next segment's begin tries again */
@@ -105,12 +106,12 @@ static int append(struct writer *w, const struct agent_frame *f)
 	return r ? r : store_append(w->store, &place, w->columns.s, w->columns.n);
 }
 
-/* Without room on the disk the frame is dropped, and with it the rest of its segment. */
+/* Writes a frame. If the disk is full, drops the frame and all further frames of its segment. */
 static int write_frame(struct writer *w, const struct agent_frame *f)
 {
 	int r = 0;
 
-	/* the sampler may have sent segments to an earlier writer */
+	/* the sampler may have sent segments to an earlier writer of its */
 	if (!w->begun) {
 		w->begun = true;
 		w->first -= f->place.segment;
@@ -169,6 +170,6 @@ void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined
 		answer(&w, ANSWER_FAILED, 0, r);
 	store_close(w.store);
 	str_fini(&w.columns);
-	/* exit() would run what the sampler registered */
+	/* exit() would also call the functions that the sampler registered with atexit() */
 	_exit(r ? 1 : 0);
 }

@@ -95,7 +95,7 @@ char *__wrap_strndup(const char *s, size_t n)
 	return copy;
 }
 
-/* vasprintf() fails for lack of memory only, because the format strings of krait are valid. */
+/* vasprintf() fails only for lack of memory, because all format strings of krait are valid. */
 int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 {
 	int n = __real_vasprintf(ret, fmt, ap);
@@ -117,8 +117,8 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
 }
 
 /*
- * With _FORTIFY_SOURCE the compiler calls these two instead of vasprintf() and asprintf(). @flag
- * concerns %n, which krait doesn't use.
+ * With _FORTIFY_SOURCE the compiler calls __vasprintf_chk() and __asprintf_chk() instead of
+ * vasprintf() and asprintf(). @flag concerns %n, which krait doesn't use.
  */
 int __wrap___vasprintf_chk(char **ret, int flag, const char *fmt, va_list ap)
 {

@@ -14,7 +14,7 @@
 
 struct blake2 {
 	uint64_t h[8];
-	uint64_t bytes; /* how many bytes were hashed so far, without those in .block */
+	uint64_t bytes; /* how many bytes were hashed so far, not counting those in .block */
 	size_t n;	/* how many bytes of .block wait to be hashed */
 	uint8_t block[BLAKE2_BLOCK];
 };

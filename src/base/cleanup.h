@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Scope-bound ownership. A resource in a variable with one of these attributes is released when the
- * variable leaves scope. TAKE_PTR and TAKE_FD move the resource out of the variable. So a reader
- * can tell from a function alone that the function doesn't leak.
+ * variable leaves scope. TAKE_PTR and TAKE_FD move the resource out of the variable. So the text of
+ * a function alone shows that the function doesn't leak.
  */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H

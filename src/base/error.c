@@ -19,7 +19,7 @@
 #endif
 
 static _Thread_local char message[1024];
-/* what err_of() was told about the message; .what is NULL if another function set the message */
+/* the arguments of err_of() for the message; .what is NULL if another function set the message */
 static _Thread_local struct {
 	const char *what;
 	char which[256];
@@ -71,7 +71,10 @@ const char *err_subject(const char **which)
 	return last.what;
 }
 
-/* Returns the system's words for error @code. If one command mends the cause, it is named too. */
+/*
+ * Returns the system's words for error @code. If a single command mends the cause, adds that
+ * command.
+ */
 static const char *words_of(int code)
 {
 	return code == -EMFILE ? "too many open files; raise the limit with `ulimit -n 65536`"

@@ -32,7 +32,7 @@ int err_of(const char *what, const char *which, int code, const char *fmt, ...) 
 
 /*
  * Returns the @what of the err_of() that set this thread's last message; NULL if another function
- * set it. Sets *@which to err_of()'s @which, or to "" if that was NULL.
+ * set it. Sets *@which to err_of()'s @which, or to "" if @which was NULL.
  */
 const char *err_subject(const char **which);
 

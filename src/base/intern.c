@@ -138,7 +138,7 @@ out:
 	return at;
 }
 
-/* Stores @key as item t->n + 1, but doesn't add it to the count; 0 or -ENOMEM. */
+/* Stores @key as item t->n + 1, but leaves t->n as it is; 0 or -ENOMEM. */
 static int store(struct intern *t, const void *key, size_t n)
 {
 	uint32_t len = (uint32_t)n;

@@ -12,7 +12,7 @@
 struct map {
 	struct map_slot {
 		uint64_t key, value;
-		/* 0: the slot is free, 1: has an entry, 2: had one that was deleted */
+		/* 0: the slot is free; 1: the slot has an entry; 2: the slot's entry was deleted */
 		uint8_t state;
 	} * slots;
 	/* n: entries; used: entries and deleted slots; size: all slots, a power of two */
@@ -28,14 +28,14 @@ uint64_t *map_get(const struct map *m, uint64_t key);
 /* Sets @key to @value; 0 or -ENOMEM (map unchanged). */
 _must_use_ int map_put(struct map *m, uint64_t key, uint64_t value);
 
-/* Removes @key; false if it wasn't there. */
+/* Removes @key; false: the map has no such key. */
 bool map_del(struct map *m, uint64_t key);
 
 void map_clear(struct map *m);
 
 /*
- * Returns the first slot with an entry at or after slot number @i, or NULL. To iterate, pass slot -
- * m->slots + 1 as the next @i.
+ * Returns the first slot with an entry at or after slot number @i, or NULL. A loop over all entries
+ * passes slot - m->slots + 1 as the next @i.
  */
 struct map_slot *map_next(const struct map *m, size_t i);
 

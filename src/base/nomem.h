@@ -13,7 +13,7 @@
 /* Sets the message "out of memory" and returns -ENOMEM, for `return err_nomem()`. */
 int err_nomem(void);
 
-/* Has an allocation failed in this thread since err_memory_begin()? */
+/* err_memory_failed(): has an allocation failed in this thread since err_memory_begin()? */
 void err_memory_begin(void);
 bool err_memory_failed(void);
 

@@ -43,7 +43,7 @@ static inline bool str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
-/* Do the @n bytes at @s end with @suffix, with something before it? */
+/* Do the @n bytes at @s end with @suffix, and are they longer than @suffix? */
 static inline bool str_n_ends(const char *s, size_t n, const char *suffix)
 {
 	size_t m = strlen(suffix);

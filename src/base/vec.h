@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Growing arrays. VEC(T) is a struct { T *v; size_t n, cap; }. A zero-initialised one is empty. The
+ * Growing arrays. VEC(T) is a struct { T *v; size_t n, cap; }. A zero-initialised VEC is empty. The
  * elements move when the array grows, so keep indices, not pointers.
  */
 #ifndef BASE_VEC_H
@@ -49,7 +49,8 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
 /*
- * How many of the @n elements of @list, which ascend by @member, have a @member at or below @key.
+ * How many of the @n elements of @list have a @member at or below @key. The list is sorted by
+ * @member, the lowest first.
  */
 #define count_upto(list, n, member, key)                                                           \
 	({                                                                                         \

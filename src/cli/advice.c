@@ -55,7 +55,8 @@ const char *error_words(void)
 	str_add(&words, err_msg());
 	fill_in(&words, a->after, choice);
 	/*
-	 * Stores the message and clears what it is about, so that a second call adds nothing to it.
+	 * Stores the message, and forgets which option it is about, so that a second call adds
+	 * nothing to it.
 	 */
 	if (!words.failed)
 		(void)err_set(0, "%s", str_cstr(&words));

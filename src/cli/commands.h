@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The commands. Each is defined in the folder of its name. */
+/* The commands of krait. Each is defined in the folder of its name. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

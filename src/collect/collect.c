@@ -130,7 +130,7 @@ static void take_in(struct collect *c)
 	first_look(c);
 	/* takes over the symbols and rows that worker threads have made */
 	native_work_take(c, false);
-	/* before names are used in this flush: freeing names later could free one in use */
+	/* before names are used in this flush: later, a name in use could be freed */
 	memory_keep_to(c);
 	absent_take(c);
 }
@@ -148,9 +148,9 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * Reads what may have changed in processes. No sample of this flush needs that: a sample waits
- * until the flush after its own if it needs a mapping that was made before it. So the flush counter
- * goes up after the mappings were read. Then the code in them is read.
+ * Reads what may have changed in processes. No sample of this flush needs that: a sample that needs
+ * a new mapping waits until the next flush. So the flush counter goes up after the mappings were
+ * read. Then the code in them is read.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
@@ -185,9 +185,9 @@ void collect_ask(struct collect *c)
 }
 
 /*
- * One round: names stacks and adds samples to the profile, as far as possible. The rest waits for
- * the next round. docs/architecture.md explains the order of the steps: each needs what earlier
- * ones did.
+ * One round: names stacks and adds samples to the profile, as far as possible. All other stacks and
+ * samples wait for the next round. docs/architecture.md explains the order of the steps: each step
+ * needs the results of earlier steps.
  */
 int collect_flush(struct collect *c, bool last)
 {

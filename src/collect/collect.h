@@ -14,7 +14,7 @@
 
 struct collect;
 
-/* Creates a collector. @config is copied; what it points to must stay. NULL: out of memory. */
+/* Creates a collector. @config is copied; what @config points to must stay. NULL: out of memory. */
 struct collect *collect_new(const struct collect_config *config);
 
 /*
@@ -25,7 +25,7 @@ struct collect *collect_new(const struct collect_config *config);
  */
 bool collect_free(struct collect *c);
 
-/* Takes one record of @n bytes. A malformed one is only counted. */
+/* Takes one record of @n bytes. A malformed record is only counted. */
 void collect_record(struct collect *c, const void *data, size_t n);
 
 /*
@@ -56,7 +56,7 @@ size_t collect_kept_bytes(const struct collect *c);
 
 /*
  * To be called while the profile is rebased (profile/remake/rebase.h): replaces the ids of
- * everything that later samples may refer to by the new ones. Samples that wait are added
+ * everything that later samples may refer to by the new ids. Samples that wait are added
  * afterwards. 0 or -ENOMEM + message.
  */
 struct rebase;
@@ -70,7 +70,7 @@ void collect_next_round(struct collect *c);
 
 /*
  * Reads the names of threads that were met since their process was last asked for names. Samples
- * that were added before get these names, too. To be called before the profile is handed over.
+ * that were added before also get these names. To be called before the profile is handed over.
  */
 void collect_name_threads(struct collect *c);
 
@@ -83,8 +83,8 @@ _must_use_ int collect_peek_wait(struct collect *c, const struct rec_wait *rec,
 				 struct profile_sample *ret);
 
 /*
- * When a flush has something to do even without new records (CLOCK_MONOTONIC); UINT64_MAX: it has
- * nothing.
+ * When a flush has something to do even without new records (CLOCK_MONOTONIC); UINT64_MAX: a flush
+ * has nothing to do.
  */
 uint64_t collect_due_ns(const struct collect *c);
 
@@ -96,8 +96,8 @@ uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 
 /*
  * For callers that walk stacks themselves. collect_want_rows() asks for the unwind rows of the code
- * at @pc in space @version. True: the rows may be made. collect_await() waits until they are. With
- * them the walk gets further, and may need more rows.
+ * at @pc in space @version. True: the rows may be made. collect_await() waits until the rows are
+ * made. With these rows the walk gets further, and may need more rows.
  */
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
@@ -116,7 +116,7 @@ struct collect_mapping {
 	uint64_t addr, len, offset, dev, ino;
 	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the process has ended, or has exec'ed, since then */
+	bool gone; /* the process has ended or exec'ed since the mapping was made */
 };
 
 /*
@@ -133,8 +133,8 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns);
 void collect_started(struct collect *c, uint32_t tgid);
 
 /*
- * Events that perf reports were lost: examines processes again that may have become Python
- * meanwhile.
+ * Events that perf reports were lost: examines processes again that may have become Python since
+ * they were examined.
  */
 void collect_look_again(struct collect *c);
 
@@ -166,12 +166,13 @@ void collect_begin(struct collect *c, uint64_t start_ns);
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 
 /*
- * krait forgets a stack when many newer ones have come (code/recent.h). Returns true if that could
- * soon happen to the stacks of threads that still wait: the caller then calls collect_keep_stack()
- * for them. After that it returns false until many more stacks have come.
+ * krait forgets a stack when many newer stacks have come (code/recent.h). Returns true if krait
+ * could soon forget stacks of threads that still wait. In that case the caller calls
+ * collect_keep_stack() for these stacks. After that, this function returns false until many more
+ * stacks have come.
  */
 bool collect_keeps_due(struct collect *c);
-/* Notes that samples with stack @id are still to come, so that krait doesn't forget it. */
+/* Notes that samples with stack @id are still to come, so that krait doesn't forget the stack. */
 void collect_keep_stack(struct collect *c, uint64_t id);
 
 void collect_stats(struct collect *c, struct collect_stats *ret);

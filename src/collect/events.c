@@ -42,7 +42,7 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 	c->stats.strangers_refused++;
 	/*
 	 * This budget doesn't allow to look into the file, so its name decides. If the process is
-	 * then examined, that is charged to its user's budget.
+	 * examined because of the name, the cost is charged to its user's budget.
 	 */
 	return image_is_library(path);
 }
@@ -55,9 +55,10 @@ static void examine_mapped(struct collect *c, struct process *p)
 }
 
 /*
- * A file was mapped executable. Most files are known to hold no interpreter. If one does, the
- * process may be one that the kernel program ignores because of its executable, and that the
- * collector doesn't know. Then the kernel program is told to ask about the process again.
+ * A file was mapped executable. Most files are known to hold no interpreter. If the file holds an
+ * interpreter, the kernel program may be ignoring the process because of its executable, and the
+ * collector may not know the process. In that case the kernel program is told to ask about the
+ * process again.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m)
 {

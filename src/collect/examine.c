@@ -28,8 +28,8 @@
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
 
 /*
- * Limit of the work to look through a C library's symbols. Some libraries have a few hundred local
- * symbols, too.
+ * Limit of the work to look through a C library's symbols. Some C libraries also have a few hundred
+ * local symbols.
  */
 #define LIBC_WORK (5 * SLICE_MS)
 
@@ -90,7 +90,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	return 0;
 }
 
-/* Sets *ret to all interpreters of a process. The first of them is at @where. */
+/* Sets *ret to all interpreters of a process. The first interpreter is at @where. */
 static void locate_others(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_found *found, const struct py_where *where,
 			  struct proc_several *ret)
@@ -246,8 +246,8 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	p->where = rec->where;
 	set_python(c, p, layout->version);
 	/*
-	 * The process may have several interpreters: a program that embeds one may have a second
-	 * one, and so may a fork whose parent has several.
+	 * The process may have several interpreters: a program that embeds an interpreter may have
+	 * a second one, and a fork has several if its parent has several.
 	 */
 	if (!rec->where.own_program || (parent && parent->several))
 		several_wait(p);
@@ -258,7 +258,8 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		return;
 	}
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
-	if (rec->exe.ino) /* else krait itself has met the process, not the kernel program */
+	/* without .exe, the record is not from the kernel program but from krait itself */
+	if (rec->exe.ino)
 		teach_exe(c, &proc, p->key.tgid, &rec->exe);
 	meet_space(c, p, &proc, rec);
 }
@@ -280,7 +281,7 @@ static void adopt_native(struct collect *c, struct process *p, const struct rec_
 /*
  * Takes the first record of a process that was examined before its first sample. If the record
  * names another interpreter than krait found, the process has exec'ed since, and is treated as a
- * new one.
+ * new process.
  */
 static void confirm(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
@@ -371,8 +372,8 @@ const char *collect_not_understood(const struct collect *c)
 }
 
 /*
- * 0: the process has no interpreter. -ENOTSUP: it has one that isn't in an ELF file. -EACCES,
- * -EPERM: its executable, whatever it is called, can't be looked into.
+ * 0: the process has no interpreter. -ENOTSUP: the process's interpreter isn't in an ELF file.
+ * -EACCES, -EPERM: the process's executable, whatever its name, can't be looked into.
  */
 static int none_found(struct collect *c, const struct proc *proc)
 {
@@ -384,7 +385,7 @@ static int none_found(struct collect *c, const struct proc *proc)
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
-/* Tells whether name, control group and container of @proc are those that are wanted. */
+/* Tells whether name, control group and container of @proc are among the wanted ones. */
 static bool matches(const struct collect *c, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};

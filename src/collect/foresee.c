@@ -34,7 +34,7 @@
 
 /*
  * Directories in which loaders look by default. ldconfig's list has more directories. Libraries in
- * those are met when they are mapped.
+ * the other directories are met when they are mapped.
  */
 static const char *const library_dirs[] = {
 	"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64",		"/usr/lib64",
@@ -73,7 +73,7 @@ static bool read_own_mapping(int fd, struct mapping *ret)
 }
 
 /*
- * Sets the device and inode that mappings of @fd will show. False: it isn't a regular file, or its
+ * Sets the device and inode that mappings of @fd will show. False: @fd isn't a regular file, or its
  * file system may not answer or is a program's (FUSE).
  */
 static bool will_be_mapped(int fd, struct mapping *ret)

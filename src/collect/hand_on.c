@@ -113,7 +113,7 @@ static void note_process(struct collect *c, const struct process *p)
 
 /*
  * Sets only the values that the profile has (docs/decisions/0021), because setting
- * PROFILE_MAX_VALUES of them would take time.
+ * PROFILE_MAX_VALUES values would take time.
  */
 static void set_values(const struct collect *c, const struct rec_sample *rec, int64_t *values)
 {
@@ -187,8 +187,8 @@ static int64_t time_of(const struct collect *c, const struct waiting *w)
 }
 
 /*
- * Sets how long the thread waited for the GIL, and how long other threads waited while this one
- * held it.
+ * Sets how long the thread waited for the GIL, and how long other threads waited while this thread
+ * held the GIL.
  */
 static void set_wait_values(const struct collect *c, const struct waiting *w, int64_t *values)
 {
@@ -201,7 +201,7 @@ static void set_wait_values(const struct collect *c, const struct waiting *w, in
 }
 
 /*
- * Hands on the thread that ended another one's wait for a lock. Its stack gets the time of the
+ * Hands on the thread that ended another thread's wait for a lock. Its stack gets the time of the
  * wait. Returns what hand_on() does.
  */
 static int hand_on_waker(struct collect *c, const struct waiting *w, const struct process *p,
@@ -326,8 +326,8 @@ static int hand_on_account(struct collect *c, struct waiting *w, const struct pr
 }
 
 /*
- * Hands sample @w on. 1: it was added, or counted as one that isn't shown. 0: it has to wait.
- * -errno + message.
+ * Hands sample @w on. 1: the sample was added, or counted as a sample that isn't shown. 0: the
+ * sample has to wait. -errno + message.
  */
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
@@ -362,7 +362,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	}
 	/*
 	 * Each CPU has its own ring buffer. The record that says what the process is may have come
-	 * into a buffer that was read before this sample's.
+	 * into a buffer that was read before the buffer with this sample.
 	 */
 	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
 	    !last)
@@ -441,7 +441,7 @@ int collect_peek_wait(struct collect *c, const struct rec_wait *rec, struct prof
 		return 0;
 	w.rec.type = REC_SAMPLE;
 	w.process = process_index(c, p);
-	/* a thread that only waits has no samples; this makes krait read its name all the same */
+	/* makes krait read the name of a thread that only waits, which has no samples */
 	p->walked |= w.rec.stack != 0;
 	p->names_samples++;
 	ret->stack = stack_of(c, &w, p, false, &native);

@@ -137,8 +137,8 @@ static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
 }
 
 /*
- * Keeps the native part of a stack until the rest of the stack comes. If too many wait, the oldest
- * is dropped, because the rest of its stack was lost.
+ * Keeps the native part of a stack until the stack's own record comes. If too many native parts
+ * wait, the oldest is dropped, because its stack's record was lost.
  */
 static int keep_unpaired(struct collect *c, struct raw_native *native)
 {
@@ -224,8 +224,8 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec)
 
 /*
  * Records of a thread have sums of its times without a CPU, and krait adds only what is new in
- * them. With a process it forgets the last sums of its threads. The sums in a later record would
- * count these times again, so they are set to 0.
+ * these sums. When krait forgets a process, it forgets the last sums of the process's threads. The
+ * sums in a later record would count these times again, so they are set to 0.
  */
 static void forget_told(const struct process *p, struct rec_sample *rec)
 {
@@ -234,8 +234,8 @@ static void forget_told(const struct process *p, struct rec_sample *rec)
 }
 
 /*
- * Takes in a sample. Sets @w's .process and .flush; the caller has set the rest. False: the sample
- * was dropped.
+ * Takes in a sample. Sets @w's .process and .flush; the caller has set the other members. False:
+ * the sample was dropped.
  */
 static bool on_sample(struct collect *c, struct waiting *w)
 {
@@ -311,8 +311,8 @@ static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 }
 
 /*
- * Takes the account of a thread. If no record of the thread's process has come before, nothing of
- * the process is shown, and the account is dropped.
+ * Takes the account of a thread. If no record of the thread's process has come before, the account
+ * is dropped, because nothing of the process is shown.
  */
 static void on_account(struct collect *c, const struct rec_account *rec)
 {

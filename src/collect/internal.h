@@ -13,7 +13,7 @@
 #include "collect/space/space.h"
 #include "collect/stack/stack.h"
 
-/* The records and events that came, and what they wait for. */
+/* The records and events that came, and what these wait for. */
 struct intake {
 	/* samples that weren't handed on yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;
@@ -30,7 +30,7 @@ struct intake {
 struct taught_program {
 	struct exe_key key;
 	struct exe_entry entry;
-	uint16_t version; /* version of its Python, as in process.version */
+	uint16_t version; /* version of the executable's Python, as in process.version */
 };
 
 /* What is known of the command that `krait record --` runs. */
@@ -60,10 +60,10 @@ void hand_on_meet(struct collect *c);
 bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
 /*
- * Adds the waiting samples whose stack and process are known to the profile. The others go on
- * waiting; with @last (the final flush) they are added without what is missing, or only counted. If
- * @r is an error, or adding a sample fails, the samples that are left wait. Returns @r or the
- * error.
+ * Adds the waiting samples whose stack and process are known to the profile. The other samples go
+ * on waiting; with @last (the final flush) these are added without what is missing, or only
+ * counted. If @r is an error, or adding a sample fails, all samples that weren't added go on
+ * waiting. Returns @r or the error.
  */
 int hand_on_all(struct collect *c, bool last, int r);
 
@@ -75,8 +75,8 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
 
 /*
  * Finds out what process @i runs, and tells the kernel programs. @exe: key of its executable, from
- * the record with which they ask; NULL: they don't ask. 1: Python. 0: not Python (yet). -ENOTSUP +
- * message: Python that krait doesn't support. Other -errno: it can't be examined.
+ * the record with which the kernel programs ask; NULL: they don't ask. 1: Python. 0: not Python
+ * (yet). -ENOTSUP + message: Python that krait doesn't support. Other -errno: it can't be examined.
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
@@ -103,7 +103,7 @@ struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version);
 
-/* memory.c: frees names when they take too much memory; called at each flush. */
+/* memory.c: frees names that take too much memory; called at each flush. */
 void memory_keep_to(struct collect *c);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at known processes again: are they still wanted, have they got another interpreter? */
+/* Looks at known processes again: is a process still wanted, and has it got another interpreter? */
 #include "base/system/clock.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"
@@ -14,7 +14,7 @@ static void examine_again(struct collect *c, uint32_t i)
 	upkeep_end(c, process_at(c, i), began_ns);
 }
 
-/* False: the process isn't wanted any more. */
+/* Reads again what may have changed of a process. False: the process isn't wanted any more. */
 static bool renew(struct collect *c, struct process *p)
 {
 	bool changed, wanted = facts_renew(c, p, &changed);

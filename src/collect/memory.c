@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the memory of a recording within its limit. If the profile and the code objects are too
- * large, they are condensed (record/bound.c). If names take too much (those of files and of code
- * made at run time), krait frees the names that weren't used for the longest time. If that isn't
+ * large, the profile is condensed (record/bound.c). If names (of files and of code made at run
+ * time) take too much, krait frees the names that weren't used for the longest time. If that isn't
  * enough, it frees the threads' tables of label sets.
  */
 #include "base/system/log.h"

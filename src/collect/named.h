@@ -9,13 +9,13 @@ struct collect;
 
 /*
  * Process @tgid has been called @comm since its execve(). The name is needed if a recorded process
- * waits for this one.
+ * waits for process @tgid.
  */
 void collect_named(struct collect *c, uint32_t tgid, const char *comm);
 
 /*
  * Returns the child process for which a thread waits in system call @call with the arguments
- * @arg[2]; 0: it waits for any child, or for none. @flags: WAIT_* (records.h).
+ * @arg[2]; 0: the thread waits for any child, or for no child. @flags: WAIT_* (records.h).
  */
 uint32_t collect_child_of(int32_t call, const uint64_t *arg, uint8_t flags);
 

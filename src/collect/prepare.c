@@ -17,8 +17,8 @@
 #define PREPARED_CODE (64u << 20)
 
 /*
- * How many files the worker's thread is given at a time. It must not become idle, but files that
- * samples need must not wait long either.
+ * How many files the worker's thread is given at a time. The worker must not become idle, but files
+ * that samples need must not wait long either.
  */
 #define AHEAD 4
 

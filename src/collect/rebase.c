@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts the ids of a rebased profile in place of the old ones, and keeps stacks that are needed
+ * Puts the ids of a rebased profile in place of the old ids, and keeps stacks that are needed
  * longer; see collect.h and profile/remake/rebase.h.
  */
 #include "profile/remake/rebase.h"

@@ -14,8 +14,9 @@
 #include "proc/libc.h"
 
 /*
- * Sets *ret: the C library that a process of program @f will have. That is the program itself if it
- * is static, or krait's own C library if both have the same loader. -ENOENT: it can't be known.
+ * Sets *ret: the C library that a process of program @f will have. This is the program itself if
+ * the program is static, or krait's own C library if krait and the program have the same loader.
+ * -ENOENT: the C library can't be known.
  */
 static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret)
 {

@@ -14,13 +14,16 @@ static void take(void *ctx, const struct rec_task *rec)
 	struct dump *d = ctx;
 
 	/*
-	 * This thread of krait slept just now, and has come back onto its CPU. So the off_ns in its
-	 * own record is the present time of the scheduler's clock.
+	 * The record is of this thread of krait, which slept just now and has come back onto its
+	 * CPU. So the record's off_ns is the present time of the scheduler's clock.
 	 */
 	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
 		d->clock_offset_ns = d->read_ns - rec->off_ns;
 	if (d->config.is_own && !d->config.is_own(rec->uid, rec->gid))
-		/* may_see() allowed this process, but since then it has started another program */
+		/*
+		 * may_see() allowed the thread's process, but since then the process has called
+		 * exec
+		 */
 		return;
 	if (!vec_push(&d->blocked, *rec))
 		(void)!map_put(&d->by_tid, rec->tid, d->blocked.n);

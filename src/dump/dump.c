@@ -76,8 +76,8 @@ static int set_up(struct dump *d)
 }
 
 /*
- * Opens the kernel's records of blocked threads. Without them, only a thread's stack pointer and
- * program counter are known, from /proc. So many native stacks can't be unwound then.
+ * Opens the kernel's records of blocked threads. Without these records, only a thread's stack
+ * pointer and program counter are known, from /proc, and many native stacks can't be unwound.
  */
 static void open_tasks(struct dump *d)
 {
@@ -159,7 +159,7 @@ static int denied(pid_t pid, const char *why)
 }
 
 /*
- * Checks that the memory of process @pid can be read, which has the stacks. Returns 1, or -errno +
+ * Checks that the memory of process @pid, which has the stacks, can be read. Returns 1, or -errno +
  * message.
  */
 static int check_readable(const struct dump *d, pid_t pid)

@@ -2,8 +2,8 @@
 /*
  * The stacks of all threads of processes at one moment, without stopping the threads. A blocked
  * thread is read from user space. The kernel's count of the thread's switches proves that the
- * thread didn't run meanwhile, so that its stack is of one moment. What is read passes through
- * src/collect, as samples do, into a profile, where frames get their names.
+ * thread didn't run while it was read, so that its stack is of one moment. What is read passes
+ * through src/collect, as samples do, into a profile, where frames get their names.
  */
 #ifndef DUMP_DUMP_H
 #define DUMP_DUMP_H
@@ -21,27 +21,27 @@ struct dump_thread {
 	pid_t tid;
 	bool python;	/* the thread has a PyThreadState */
 	uint64_t ident; /* what threading.get_ident() gives in the thread; 0: not known */
-	/* the thread didn't run while it was read, so its stack is of one moment */
+	/* the thread didn't run while krait read it, so its stack is of one moment */
 	bool steady;
 	struct wait wait; /* what the thread is doing */
 	/* the thread has no work (collect/thread/places.h); dump_note_places() sets it */
 	bool idle;
 	enum gil_state gil;
-	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
+	/* if this thread waits for the GIL, the thread that holds the GIL; 0: not known */
 	pid_t gil_holder;
 	/* when .gil_holder was read itself, that thread didn't hold the GIL any more */
 	bool gil_moved;
-	/* for how long the thread .gil_holder has held the GIL at least; 0: not known */
+	/* for how long, at least, the thread .gil_holder has held the GIL; 0: not known */
 	uint64_t gil_held_ns;
 	enum walk_outcome outcome;
 	enum native_outcome native;
 	/* the profile that .stack is in; NULL: the one of dump_profile() */
 	struct profile *profile;
-	uint32_t stack; /* id of the thread's stack in the profile; 0: it has none */
+	uint32_t stack; /* id of the thread's stack in the profile; 0: the thread has no stack */
 	/* for how many ns the thread has been blocked or ready to run; 0: not known */
 	uint64_t since_ns;
-	char target[128]; /* what .wait.fd is: a path or "socket:[1234]"; may have any bytes */
-	/* if .target is a socket: what it is connected to; "": not known */
+	char target[128]; /* the path behind .wait.fd, or "socket:[1234]"; may have any bytes */
+	/* if .target is a socket, what that socket is connected to; "": not known */
 	char peer[SOCKET_TEXT_BYTES];
 	/*
 	 * the thread's name in Python, or else in the kernel; "": not known. The profile owns the
@@ -51,8 +51,8 @@ struct dump_thread {
 };
 
 /*
- * The state of a process after it was read: X(NAME, word in --json, words for people; "": they are
- * told nothing). Once a process has ended, the kernel has dropped its memory, files and names.
+ * The state of a process after it was read: X(NAME, word in --json, words for people; "": people
+ * are told nothing). Once a process has ended, the kernel has dropped its memory, files and names.
  */
 #define DUMP_LIVES(X)                                                                              \
 	X(GOES_ON, "goes on", "")                                                                  \
@@ -99,23 +99,25 @@ struct dump_process {
 
 struct dump_config {
 	/*
-	 * .native: native frames are shown; .leaf: only those that the innermost Python function
-	 * called
+	 * .native: native frames are shown; .leaf: only native frames that the innermost Python
+	 * function called are shown
 	 */
 	bool native, leaf;
 	bool kernel; /* frames of the kernel are shown */
 	bool interpreter_frames;
 	struct unwind_cache *cache;	   /* cache of unwind tables; NULL: none */
-	const struct collect_texts *texts; /* as in struct collect_config */
-	bool (*may_see)(int procdir);	   /* may the user see this process? NULL: all */
+	const struct collect_texts *texts; /* as collect_config.texts */
+	/* may the user see the process of this directory /proc/PID? NULL: the user may see all */
+	bool (*may_see)(int procdir);
 	/*
-	 * Tells whether the user may see a thread of this user and group. Set if .may_see is set.
+	 * Tells whether the user may see a thread of user @uid and group @gid. Set if .may_see is
+	 * set.
 	 */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
 	/* functions in which threads without work wait, beside those that krait knows */
 	const char *const *idle_at;
 	size_t n_idle_at;
-	/* does what collect_config.wait does; .wait_ctx is its @ctx */
+	/* does what collect_config.wait does; .wait_ctx is passed as @ctx */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	void *wait_ctx;
 };
@@ -132,8 +134,8 @@ bool dump_close(struct dump *d);
 
 /*
  * Adds process @pid to the dump. Returns 1; 0 if it isn't Python; or an error with a message:
- * -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP (its Python isn't understood) or -errno. If
- * proc_is_locked() is true of the process, this call blocks.
+ * -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP (its Python isn't understood) or -errno.
+ * Don't call this if proc_is_locked() is true of the process, because this call would block.
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 
@@ -150,8 +152,8 @@ _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 _must_use_ int dump_add_locked(struct dump *d, pid_t pid);
 
 /*
- * Reads the stacks of all processes that were added. 0 or -errno + message. What the two functions
- * below return is valid until dump_close().
+ * Reads the stacks of all processes that were added. 0 or -errno + message. What dump_processes()
+ * and dump_profile() return is valid until dump_close().
  */
 _must_use_ int dump_read(struct dump *d);
 size_t dump_processes(const struct dump *d, struct dump_process **ret);

@@ -12,7 +12,7 @@
 #include "python/heap/tstates.h"
 #include "sampler/tasks.h"
 
-/* What is needed to read one thread; its index is that of the thread in dump_process.threads. */
+/* What is needed to read one thread: target.work[i] is of dump_process.threads[i]. */
 struct work {
 	bool done, gone;
 	struct task_look look; /* the latest look at the thread */
@@ -27,17 +27,21 @@ struct interpreter {
 	 * names too
 	 */
 	struct py_thread_names names;
-	/* tid -> index + 1 in .states, with MORE_STATES if the thread has several */
+	/* tid -> index + 1 in .states, with MORE_STATES if the thread has several thread states */
 	struct map by_tid;
 };
 
-/* What is needed to read one process; its index is that of the process in dump.processes. */
+/* What is needed to read one process: dump.targets[i] is of dump.processes[i]. */
 struct target {
 	struct proc proc;
 	struct proc_key key;
 	/* the process's first thread had ended before the dump took the process in */
 	bool zombie;
-	uint32_t space; /* number of the process's mappings in dump.store; 0: it has none yet */
+	/*
+	 * number of the process's mappings in dump.store; 0: dump.store has none of this process
+	 * yet
+	 */
+	uint32_t space;
 	struct interpreter python[ABI_INTERPRETERS];
 	size_t n_python; /* number of the process's interpreters; 0: the process isn't Python */
 	VEC(struct work) work;
@@ -56,8 +60,9 @@ struct dump {
 	VEC(struct target) targets;
 	VEC(struct dump_process) processes;
 	struct proc_several found; /* the interpreters that collect_examine() found last */
-	pid_t refused;		   /* the process whose Python it didn't understand; 0: none */
-	uint64_t start_ns;	   /* when the dump began, CLOCK_MONOTONIC */
+	/* the process whose Python collect_examine() didn't understand; 0: none */
+	pid_t refused;
+	uint64_t start_ns;   /* when the dump began, CLOCK_MONOTONIC */
 	uint64_t sockets_ns; /* CPU time, in ns, that may still be spent on lists of sockets */
 	int kallsyms;	     /* descriptor of /proc/kallsyms; -1: none */
 	/* reads the kernel's records of threads; NULL: not permitted, or the kernel is too old */
@@ -69,8 +74,8 @@ struct dump {
 };
 
 /*
- * What src/collect calls to send tables to the kernel programs; here they go into .store and
- * .layouts. (In feed.c.)
+ * What src/collect calls to send tables to the kernel programs. In a dump the tables go into .store
+ * and .layouts. (In feed.c.)
  */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;
@@ -83,7 +88,7 @@ const struct py_layout *dump_layout(void *ctx, uint16_t index);
  */
 _must_use_ int dump_list(struct dump *d, size_t i);
 
-/* Reads the kernel's records of blocked threads, if it gives any. (In blocked.c.) */
+/* Reads the kernel's records of blocked threads, if the kernel gives any. (In blocked.c.) */
 void dump_read_blocked(struct dump *d);
 /*
  * Returns the kernel's record of thread @tid if it is still true: the thread was off the CPU when
@@ -96,15 +101,15 @@ const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struc
  */
 uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns);
 /*
- * Finds the system call in which a thread is. For a thread that is ready to run, /proc doesn't show
- * it. x86-64 only.
+ * Finds the system call in which a thread is. /proc doesn't show that call if the thread is ready
+ * to run. x86-64 only.
  */
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret);
 
 /* Reads the stacks of all threads. 0 or -errno + message. (In threads.c.) */
 _must_use_ int dump_threads(struct dump *d);
 
-/* Sets the threads' names, which the profile has. (In names.c.) */
+/* Sets the names of threads and processes, which are in the profile's samples. (In names.c.) */
 void dump_take_names(struct dump *d);
 /* Returns a copy of @text that the profile owns; "" if memory runs out. */
 const char *dump_text(struct dump *d, const char *text);

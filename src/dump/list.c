@@ -48,8 +48,9 @@ static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 }
 
 /*
- * Stores which thread state each thread has, or the last one if it has several. CPython lists the
- * newest interpreter first, so the main interpreter's thread states come last.
+ * Stores for each thread which thread state it has, or which is the last one in Python's list if it
+ * has several. CPython lists the newest interpreter first, so the main interpreter's thread states
+ * come last.
  */
 static int index_states(struct interpreter *one)
 {
@@ -103,5 +104,5 @@ int dump_list(struct dump *d, size_t i)
 	for (size_t k = 0; !r && k < t->n_python; k++)
 		r = list_python(d, t->proc.tgid, &t->python[k]);
 	r = r ? r : list_threads(t, &d->processes.v[i]);
-	return r == -ESRCH ? 0 : r; /* -ESRCH: the process has ended meanwhile */
+	return r == -ESRCH ? 0 : r; /* -ESRCH: the process ended while its threads were listed */
 }

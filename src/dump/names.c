@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sets the names of threads and processes, which the profile has. Each thread has one sample in it,
- * whose labels say which thread it is.
+ * Sets the names of threads and processes, which are in the profile's samples. Each thread has one
+ * sample, whose labels say which thread it is.
  */
 #include <stdlib.h>
 

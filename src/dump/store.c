@@ -56,7 +56,10 @@ static int add_rows(void *ctx, const struct unwind_chunk *chunk, uint32_t *numbe
 	return c ? 0 : -ENOMEM;
 }
 
-/* Adds the rules of @rows to this store. (*number)[i] becomes the number that rule i gets here. */
+/*
+ * Adds the rules of @rows to this store. (*number)[i] becomes the number that rule i of @rows has
+ * in this store.
+ */
 static int number_rules(struct store *s, const struct unwind_rows *rows, uint32_t **number)
 {
 	int r = 0;

@@ -11,8 +11,8 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Numbers of these begin at 1. Table 0 means that there is none, rule 0 says nothing, and slot 0 is
- * no process.
+ * Numbers of tables, rules and slots begin at 1. Table 0 means that there is no table, rule 0 that
+ * there is no rule, slot 0 that there is no process.
  */
 struct store {
 	/* pieces of memory, each of which holds unwind rows or mappings (struct space_chunk) */
@@ -25,10 +25,7 @@ struct store {
 _must_use_ int store_init(struct store *s); /* returns 0 or -ENOMEM */
 void store_fini(struct store *s);
 
-/*
- * The functions of sampler/unwind/store.h with the same names say what these do. 0 or -errno +
- * message.
- */
+/* See the functions with the same names in sampler/unwind/store.h. 0 or -errno + message. */
 _must_use_ int store_new_table(struct store *s, uint32_t *ret);
 _must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 			  const struct unwind_fde *eval, size_t n_eval);

@@ -32,12 +32,14 @@ struct reader {
 	struct dump_process *p;
 	struct dump_thread *thread;
 	struct work *work;
-	bool patient; /* try again to get the thread's registers and kernel stack */
-	bool last;    /* this is the last try: what it reads of the thread is shown */
+	/* if reading the thread's registers and kernel stack fails, it is tried again */
+	bool patient;
+	bool last; /* this is the last try, so what it reads of the thread is shown */
 };
 
 /*
- * Describes the thread as interpreter @one knows it. Returns false if @one doesn't know the thread.
+ * Describes the thread as interpreter @one has it. Returns false if @one has no state of the
+ * thread.
  */
 static bool describe_in(const struct reader *r, const struct interpreter *one,
 			struct walker_thread *ret)
@@ -53,8 +55,8 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 	ret->where = &one->where;
 	ret->tp = state->ident - (uint64_t)(int64_t)one->where.self_offset;
 	/*
-	 * If the thread has one thread state, that is used. If it has several, the walker looks up
-	 * the thread-local variable that says which one is current.
+	 * If the thread has one thread state, the walk uses that state. If it has several, the
+	 * walker looks up the thread-local variable that says which one is current.
 	 */
 	if (!(*at & MORE_STATES) || one->where.tss == PY_TSS_NONE)
 		ret->slot = state->slot;
@@ -62,8 +64,8 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 }
 
 /*
- * Describes the thread. If several interpreters know it, uses the last one in which it has frames,
- * because the process's first interpreter runs the others.
+ * Describes the thread. If several interpreters know the thread, uses the last one in which the
+ * thread has frames, because the process's first interpreter runs the others.
  */
 static void describe(const struct reader *r, struct walker_thread *ret)
 {
@@ -93,8 +95,8 @@ static void read_target(const struct reader *r)
 }
 
 /*
- * Takes the only two registers that /proc shows. Without the others, which the kernel's record has,
- * many stacks can't be unwound, although nothing is wrong with them.
+ * Takes the only two registers that /proc shows. Many stacks can't be unwound without further
+ * registers, which only the kernel's record has.
  */
 static void few_regs(const struct task_place *place, struct walker_regs *regs)
 {
@@ -154,7 +156,7 @@ static void read_gil(struct reader *r, const struct walker_thread *w,
 	r->thread->gil_holder = tid_of(r->t, holder);
 }
 
-/* Reads the thread's stack once. Returns true if the stack didn't change meanwhile. */
+/* Reads the thread's stack once. Returns true if the stack didn't change while it was read. */
 static bool walk(struct reader *r, const struct walker_thread *w, const struct rec_task *rec,
 		 const struct task_place *place)
 {
@@ -169,7 +171,10 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	if (task_look(r->t->proc.dirfd, t->tid, &after))
 		return false;
 	stayed = task_stayed(&r->work->look, &after);
-	/* The thread is ready to run, but wasn't on a CPU since it was looked at. */
+	/*
+	 * The thread is ready to run, but hasn't been on a CPU since krait took its first look at
+	 * the thread.
+	 */
 	if (!stayed && rec && rec->runs)
 		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
 	/*
@@ -198,7 +203,10 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 		t->wait = (struct wait){.kind = WAIT_FROZEN, .fd = -1};
 	if (t->wait.kind == WAIT_RUNNING && t->steady)
 		t->wait.kind = WAIT_RUNNABLE;
-	/* A thread that waits for the GIL wakes up every 5 ms and waits again. */
+	/*
+	 * A thread that waits for the GIL wakes up every 5 ms and waits again, so it counts as
+	 * waiting for the GIL even if it is awake now.
+	 */
 	if (t->wait.kind == WAIT_LOCK || (t->gil == GIL_WAITING && (t->wait.kind == WAIT_RUNNABLE ||
 								    t->wait.kind == WAIT_BLOCKED)))
 		t->wait.kind = wait_kind_of_lock(t->gil);
@@ -282,8 +290,8 @@ static enum tried try_thread(struct reader *r)
 }
 
 /*
- * Reads a thread. If unwind rows are missing, waits until they are made and reads it again. Other
- * threads that are blocked in the same function then have these rows at once.
+ * Reads a thread. If unwind rows are missing, waits until they are made and reads the thread again.
+ * Other threads that are blocked in the same function need not wait for these rows again.
  */
 static enum tried try_with_rows(struct reader *r)
 {
@@ -319,8 +327,8 @@ static size_t one_round(struct dump *d, int tries)
 }
 
 /*
- * When @t was read, it named the holder of the GIL. Compares that with what was read of the holder
- * itself.
+ * @t named the holder of the GIL when @t was read. Compares that with what was read of the holder's
+ * own GIL state.
  */
 static void note_holder(const struct dump_thread *holder, struct dump_thread *t)
 {

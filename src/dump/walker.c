@@ -37,7 +37,7 @@ struct pages {
 struct walker {
 	struct walker_config config;
 	struct pages pages;
-	/* ids, as in records, of the code objects and stacks that were sent */
+	/* ids, as in records, of the code objects and stacks that were sent already */
 	struct map codes, stacks;
 	struct walk walk;
 	struct walk_out out;
@@ -219,7 +219,8 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	at = w;
 	forget_pages(w);
 	/*
-	 * 2.7's list of thread states is proven by reading it twice, so pages aren't kept for it.
+	 * To prove 2.7's list of thread states, the walk reads it twice. So pages aren't kept for
+	 * such a walk.
 	 */
 	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;
@@ -233,8 +234,8 @@ static const struct py_layout *take_where(struct walker *w, const struct walker_
 {
 	w->walk.where = *t->where;
 	/*
-	 * The walk is to use this thread's state: it reads the list's pointer to that state where
-	 * it would read the pointer to the current thread state.
+	 * The walk is to use @t's thread state. So it reads the pointer to that state in Python's
+	 * list where it would otherwise read the pointer to the current thread state.
 	 */
 	if (t->slot)
 		w->walk.where.tstate_current = t->slot;
@@ -266,7 +267,7 @@ enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t,
 
 /*
  * Returns the address of the thread state that holds the GIL for which the walked thread waits; 0:
- * none, or not known.
+ * no thread state holds it, or that isn't known.
  */
 static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 {
@@ -292,7 +293,7 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 	enum gil_state state;
 
 	at = w;
-	forget_pages(w); /* other threads may have written to these pages since */
+	forget_pages(w); /* other threads may have written to these pages since they were read */
 	w->walk.gil_read = 0;
 	*holder = 0;
 	if (!t->where)
@@ -303,8 +304,9 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 		f.op = (uint32_t)call[1];
 	}
 	/*
-	 * The walk read the list's pointer in place of the one to the current thread state. Here
-	 * the latter is needed again.
+	 * For the walk, .tstate_current may have been replaced by the address of a pointer in
+	 * Python's list of thread states. Here the pointer to the current thread state is needed
+	 * again.
 	 */
 	w->walk.where = *t->where;
 	if (t->where->tstate_current)
@@ -323,7 +325,10 @@ void walker_regs_of(const struct rec_task *rec, struct walker_regs *ret)
 		ret->reg[i] = rec->regs[i];
 	ret->pc = rec->regs[32];
 #else
-	/* By DWARF number (ax dx cx bx si di bp sp r8 ... r15): index in struct pt_regs. */
+	/*
+	 * Index in struct pt_regs of each register, by its DWARF number: ax dx cx bx si di bp sp r8
+	 * ... r15.
+	 */
 	static const uint8_t from[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++)

@@ -15,8 +15,8 @@
 struct walker;
 
 /*
- * How the walkers get the unwind rows of native stacks (how to find a frame's caller). Each returns
- * NULL if nothing has that number.
+ * How the walkers get the unwind rows of native stacks (how to find a frame's caller). Each
+ * function returns NULL if there is no chunk, table or rule with that number.
  */
 struct walker_rows {
 	const struct unwind_chunk *(*chunk)(void *ctx, uint32_t number);
@@ -30,7 +30,8 @@ struct walker_config {
 	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
 	const struct walker_rows *rows;
-	bool leaf; /* only native frames that the innermost Python function called are unwound */
+	/* only those native frames are unwound that the innermost Python function called */
+	bool leaf;
 	/*
 	 * native frames have the addresses of instructions, not only of functions, so that lines
 	 * can be shown
@@ -45,7 +46,7 @@ struct walker_thread {
 	struct proc_key proc;
 	/* the interpreter of the thread; NULL: the thread isn't Python */
 	const struct py_where *where;
-	/* the process isn't Python, so the thread lacks no Python frames */
+	/* the process isn't Python, so it is no failure if the thread has no Python frames */
 	bool other;
 	uint64_t tp; /* the thread's thread pointer */
 	/*
@@ -62,7 +63,7 @@ struct walker_regs {
 	uint64_t pc, reg[WALKER_REGS];
 };
 
-/* Takes the registers from the kernel's record of a thread. */
+/* walker_regs_of() takes the registers from the kernel's record of a thread. */
 struct rec_task;
 void walker_regs_of(const struct rec_task *rec, struct walker_regs *ret);
 /* Returns the stack pointer. */
@@ -73,15 +74,15 @@ bool walker_runs(struct walker *w, const struct walker_thread *t);
 
 /*
  * Walks the thread's Python frames. *hash: a hash over the frames, which differs if the frames
- * differ. It isn't set if .where is NULL.
+ * differ; not set if .where is NULL.
  */
 enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash);
 
 /*
  * Returns what the thread has to do with the GIL. To be called after walker_python() of the same
- * thread. @call: the arguments of the futex call in which the thread is; NULL: it is in none. @sp:
- * its stack pointer. *holder: if it waits, the address of the thread state that holds the GIL; 0:
- * nobody holds it, or that isn't known.
+ * thread. @call: the arguments of the futex call in which the thread is; NULL: the thread is in no
+ * futex call. @sp: the thread's stack pointer. *holder: if the thread waits for the GIL, the
+ * address of the thread state that holds the GIL; 0: no thread state holds it, or that isn't known.
  */
 enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const uint64_t *call,
 			  uint64_t sp, uint64_t *holder);

@@ -49,8 +49,8 @@ static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 typedef bool section_fn(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg);
 
 /*
- * Calls @fn for each section that libdw reads. False: the names of sections can't be read, or @fn
- * returned false.
+ * Calls @fn for each section that libdw reads. Returns false if the names of sections can't be read
+ * or @fn returned false.
  */
 static bool debug_sections(Elf *elf, int fd, section_fn *fn, void *arg)
 {
@@ -128,6 +128,9 @@ uint64_t dwarf_program_bytes(Elf *elf, uint64_t at)
 		memcpy(&n, (const char *)data->d_buf + at, sizeof(n));
 		return MIN((uint64_t)n, DWARF_LINES_MAX + 1ull);
 	}
-	/* packed in the old way (.zdebug_line), which only libdw unpacks: counts as too long */
+	/*
+	 * a section packed in the old way (.zdebug_line) is unpacked by libdw alone, so the
+	 * program's size isn't known: it counts as too long
+	 */
 	return DWARF_LINES_MAX + 1;
 }

@@ -14,7 +14,8 @@
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
 
-#define RANGES_MAX (16u << 20)	 /* the most address ranges of units, and as many of functions */
+/* the most address ranges of all units, and the most of all functions */
+#define RANGES_MAX (16u << 20)
 #define LINE_BYTES 64		 /* how many bytes of memory libdw takes for one line */
 #define NO_ALT	   ((Dwarf *)-1) /* libdw's sign for "no alternate debug file found" */
 
@@ -27,7 +28,10 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 
 struct dwarf_file {
 	Elf *elf, *alt_elf;
-	/* descriptors of copies of the files, if these are far (base/system/far.h); else -1 */
+	/*
+	 * descriptors of copies of .elf's and .alt_elf's files, if the files are far
+	 * (base/system/far.h); else -1
+	 */
 	int copy, alt_copy;
 	Dwarf *dwarf, *alt;
 	bool indexed;
@@ -37,8 +41,8 @@ struct dwarf_file {
 	size_t n_ranges;		 /* number of ranges in all of .functions */
 	uint64_t bytes;			 /* memory that the unpacked sections and the lines take */
 	uint64_t lines;			 /* how many bytes of line programs were run */
-	struct map by_program;		 /* offset of a line program -> 1: it may be run; 2: it may
-					  * not */
+	/* offset of a line program -> 1: libdw may run it; 2: it may not */
+	struct map by_program;
 };
 
 static int open_dwarf(int fd, const char *name, Elf **elf, int *copy, Dwarf **ret, uint64_t *sum)
@@ -204,7 +208,7 @@ static void index_units(struct dwarf_file *d)
 static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth);
 
 /*
- * Descends into everything that may hold functions: C++ and Rust put them into namespaces and
+ * Descends into everything that may hold functions: in C++ and Rust these are in namespaces and
  * types.
  */
 static int index_function(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
@@ -241,8 +245,8 @@ static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 }
 
 /*
- * Returns the functions of @unit, which are indexed when they are first asked for. All indexes are
- * kept: stacks go from unit to unit, and to index a unit takes milliseconds. NULL: no memory.
+ * Returns the functions of @unit, which are indexed at the first call for this unit. All indexes
+ * are kept: stacks go from unit to unit, and to index a unit takes milliseconds. NULL: no memory.
  */
 static const dwarf_ranges_vec *unit_functions(struct dwarf_file *d, Dwarf_Die *unit)
 {
@@ -336,7 +340,7 @@ static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
 
 /*
  * Gets @function and the functions inlined into it whose code is at @addr, at most @max. ret[0] is
- * the innermost one, the last one is @function itself. Returns their number.
+ * the innermost function, the last entry is @function itself. Returns the number of entries.
  */
 static size_t scopes(Dwarf_Die *function, uint64_t addr, Dwarf_Die *ret, size_t max)
 {

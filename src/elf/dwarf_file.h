@@ -2,8 +2,9 @@
 /*
  * Finds lines and inlined functions in DWARF (versions 2 to 5, those that libdw reads). Everything
  * is read into memory, nothing is mapped (a truncated mapping raises SIGBUS). The DWARF is indexed
- * when it is first asked for: by unit, and in a unit by function. The input is hostile: depth and
- * number are bounded. libdw itself is fuzzed upstream; it runs only where the user asks for DWARF.
+ * when a line is first asked for: by unit, and in a unit by function. The input is hostile: depth
+ * and number are bounded. libdw itself is fuzzed upstream; it runs only where the user asks for
+ * DWARF.
  */
 #ifndef ELF_DWARF_FILE_H
 #define ELF_DWARF_FILE_H
@@ -11,7 +12,7 @@
 #include "elf/elf_file.h"
 
 #define DWARF_BYTES_MAX (1ull << 30) /* the most bytes of all debug sections of a file, unpacked */
-/* The most bytes of one unit's line program; SQLite's, in one unit, has 400 KB. */
+/* the most bytes of one unit's line program (SQLite is one unit, whose line program has 400 KB) */
 #define DWARF_LINES_MAX (2ull << 20)
 /* the most bytes of all line programs of a file that are run */
 #define DWARF_LINES_ALL (8ull << 20)
@@ -50,8 +51,8 @@ size_t dwarf_file_bytes(const struct dwarf_file *d);
 
 /*
  * Gets the build id of the file to which dwz moved parts that several files have. Returns the
- * length of the id; 0: there is no such file. The caller has to open that file
- * (dwarf_file_set_alt()), because libdw would open whatever path is named.
+ * length of the id; 0: dwz moved nothing. The caller has to open that file (dwarf_file_set_alt()),
+ * because libdw would open whatever path is named.
  */
 size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX]);
 

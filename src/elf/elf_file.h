@@ -15,7 +15,8 @@
 
 struct elf_file;
 
-#define ELF_BUILD_ID_MAX 64 /* the most bytes of a build id; GNU ld makes 20, others 8 to 32 */
+/* the most bytes of a build id; GNU ld writes 20, other linkers 8 to 32 */
+#define ELF_BUILD_ID_MAX 64
 
 /* Values of e_machine: the CPU that an ELF file is for. */
 enum elf_machine { ELF_X86_64 = 62, ELF_AARCH64 = 183 };
@@ -32,8 +33,8 @@ struct elf_section {
 };
 
 /*
- * A symbol that the file defines. Symbols of section index 0 (SHN_UNDEF) are left out; those of
- * SHN_ABS aren't (BOLT makes _PyRuntime absolute).
+ * A symbol that the file defines. Symbols of section index 0 (SHN_UNDEF) are left out; symbols of
+ * SHN_ABS aren't left out (BOLT makes _PyRuntime absolute).
  */
 struct elf_symbol {
 	uint64_t value, size;
@@ -51,7 +52,7 @@ struct elf_reloc {
 	int64_t addend;
 	uint32_t type; /* type of the relocation: R_X86_64_*, R_AARCH64_* */
 	const char *symbol;
-	uint64_t symbol_value; /* st_value of the symbol if this file defines it, else 0 */
+	uint64_t symbol_value; /* st_value of the symbol; 0: this file doesn't define the symbol */
 };
 
 /*
@@ -69,7 +70,7 @@ static inline void elf_file_freep(struct elf_file **f)
 
 const char *elf_file_name(const struct elf_file *f);
 enum elf_machine elf_file_machine(const struct elf_file *f);
-/* Tells whether the file is ET_EXEC, which is loaded at the addresses that it names. */
+/* Tells whether the file is ET_EXEC, and so is loaded at the addresses in its headers. */
 bool elf_file_is_exec(const struct elf_file *f);
 
 /* Returns the number of PT_LOADs; *@ret points to them (valid until elf_file_free()). */
@@ -88,8 +89,8 @@ const struct elf_load *elf_file_text(const struct elf_file *f);
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 
 /*
- * Gets the GNU build id, from PT_NOTE or, without one, from the note sections. Returns its number
- * of bytes, 0 = none.
+ * Gets the GNU build id, from PT_NOTE segments or, if these have no build id, from the note
+ * sections. Returns its number of bytes, 0 = none.
  */
 size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]);
 
@@ -112,12 +113,12 @@ bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
  */
 bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
-/* Finds the section called @name; false if there is none (or no section headers at all). */
+/* Finds the section called @name; false if the file has no such section, or no section headers. */
 bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret);
 
 /*
  * Calls @fn for all symbols that are defined in the file, .dynsym first, then .symtab. @name is
- * never NULL, may be "". The callback returns 0 to go on; anything else ends the loop and is
+ * never NULL, may be "". If @fn returns 0, the loop goes on; any other value ends the loop and is
  * returned.
  */
 typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
@@ -128,7 +129,7 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 
 /*
  * Finds the symbol whose name is exactly @name, first in .dynsym, then in .symtab. False: there is
- * none.
+ * no such symbol.
  */
 bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
 
@@ -147,8 +148,8 @@ size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *nam
 			struct elf_symbol *ret, size_t n);
 
 /*
- * Gets the relocation that writes to @vaddr (from SHT_RELA tables that are loaded); false if there
- * is none. The first call sorts all relocations.
+ * Gets the relocation that writes to @vaddr (from SHT_RELA tables that are loaded); false if no
+ * relocation does. The first call sorts all relocations.
  */
 bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 
@@ -160,15 +161,16 @@ bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
 /*
- * Return the string of DT_NEEDED number @i and of DT_SONAME, cut off at 255 bytes; NULL if there is
- * none. Valid until the next call of one of them, or of elf_file_runpath().
+ * Return the string of DT_NEEDED number @i and of DT_SONAME, cut off at 255 bytes; NULL: there is
+ * no such entry. Valid until the next call of elf_file_needed(), elf_file_soname() or
+ * elf_file_runpath().
  */
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 
 /*
- * Returns the string of DT_RUNPATH or DT_RPATH, as it is in the file; NULL if there is none. Valid
- * until the next call of this function, elf_file_needed() or elf_file_soname().
+ * Returns the string of DT_RUNPATH or DT_RPATH, as it is in the file; NULL: the file has neither
+ * entry. Valid until the next call of this function, elf_file_needed() or elf_file_soname().
  */
 const char *elf_file_runpath(struct elf_file *f);
 

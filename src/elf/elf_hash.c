@@ -2,7 +2,7 @@
 /*
  * Finds exported symbols by name, through the table that the dynamic linker uses (.gnu.hash; GNU
  * binutils, bfd/elflink.c). That takes some reads of a few bytes each, however large the file's
- * tables are. A wrong table hides symbols from the linker too.
+ * tables are. If the table is wrong, the dynamic linker doesn't find the symbols either.
  */
 #include <elf.h>
 

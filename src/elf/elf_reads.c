@@ -106,7 +106,11 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn)
 	if (raw && raw->d_buf && raw->d_size == sh.sh_size)
 		elf_reads_add(r, sh.sh_offset, raw->d_buf, raw->d_size);
 	else
-		r->lost = true; /* the file was cut off, or its file system doesn't answer */
+		/*
+		 * the read got too few bytes: the file was cut off, or its file system doesn't
+		 * answer
+		 */
+		r->lost = true;
 }
 
 static size_t read_all(const struct elf_file *f, uint64_t offset, void *buf, size_t n)
@@ -161,8 +165,8 @@ size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t 
 	got = read_all(f, offset, buf, n);
 	elf_reads_add(f->reads, offset, buf, got);
 	/*
-	 * the file ended within this range. A longer file with the same bytes up to here would have
-	 * the same hash, but give more bytes: so the hash proves nothing
+	 * The file ended within this range. A longer file with the same bytes up to here would have
+	 * the same hash, but more bytes in this range: so the hash proves nothing.
 	 */
 	f->reads->lost |= got < n;
 	return got;

@@ -37,9 +37,9 @@ void elf_reads_init(struct elf_reads *r);
 void elf_reads_fini(struct elf_reads *r);
 
 /*
- * From this call on, what is read of @f is noted in @r (borrowed). The headers of @f are noted at
- * once. One @r may serve for a file that is opened several times, one after another. @r NULL:
- * nothing more is noted.
+ * From this call on, what is read of @f is noted in @r (borrowed). The headers of @f are noted by
+ * this call itself. The same @r may serve for a file that is opened several times, one after
+ * another. @r NULL: nothing more is noted.
  */
 void elf_file_note_reads(struct elf_file *f, struct elf_reads *r);
 

@@ -47,7 +47,10 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 	if (are && scn && gelf_getshdr(scn, &sh) && elf_fetch_section(f->fd, &sh))
 		elf_reads_add_section(f->reads, scn);
 	else if (f->reads && scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB)
-		/* the string table is broken: what libelf reads of it is noted nowhere */
+		/*
+		 * the string table is broken, and what libelf reads of it is noted nowhere: the
+		 * hash proves nothing
+		 */
 		f->reads->lost = true;
 	return are;
 }

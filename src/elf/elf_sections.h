@@ -45,7 +45,10 @@ struct elf_file {
 	size_t shstrndx;
 	/* index of the section that was last found to be a string table, 0 = none */
 	size_t strings;
-	/* The sections for which pay_for() charged last. One relocation needs 3 sections. */
+	/*
+	 * The sections for which pay_for() charged the slice most recently. One relocation needs 3
+	 * sections.
+	 */
 	const Elf_Scn *paid[8];
 	size_t n_paid; /* how many sections were ever put into .paid, a ring */
 	VEC(struct elf_load) loads;
@@ -54,7 +57,10 @@ struct elf_file {
 	bool is_program, relocs_sorted;
 	/* notes what is read of the file; borrowed; NULL: nothing is noted */
 	struct elf_reads *reads;
-	/* the string that elf_file_needed() and the like return points here */
+	/*
+	 * where the string is kept that elf_file_needed(), elf_file_soname() or elf_file_runpath()
+	 * returned last
+	 */
 	char dynamic_name[DYNAMIC_NAME_BYTES];
 };
 
@@ -64,16 +70,16 @@ struct elf_file {
  */
 size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t n);
 /*
- * Notes in @r what was read in another way than by elf_read_at(): bytes as they were read, or a
- * whole section.
+ * Notes in @r what was read otherwise than by elf_read_at(): bytes as they were read, or a whole
+ * section.
  */
 void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint64_t n);
 void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 
 /*
  * Opens a file with libelf, unless it claims to have too many headers. (libelf allocates memory for
- * as many as it claims. With holes a file can be of any size.) NULL: it isn't ELF, claims too many
- * headers, or its headers can't be read.
+ * all headers that the file claims. A file with holes can claim any number.) NULL: it isn't ELF,
+ * claims too many headers, or its headers can't be read.
  */
 Elf *elf_open_bounded(int fd);
 
@@ -95,18 +101,18 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 /* Returns the next section of @type after @scn (NULL: the first one), and its header in *@sh. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
 
-/* Returns the first section called @name, and its header in *@sh; or NULL. */
+/* Returns the first section called @name, and in *@sh its header; NULL: there is none. */
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /*
- * Returns the bytes of section @scn, whose header is @sh. NULL: they are missing, broken, absurdly
- * large, or too many for the thread's slice (base/work/slice.h). Owned by the file.
+ * Returns the bytes of section @scn, whose header is @sh. NULL: the bytes are missing, broken,
+ * absurdly many, or too many for the thread's slice (base/work/slice.h). @f owns the bytes.
  */
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
 
 /*
- * Fills those of ret[] that are all zero with the exported symbols @names[], found by .gnu.hash.
- * False: there is no such table.
+ * Fills the entries of ret[] that are all zero with the exported symbols @names[], found by
+ * .gnu.hash. False: there is no .gnu.hash.
  */
 bool elf_hash_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret, size_t n);
 

@@ -4,11 +4,11 @@
 #include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* work is spent for this many entries of a table at once */
+#define LOOK_APART 4096 /* how many entries of a table are looked at for one slice_spend() */
 
 /*
- * Is section @i a string table? The last one that was found is kept in f->strings: each relocation
- * asks, and a file has 30,000 relocations, all with one string table.
+ * Is section @i a string table? The string table that was found last is kept in f->strings, because
+ * each relocation asks this, and a file has 30,000 relocations, all with one string table.
  */
 static bool are_strings(struct elf_file *f, size_t i)
 {

@@ -12,8 +12,9 @@
 #include "profile/profile.h"
 
 struct render_format {
-	const char *name;	   /* name of the format: "folded" */
-	const char *extensions[4]; /* extensions of its files: ".folded", ".txt"; NULL-terminated */
+	const char *name; /* name of the format: "folded" */
+	/* extensions of the format's files: ".folded", ".txt"; NULL-terminated */
+	const char *extensions[4];
 	/*
 	 * what of a recording the format can't hold, in words for --help and the man page; or
 	 * "nothing"
@@ -30,7 +31,7 @@ extern const size_t render_n_formats;
 
 /*
  * Find a format by its --format name, or by the end of a file's name; of several extensions that
- * match, the longest one counts. NULL + message if there is none.
+ * match, the longest one counts. NULL + message if there is no such format.
  */
 const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);

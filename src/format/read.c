@@ -47,7 +47,9 @@ static int read_svg(const uint8_t *data, size_t n, struct profile **ret)
 	return r ? err_wrap(r, "the recording in the picture") : 0;
 }
 
-/* Tells whether krait wrote the file with the recording at its end, as it writes pstats. */
+/*
+ * Tells whether krait wrote the file and put the recording at the file's end, as in pstats files.
+ */
 static bool has_end(const struct read_input *in)
 {
 	size_t n;
@@ -144,8 +146,8 @@ static void list_names(char *buf, size_t n)
 }
 
 /*
- * Tells whether perf record wrote the file. A pprof message could begin with these bytes, but none
- * does.
+ * Tells whether perf record wrote the file. A pprof message could begin with the same bytes, but no
+ * real one does.
  */
 static bool is_perf_data(const uint8_t *data, size_t n)
 {
@@ -154,8 +156,9 @@ static bool is_perf_data(const uint8_t *data, size_t n)
 
 /*
  * Tells whether it is a file that Python's pstats reads: in marshal's format, a dict whose keys are
- * tuples of three. Such a file has no stacks. It has each function's own time, its time including
- * callees, and both by caller. krait would have to invent stacks that add up to these times.
+ * tuples of three. Such a file has no stacks. It has two times for each function, its own and that
+ * including callees, in all and for each caller. krait would have to invent stacks that add up to
+ * these times.
  */
 static bool is_pstats(const uint8_t *data, size_t n)
 {
@@ -205,8 +208,8 @@ static int check_known(const uint8_t *data, size_t n)
 }
 
 /*
- * Sets the message for a page or picture without a recording. If it lacks its closing tag, it is
- * cut off: krait writes the recording near the end.
+ * Sets the message for a page or picture without a recording. If the file lacks its closing tag,
+ * the message says that it is cut off: krait writes the recording near the end.
  */
 static void refuse_markup(const char *data, size_t n)
 {
@@ -261,7 +264,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	if (found)
 		return found;
 	if (r)
-		return NULL; /* the compressed data are damaged, which the message says */
+		return NULL; /* the compressed data are damaged, and the message says so already */
 	list_names(names, sizeof(names));
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
 		refuse_markup((const char *)data, n);
@@ -329,7 +332,10 @@ static bool worth_reading(const struct bytes *b)
 	return b->n < HEAD || b->v[0] == '<' || is_pstats(b->v, b->n) || find(b->v, b->n);
 }
 
-/* Tells whether a file is too large. A pipe shows that only when it was read so far. */
+/*
+ * Tells whether a file is too large. The size of a pipe isn't known, so of a pipe only the bytes
+ * that were read so far count.
+ */
 static bool is_too_large(int fd, const struct bytes *b)
 {
 	struct stat st;
@@ -353,10 +359,12 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What the caller wants of a file; the other members are NULL. */
+/* What the caller wants of a file; the members for what it doesn't want are NULL. */
 struct wanted {
-	struct profile **one, **two; /* the file's profile, or both of a page that compares two */
-	const char *tag;	     /* the source text of a page, after this tag */
+	/* .one: gets the file's profile; .two: gets both profiles of a page that compares two */
+	struct profile **one, **two;
+	/* the tag before the source text that the caller wants of a page */
+	const char *tag;
 	struct str *source;
 };
 

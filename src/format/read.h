@@ -9,17 +9,17 @@
 #include "base/text/str.h"
 #include "profile/profile.h"
 
-/* What a format's probe gets of a file. All of it may be hostile. */
+/* What the probe of a format gets of a file. All bytes may be hostile. */
 struct read_input {
 	const uint8_t *data; /* all bytes of the file, unchanged */
 	size_t n;
-	/* the first bytes of the file, decompressed if they are gzip or zstd */
+	/* the first bytes of the file, decompressed if the file is gzip or zstd */
 	const uint8_t *head;
 	size_t head_n;
 };
 
 struct read_format {
-	/* name of the format; if krait writes it too, the name in render_formats */
+	/* name of the format; if krait also writes the format, the name in render_formats */
 	const char *name;
 	bool (*probe)(const struct read_input *in);
 	/* Returns 0, or -EINVAL, -E2BIG, -ENOMEM + a message that names the byte and the field. */

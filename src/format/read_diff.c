@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the two recordings of a page that compares them, or makes two profiles of a file of
- * difffolded.pl, which has two counts a line. See read.h.
+ * difffolded.pl, in which each line has two counts. See read.h.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -38,7 +38,7 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	return r ? err_wrap(r, "the recording '%s' in the page", words[side]) : 0;
 }
 
-/* Returns the index of the value called @name; -1: there is none. */
+/* Returns the index of the value called @name; -1: the profile has no such value. */
 static int find_value(struct profile *p, const char *name)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -50,8 +50,8 @@ static int find_value(struct profile *p, const char *name)
 }
 
 /*
- * Makes two profiles of one that has the values "before" and "after". Each gets one of these
- * values, under the same name.
+ * Makes two profiles of @p, which has the values "before" and "after". Each of the two gets one of
+ * these values, and both call it "samples".
  */
 static int split_values(struct profile *p, struct profile *ret[2])
 {
@@ -106,7 +106,10 @@ int read_two(const uint8_t *data, size_t n, struct profile *ret[2])
 	return r;
 }
 
-/* Replaces *p by a copy that has a label: @word says which of the two profiles it is. */
+/*
+ * Replaces *p by a copy that has the label "diff" with the value @word, which tells the two
+ * profiles apart.
+ */
 static int add_label(struct profile **p, const char *word)
 {
 	struct profile_label_text label = {HTML_DIFF_LABEL, strlen(HTML_DIFF_LABEL), word};

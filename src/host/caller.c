@@ -15,7 +15,8 @@
 #define MAX_ANCESTORS 64
 
 /*
- * Reads the number in environment variable @variable, which sudo has set. False: it isn't a number.
+ * Reads the number in environment variable @variable, which sudo has set. False: the variable isn't
+ * a number.
  */
 static bool number_from(const char *variable, unsigned int *ret)
 {

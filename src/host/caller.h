@@ -15,11 +15,12 @@
 #include "proc/files/open_as.h"
 
 struct caller {
-	bool other; /* sudo has started krait for another user; false: only .env is set */
+	/* sudo has started krait for another user; false: of this struct only .env is set */
+	bool other;
 	uid_t uid;
 	gid_t gid;
 	gid_vec groups;
-	/* the caller's environment; empty: it is krait's own */
+	/* the caller's environment; if empty, krait's own environment is the caller's */
 	struct environment env;
 };
 
@@ -44,7 +45,7 @@ struct opener caller_opener(const struct caller *c);
 
 /*
  * The path (heap) of the caller's cache directory by the XDG specification: $XDG_CACHE_HOME/krait
- * or ~/.cache/krait. NULL: there is none.
+ * or ~/.cache/krait. NULL: neither is known.
  */
 char *caller_cache_dir(const struct caller *c);
 

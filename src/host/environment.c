@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads environments of other processes, and krait's own as it was given; see environment.h. */
+/*
+ * Reads environments of other processes, and the one that krait itself was given; see
+ * environment.h.
+ */
 #include "host/environment.h"
 
 #include <errno.h>
@@ -11,7 +14,7 @@
 /* the most bytes that are read; the kernel allows fewer: a quarter of the stack, 2 MiB */
 #define MAX_BYTES (4u << 20)
 
-/* Variables that sudo sets for its command; krait wants the caller's own values of them. */
+/* Variables that sudo sets for its command; krait wants the values that they had for the caller. */
 static const char *const set_by_sudo[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "USERNAME", "SHELL", "MAIL", "TERM",
 };
@@ -66,7 +69,11 @@ int environment_parse(struct environment *e, const char *text, size_t n)
 		int r;
 
 		if (length == n)
-			return 0; /* the last string isn't terminated: the text is cut off */
+			/*
+			 * the last string isn't terminated, because the text was cut off: the
+			 * string is dropped
+			 */
+			return 0;
 		if (name_length(text) < length) {
 			r = environment_set(e, text);
 			if (r)

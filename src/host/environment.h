@@ -10,7 +10,7 @@
 #include "base/vec.h"
 
 struct environment {
-	VEC(char *) v; /* heap strings "NAME=value"; after them comes NULL, unless there are none */
+	VEC(char *) v; /* heap strings "NAME=value", followed by a NULL if there are any */
 };
 
 void environment_fini(struct environment *e);

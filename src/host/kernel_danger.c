@@ -11,7 +11,7 @@
 
 #define ANY_PATCH UINT32_MAX
 
-/* Kernels of these versions can freeze if their patch level is below .fixed. */
+/* Versions of kernels that can freeze if their patch level is below .fixed. */
 static const struct {
 	unsigned int major, minor, fixed;
 } dangerous[] = {

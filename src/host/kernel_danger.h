@@ -31,7 +31,10 @@ _must_use_ int kernel_version_parse(struct kernel_version *ret, const char *rele
 enum kernel_danger {
 	KERNEL_SAFE,
 	KERNEL_FREEZES,
-	/* some patch levels of this version can freeze, and this kernel's level isn't known */
+	/*
+	 * some patch levels of this version can freeze, and the running kernel's patch level isn't
+	 * known
+	 */
 	KERNEL_MAY_FREEZE,
 };
 enum kernel_danger kernel_danger(const struct kernel_version *v);

@@ -35,7 +35,10 @@ static const struct {
 #undef X
 };
 
-/* Capabilities that were part of CAP_SYS_ADMIN before Linux 5.8 and 5.9; it still includes them. */
+/*
+ * Capabilities that were part of CAP_SYS_ADMIN before Linux 5.8 and 5.9; CAP_SYS_ADMIN still
+ * includes them.
+ */
 static const uint64_t in_sys_admin = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE);
 
 static void cleanup_cap(cap_t *caps)
@@ -83,7 +86,10 @@ size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *
 	return n;
 }
 
-/* Appends what gives a container these capabilities: options of Docker, and the lines for a pod. */
+/*
+ * Appends how to give a container the capabilities @lacking: options of Docker, and lines for a
+ * pod.
+ */
 static void add_for_container(uint64_t lacking, struct str *ret)
 {
 	size_t n = 0;
@@ -142,13 +148,13 @@ bool rights_may_see(int procdir)
 	char link[64];
 
 	/*
-	 * Reading a namespace's link needs PTRACE_MODE_READ_FSCREDS; kernel threads have such links
-	 * too.
+	 * Reading a namespace's link needs PTRACE_MODE_READ_FSCREDS. Kernel threads have such
+	 * links, so for them the answer is right too.
 	 */
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
-/* Makes the capabilities @effective effective, as far as they are permitted. */
+/* Makes the capabilities @effective effective, as far as krait is permitted to. */
 static void set_effective(uint64_t effective)
 {
 	_cleanup_cap_ cap_t caps = cap_get_proc();
@@ -166,7 +172,7 @@ static void set_effective(uint64_t effective)
 
 /*
  * Does /proc/kallsyms show the address of any symbol? One symbol isn't enough to tell: per-CPU
- * symbols of x86-64 are at 0 in any case, and which these are differs between kernels.
+ * symbols of x86-64 are at 0 in any case, and kernels differ in which symbols are per-CPU.
  */
 static bool kallsyms_tells(void)
 {
@@ -206,8 +212,8 @@ static int keep_only(uint64_t keep, uint64_t off)
 	_cleanup_cap_ cap_t caps = cap_init();
 
 	/*
-	 * If the set can't be read, it must not be taken for empty: krait would give up what it
-	 * needs to return from another user's ids.
+	 * If the capabilities can't be read, they must not be taken for none: krait would give up
+	 * what it needs to return from another user's ids.
 	 */
 	if (!have || !caps)
 		return -ENOMEM;
@@ -287,7 +293,7 @@ static int set_mode(int fd, const char *path)
 	bool group = !users_group_id(RIGHTS_GROUP, &gid);
 	struct stat st;
 
-	/* chown() removes capabilities of the file, so it comes before they are set. */
+	/* chown() removes the file's capabilities, so it is called before they are set. */
 	if (fchown(fd, 0, group ? gid : (gid_t)-1) || fstat(fd, &st))
 		return err_sys(-errno, "can't make root the owner of '%s'", path);
 	if (fchmod(fd, group ? 0750 : (st.st_mode & 0755) | 0111))

@@ -12,9 +12,11 @@
 #include "base/util.h"
 
 enum right_kind {
-	RIGHT_NEEDED,  /* a capability without which nothing works; --grant gives it */
-	RIGHT_GRANTED, /* a capability that helps with one's own processes; --grant gives it */
-	RIGHT_OTHERS,  /* a capability that other users' processes need; root has it */
+	/* a capability without which krait can't record at all; --grant gives it to krait */
+	RIGHT_NEEDED,
+	/* a capability that helps with the user's own processes; --grant gives it to krait */
+	RIGHT_GRANTED,
+	RIGHT_OTHERS, /* a capability that is needed for other users' processes; root has it */
 };
 
 /*
@@ -105,7 +107,7 @@ void rights_for_events(bool on);
 /*
  * For code that reads profiles, which anybody may have made. Gives up for good every capability
  * that comes from krait's file; root keeps only those for files and for writing as the caller. 0 or
- * -errno + message: then nothing may be read.
+ * -errno + message: in that case nothing may be read.
  */
 _must_use_ int rights_drop_for_files(void);
 

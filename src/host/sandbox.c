@@ -69,7 +69,10 @@ static const char *forbidden(void)
 		return NULL;
 	if (is_refused(syscall(SYS_bpf, NO_SUCH_COMMAND, NULL, 0)))
 		return "bpf";
-	/* Without attributes this call fails with EFAULT, unless it is refused before. */
+	/*
+	 * Without attributes the kernel answers this call with EFAULT, unless a seccomp profile
+	 * refuses the call before.
+	 */
 	return is_refused(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)) ? "perf_event_open"
 									    : NULL;
 }

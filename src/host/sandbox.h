@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a container takes away besides capabilities: a user namespace, a seccomp profile, a kernel
- * of its own (gVisor). This is found out by trying, so that the one thing that is missing can be
- * named.
+ * of its own (gVisor). krait tries each of these, so that it can name the one that is missing.
  */
 #ifndef HOST_SANDBOX_H
 #define HOST_SANDBOX_H
@@ -10,7 +9,9 @@
 #include <stdbool.h>
 #include "base/util.h"
 
-/* Tells whether krait is in another user namespace than the host's. @path: "/proc/self/ns/user". */
+/*
+ * Tells whether krait is in another user namespace than the host's. @path is "/proc/self/ns/user".
+ */
 bool sandbox_is_user_namespace(const char *path);
 
 /* Why krait can't record in this container, and what helps: shown by krait doctor. */

@@ -6,10 +6,10 @@
 #include "host/environment.h"
 
 /*
- * uvx makes a virtual environment for krait and puts it first in PATH. Then `python app.py` would
- * be run by a Python without the user's packages. So this function removes that virtual environment
- * from the PATH in @e or, if @e is empty, from krait's own PATH. It stays there if it has other
- * packages too (`uvx --with`), or if the user activated it. 0 or -errno.
+ * uvx makes a virtual environment for krait and puts it first in PATH. With that PATH, a Python
+ * without the user's packages would run `python app.py`. So this function removes that virtual
+ * environment from the PATH in @e or, if @e is empty, from krait's own PATH. It stays there if it
+ * has other packages too (`uvx --with`), or if the user activated it. 0 or -errno.
  */
 _must_use_ int uvx_leave(struct environment *e);
 

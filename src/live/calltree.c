@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* deeper frames aren't nodes of their own: they count for their ancestor at this depth */
+/* the deepest level of nodes; a deeper frame counts for its ancestor at this level */
 #define MAX_DEPTH 1024
 
 static struct live_only swap_only(struct live *l, struct live_only only)
@@ -15,7 +15,9 @@ static struct live_only swap_only(struct live *l, struct live_only only)
 	return before;
 }
 
-/* Returns a hash of both arguments. Other arguments may have the same hash; see child(). */
+/*
+ * Returns a hash of @parent and @key. Another parent and key may have the same hash; see child().
+ */
 static uint64_t child_key(uint32_t parent, uint64_t key)
 {
 	return key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull;
@@ -29,8 +31,8 @@ static uint32_t child(struct calltree *t, uint32_t parent, uint64_t key, uint32_
 	struct calltree_node node = {.key = key, .parent = parent, .location = location};
 
 	/*
-	 * Children with the same hash are told apart: the next numbers are tried until one is free
-	 * or fits.
+	 * Children with the same hash are told apart: from the hash on, numbers are tried until one
+	 * is free or belongs to this child.
 	 */
 	for (found = map_get(&t->children, at); found; found = map_get(&t->children, ++at))
 		if (t->nodes.v[*found].parent == parent && t->nodes.v[*found].key == key)
@@ -59,7 +61,7 @@ static void count(struct calltree *t, uint32_t node, int64_t value, bool last, b
 
 /*
  * Finds the frame in a stack (innermost frame first) that is of the tree's row. The callers or
- * callees to be added are those beside this frame.
+ * callees to be added begin beside this frame.
  */
 static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, size_t *ret)
 {

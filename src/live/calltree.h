@@ -29,10 +29,11 @@ struct calltree_node {
 
 struct calltree {
 	struct live *live;
-	enum live_table table; /* what one node stands for: a function, a line or a module */
+	/* what one node of the tree stands for: a function, a line or a module */
+	enum live_table table;
 	/*
-	 * the tree has whole stacks, of a thread or process: from the thread's start on, or with
-	 * .callers from the innermost frame on
+	 * the tree has the whole stacks of a thread or process. They begin with the thread's
+	 * outermost frame or, with .callers, with the innermost frame.
 	 */
 	bool everything;
 	uint64_t key; /* key of the row that the tree is of; unused if .everything */
@@ -46,8 +47,8 @@ struct calltree {
 };
 
 /*
- * Builds the tree from the samples so far. The fields of @t before .nodes say what it is of. 0 or
- * -ENOMEM + message.
+ * Builds the tree from the samples so far. The caller has set the fields of @t before .nodes, which
+ * say whose tree it is. 0 or -ENOMEM + message.
  */
 _must_use_ int calltree_build(struct calltree *t);
 void calltree_fini(struct calltree *t);
@@ -59,7 +60,8 @@ int64_t calltree_last(const struct calltree *t, uint32_t node);
 
 /*
  * Puts the children of @node into @ret, which is emptied first. Those with the largest value since
- * the start come first. With @by_key the order is one that doesn't change. 0 or -ENOMEM + message.
+ * the start come first. With @by_key the order is that of the nodes' keys, which doesn't change. 0
+ * or -ENOMEM + message.
  */
 typedef VEC(uint32_t) calltree_list;
 _must_use_ int calltree_children(const struct calltree *t, uint32_t node, bool by_key,

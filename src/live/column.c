@@ -76,7 +76,7 @@ static double gil_last(const struct table *v, const struct live_row *row)
 	return table_gil(&n);
 }
 
-/* Returns what percentage of the row's recent time its threads spent in a state. */
+/* Returns what percentage of the row's recent time the row's threads spent in a state. */
 static double in_state(const struct table *v, const struct live_row *row, enum live_state state)
 {
 	struct live_count n = live_total(v->live, row, LIVE_RECENT);

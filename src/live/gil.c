@@ -11,7 +11,7 @@
 
 /* the most waits for the GIL, and samples of its holders, of an interval that are kept */
 #define MOST_KEPT 200000
-#define LINES	  3 /* how many holders are shown, and for each how many who waited */
+#define LINES	  3 /* how many holders are shown */
 #define NAMED	  3
 /* waits that take less than this part of the interval aren't shown */
 #define LEAST_PART 0.01
@@ -75,7 +75,7 @@ static void add_place(struct table *v, const struct gil_thread *t, struct str *r
 	table_location_name(v, LIVE_LINES, loc[0], ret);
 }
 
-/* What the threads of a row waited for a holder. */
+/* How long the threads of a row waited for one holder of the GIL. */
 struct part {
 	size_t row;
 	int64_t ns;
@@ -125,7 +125,10 @@ static int64_t column_sum(const struct gil_pairs *g, size_t column)
 	return sum;
 }
 
-/* Appends the line of a holder: how long others waited for it, where it was, who they were. */
+/*
+ * Appends the line of a holder: how long other threads waited for it, where it was, who these
+ * threads were.
+ */
 static void add_holder(struct table *v, size_t column, int64_t ns, struct str *ret)
 {
 	const struct gil_pairs *g = &v->live->gil;
@@ -156,7 +159,7 @@ void table_gil_lines(struct table *v, struct str *ret)
 	str_add(ret, "Threads waited ");
 	text_seconds(ret, waited);
 	str_addf(ret, " for the GIL in the last %.1f s\n", v->live->interval_seconds);
-	/* the columns are in order of what others waited for them */
+	/* the column of the holder for whom others waited longest comes first */
 	for (size_t column = 1; column <= MIN(g->columns.n, (size_t)LINES); column++) {
 		int64_t ns = column_sum(g, column);
 

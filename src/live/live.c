@@ -144,7 +144,7 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
 		memset(found->states, 0, sizeof(found->states));
 	}
-	/* the latest labels name the row, because a process may have got another name */
+	/* the latest labels give the row its name, because a process may have got another name */
 	found->labels = labels;
 	return found;
 }
@@ -159,7 +159,7 @@ static void add_count(struct live_count *to, const struct live_count *n)
 	to->gc += n->gc;
 }
 
-/* A sum of samples that is being added, and the spans in which it counts. */
+/* A sum of samples that is being added to rows, and the spans of time in which it counts. */
 struct fold {
 	struct live *l;
 	bool spans[LIVE_SPANS];
@@ -279,11 +279,11 @@ static int keep(struct live *l)
 	return r;
 }
 
-/* in seconds: shorter intervals share a part of the window */
+/* in seconds: intervals shorter than this share one part of the window of recent time */
 #define LEAST_PART 1.0
 /*
- * in seconds: how much shorter than wanted a time may be, as no interval is exactly as long as
- * requested
+ * In seconds: how much shorter than the window the time of its parts may be. No interval is exactly
+ * as long as requested.
  */
 #define ABOUT 0.1
 
@@ -399,8 +399,8 @@ size_t live_bytes(const struct live *l)
 int live_condense(struct live *l, struct condense *c, size_t keep)
 {
 	/*
-	 * These sums have all samples. Those of the window are in .since too. While the screen is
-	 * paused, .now holds more than one interval.
+	 * .since and .now together have all samples. The samples of the window of recent time are
+	 * in .since too. While the screen is paused, .now holds more than one interval.
 	 */
 	const struct sums *const sums[] = {&l->since, &l->now};
 

@@ -36,11 +36,12 @@ enum live_table {
 	LIVE_LINES,
 	LIVE_MODULES,
 	/*
-	 * in this table and those after it, a row stands for whose samples they are, not for code
+	 * in LIVE_THREADS and the tables after it, a row isn't code, but says whose samples they
+	 * are
 	 */
 	LIVE_THREADS,
 	LIVE_PROCESSES,
-	LIVE_BY, /* the table of values of the label live.by; only if that is set */
+	LIVE_BY, /* the table of values of the label live.by; only if live.by is set */
 	LIVE_TABLES,
 };
 
@@ -71,14 +72,14 @@ enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
 
 struct live_count {
 	/*
-	 * .samples: number of samples; 0 unless they are those of the shown value
+	 * .samples: number of samples; 0 if the shown value isn't of samples that are counted
 	 * (live_has_samples()). .value: the shown value, in nanoseconds if it is a time.
 	 */
 	int64_t samples, value;
 	int64_t running; /* the part of .value in which threads didn't wait */
 	/*
-	 * .held: the part of .running in which the thread held the GIL; .known: the part of it for
-	 * which that is known
+	 * .held: the part of .running in which the thread held the GIL. .known: the part of
+	 * .running for which it is known whether the thread held the GIL.
 	 */
 	int64_t held, known;
 	/* the part of .value that was spent in the garbage collector (view_stack_kind()) */
@@ -91,8 +92,8 @@ struct live_count {
 struct live_row {
 	uint64_t key;
 	/*
-	 * .location: one of the row's locations; .labels: one of its label sets, for its name, 0 in
-	 * tables of code
+	 * .location: a location of the row; .labels: a label set of the row, for the row's name, 0
+	 * in tables of code
 	 */
 	uint32_t location, labels;
 	/* the interval in which .self and .total[LIVE_RECENT] were counted; see live_self() */
@@ -117,7 +118,7 @@ struct live_who {
 	/* the value of label .by: an id of live.texts; 0: the sample has no such label */
 	uint32_t text;
 	uint8_t gil;   /* enum live_gil: what the samples' label "gil" says */
-	uint8_t state; /* enum live_state, by their label "state" */
+	uint8_t state; /* enum live_state: what the samples' label "state" says */
 	bool known;
 };
 
@@ -132,9 +133,15 @@ struct live {
 	unsigned value; /* index of the value that is shown */
 	int waits;	/* index of the value that is waiting time; -1: waiting isn't sampled */
 	bool wall;	/* shows .value and waiting time in sum */
-	int gil_wait, gil_blame; /* indices of these values; -1: there are none */
-	struct live_open open;	 /* waits that aren't over */
-	/* who waited for whom for the GIL: .gil in the last interval, .gil_now since then */
+	/*
+	 * indices of the values of waits for the GIL and of others' waits for it; -1: there are
+	 * none
+	 */
+	int gil_wait, gil_blame;
+	struct live_open open; /* waits that aren't over */
+	/*
+	 * who waited for whom for the GIL: .gil in the last interval, .gil_now since that interval
+	 */
 	struct gil_pairs gil, gil_now;
 	uint32_t key_pid, key_tid, key_gil, key_state;
 	VEC(struct live_who) who; /* by id of a label set: the process and thread that have it */
@@ -149,18 +156,21 @@ struct live {
 	double window;
 	VEC(struct live_part) parts; /* parts of the window of recent time, the oldest first */
 	struct sums merged;	     /* the sum of the window's .parts */
-	struct live_count interval;  /* what of the last interval is shown */
+	struct live_count interval;  /* the sum of what is shown of the last interval */
 	double interval_seconds;
 	double seconds[LIVE_SPANS]; /* how many seconds each span is long */
 	/* by span: the sum of what is shown, which is 100 % */
 	struct live_count all[LIVE_SPANS];
 	enum live_table table;
 	struct live_only only;
-	/* by kind: frames of the kind aren't shown but count for their callers; see live_stack() */
+	/*
+	 * by kind of frame: frames of this kind aren't shown but count for their callers; see
+	 * live_stack()
+	 */
 	bool hide[KIND_MAX];
 	const char *by;	     /* label by whose values the table LIVE_BY groups; NULL: none */
 	struct intern texts; /* interned texts: names of modules, values of label .by */
-	/* by location id: id in .texts of its module; 0: not looked up yet */
+	/* by location id: id in .texts of the location's module; 0: not looked up yet */
 	VEC(uint32_t) modules;
 	struct render_names *names;	   /* names of frames as they are shown, by live_names() */
 	size_t names_functions;		   /* number of functions when .names was made */
@@ -170,12 +180,9 @@ struct live {
 	size_t selected_locations, selected_labels;
 	VEC(uint32_t) scratch;
 	VEC(struct live_row) rows;
-	struct map index; /* key of a row -> its index in .rows + 1 */
+	struct map index; /* key of a row -> index of the row in .rows, + 1 */
 	uint32_t tick, turn;
-	/*
-	 * how many samples had no room in .since (LIVE_MAX_SUMS); they are missing there, but are
-	 * in .all
-	 */
+	/* how many samples had no room in .since (LIVE_MAX_SUMS); such samples are only in .all */
 	uint64_t not_kept;
 	/* how many counts were dropped because there was no room for another row */
 	uint64_t no_row;
@@ -197,8 +204,8 @@ static inline const struct sums *live_recent(const struct live *l)
 /* Adds a sample of the profile. 0 or -ENOMEM + message. */
 _must_use_ int live_add(struct live *l, const struct profile_sample *s);
 /*
- * For open.c: adds a sample as live_add() does, but subtracts nothing that was counted of its wait
- * before.
+ * For open.c: adds a sample as live_add() does, but doesn't subtract from it what was already
+ * counted of its wait.
  */
 _must_use_ int live_count(struct live *l, const struct profile_sample *s);
 
@@ -230,8 +237,9 @@ size_t live_bytes(const struct live *l);
 
 /*
  * live_condense() begins to make the profile smaller (profile/remake/condense.h) and keeps @keep
- * functions. Then all others who hold ids take new ones. live_condensed() is called after that,
- * before condense_end(); it shows again what was shown before. 0 or -ENOMEM + message.
+ * functions. Then everybody else who holds ids takes new ones. live_condensed() is called after
+ * that and before condense_end(); it shows again what was shown before live_condense(). 0 or
+ * -ENOMEM + message.
  */
 _must_use_ int live_condense(struct live *l, struct condense *c, size_t keep);
 _must_use_ int live_condensed(struct live *l, struct condense *c);
@@ -245,7 +253,7 @@ uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 /* Shows another table, or the samples of other processes or threads. */
 void live_show(struct live *l, enum live_table table, struct live_only only);
 
-/* Shows another of the profile's values. @wall: that value and waiting time in sum. */
+/* Shows another of the profile's values. @wall: the value shown is that value plus waiting time. */
 void live_show_value(struct live *l, unsigned value, bool wall);
 
 /* Returns the shown value of a sample, or of a sum of samples. */
@@ -268,8 +276,9 @@ static inline struct profile_value_type live_value_type(const struct live *l)
 }
 
 /*
- * Tells whether it is known how many samples the shown value is of. Only samples of the first event
- * are counted (docs/decisions/0021): value 0 is their number, value 1 is what that event measures.
+ * Tells whether it is known from how many samples the shown value comes. Only samples of the first
+ * event are counted (docs/decisions/0021): value 0 is their number, value 1 is what that event
+ * measures.
  */
 static inline bool live_has_samples(const struct live *l)
 {
@@ -296,8 +305,8 @@ uint64_t live_key(struct live *l, enum live_table table, uint32_t location);
 const char *live_text(const struct live *l, uint64_t key);
 
 /*
- * Returns the names of frames. They are chosen for all functions together, so they are made anew
- * when there are new functions. NULL: out of memory.
+ * Returns the names of frames. Names are chosen for all functions together, so all names are made
+ * again when there are new functions. NULL: out of memory.
  */
 const struct render_names *live_names(struct live *l);
 

@@ -7,9 +7,9 @@
 #include "live/table.h"
 #include "live/text.h"
 
-#define LINES 3 /* how many places are shown, and for each how many who waited */
+#define LINES 3 /* how many places where waits were ended are shown */
 #define NAMED 3
-/* a place is shown if its waits took at least this part of the interval */
+/* a place where waits were ended is shown if these took at least this part of the interval */
 #define LEAST_PART 0.01
 
 static bool is_own(const struct live *l, const struct render_names *names, uint32_t location)
@@ -21,8 +21,8 @@ static bool is_own(const struct live *l, const struct render_names *names, uint3
 }
 
 /*
- * Where a thread ended another one's wait: the innermost frame of the user's own code or, if the
- * stack has none, its innermost frame.
+ * Returns where a thread ended the wait of another thread: the innermost frame of the user's own
+ * code or, if the stack has none, the stack's innermost frame.
  */
 static uint32_t place_of(struct live *l, uint32_t stack)
 {
@@ -78,7 +78,10 @@ static void add_waiters(const struct lock_waits *w, const struct lock_place *pla
 	text_seconds(ret, others);
 }
 
-/* Appends the line of a place: how long others had waited, who ended that where, who they were. */
+/*
+ * Appends the line of a place where waits were ended: how long threads had waited, who ended their
+ * waits and where, which threads they were.
+ */
 static void add_place(struct table *v, const struct lock_waits *w, const struct lock_place *place,
 		      struct str *ret)
 {

@@ -10,7 +10,10 @@
 #include "profile/intervals/part.h"
 #include "view/waits/waits.h"
 
-/* A sample may come some ticks after its wait: its names are read first. */
+/*
+ * How many ticks the entry of a wait is kept after the wait was last open: its sample may come some
+ * ticks later, because names are read first.
+ */
 #define KEPT_TICKS 60
 
 void live_open_fini(struct live_open *o)
@@ -21,7 +24,7 @@ void live_open_fini(struct live_open *o)
 	map_fini(&o->debts);
 }
 
-/* The thread of a label set; 0: it isn't known, as after condensing. */
+/* Returns the thread of a label set; 0: the thread isn't known, as after condensing. */
 static uint64_t thread_of(const struct live *l, uint32_t labels)
 {
 	const char *pid = profile_label_text(l->p, labels, "pid");
@@ -56,7 +59,7 @@ void live_open_begin(struct live *l)
 	map_clear(&l->open.by_thread);
 }
 
-/* Finds the entry of a wait, which is added if it is new. */
+/* Finds the entry of a wait, and adds it if there is none. */
 static int find_wait(struct live *l, const struct profile_sample *s, struct live_wait **ret)
 {
 	struct live_open *o = &l->open;
@@ -89,7 +92,8 @@ int live_open_add(struct live *l, const struct profile_sample *s, bool left)
 		return r;
 	values_of(l, s, values);
 	more.time_ns += w->told[OPEN_WAITED];
-	more.values[0] = 0; /* the wait's own sample counts as one */
+	/* the time so far counts as no sample: the wait's own sample will count as one */
+	more.values[0] = 0;
 	for (int i = 0; i < OPEN_VALUES; i++) {
 		int64_t now = MAX(values[i], w->told[i]);
 
@@ -105,8 +109,8 @@ int live_open_add(struct live *l, const struct profile_sample *s, bool left)
 }
 
 /*
- * Notes what was counted of a wait that gets no sample of its own: later samples of the thread
- * contain that time too.
+ * Notes the time that was counted of a wait that gets no sample of its own. Later samples of the
+ * thread contain that time too.
  */
 static int owe(struct live_open *o, const struct live_wait *w)
 {
@@ -146,7 +150,7 @@ int live_open_end(struct live *l)
 	return r ? err_set(r, "out of memory") : 0;
 }
 
-/* Subtracts from sample @s what was counted of its wait before. */
+/* Subtracts from sample @s what was already counted of its wait. */
 static void take_told(struct live *l, struct live_wait *w, struct profile_sample *s)
 {
 	int64_t values[OPEN_VALUES];

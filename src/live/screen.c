@@ -38,7 +38,7 @@ int screen_resize(struct screen *s, int rows, int cols)
 		return err_set(-ENOMEM, "out of memory for the screen");
 	s->rows = MAX(rows, 1);
 	s->cols = MAX(cols, 1);
-	/* no line that is drawn is equal to this, so all lines are sent */
+	/* a newline is in no line that is drawn, so every line differs from .shown and is sent */
 	for (int y = 0; y < s->rows; y++)
 		str_add_c(&s->lines[y].shown, '\n');
 	return 0;

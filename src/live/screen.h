@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A screen of lines. Each line is written from left to right. Then screen_update() sends those that
- * changed to the terminal. It uses only sequences that every terminal since the VT100 knows
- * (docs/decisions/0009-top.md).
+ * A screen of lines. Each line is written from left to right. Then screen_update() sends the
+ * changed lines to the terminal, with only those sequences that every terminal since the VT100
+ * knows (docs/decisions/0009-top.md).
  */
 #ifndef LIVE_SCREEN_H
 #define LIVE_SCREEN_H
@@ -14,7 +14,7 @@ enum style {
 	STYLE_BOLD,
 	STYLE_DIM,
 	STYLE_HEAD,	/* headings: reversed */
-	STYLE_SELECTED, /* the chosen line: reversed and bold, up to the line's end */
+	STYLE_SELECTED, /* style of the chosen line: reversed and bold, up to the line's end */
 	STYLE_PYTHON,
 	STYLE_NATIVE,
 	STYLE_KERNEL,
@@ -27,7 +27,10 @@ enum style {
 };
 
 struct screen_line {
-	/* text of the line as it is drawn now, and as it was last sent to the terminal */
+	/*
+	 * .now: the line's text as it is drawn now; .shown: its text as it was last sent to the
+	 * terminal
+	 */
 	struct str now, shown;
 	struct str plain;
 	int width;
@@ -59,9 +62,9 @@ void screen_at(struct screen *s, int y);
 
 /* Appends text to the current line, at most @width columns. -1: up to the right edge. */
 void screen_put(struct screen *s, enum style style, const char *text, int width);
-/* Appends a name, which is cut in the middle if it is too long. */
+/* Appends a name; cuts it in the middle if it is too long. */
 void screen_put_name(struct screen *s, enum style style, const char *name, int width);
-/* Appends a frame, "NAME (PLACE)"; if it is too long, the place is cut first. */
+/* Appends a frame, "NAME (PLACE)"; if the text is too long, the place is cut first. */
 void screen_put_frame(struct screen *s, enum style style, const char *frame, int width);
 /* Appends text right-aligned in @width columns. */
 void screen_put_right(struct screen *s, enum style style, const char *text, int width);
@@ -70,7 +73,7 @@ void screen_pad(struct screen *s, enum style style, int x);
 int screen_x(const struct screen *s); /* returns the column in which the current line ends */
 int screen_left(const struct screen *s);
 
-/* Appends to @out the bytes that update the terminal. They are only those of lines that changed. */
+/* Appends to @out the bytes that update the terminal. Only lines that changed are updated. */
 void screen_update(struct screen *s, struct str *out);
 
 /* Appends the screen's contents as plain text. */

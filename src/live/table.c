@@ -40,7 +40,10 @@ static bool may_have(const struct table *v, const struct table_column *c, int wi
 /* Where waits are shown, this many characters of a line are left for the name. */
 #define NAME_LEAST 24
 
-/* Is there room for the column? The columns of states are many, and the first ones come first. */
+/*
+ * Is there room for the column? There are many columns of states; those that come first in the
+ * table get the room.
+ */
 static bool has_room(const struct table *v, const struct table_column *c, int width)
 {
 	int used = 0;
@@ -95,7 +98,7 @@ static bool is_code(enum live_table table)
 /*
  * Sorts by column @name. In tables of code sorts by "self" instead of "cpu", because narrow
  * terminals don't show CPU% there. If the table has no column @name, sorts by "self", or by "cpu"
- * if it lacks that too.
+ * if the table has no column "self" either.
  */
 static void sort_like(struct table *v, const char *name)
 {

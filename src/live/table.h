@@ -22,7 +22,7 @@ struct table_column {
 	const char *heading; /* the column's heading: "OWN%" */
 	const char *meaning; /* what the help says of the column */
 	unsigned tables;     /* which tables have the column: bits TABLE_OF() */
-	/* width in characters, with the space before the column; 0: the rest of the line */
+	/* width in characters, including the space before the column; 0: the rest of the line */
 	int width;
 	int from_width; /* the column is shown on terminals of at least this width */
 	enum table_unit unit;
@@ -31,7 +31,7 @@ struct table_column {
 	 * is text.
 	 */
 	double (*value)(const struct table *v, const struct live_row *row);
-	bool of_waits; /* only there while waiting time is shown */
+	bool of_waits; /* the column is shown only while waiting time is shown */
 };
 
 /* all columns, in order; the last entry has no name */
@@ -44,8 +44,8 @@ struct table {
 	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
-	 * How tables of code ([1]) and the other tables ([0]) were sorted when one was last shown.
-	 * .sort is NULL if none was shown yet.
+	 * [1]: how tables of code were sorted when another kind of table was chosen last; [0]: the
+	 * same of all other tables. .sort NULL: no such table was shown yet.
 	 */
 	struct table_order {
 		const struct table_column *sort;
@@ -57,7 +57,7 @@ struct table {
 };
 
 void table_init(struct table *v, struct live *l);
-/* Shows another of the profile's values. @wall: that value and waiting time in sum. */
+/* Shows another of the profile's values. @wall: the value shown is that value plus waiting time. */
 void table_show_value(struct table *v, unsigned value, bool wall);
 
 void table_fini(struct table *v);
@@ -69,8 +69,9 @@ bool table_has(const struct table *v, const struct table_column *c, int width);
 _must_use_ int table_refresh(struct table *v);
 
 /*
- * Shows another table. It is sorted as the last table of its kind was (tables of code are one kind,
- * all others the other). If there was none, it is sorted by the column of the same name.
+ * Shows another table. Tables of code are one kind of table, all other tables the second kind. The
+ * table is sorted as the last shown table of its kind was. If none of its kind was shown, it is
+ * sorted by the column that has the same name as the present one.
  */
 void table_switch(struct table *v, enum live_table table);
 
@@ -98,7 +99,10 @@ void table_location_name(struct table *v, enum live_table table, uint32_t locati
  * none if threads waited too little. (In gil.c.)
  */
 void table_gil_lines(struct table *v, struct str *ret);
-/* The same for waits for locks that ended in the last interval. (In locks.c.) */
+/*
+ * Appends lines that say whose waits for locks ended in the last interval, each with its newline;
+ * none if threads waited too little. (In locks.c.)
+ */
 void table_lock_lines(struct table *v, struct str *ret);
 
 /* Returns what selects the samples of a row of threads, processes or label values. */
@@ -109,15 +113,16 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 
 /*
  * table_cpu() returns a count as a percentage of one CPU in a span. table_share() returns it as a
- * percentage of all that is shown, table_gil() how much of it was with the GIL, table_gc() how much
- * in the garbage collector. -1: not known.
+ * percentage of all that is shown, table_gil() returns what percentage of it was with the GIL,
+ * table_gc() what percentage in the garbage collector. -1: not known.
  */
 double table_cpu(const struct table *v, const struct live_count *n, enum live_span span);
 double table_share(const struct table *v, const struct live_count *n, enum live_span span);
 double table_gil(const struct live_count *n);
 double table_gc(const struct live_count *n);
 
-const char *table_word(enum live_table table); /* the table's word: "functions" */
+/* Returns the word for a table, such as "functions". */
+const char *table_word(enum live_table table);
 /* Returns the table that is @step tables to the right of the current one; below 0: to the left. */
 enum live_table table_beside(const struct table *v, int step);
 

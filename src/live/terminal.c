@@ -17,8 +17,8 @@
 #define ESCAPE_MS 30
 
 /*
- * enter[] turns on the alternate screen, and turns the cursor and line wrapping off; leave[] undoes
- * that.
+ * enter[] turns on the alternate screen, and turns the cursor and line wrapping off; leave[] does
+ * the opposite.
  */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
@@ -90,8 +90,8 @@ void terminal_restore(void *terminal)
 		return;
 	tcsetattr(t->in, TCSANOW, &t->before);
 	/*
-	 * Perhaps krait was killed because nobody reads what it writes. Then output that still
-	 * waits is dropped.
+	 * If the terminal takes no output, maybe because nobody reads it, output that still waits
+	 * is dropped.
 	 */
 	if (!has_room(t->out))
 		tcflush(t->out, TCOFLUSH);

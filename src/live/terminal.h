@@ -6,7 +6,7 @@
 #include <termios.h>
 #include "base/text/str.h"
 
-/* Keys; a key that types a character is its Unicode number. */
+/* Keys. A key that types a character has the Unicode number of that character. */
 enum key {
 	KEY_NONE,
 	KEY_TAB = '\t',
@@ -27,7 +27,10 @@ enum key {
 
 struct terminal {
 	int in, out;
-	/* a descriptor that becomes readable when the size changes; then call terminal_resized() */
+	/*
+	 * a descriptor that becomes readable when the size changes; the reader calls
+	 * terminal_resized()
+	 */
 	int resized_fd;
 	bool raw;
 	struct termios before;

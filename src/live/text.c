@@ -40,7 +40,7 @@ static bool is_in(const struct range *r, size_t n, uint32_t c)
 struct character {
 	const char *s;
 	int bytes, width;
-	bool ok; /* the character can be shown; false: '?' stands for it */
+	bool ok; /* the character can be shown; false: '?' is shown in its place */
 };
 
 /*

@@ -32,7 +32,7 @@ void text_seconds(struct str *out, int64_t ns);
 int text_fit(struct str *out, const char *s, int width, bool utf8);
 
 /*
- * Does the same for a frame, "NAME (PLACE)". The beginning of the place is cut first, the name
+ * As text_fit(), for a frame "NAME (PLACE)". The beginning of the place is cut first, the name
  * last.
  */
 int text_fit_frame(struct str *out, const char *s, int width, bool utf8);

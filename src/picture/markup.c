@@ -7,7 +7,7 @@
 #include "base/text/visible.h"
 
 /*
- * Returns the length of the UTF-8 sequence that byte @c begins; 0: it begins none. *min: the
+ * Returns the length of the UTF-8 sequence that byte @c begins; 0: @c begins no sequence. *min: the
  * smallest code point that needs this length.
  */
 static unsigned sequence(unsigned char c, uint32_t *min)
@@ -191,8 +191,8 @@ void markup_add_count(struct str *b, int64_t n)
 }
 
 /*
- * Writes a decimal number. The last @digits digits of @value are those after the point; zeros at
- * the end are left out.
+ * Writes a decimal number. The last @digits digits of @value come after the point; zeros at the end
+ * are left out.
  */
 static void add_number(struct str *b, int64_t value, unsigned digits)
 {

@@ -47,7 +47,7 @@ void markup_add_json(struct str *b, const char *s);
 void markup_add_count(struct str *b, int64_t n);
 void markup_add_value(struct str *b, int64_t value, const char *unit);
 
-/* Appends a percentage like "12.3 %"; one below 0.1 % has two significant digits. */
+/* Appends a percentage like "12.3 %"; a percentage below 0.1 % has two significant digits. */
 void markup_add_percent(struct str *b, double part, double whole);
 
 #endif

@@ -27,11 +27,11 @@
 #define SEARCH_NS    (150 * NSEC_PER_MSEC)
 #define RECORD_BYTES ((size_t)4 << 20)
 #define MOST_BYTES   1024 /* the most bytes of all names of packages together */
-/* the most folders taken from one RECORD, which may list any number */
+/* the most folders that are taken from one RECORD, which may list any number of files */
 #define MOST_FOLDERS 32
 /*
- * the most lines of a RECORD of which the package is determined; a line of the same package as the
- * one before, as most are, doesn't count
+ * The most lines of a RECORD whose package is determined. A line of the same package as the
+ * preceding line doesn't count; most lines are of that kind.
  */
 #define MOST_LOOKS 4096
 #define MOST_DEEP  8 /* the most folders between site-packages and the beginning of a package */
@@ -75,7 +75,7 @@ static bool is_known(const char *at, const char *name, size_t n)
 	return false;
 }
 
-/* Appends a package's name. False: @ret had the name already, or has no room for it. */
+/* Appends a package's name. False: @ret has that name already, or has no room for it. */
 static bool add(struct str *ret, const char *name, size_t n)
 {
 	if (!n || ret->n + n >= MOST_BYTES || is_known(str_cstr(ret), name, n))
@@ -114,7 +114,7 @@ static size_t module_bytes(const char *line)
 	return k && !strncmp(line + n + k, ".py,", 4) ? n + k + 3 : 0;
 }
 
-/* A folder that has an __init__.py. */
+/* A folder of Python code that has an __init__.py. */
 struct folder {
 	const char *name;
 	size_t n;
@@ -130,8 +130,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * Finds all folders in a RECORD that have an __init__.py, and sorts them by path. The text is gone
- * through once, whatever it holds. 0 or -ENOMEM.
+ * Finds all folders in a RECORD that have an __init__.py, and sorts them by path. The text is read
+ * once from beginning to end, whatever it holds. 0 or -ENOMEM.
  */
 static int find_folders(const char *text, folder_vec *ret)
 {
@@ -180,7 +180,7 @@ static size_t package_bytes(const folder_vec *folders, const char *line, size_t 
 	return at ? at - 1 : name_bytes(line);
 }
 
-/* Tells whether the line is of the same package as the last one, as most lines are. */
+/* Tells whether the line is of the same package as the preceding line, as most lines are. */
 static bool is_in(const char *line, size_t n, const char *last, size_t last_n)
 {
 	return last_n && n > last_n && !strncmp(line, last, last_n) && line[last_n] == '/';

@@ -13,9 +13,9 @@ size_t distribution_site(const char *path);
 
 /*
  * Appends the packages that were installed together with @path, as the process at @procdir sees
- * that path. Each comes once, with a space between them. A child of krait searches, with the rights
- * of the process's user. 0; -ENOENT: no distribution names the file; -EAGAIN: the search ran out of
- * time, and the next try gets further; -errno.
+ * that path. Each package comes once, with a space between two packages. A child of krait searches,
+ * with the rights of the process's user. 0; -ENOENT: no distribution names the file; -EAGAIN: the
+ * search ran out of time, and the next try gets further; -errno.
  */
 _must_use_ int distribution_of(int procdir, const char *path, struct str *ret);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whose code does a server run? The package that its command line names is the user's code, even
- * where it is installed like any other package. The table has the programs that take such a name,
- * and how they take it.
+ * where it is installed like any other package. The table lists the programs that take such a name,
+ * and how each takes it.
  */
 #include <ctype.h>
 #include "base/vec.h"
 #include "proc/entry.h"
 
-/* flag: the name is an argument: MODULE:NAME, or MODULE if no option comes before it */
+/* flag: the name is an argument: MODULE:NAME; or MODULE alone, if no option comes before it */
 #define OPERAND (1 << 0)
 #define COLON	(1 << 1) /* flag: only MODULE:NAME is taken as a name */
 
@@ -41,7 +41,7 @@ static const char *const flags[] = {"--preload", "--reload",	 "-R",
 
 static const struct program *program_of(const char *name)
 {
-	/* in a title like "gunicorn: worker" the name ends at the colon */
+	/* the name of a title like "gunicorn: worker" ends at the colon */
 	size_t n = strcspn(name, ":");
 
 	if (n > 3 && !strncmp(name + n - 3, ".py", 3))
@@ -77,7 +77,7 @@ static size_t module_bytes(const char *s)
 	return 0;
 }
 
-/* Tells whether @text is a module, alone or followed by ":NAME" (which may be a call). */
+/* Tells whether @text is a module's name, alone or followed by ":NAME" (which may be a call). */
 static bool is_name(const char *text, bool needs_colon)
 {
 	size_t n = module_bytes(text);
@@ -94,7 +94,7 @@ static bool is_name(const char *text, bool needs_colon)
  */
 #define MOST_BYTES 1024
 
-/* Adds the package of "package.module:app" to @ret if it isn't there yet. */
+/* Adds the package of "package.module:app" to @ret, unless @ret has it already. */
 static void add(struct str *ret, const char *text)
 {
 	size_t n = strcspn(text, ".:(");
@@ -144,7 +144,8 @@ static const char *option_value(const struct program *p, const char *arg, const 
 typedef VEC(const char *) words_t;
 
 /*
- * Adds the packages that arguments name. @first: the first argument after the program's own name.
+ * Adds the packages that arguments of the command line name. @first: index of the first argument
+ * after the program's own name.
  */
 static void add_arguments(const struct program *p, const words_t *words, size_t first,
 			  struct str *ret)

@@ -16,9 +16,9 @@ bool proc_entry_is_told(const char *name);
 
 /*
  * Append the names of the packages that the server @name was told to run, each once, with a space
- * between them; nothing if none is found. @cmdline: the arguments, NUL-separated. @environment: the
- * variables, NUL-separated too, of which DJANGO_SETTINGS_MODULE and FLASK_APP count. Both texts may
- * be cut off.
+ * between two names; nothing if no name is found. @cmdline: the arguments, NUL-separated.
+ * @environment: the variables, NUL-separated too, of which DJANGO_SETTINGS_MODULE and FLASK_APP
+ * count. Both texts may be cut off.
  */
 void proc_entry_from(const char *name, const char *cmdline, size_t n, struct str *ret);
 void proc_entry_from_environment(const char *name, const char *environment, size_t n,

@@ -16,7 +16,7 @@
 
 /* glibc's PTHREAD_KEY_2NDLEVEL_SIZE: number of elements of specific_1stblock */
 #define KEYS_1STBLOCK 32
-/* size of such an element, struct pthread_key_data {uintptr_t seq; void *data} */
+/* size of an element of specific_1stblock, struct pthread_key_data {uintptr_t seq; void *data} */
 #define KEY_BYTES 16
 
 struct usual {
@@ -112,8 +112,8 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	uint32_t specific[3], size;
 
 	/*
-	 * this symbol is in .dynsym of libc.so.6 (GLIBC_PRIVATE) from 2.34 on; before, it is in
-	 * .symtab of libpthread.so.0
+	 * this symbol is in .dynsym of libc.so.6 (GLIBC_PRIVATE) from 2.34 on; in earlier versions
+	 * it is in .symtab of libpthread.so.0
 	 */
 	if (!elf_file_symbol(f, "_thread_db_pthread_specific", &at_specific) ||
 	    !elf_file_symbol(f, "_thread_db_sizeof_pthread", &at_size) ||

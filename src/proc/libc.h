@@ -18,13 +18,14 @@ struct libc_info {
 	enum libc_kind kind;
 	/*
 	 * Offset, from the thread pointer, of the table of the thread's pthread keys: in glibc
-	 * struct pthread.specific_1stblock (the second-level table `specific` follows 32 * 16 bytes
-	 * later), in musl struct pthread.tsd.
+	 * struct pthread.specific_1stblock, in musl struct pthread.tsd. (glibc's second-level table
+	 * `specific` is 32 * 16 bytes behind specific_1stblock.)
 	 */
 	int32_t tsd_offset;
 	int32_t self_offset; /* pthread_self() minus the thread pointer, in bytes */
 	/*
-	 * the offsets come from the C library's file; false: they are the architecture's usual ones
+	 * the offsets come from the C library's file; false: they are what is usual on this
+	 * architecture
 	 */
 	bool learnt;
 };

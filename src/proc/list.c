@@ -62,8 +62,8 @@ int proc_threads(const struct proc *p, pid_vec *ret)
 }
 
 /*
- * Makes @p refer to the directory of thread @tid. False: that isn't, or isn't any more, a thread of
- * the process.
+ * Makes @p refer to the directory of thread @tid. False: @tid is no thread of the process, or the
+ * thread has ended.
  */
 static bool open_thread(struct proc *p, pid_t tid)
 {
@@ -118,7 +118,7 @@ static int first_thread(const struct proc *p, struct proc_stat *ret)
 
 /*
  * Does process @p have other threads than the first? They aren't listed: the directory of threads
- * has a link for each thread, and two of its own.
+ * has a link count of two plus the number of threads.
  */
 static bool has_other_threads(const struct proc *p)
 {
@@ -137,7 +137,7 @@ bool proc_has_ended(const struct proc *p)
 
 /*
  * Is @pid the number of a process? /proc also opens the number of a thread, as if it were a
- * process. -EINVAL: it is a thread's; the message names its process.
+ * process. -EINVAL: @pid is the number of a thread; the message names the thread's process.
  */
 static int check_number(pid_t pid)
 {
@@ -150,8 +150,8 @@ static int check_number(pid_t pid)
 		return r;
 	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
 		/*
-		 * @pid is a process, or its status can't be read; in that case opening /proc/PID
-		 * will fail next
+		 * @pid is a process, or its status can't be read. If it can't be read, opening
+		 * /proc/PID will fail next.
 		 */
 		return 0;
 	snprintf(number, sizeof(number), "%d", s.tgid);

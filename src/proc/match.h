@@ -8,20 +8,20 @@
 #include "proc/proc.h"
 
 /*
- * Within one list any entry is enough; all lists that aren't empty must match. If all are empty,
- * every process matches. The strings belong to the caller (argv).
+ * A process matches a list if it matches any entry of the list. It must match all lists that aren't
+ * empty. If all lists are empty, every process matches. The strings belong to the caller (argv).
  */
 struct proc_match {
 	/* wanted names, as globs: the kernel's comm or the process's own name */
 	VEC(const char *) comm;
 	/* wanted cgroups, as globs: the whole path ('*' crosses '/') or a component */
 	VEC(const char *) cgroup;
-	/* wanted containers: beginnings of an id, or whole names; none of them is "" */
+	/* wanted containers: beginnings of an id, or whole names; no entry is "" */
 	VEC(const char *) container;
 	struct map pids; /* the wanted processes that were added by pid: tgid -> 1 */
-	/* the user was warned of a process that only claims to be in one of .container */
+	/* the user was already warned of a process that only claims to be in one of .container */
 	bool said;
-	/* processes were asked for by number, even if all have ended since */
+	/* processes were asked for by number, even if all of these have ended */
 	bool by_pid;
 };
 

@@ -66,8 +66,8 @@ static bool is_interpreter(struct arg a)
 	while (a.n && (isdigit((unsigned char)*a.s) || *a.s == '.'))
 		a.s++, a.n--;
 	/*
-	 * Endings like "3.13t", "3.8m", "3.6dm", "-dbg", "-debug", "-intel64", " (deleted)" are
-	 * skipped.
+	 * An interpreter's name may end in "3.13t", "3.8m", "3.6dm", "-dbg", "-debug", "-intel64"
+	 * or " (deleted)", which is skipped.
 	 */
 	while (a.n && strchr("tdmu", *a.s))
 		a.s++, a.n--;
@@ -176,8 +176,8 @@ static char read_option(struct args *a, struct arg word, struct arg *ret)
 /*
  * Adds the module of a command that multiprocessing runs: "from multiprocessing.spawn import
  * spawn_main; ..." (Lib/multiprocessing, get_command_line() and others, 3.4+). The module tells
- * whether the process is a worker, the fork server or the resource tracker. The fork server of
- * later 3.13s and of 3.14 imports sys first.
+ * whether the process is a worker, the fork server or the resource tracker. In the last 3.13
+ * releases and in 3.14 the command of the fork server imports sys first.
  */
 static bool add_multiprocessing(struct str *ret, struct arg command)
 {

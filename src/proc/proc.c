@@ -78,7 +78,7 @@ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES])
 static char *name_of(const struct proc *p, const struct str *cmdline, const char *comm)
 {
 	_cleanup_str_ struct str name = {};
-	/* of the program's path only the last component matters, and only if it is short */
+	/* the path of the program; only its last component matters, and only if that is short */
 	char exe[512];
 
 	file_exe_path(p->dirfd, exe, sizeof(exe));
@@ -132,8 +132,8 @@ static int read_place(const struct proc *p, const __u64 *group, struct proc_fact
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
 	f->claim_uid = (uid_t)-1;
 	/*
-	 * not set below, where the container comes from mountinfo: that is true for this one
-	 * process only
+	 * .shared isn't set below, where the container comes from mountinfo: other processes of the
+	 * same control groups may be in another container
 	 */
 	f->shared = group && path.n > 1 && cgroups_are(str_cstr(&text), group);
 	if (container_from_cgroup(str_cstr(&path), &claim)) {

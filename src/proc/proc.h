@@ -25,13 +25,16 @@ struct proc {
 
 /* Opens /proc/@tgid. 0; -ESRCH with a message if there is no such process. */
 _must_use_ int proc_open(struct proc *p, pid_t tgid);
-/* As proc_open(), for @p that is closed, or is open as @tgid already. */
+/* As proc_open(), but @p may be closed, or may already be open as @tgid. */
 _must_use_ int proc_ensure(struct proc *p, pid_t tgid);
 void proc_close(struct proc *p);
 #define PROC_INIT      ((struct proc){.dirfd = -1})
 #define _cleanup_proc_ _cleanup_(proc_close)
 
-/* What is known of a process. Zero-initialise; proc_facts_fini() frees. Strings are never NULL. */
+/*
+ * What is known of a process. The caller zero-initialises the struct, and calls proc_facts_fini()
+ * to free it. Once it is filled, no string is NULL.
+ */
 struct proc_facts {
 	pid_t tgid;
 	/* when the process started, CLOCK_BOOTTIME, in whole clock ticks (10 ms) */
@@ -43,7 +46,7 @@ struct proc_facts {
 	char *cgroup;
 	/* id (64 hex digits) of the process's container, or a machine's name; "": none */
 	char *container;
-	/* true: all processes in the same control groups have this .cgroup and .container */
+	/* true: .cgroup and .container are the same for all processes in the same control groups */
 	bool shared;
 	/* id or name of a container that the process only claims to be in; "" = none */
 	char *claim;
@@ -58,9 +61,10 @@ struct proc_facts {
 _must_use_ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret);
 
 /*
- * Fills @ret with cgroup and container alone, for a process of which the rest is known: that is a
- * third of the work. @group: NULL, or the control groups that the process was in a moment ago
- * (struct proc_place), for .shared. Returns what proc_facts_read() returns, but sets no message.
+ * Fills @ret with cgroup and container alone, for a process of which all other facts are known:
+ * that takes a third of the time of proc_facts_read(). @group: NULL, or the control groups that the
+ * process was in a moment ago (struct proc_place), for .shared. Returns what proc_facts_read()
+ * returns, but sets no message.
  */
 _must_use_ int proc_facts_read_place(const struct proc *p, const __u64 *group,
 				     struct proc_facts *ret);
@@ -83,7 +87,7 @@ void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *
 /*
  * Does a command line decide the process's name, whatever the executable is? @cmdline: the
  * beginning of the command line, in a buffer of @n bytes. True if the buffer has the whole command
- * line (its last byte is NUL), which begins with an interpreter's name.
+ * line (the last byte is NUL) and the command line begins with an interpreter's name.
  */
 bool proc_name_is_said(const char *cmdline, size_t n);
 
@@ -107,30 +111,34 @@ _must_use_ int proc_list(pid_vec *ret);
  */
 _must_use_ int proc_check_mount(void);
 
-/* Has the process ended? It is gone, or its first thread has ended and there is no other one. */
+/*
+ * Has the process ended? True if the process is gone, or if its first thread has ended and it has
+ * no other thread.
+ */
 bool proc_has_ended(const struct proc *p);
 
 /* Lists the ids of the threads of process @p. 0, -ESRCH, -errno. */
 _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 
 /*
- * When the first thread has ended and others go on, /proc/TGID shows neither memory nor files. Then
- * this makes .dirfd the directory of another thread, where all of that can be read. (Times and
- * state there are that thread's.) False: this isn't needed, or there is no other thread.
+ * When the first thread has ended and others go on, /proc/TGID shows neither memory nor files. In
+ * this case, makes .dirfd the directory of another thread, which shows both. (Times and state in
+ * that directory are the other thread's.) False: the first thread hasn't ended, or there is no
+ * other thread.
  */
 bool proc_use_another_thread(struct proc *p);
 
 /*
- * Reads the process's mappings, as maps_read() does; through another thread if the first one has
- * ended.
+ * proc_maps_read() reads the process's mappings as maps_read() does. If the first thread has ended,
+ * it reads them through another thread.
  */
 struct maps;
 _must_use_ int proc_maps(struct proc *p, unsigned want, struct maps *ret);
 
 /*
- * Lists process @root and all its descendants at this moment (children of any of its threads, and
- * theirs), @root first. A process whose parent has died meanwhile belongs to init, and isn't found.
- * 0, -ESRCH, -errno.
+ * Lists process @root and all its descendants at this moment (children of any of its threads, their
+ * children, and so on), @root first. A process whose parent has died belongs to init, and isn't
+ * found. 0, -ESRCH, -errno.
  */
 _must_use_ int proc_tree(pid_t root, pid_vec *ret);
 
@@ -140,7 +148,7 @@ _must_use_ int proc_tree(pid_t root, pid_vec *ret);
  */
 _must_use_ int proc_asked(pid_t pid, bool alone, pid_vec *ret);
 
-/* Returns the inode of PROCDIR/ns/@name ("pid", "mnt", ...); 0: it isn't readable. */
+/* Returns the inode of PROCDIR/ns/@name ("pid", "mnt", ...); 0: the link isn't readable. */
 uint64_t proc_ns(const struct proc *p, const char *name);
 
 #endif

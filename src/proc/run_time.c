@@ -35,7 +35,7 @@ bool run_time_parse_taken(const char *text, uint64_t *ret_ticks)
 {
 	unsigned long long irq, softirq, stolen;
 
-	/* The line's numbers are: user nice system idle iowait irq softirq steal. */
+	/* The numbers of this line are: user nice system idle iowait irq softirq steal. */
 	if (sscanf(text, "cpu %*u %*u %*u %*u %*u %llu %llu %llu", &irq, &softirq, &stolen) != 3)
 		return false;
 	*ret_ticks = irq + softirq + stolen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long a process and its main thread had a CPU, and how long that thread was ready and had
- * none, as the kernel counts it (/proc/PID/task/PID/schedstat; kernel: kernel/sched/stats.h,
+ * How long a process and its main thread had a CPU, and how long the main thread was ready and had
+ * no CPU, as the kernel counts it (/proc/PID/task/PID/schedstat; kernel: kernel/sched/stats.h,
  * sched_info). Works for a zombie too.
  */
 #ifndef PROC_RUN_TIME_H
@@ -14,16 +14,20 @@
 struct run_time {
 	uint64_t at_ns;	   /* when these figures were read, CLOCK_MONOTONIC */
 	uint64_t start_ns; /* when the process started, CLOCK_BOOTTIME, to within 10 ms */
-	uint64_t cpu_ns;   /* CPU time of all threads of the process, ended ones too */
-	/* how long the main thread had a CPU; how long it was ready and had none */
+	/* CPU time of all threads of the process, including threads that have ended */
+	uint64_t cpu_ns;
+	/*
+	 * .ran_ns: how long the main thread had a CPU; .queued_ns: how long it was ready and had no
+	 * CPU
+	 */
 	uint64_t ran_ns, queued_ns;
 	uint64_t runs; /* how often the main thread got a CPU; 0: the kernel doesn't
 				     * count */
 	unsigned threads;
 	char state; /* state of the main thread, a letter as /proc shows it: 'R', 'S', 'Z', ... */
 	/*
-	 * .queued_ns is complete. It isn't while the main thread is ready: the kernel adds that
-	 * wait when the thread gets its CPU.
+	 * .queued_ns is complete. It is incomplete while the main thread is ready, because the
+	 * kernel adds a wait only when the thread gets its CPU.
 	 */
 	bool whole;
 };
@@ -31,13 +35,13 @@ struct run_time {
 /* Reads the figures of process @pid. 0, -ESRCH, -errno. No message. */
 _must_use_ int run_time_read(pid_t pid, struct run_time *ret);
 
-/* Reads @t again if it is incomplete: it becomes complete once the thread has run. */
+/* Reads @t again if it is incomplete. It becomes complete once the main thread has run. */
 _must_use_ int run_time_again(pid_t pid, struct run_time *t);
 
 /*
  * CPU time of the machine, in ns, that is charged to no thread: taken by its host, or by
- * interrupts. A kernel that charges interrupts to threads counts them here as well. False: not
- * known.
+ * interrupts. If the kernel charges interrupts to threads, their time is in the result as well.
+ * False: not known.
  */
 bool run_time_taken(uint64_t *ret_ns);
 

@@ -14,8 +14,8 @@
 
 const struct wait_rule wait_rules[] = {
 	/*
-	 * A thread can be frozen within a call; the call goes on once the thread is thawed.
-	 * get_signal() is here because do_freezer_trap() is inlined into it.
+	 * A thread can be frozen within a call; the call goes on once the thread is thawed. There
+	 * is a rule for get_signal() because the compiler inlines do_freezer_trap() into it.
 	 */
 	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
 	{ANY, .wchan = "get_signal", .kind = WAIT_FROZEN},
@@ -94,8 +94,8 @@ const struct wait_rule wait_rules[] = {
 	{CALL(connect), .kind = WAIT_IO, .fd = 0},
 	{CALL(sendfile), .kind = WAIT_IO, .fd = 0},
 	/*
-	 * splice() may wait for either of its ends, so no descriptor is named where wchan doesn't
-	 * tell which.
+	 * splice() may wait for either of its ends, so if wchan doesn't tell which end it waits
+	 * for, no descriptor is named.
 	 */
 	{CALL(splice), .wchan = "pipe_wait_readable", .kind = WAIT_IO, .fd = 0},
 	{CALL(splice), .wchan = "pipe_wait_writable", .kind = WAIT_IO, .fd = 2},
@@ -130,7 +130,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(msgsnd), .kind = WAIT_IO, NO_FD},
 	{CALL(getrandom), .kind = WAIT_IO, NO_FD},
 	{CALL(execve), .kind = WAIT_IO, NO_FD},
-	/* These calls wait for a network file system that doesn't answer. */
+	/* System calls that wait for a network file system that doesn't answer. */
 	{CALL(newfstatat), .kind = WAIT_IO, NO_FD},
 	{CALL(statx), .kind = WAIT_IO, NO_FD},
 	{CALL(statfs), .kind = WAIT_IO, NO_FD},
@@ -207,8 +207,8 @@ const struct wait_rule wait_rules[] = {
 	{ANY, .wchan = "request_wait_answer", .kind = WAIT_IO}, /* FUSE */
 	{ANY, .wchan = "rpc_wait_bit", .kind = WAIT_IO},	/* NFS */
 	/*
-	 * These calls wait for another thread's change to the mappings. Where they wait for a
-	 * file's pages, a rule above has matched.
+	 * System calls that wait for another thread's change to the mappings. If such a call waits
+	 * for a file's pages, a rule above has matched.
 	 */
 	{CALL(mmap), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(munmap), .kind = WAIT_BLOCKED, NO_FD},
@@ -216,7 +216,8 @@ const struct wait_rule wait_rules[] = {
 	{CALL(mprotect), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(madvise), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(brk), .kind = WAIT_BLOCKED, NO_FD},
-	{CALL(restart_syscall), .kind = WAIT_BLOCKED, NO_FD}, /* which call goes on isn't known */
+	/* restart_syscall(): it isn't known which system call goes on */
+	{CALL(restart_syscall), .kind = WAIT_BLOCKED, NO_FD},
 	{ANY, .kind = WAIT_BLOCKED},
 };
 

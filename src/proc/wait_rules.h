@@ -14,9 +14,9 @@
 
 /*
  * The kinds of waits: X(NAME, word in --json and label `state`, words for people). The manual lists
- * the rules in this order. Of the rules that fit a thread, the first counts. The rules know IO
- * alone of NET, PIPE, FILE and IO: which of them a wait is depends on what the descriptor is
- * (wait_kind_of_io()). Whether a wait for events is LOOP depends on the stack.
+ * the rules in this order. Of the rules that fit a thread, the first counts. The rules give the
+ * kind IO where a wait may be NET, PIPE, FILE or IO: which of these it is depends on what the
+ * descriptor is (wait_kind_of_io()). Whether a wait for events is LOOP depends on the stack.
  */
 #define WAIT_KINDS(X)                                                                              \
 	X(RUNNING, "running", "on a CPU")                                                          \
@@ -48,9 +48,14 @@ enum wait_kind {
 		WAIT_KIND_MAX
 };
 
-/* A thread waits in this way if all that is set here fits; the first rule that fits counts. */
+/*
+ * A rule fits a thread if every field that is set fits the thread. The first rule that fits counts.
+ */
 struct wait_rule {
-	/* name of the system call that the rule is for; NULL: any, or none */
+	/*
+	 * name of the system call that the rule is for; NULL: the rule fits any system call, and a
+	 * thread in no system call
+	 */
 	const char *call_name;
 	long call;
 	/*
@@ -66,25 +71,26 @@ struct wait_rule {
 extern const struct wait_rule wait_rules[];
 
 /*
- * Returns the rule for a thread that sleeps in the kernel function @wchan ("": not known). It is in
- * the system call @call (below 0: in none) with the arguments @arg, of which the first two are
+ * Returns the rule for a thread that sleeps in the kernel function @wchan ("": not known). The
+ * thread is in the system call @call (below 0: in none). Of its arguments @arg the first two are
  * looked at.
  */
 const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char *wchan);
 
-/* What the descriptor is that a thread waits for. */
+/* What the descriptor refers to that a thread waits for. */
 enum wait_target { TARGET_UNKNOWN, TARGET_SOCKET, TARGET_PIPE, TARGET_FILE };
 
 /*
- * Which wait for input or output is it? @uninterruptible: no signal can wake the thread up, as in
- * waits for disks and network file systems only.
+ * Returns the kind of a wait for input or output. @uninterruptible: no signal can wake the thread
+ * up, which is so only in waits for disks and network file systems.
  */
 enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible);
 
-/* Which wait for a lock is it? @gil: what the thread does with the GIL. */
+/* Returns the kind of a wait for a lock. @gil: what the thread does with the GIL. */
 enum wait_kind wait_kind_of_lock(enum gil_state gil);
 
-const char *wait_word(enum wait_kind kind);  /* word for this kind of wait in --json */
-const char *wait_words(enum wait_kind kind); /* words for this kind of wait, for people */
+const char *wait_word(enum wait_kind kind); /* returns the word for this kind of wait in --json */
+/* returns the words for this kind of wait, for people */
+const char *wait_words(enum wait_kind kind);
 
 #endif

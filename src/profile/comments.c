@@ -28,8 +28,8 @@ static int insert(struct comments *c, size_t at, const char *text)
 }
 
 /*
- * Tells whether another comment fits. The last place stays free for one that says how many were
- * left out.
+ * Tells whether another comment fits. The last place stays free for the comment that says how many
+ * comments were left out.
  */
 static bool fits(const struct comments *c, size_t bytes)
 {
@@ -82,8 +82,8 @@ bool comments_is_ended(const char *text)
 }
 
 /*
- * the most runs that are taken from a comment; no recording has that many, but a file may say
- * anything
+ * a comment that names more runs than this says nothing: no recording has that many, but a file may
+ * say anything
  */
 #define MAX_RUNS 1000000000
 

@@ -14,8 +14,8 @@
 
 #define COMMENTS_MAX 4096
 /*
- * The most bytes that all comments have together. One of them is a command line, which has at most
- * 2 MiB unless the limit of the stack's size was raised.
+ * The most bytes that all comments have together. A command line, which is one of the comments, has
+ * at most 2 MiB unless the limit of the stack's size was raised.
  */
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"

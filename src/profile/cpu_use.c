@@ -43,7 +43,10 @@ static bool take(const char **p, const char *words)
 	return true;
 }
 
-/* the longest time, in ms, that a comment may have: some 30 years, so that sums don't overflow */
+/*
+ * the longest time, in ms, that is read from a comment: about 30 years. Sums of such times don't
+ * overflow.
+ */
 #define MOST_MS 1000000000000ull
 
 static bool take_number(const char **p, uint64_t most, uint64_t *ret)

@@ -19,7 +19,8 @@ struct cpu_use {
 	/* how long the process was watched, and the CPU time of all its threads in that time */
 	uint64_t wall_ms, cpu_ms;
 	uint32_t threads;
-	bool main; /* the times of the main thread below are known; their sum is .wall_ms */
+	/* the times below, which are the main thread's, are known; their sum is .wall_ms */
+	bool main;
 	uint64_t ran_ms, queued_ms, waited_ms;
 	/* time in which the host or interrupts had the CPU, or the thread waited */
 	uint64_t unknown_ms;

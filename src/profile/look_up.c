@@ -14,7 +14,10 @@ const char *profile_get_string(const struct profile *p, uint32_t id)
 	return id ? intern_get(&p->t.strings, id, NULL) : "";
 }
 
-/* As intern_get(), for items of @size bytes. Views ask for those of each frame of each sample. */
+/*
+ * As intern_get(), for items of @size bytes. It is inlined, because views look items up for each
+ * frame of each sample.
+ */
 static inline const void *item_of(const struct intern *t, uint32_t id, size_t size)
 {
 	assert(id && id <= t->n);
@@ -47,9 +50,9 @@ unsigned profile_n_inlined(const struct profile *p, uint32_t location)
 
 /*
  * Fills *to with stack @id. Most stacks have their outer frames in common with the stack that was
- * asked for before them. So the walk stops at the first node that both stacks have, and the rest is
- * copied from *before. A parent node has a smaller id than its children, so both stacks can be
- * walked side by side.
+ * asked for before. So the walk stops at the first node that both stacks have, and the frames from
+ * there on are copied from *before. A parent node has a smaller id than its children, so both
+ * stacks can be walked side by side.
  */
 static void walk_stack(const struct profile *p, uint32_t id, const struct known_stack *before,
 		       struct known_stack *to)

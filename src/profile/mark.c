@@ -44,7 +44,8 @@ void mark_add(struct str *s, enum mark mark, const char *what)
 
 /*
  * Returns the length of the part of a mark that is always the same: "[incomplete". Marks without a
- * reason have it too, because older files have reasons in some: "[no Python: why]".
+ * reason also have such a part, because older files have a reason in some of them: "[no Python:
+ * why]".
  */
 static size_t fixed_part(const char *text)
 {

@@ -17,14 +17,14 @@ enum frame_kind profile_kind(const char *mapping)
 	static const struct {
 		const char *prefix;
 		enum frame_kind kind;
-	} kinds[] =
-		{
-			{"[python", KIND_PYTHON},
-			{"[kernel", KIND_KERNEL}, /* this covers perf's [kernel.kallsyms] too */
-			{"[jit]", KIND_JIT},
-			{"[gc]", KIND_GC},
-			{MARK_MAPPING, KIND_MARK},
-		};
+	} kinds[] = {
+		{"[python", KIND_PYTHON},
+		/* this prefix also covers perf's [kernel.kallsyms] */
+		{"[kernel", KIND_KERNEL},
+		{"[jit]", KIND_JIT},
+		{"[gc]", KIND_GC},
+		{MARK_MAPPING, KIND_MARK},
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (str_starts(mapping, kinds[i].prefix))
@@ -144,7 +144,8 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 {
 	struct profile_mapping key;
 
-	memset(&key, 0, sizeof(key)); /* also clears the padding, which is compared too */
+	/* also clears the padding, because keys are compared byte by byte */
+	memset(&key, 0, sizeof(key));
 	key.name = m->name;
 	key.build_id = m->build_id;
 	key.kind = m->kind;
@@ -178,7 +179,8 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l)
 {
 	struct profile_location key;
 
-	memset(&key, 0, sizeof(key)); /* also clears the padding, which is compared too */
+	/* also clears the padding, because keys are compared byte by byte */
+	memset(&key, 0, sizeof(key));
 	key.mapping = l->mapping;
 	key.function = l->function;
 	key.outer = l->outer;

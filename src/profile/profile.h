@@ -62,7 +62,8 @@ static inline bool profile_same_type(const struct profile_value_type *a,
  */
 struct profile_meta {
 	struct profile_value_type values[PROFILE_MAX_VALUES];
-	unsigned n_values, default_value; /* number of .values, and the index of the default one */
+	/* number of .values, and the index of the default value in .values */
+	unsigned n_values, default_value;
 	struct profile_value_type period_type;
 	int64_t period;
 	int64_t time_ns; /* when the recording started, wall clock time since the epoch */
@@ -109,18 +110,18 @@ struct profile_function {
  * without a name, so that whoever has the file with that build id can look the name up. It is shown
  * as [libfoo.so+0x1234], so its mapping must have a name.
  *
- * .outer is the location of the function that this one's code was inlined into, or 0. Both have the
- * same address and mapping. In a stack, .outer always follows this location. A chain of such
- * locations has at most PROFILE_MAX_INLINED functions, and readers refuse longer ones: pprof
- * repeats the chain for each location in it, so a file would grow with the square of the chain's
- * length.
+ * .outer is the location of the function that this location's code was inlined into, or 0. Both
+ * locations have the same address and mapping. In a stack, .outer always follows this location. A
+ * chain of such locations has at most PROFILE_MAX_INLINED functions, and readers refuse longer
+ * ones: pprof repeats the chain for each location in it, so a file would grow with the square of
+ * the chain's length.
  */
 #define PROFILE_MAX_INLINED 256
 struct profile_location {
 	/* id of the mapping, never 0; pprof_read() invents a mapping that a file leaves out */
 	uint32_t mapping;
 	uint32_t function; /* id of the location's function; 0: none */
-	uint32_t outer;	   /* id of the location that this one was inlined into; 0: none */
+	uint32_t outer;	   /* id of the location that this location was inlined into; 0: none */
 	int32_t line;	   /* line in the file of the function; 0: none */
 	int32_t column;	   /* column, counted from 1 as in pprof; 0: none */
 	/*
@@ -169,9 +170,9 @@ struct profile_meta *profile_meta(struct profile *p);
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
- * Each returns the id of an equal object if there is one, else that of a new one. 0: memory ran
- * out, which profile_failed() tells; or the string is "". @s needs no NUL. Invalid UTF-8 and NUL in
- * it are replaced by U+FFFD.
+ * Each of these functions returns the id of an equal object if there is one, else the id of a new
+ * object. 0: memory ran out, which profile_failed() tells; or the string is "". @s needs no NUL.
+ * Invalid UTF-8 and NUL in it are replaced by U+FFFD.
  */
 uint32_t profile_string_n(struct profile *p, const char *s, size_t n);
 uint32_t profile_string(struct profile *p, const char *s);
@@ -195,7 +196,7 @@ uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 /*
  * Changes the value of @key in label set @id, for all samples that have the set, including earlier
- * ones: a thread's name may be found out after its first sample. Returns false if the set has no
+ * samples: a thread's name may be found out after its first sample. Returns false if the set has no
  * such key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
@@ -231,15 +232,18 @@ uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
 
 /*
  * Look-ups. Ids must be valid (asserted). Returned pointers are valid as long as the profile. But
- * those of profile_get_stack() are valid only for the last two stacks that were asked for, so that
- * two can be compared, and only until something is added to the tables. String 0 is "", label set 0
- * is empty.
+ * pointers of profile_get_stack() are valid only for the last two stacks that were asked for, so
+ * that two can be compared, and only until something is added to the tables. String 0 is "", label
+ * set 0 is empty.
  */
 const char *profile_get_string(const struct profile *p, uint32_t id);
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id);
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id);
-/* Returns how many functions a location has: its own, and those that it was inlined into. */
+/*
+ * Returns how many functions a location has: its own function, and the functions that its code was
+ * inlined into.
+ */
 unsigned profile_n_inlined(const struct profile *p, uint32_t location);
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
@@ -297,8 +301,8 @@ _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
 /*
- * Does the same for the samples with first_ns <= time <= last_ns. Samples without a time count as
- * having time -1.
+ * As profile_each(), but only for the samples with first_ns <= time <= last_ns. Samples without a
+ * time count as having time -1.
  */
 _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
 				    int (*fn)(void *arg, const struct profile_sample *s),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The samples in the order in which files have them. Samples form groups of 10 s of time. In a
- * group, those with the same stack, labels and time are summed up, and the sums are sorted by
+ * group, samples with the same stack, labels and time are summed up, and the sums are sorted by
  * stack, labels and time. So neighbours differ in little more than the time, which makes the file
  * small. The order depends on nothing but the contents. Sorting takes a few MiB of memory, however
  * long the recording is.

@@ -135,8 +135,8 @@ static inline unsigned bytes_of(uint32_t v)
 }
 
 /*
- * Returns the position of @labels among the label sets used last, or LABELS_EXPLICIT if it isn't
- * one of them. Moves @labels to the front.
+ * Returns the position of @labels among the label sets used last, or LABELS_EXPLICIT if @labels
+ * isn't among them. Moves @labels to the front.
  */
 static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Adds samples up: one entry per stack, labels and time bucket, in the order of first use.
- * profile_sums() uses it without buckets, profile_each_sum() with one window of buckets at a time.
+ * profile_sums() adds up without buckets, profile_each_sum() with one window of buckets at a time.
  * An entry takes memory for as many values as .n_values, not for PROFILE_MAX_VALUES.
  */
 #ifndef PROFILE_SUMS_H
@@ -39,13 +39,13 @@ void sums_clear(struct sums *s); /* removes all entries; keeps their memory */
  */
 _must_use_ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values);
 
-/* Adds the @n values @v to those of @to; sums stop at the ends of int64_t. */
+/* Adds the @n values @v to the values @to; sums stop at the ends of int64_t. */
 void sums_values(int64_t *to, const int64_t *v, unsigned n);
 
 /* Copies an entry into a sample. Values from .n_values on are 0. */
 void sums_sample(const struct sums *s, const struct sums_entry *e, struct profile_sample *ret);
 
-size_t sums_bytes(const struct sums *s); /* how many bytes it holds */
+size_t sums_bytes(const struct sums *s); /* returns how many bytes of memory @s holds */
 
 static inline size_t sums_entry_size(const struct sums *s)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of a profile. Only files of src/profile include this; all others use profile.h. */
+/*
+ * The tables of a profile. Only files of src/profile include this; all other code uses profile.h.
+ */
 #ifndef PROFILE_TABLES_H
 #define PROFILE_TABLES_H
 

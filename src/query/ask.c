@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The client of the server of queries; see ask.h. */
+/* Asks the server of queries; see ask.h. */
 #include "query/ask.h"
 
 #include <sys/socket.h>
@@ -45,7 +45,7 @@ static int send_all(int fd, const char *path, const struct str *request)
 	while (at < request->n) {
 		ssize_t n = send(fd, request->s + at, request->n - at, MSG_NOSIGNAL);
 
-		/* a server that is busy has said so, and doesn't read the request */
+		/* a busy server has said so already, and doesn't read the request */
 		if (n < 0 && errno == EPIPE)
 			return 0;
 		if (n < 0 && errno != EINTR)
@@ -55,7 +55,10 @@ static int send_all(int fd, const char *path, const struct str *request)
 	return 0;
 }
 
-/* Reads some bytes to the end of @to. 1; 0: the connection has ended; -errno + message. */
+/*
+ * Reads some bytes and appends them to @to. Returns 1; 0: the connection has ended; -errno +
+ * message.
+ */
 static int read_some(int fd, const char *path, struct str *to)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what is known of the agent and its store; see facts.h. */
+/* Writes what is known of the agent and of its store; see facts.h. */
 #include "query/facts.h"
 
 #include "base/text/json.h"
@@ -80,7 +80,7 @@ static void add_gauge(struct str *ret, const char *name, const char *help, doubl
 	str_addf(ret, "%s %.17g\n", name, value);
 }
 
-/* A counter that counts on over the agents of this store. */
+/* Returns a counter's sum over all agents that have used this store. */
 static int64_t all_agents(const struct store_facts *f, enum batch_figure now,
 			  enum batch_figure earlier)
 {
@@ -150,7 +150,7 @@ void facts_prometheus(const struct store_facts *f, struct str *ret)
 	add_store(f, ret);
 }
 
-/* A label's value: UTF-8, with backslash, quote and newline escaped. */
+/* Appends the value of a metric's label: UTF-8, with backslash, quote and newline escaped. */
 static void add_value(struct str *ret, const char *text)
 {
 	_cleanup_str_ struct str clean = {};

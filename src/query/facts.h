@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent keeps, costs and loses, as texts that programs read: JSON
+ * What the agent stores, costs and loses, as texts that programs read: JSON
  * (docs/schema/agent-status.schema.json), and Prometheus' text format 0.0.4.
  */
 #ifndef QUERY_FACTS_H
@@ -13,18 +13,18 @@
 void facts_json(const char *dir, const struct store_facts *f, struct str *ret);
 
 /*
- * Appends metrics. Counters go on where the agents before in this store ended, so that they never
- * fall as long as the store is there.
+ * Appends metrics. Counters go on where those of earlier agents of this store ended, so that they
+ * never fall as long as the store is there.
  */
 void facts_prometheus(const struct store_facts *f, struct str *ret);
 
 /*
- * Appends metrics of services and counted functions. What targets call themselves is text in a
- * label's value, whatever is in it.
+ * Appends metrics of services and of counted functions. Names that programs chose for themselves
+ * become values of labels, whatever they contain.
  */
 void facts_totals(const struct totals *t, struct str *ret);
 
-/* How long the agent has recorded, up to its newest frame, in ms; 0: not known. */
+/* Returns for how many ms the agent has recorded, up to its newest frame; 0: not known. */
 int64_t facts_recorded_ms(const struct store_facts *f);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Judges HTTP requests; see http.h. */
+/* Parses HTTP requests, and decides whether they are answered; see http.h. */
 #include "query/http.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static bool is(const char *s, size_t n, const char *word)
 	return n == strlen(word) && !memcmp(s, word, n);
 }
 
-/* How long the line at @s is, without its end; *whole: with it. */
+/* Returns the length of the line at @s, without the characters that end it. *whole: with these. */
 static size_t line_of(const char *s, size_t n, size_t *whole)
 {
 	const char *end = memchr(s, '\n', n);
@@ -53,7 +53,7 @@ static void judge_first(const char *s, size_t n, struct http_verdict *v)
 		refuse(v, 404, "there is /metrics only");
 }
 
-/* The value of header @name if the line is that header; NULL if not. */
+/* Returns the value if the line is header @name; else NULL. */
 static const char *value_of(const char *s, size_t n, const char *name, size_t *ret_n)
 {
 	size_t length = strlen(name);
@@ -85,7 +85,10 @@ static bool is_this_host(const char *s, size_t n, unsigned port)
 	return false;
 }
 
-/* Compares in the same time wherever the first difference is. */
+/*
+ * Tells whether the bytes are the token. Takes the same time wherever the first difference is, so
+ * that nobody can guess the token by trying.
+ */
 static bool is_token(const char *s, size_t n, const char *token)
 {
 	static const char scheme[] = "Bearer ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads and writes requests and the first lines of answers; see query.h. */
+/* Parses and writes requests and the first lines of answers; see query.h. */
 #include "query/query.h"
 
 #include "base/cleanup.h"
@@ -24,7 +24,7 @@ void query_fini(struct query *q)
 	free(q->text);
 }
 
-/* Takes the next line of *at, which ends at a NUL. NULL: there is none. */
+/* Returns the next line of *at, with a NUL at its end. NULL: there is none. */
 static char *next_line(char **at)
 {
 	char *line = *at, *end = line + strcspn(line, "\n");
@@ -49,7 +49,7 @@ static int parse_first(const char *line, struct query *q)
 	return err_set(-EINVAL, "there is no such kind of request");
 }
 
-/* Digits alone: no sign, no blank, nothing that doesn't fit. */
+/* Parses a number of digits alone: no sign, no blank, and no number that is too large. */
 static int parse_ms(const char *text, int64_t *ret)
 {
 	int64_t ms = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is asked of the agent's store through its socket, and the answer's first line. A request is
- * lines of text and an empty line, QUERY_MAX_BYTES at most:
+ * Requests to the agent's server of queries, and the first line of its answers. A request is lines
+ * of text and an empty line, QUERY_MAX_BYTES at most:
  *
  *	krait 1 profile
  *	since 1795979851967
@@ -12,9 +12,9 @@
  * The last line says that functions by service and version are enough, as they are kept for long;
  * who may see only one user's samples gets these as they are. Lines may come in any order.
  *
- * Times are ms since the epoch. The answer is `krait 1 ok BYTES` and so many bytes, or `krait 1
- * refused REASON`; then the connection ends. Number 1 is the protocol's version: a server refuses
- * others. The same socket answers HTTP (http.h).
+ * Times are ms since the epoch. The answer is the line `krait 1 ok BYTES` and that number of bytes,
+ * or the line `krait 1 refused REASON`. After that, the connection ends. Number 1 is the protocol's
+ * version: a server refuses others. The same socket answers HTTP (http.h).
  *
  * A new kind of request, such as a mark: a row in QUERY_KINDS, its members in struct query and in
  * the table of src/query/query.c, and its function in the table of src/agent/serve/answer.c. The
@@ -56,17 +56,17 @@ struct query {
 void query_fini(struct query *q);
 
 /*
- * Reads a request of @n bytes, with or without the empty line. Anything may be in it. 0; -EINVAL +
- * message; -ENOMEM + message. Call query_fini() in any case.
+ * Reads a request of @n bytes, with or without the empty line. The request may contain anything. 0;
+ * -EINVAL + message; -ENOMEM + message. Call query_fini() in any case.
  */
 _must_use_ int query_parse(const char *text, size_t n, struct query *ret);
 
-/* Appends the request. 0; -EINVAL + message if a label can't be sent; -ENOMEM + message. */
+/* Appends the request as text. 0; -EINVAL + message if a label can't be sent; -ENOMEM + message. */
 _must_use_ int query_write(const struct query *q, struct str *ret);
 
 /*
- * Reads an answer's first line, without its newline. 0 and *bytes; -EREMOTEIO + message: refused;
- * -EPROTO + message: it isn't one.
+ * Reads an answer's first line, without its newline. 0 and *bytes; -EREMOTEIO + message: the server
+ * refuses; -EPROTO + message: it isn't such a line.
  */
 _must_use_ int query_read_head(const char *line, size_t n, uint64_t *bytes);
 

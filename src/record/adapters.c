@@ -41,8 +41,8 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 	struct session *s = ctx;
 
 	/*
-	 * if the user chose processes by name, each must be examined first, so the kernel programs
-	 * are told of no executable
+	 * if the user chose processes by name, each process must be examined first, so the kernel
+	 * programs are told of no executable
 	 */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }

@@ -34,8 +34,8 @@
 
 /*
  * Recording twenty Python processes on two CPUs takes 37 MiB. That includes the kernel's own memory
- * for krait, which a control group counts, too. If a group exceeds its limit, the kernel kills a
- * process without a message.
+ * for krait, which also counts for a control group's limit. If a group exceeds its limit, the
+ * kernel kills a process without a message.
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)

@@ -12,7 +12,7 @@
 	(PROFILE_MAX_VALUES - 4 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 4 : ABI_MAX_SOURCES)
 
 struct session_events {
-	/* the events; the first one's value is the profile's default */
+	/* the events; the first event's value is the profile's default */
 	struct event v[SESSION_EVENTS];
 	unsigned n; /* how many of .v are set; at least 1 */
 };
@@ -26,9 +26,9 @@ const struct event *session_events_cpu(const struct session_events *all);
 /* Does event @e count a time? */
 bool event_is_time(const struct event *e);
 
-/* Which of the events is what threads wait for; -1: none is. */
+/* Returns the index of the event that records what threads wait for; -1: there is none. */
 int session_events_wait_index(const struct session_events *all);
-/* Is what threads wait for recorded, as one of the events? */
+/* Does one of the events record what threads wait for? */
 bool session_events_wait(const struct session_events *all);
 
 /* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */

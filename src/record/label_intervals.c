@@ -59,8 +59,9 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * Opens only a regular file, because others may have no end. If krait runs as root it follows no
- * symbolic link, because the target could make a link to a file that only root may read.
+ * Opens only a regular file, because a file of another kind may have no end. If krait runs as root
+ * it follows no symbolic link, because the target could make a link to a file that only root may
+ * read.
  */
 static int open_file(const struct session *s)
 {
@@ -124,7 +125,7 @@ static void sort_forks(struct session *s)
 	     INTERVALS_MAX_FORKS);
 }
 
-/* Adds to @pids the processes with samples, and those whose labels they may inherit. */
+/* Adds to @pids the processes with samples, and the processes whose labels these may inherit. */
 static int add_pids(const struct session *s, struct map *pids)
 {
 	const struct profile *p = s->profile;

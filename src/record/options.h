@@ -18,10 +18,10 @@
 struct session_options {
 	/* Targets. pids and cmd exclude each other; nothing set = every Python process. */
 	VEC(pid_t) pids; /* numbers of target processes in krait's PID namespace; > 0; none twice */
-	VEC(const char *) comms; /* target processes: globs for their names */
-	/* target processes: globs for the paths of their control groups */
+	VEC(const char *) comms; /* globs for the names of target processes */
+	/* globs for the paths of target processes' control groups */
 	VEC(const char *) cgroups;
-	/* target processes: names of containers, or beginnings of their ids */
+	/* names of target processes' containers, or beginnings of the containers' ids */
 	VEC(const char *) containers;
 	/* command that the caller starts in session.spawn, NULL-terminated; NULL: none */
 	char **cmd;
@@ -35,8 +35,10 @@ struct session_options {
 	uint64_t duration_ns; /* how long to sample; 0: until a signal or the end of all targets */
 	uint32_t freq_hz;
 	uint64_t count; /* how much of an event, in its unit (ns for clocks), makes a sample */
-	VEC(const char *) events; /* perf's names, as event_parse() takes them; none = cpu-clock */
-	bool wall; /* what threads wait for is recorded beside cpu-clock; only without .events */
+	/* perf's names of events, as event_parse() takes them; none = cpu-clock */
+	VEC(const char *) events;
+	/* what threads wait for is recorded as well as cpu-clock; only without .events */
+	bool wall;
 	/* how much of one CPU's time stacks of waits may take, in millionths; 0: WAIT_BUDGET_PPM */
 	uint32_t wait_budget_ppm;
 
@@ -53,10 +55,10 @@ struct session_options {
 	bool interpreter_frames;
 	/* native frames get lines and inlined functions, by DWARF; not with NATIVE_MODE_NONE */
 	bool native_lines;
-	bool kernel; /* frames of the kernel are wanted too */
+	bool kernel; /* frames of the kernel are also recorded */
 	/* addresses in the kernel are shown as they are, for users who may know them */
 	bool kernel_addresses;
-	/* other processes than Python are recorded too; only without .pids and .cmd */
+	/* processes without Python are also recorded; only without .pids and .cmd */
 	bool all;
 	/*
 	 * the most bytes for the unwind tables, 8 MiB to 4 GiB, BPF maps included; 0: krait chooses

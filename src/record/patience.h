@@ -15,11 +15,11 @@
 
 struct patience {
 	unsigned seconds;  /* how long to wait while nothing comes; 0: PATIENCE_SECONDS */
-	uint64_t began_ns; /* when the wait began, CLOCK_MONOTONIC; 0: it hasn't yet */
+	uint64_t began_ns; /* when the wait began, CLOCK_MONOTONIC; 0: the wait hasn't begun */
 	uint64_t came_ns;  /* when something that is waited for last came */
 	uint64_t said_ns;  /* when the user was last told what is waited for */
 	unsigned done;	   /* the value of @done at the last call of patience_has() */
-	unsigned signals; /* how many signals came before the wait began: 0, or 1 for all of them */
+	unsigned signals;  /* 1 if any signals came before the wait began, else 0 */
 	bool said, over;
 };
 

@@ -19,8 +19,8 @@
 #include "record/command/signals.h"
 
 /*
- * How long the first sample may be delayed until unwind tables are ready: those of all processes on
- * the machine, or those of the named processes.
+ * How long the first sample may be delayed until unwind tables are ready: the tables of all
+ * processes on the machine, or the tables of the named processes.
  */
 #define PREPARE_ALL_NS	 (100 * NSEC_PER_MSEC)
 #define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
@@ -71,8 +71,8 @@ static int make_epoll(struct session *s)
 }
 
 /*
- * Watches the pidfds of the targets: krait wakes up once when one of them ends, and the others may
- * go on. Without pidfds (before 5.3) krait notices the end a little later.
+ * Watches the pidfds of the targets: krait wakes up once when a target ends, and the other targets
+ * may go on. Without pidfds (before 5.3) krait notices the end a little later.
  */
 static void watch_targets(struct session *s)
 {
@@ -88,8 +88,8 @@ static void watch_targets(struct session *s)
 }
 
 /*
- * For this long new mappings of the command wake krait up. Then the command is loaded, and Python
- * has imported most modules.
+ * For this long new mappings of the command wake krait up. After this time the command is loaded,
+ * and Python has imported most modules.
  */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
 
@@ -181,7 +181,7 @@ static void follow_cpus(struct session *s)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	/* not at each drain: new processes, for example, make drains frequent */
+	/* checked at intervals, not at each drain, because drains may be frequent */
 	if (now < s->cpus_ns)
 		return;
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
@@ -320,7 +320,7 @@ int session_set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm)
 
 /*
  * Was krait woken only because the kernel programs have met a process? Where many processes begin,
- * the work that can wait is done for several of them at once.
+ * the work that can wait is done for several processes at once.
  */
 static bool is_asked(const struct session *s, const struct epoll_event *e, int n)
 {
@@ -333,7 +333,7 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 	       now < collect_due_ns(s->collect);
 }
 
-/* Drains, and then only asks processes for what is lost if they end. */
+/* Drains the rings. Then reads from processes only what is lost when they end. */
 static int answer(struct session *s)
 {
 	int r = drain(s);

@@ -86,8 +86,8 @@ void session_describe_target(struct session *s)
 		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
 	}
 	/*
-	 * Notes krait's current directory, which is the command's too. A short command may end
-	 * before krait could read its directory.
+	 * Notes krait's current directory, which is also the command's directory. A short command
+	 * may end before krait could read its directory.
 	 */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);
@@ -171,7 +171,7 @@ static int open_kernel_side(struct session *s)
 	return r ? r : sideband_open(&s->sideband, &side);
 }
 
-/* Makes the cache of unwind tables. Everything works without the cache too. */
+/* Makes the cache of unwind tables. Everything also works without the cache. */
 static void make_cache(struct session *s)
 {
 	_cleanup_free_ char *dir = caller_cache_dir(&s->caller);
@@ -183,12 +183,12 @@ static void make_cache(struct session *s)
 }
 
 /*
- * How many descriptors are kept free, for examining processes and for writing files. The others may
- * hold libraries open.
+ * How many descriptors are kept free, for examining processes and for writing files. The other
+ * descriptors may hold libraries open.
  */
 #define FREE_FILES 24
 
-/* Returns how many descriptors are in use: all below the lowest free one. */
+/* Returns how many descriptors are in use: all below the lowest free descriptor. */
 static size_t open_files(void)
 {
 	int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);

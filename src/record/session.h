@@ -33,7 +33,7 @@
 #include "sampler/sampler.h"
 #include "sampler/sideband/sideband.h"
 
-/* What keeps a session within its memory; see bound.c. */
+/* What keeps a session within its limit of memory; see bound.c. */
 struct session_bound {
 	uint64_t due_ns; /* the profile isn't condensed again before this time, CLOCK_MONOTONIC */
 	void *reserve;	 /* address space in reserve, which is never touched */
@@ -61,8 +61,9 @@ struct session_use {
 
 /* How many threads waited when the recording began and have no record of that wait. */
 struct session_unread {
-	unsigned late; /* reading them would have taken too long */
-	unsigned full; /* the kernel's table had no room */
+	/* number of threads that weren't read because reading would have taken too long */
+	unsigned late;
+	unsigned full; /* number of threads for which the kernel's table had no room */
 	bool all;      /* no thread could be read */
 };
 
@@ -113,7 +114,8 @@ struct session {
 	int (*added)(void *ctx, const struct profile_sample *sample);
 	void *added_ctx;
 	char *title; /* the command line for the profile; NULL: made from what was recorded */
-	enum session_advice advice; /* what would help, set by session_start() if it fails */
+	/* what the user could do about the error; set by session_start() if it fails */
+	enum session_advice advice;
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of .pids; .epoll_fd watches them */
 	/*
@@ -136,11 +138,15 @@ struct session {
 		uint64_t taken_ns;
 	} uses;
 	/*
-	 * control groups that had been throttled when the recording began; at the end, those that
-	 * were throttled meanwhile (figures/queued.c)
+	 * .throttled_before: control groups that had been throttled when the recording began.
+	 * .throttled: at the recording's end, the groups that were throttled during the recording
+	 * (figures/queued.c).
 	 */
 	throttled_vec throttled_before, throttled;
-	/* until this time new mappings of the command wake krait up; 0: they don't */
+	/*
+	 * until this time new mappings of the command wake krait up; 0: new mappings don't wake
+	 * krait up
+	 */
 	uint64_t watched_until_ns;
 	/* whether CPUs came or went isn't checked again before this time, CLOCK_MONOTONIC */
 	uint64_t cpus_ns;
@@ -148,16 +154,17 @@ struct session {
 	uint64_t start_ns, end_ns; /* when sampling began and ended, CLOCK_MONOTONIC */
 	bool more;		   /* the last drain left records in the rings */
 	uint64_t flushed_ns;	   /* end of the last session_drain(), CLOCK_MONOTONIC */
-	bool answered;		   /* records came since then, so a session_drain() is due soon */
-	uint64_t news_ns;	   /* when collect_news() was last true, CLOCK_MONOTONIC */
-	uint64_t trim_ns;	   /* when memory is next given back to the system */
-	uint64_t start_cpu_ns;	   /* CPU time that krait itself had used when sampling began */
+	/* records came since the last session_drain(), so the next one is due soon */
+	bool answered;
+	uint64_t news_ns;      /* when collect_news() was last true, CLOCK_MONOTONIC */
+	uint64_t trim_ns;      /* when memory is next given back to the system */
+	uint64_t start_cpu_ns; /* CPU time that krait itself had used when sampling began */
 	uint64_t sideband_lost;
 	/* with .options->label_intervals: pid -> ns by which that process's clock is shifted */
 	struct map clocks;
 	/*
 	 * For .options->label_intervals: processes that were started. At most INTERVALS_MAX_FORKS
-	 * of them are examined; one more shows that there were too many.
+	 * of these processes are examined; one more entry shows that there were too many.
 	 */
 	interval_fork_vec forks;
 	/* faults in the file .options->label_intervals, in words for the user */
@@ -233,7 +240,9 @@ _must_use_ int session_check_permitted(struct session *s);
  */
 _must_use_ int session_start(struct session *s);
 
-/* Gives free memory in the heap back to the system. glibc doesn't do so unless it is told. */
+/*
+ * Gives free memory in the heap back to the system. glibc gives memory back only if it is told to.
+ */
 void session_give_back_memory(void);
 
 /*
@@ -320,15 +329,15 @@ _must_use_ int session_open_waits(struct session *s, session_open_fn fn, void *c
 void session_begin_accounts(struct session *s);
 /*
  * Notes which control groups are throttled, if waits are recorded. After the end,
- * session_throttle_ready() says for how long threads of group @path were ready to run, and how many
- * threads that are (*@threads).
+ * session_throttle_ready() says for how long threads of group @path were ready to run, and sets
+ * *@threads to the number of these threads.
  */
 void session_throttle_begin(struct session *s);
 void session_throttle_end(struct session *s);
 uint64_t session_throttle_ready(const struct session *s, const char *path, size_t *threads);
 
 /*
- * Adds process @pid to those whose running and waiting times are read. Call it before
+ * Adds process @pid to the processes whose running and waiting times are read. Call it before
  * session_use_begin().
  */
 void session_use_add(struct session *s, pid_t pid);

@@ -142,7 +142,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
 {
 	if (!s->match.by_pid || !map_get(&s->match.pids, tgid))
 		return;
-	/* The first thread of a process may end before the others. */
+	/* The first thread of a process may end before the process's other threads. */
 	if (tid == tgid || map_put(&s->exits, tgid, 1))
 		drop_if_ended(s, tgid);
 }

@@ -2,8 +2,8 @@
 /*
  * Threads that wait and whose stacks no kernel program has taken. There are two kinds of such
  * waits. Some began before sampling: they are added to the map `waits`, and the program that runs
- * at task switches ends them like any other wait. In others the program met the process before
- * krait knew that it runs Python.
+ * at task switches ends them like any other wait. Other waits began when the program met a process
+ * of which krait didn't know yet that it runs Python.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -59,7 +59,7 @@ static int find_pythons(const struct sampler *s, pid_vec *ret)
 	return r ? err_sys(r, "processes") : 0;
 }
 
-/* Is the task's image the one that @e describes? */
+/* Does @e describe the task's image? */
 static bool is_image(const struct proc_entry *e, const struct rec_task *task)
 {
 	if (!e->key.start_ns)
@@ -126,9 +126,9 @@ static void note_asleep(void *ctx, const struct rec_task *task)
 }
 
 /*
- * Notes the threads whose wait was just added and which aren't asleep in it now: their wait may
- * have been over before it was added. (If a thread woke up after that, the program at task switches
- * has seen it.)
+ * Notes the threads whose wait was just added and which aren't asleep in it now: the wait of such a
+ * thread may have been over before it was added. (If a thread woke up after that, the program at
+ * task switches has seen it.)
  */
 static void doubt(struct sampler *s)
 {
@@ -173,7 +173,7 @@ static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading 
 
 /*
  * Returns by how much the scheduler's clock is behind CLOCK_MONOTONIC, computed from entries of map
- * `waits` that the kernel program made; 0: there are none.
+ * `waits` that the kernel program made; 0: there are no such entries.
  */
 static uint64_t clock_behind(const struct sampler *s)
 {

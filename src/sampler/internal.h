@@ -43,9 +43,12 @@ struct sampler {
 	struct map doubted;
 	/* host tid of each thread whose wait the present call of sampler_blocked() has added */
 	struct map added;
-	/* result of clock_behind() in that call; 0: sampling has just begun, or it isn't known */
+	/*
+	 * result of clock_behind() in the present call of sampler_blocked(); 0: sampling has just
+	 * begun, or the result isn't known
+	 */
 	uint64_t clock_behind_ns;
-	/* rings of all CPUs; that of a CPU which goes offline is kept */
+	/* rings of all CPUs; the ring of a CPU that goes offline is kept */
 	VEC(struct cpu_ring) cpu_rings;
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
@@ -79,7 +82,7 @@ void per_cpu_vary(struct sampler *s);
 /* waits.c: which source waits are; -1: waits aren't recorded. */
 int waits_source(const struct sampler *s);
 
-/* Before the programs are loaded: leaves out those that the recording's events don't need. */
+/* Before the programs are loaded: leaves out programs that the recording's events don't need. */
 void waits_prepare(struct sampler *s);
 
 /* Attaches what recording waits needs beside its source's program. 0 or -errno + message. */
@@ -99,7 +102,7 @@ bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait
 
 /*
  * Once sampling has stopped: hands the waits that aren't over to config.record. Only the first call
- * does so.
+ * hands waits on.
  */
 void waits_read_open(struct sampler *s);
 
@@ -107,15 +110,18 @@ void waits_read_open(struct sampler *s);
 struct counted {
 	uint64_t cpu_ns, delay_ns;
 };
-/* Reads these times in /proc. False: the thread has ended, or the kernel doesn't count. */
+/*
+ * Reads what the kernel has counted of the thread of @of from /proc. False: the thread has ended,
+ * or the kernel doesn't count.
+ */
 bool counted_read(const struct rec_sample *of, struct counted *ret);
 
 /*
- * Returns how much these times grew between the moment when the thread of @e last left its CPU
- * (.left_ns) and the recording's end. @now: the times that /proc shows @after_ns after the end. A
- * thread that was off its CPU at the end may have run, or been ready to run, since then, so that
- * much time is subtracted. A thread that was on a CPU at the end was ready to run only before it
- * got that CPU.
+ * Returns how much the times in struct counted grew between the moment when the thread of @e last
+ * left its CPU (.left_ns) and the recording's end. @now: the times that /proc shows @after_ns after
+ * the end. A thread that was off its CPU at the end may have run, or been ready to run, since then,
+ * so that much time is subtracted. A thread that was on a CPU at the end was ready to run only
+ * before it got that CPU.
  */
 struct counted waits_since_left(const struct wait_entry *e, const struct counted *now,
 				uint64_t after_ns);

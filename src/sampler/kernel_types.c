@@ -39,8 +39,10 @@ struct ext_section {
 /* Types that are copied from @all to @some. */
 struct picked {
 	struct btf *all, *some;
-	uint32_t *ids;	   /* of each type of .all: its id in .some; 0: it wasn't copied */
-	struct map wanted; /* hashes of the names of the types that are relocated by */
+	/* by the id of a type in .all: the type's id in .some; 0: the type wasn't copied */
+	uint32_t *ids;
+	/* hashes of the names of the types that the programs' relocations name */
+	struct map wanted;
 };
 
 static struct part section(const uint8_t *elf, const char *name)

@@ -15,10 +15,10 @@ struct kernel_types {
 };
 
 /*
- * Copies from the running kernel's types those by which libbpf relocates the programs of object
- * file @elf, which is krait's own and isn't checked. Returns the path of a file in memory with the
- * copies. NULL: the copy failed. Then libbpf is given the kernel's types themselves, and reports
- * what is wrong.
+ * Copies the running kernel's types by which libbpf relocates the programs of object file @elf. The
+ * object file is krait's own and isn't checked. Returns the path of a file in memory with the
+ * copies. NULL: the copy failed. In that case libbpf is given the kernel's types themselves, and
+ * reports what is wrong.
  */
 const char *kernel_types_open(struct kernel_types *k, const void *elf);
 void kernel_types_close(struct kernel_types *k);

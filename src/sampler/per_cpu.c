@@ -34,7 +34,7 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
-/* Once sampling has stopped, no records are added any more. Then each ring is read to its end. */
+/* Once sampling has stopped, no records are added any more, so each ring is read to its end. */
 int per_cpu_drain(struct sampler *s)
 {
 	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);

@@ -19,7 +19,8 @@ struct perf_ring {
 	/* where reading goes on, and where the records ended at perf_ring_begin() */
 	uint64_t tail, head;
 	uint64_t malformed; /* how often reading stopped at a record of an impossible size */
-	uint8_t *wrapped;   /* room for a record that wraps around; perf's have at most 64 KiB */
+	/* room for a record that wraps around; perf's records have at most 64 KiB */
+	uint8_t *wrapped;
 };
 
 /* Calls perf_event_open(2). Returns the descriptor (close-on-exec) or -errno, without a message. */
@@ -38,7 +39,7 @@ void perf_ring_unmap(struct perf_ring *r);
 /* Returns how many bytes were written that perf_ring_next() hasn't taken out. */
 uint64_t perf_ring_unread(const struct perf_ring *r);
 
-/* Notes where the records end that were written so far. True: there are some to read. */
+/* Notes where the records end that were written so far. True: there are records to read. */
 bool perf_ring_begin(struct perf_ring *r);
 
 /*

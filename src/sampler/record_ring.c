@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads a BPF ring (kernel/bpf/ringbuf.c). The first page has the reader's position, the next page
- * the writer's. Then comes the data. A record starts at a multiple of 8 with a header of 8 bytes,
- * whose first word has its size and two flags. The barriers are those of the kernel's own reader,
- * __bpf_user_ringbuf_peek().
+ * has the writer's position. The data follow. A record starts at a multiple of 8 with a header of 8
+ * bytes, whose first word has its size and two flags. The barriers are those of the kernel's own
+ * reader, __bpf_user_ringbuf_peek().
  */
 #include "sampler/record_ring.h"
 

@@ -75,8 +75,8 @@ static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 }
 
 /*
- * Attaches the first of these programs that this kernel can attach. libbpf prints nothing about the
- * others.
+ * Attaches on_munmap or, if this kernel doesn't allow that, on_place. libbpf prints nothing about a
+ * program that can't be attached.
  */
 static void watch_unmap(struct sampler *s)
 {
@@ -134,7 +134,8 @@ static void describe_sources(struct sampler *s)
 
 /*
  * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Perf events need the
- * first, the programs of waits the second, fexit programs all. That of execve() walks nothing.
+ * first slot, the programs of waits need the second slot, fexit programs need all slots. The
+ * program of execve() needs none, because it walks no stack.
  */
 static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {
@@ -179,7 +180,7 @@ static int refused(int r)
 	if (r == -EMFILE)
 		return err_set(r, "too few files may be open for krait's programs; raise the limit "
 				  "with `ulimit -n 65536`");
-	/* libbpf's error where it finds no type information */
+	/* libbpf's error if it finds no type information */
 	if (r == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_set(-ENOSYS, "krait's programs need the kernel's type information "
 					"(BTF), and /sys/kernel/btf/vmlinux can't be read");
@@ -289,7 +290,7 @@ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns)
 {
 	int r;
 
-	/* Switching events off takes time. Unsetting .armed ends all of them at the same moment. */
+	/* Switching events off takes time. Unsetting .armed stops all events at the same moment. */
 	if (!on) {
 		s->skel->bss->armed = s->enabled = false;
 		*ret_ns = s->ended_ns = clock_ns(CLOCK_MONOTONIC);

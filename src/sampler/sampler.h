@@ -13,19 +13,23 @@
 #include "sampler/sources/event_set.h"
 #include "sampler/unwind/store.h"
 
-/* One of the events of a recording. Its samples carry its index as rec_sample.source. */
+/*
+ * One of the events of a recording. Samples of the event carry the event's index as
+ * rec_sample.source.
+ */
 struct sampler_source {
 	struct event event;
-	bool kernel; /* its samples have the kernel's frames */
+	bool kernel; /* samples of this event have the kernel's frames */
 };
 
 struct sampler_config {
 	struct sampler_source sources[ABI_MAX_SOURCES];
 	unsigned n_sources; /* how many of .sources are set; at least 1 */
-	bool whole_machine; /* every process is sampled; else only those of sampler_add_root() */
-	/* processes that aren't Python are sampled too; with .whole_machine and .native */
+	/* every process is sampled; else only the processes of sampler_add_root() are */
+	bool whole_machine;
+	/* processes without Python are also sampled; only with .whole_machine and .native */
 	bool all_processes;
-	/* descendants of the processes of sampler_add_root() are sampled too */
+	/* descendants of the processes of sampler_add_root() are also sampled */
 	bool follow_children;
 	/* how much of one CPU's time stacks of waits may take, in millionths; 0: 1 % */
 	uint32_t wait_budget_ppm;
@@ -69,7 +73,7 @@ const char *sampler_library_version(void);
 _must_use_ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns);
 
 /*
- * Changes the rate of clocks that don't name one themselves, also while samples are taken. Each
+ * Changes the rate of clocks that don't name a rate themselves, also while samples are taken. Each
  * sample weighs the period of its time, so that no share changes. 0; -EINVAL + message: no kernel
  * offers this rate.
  */
@@ -81,12 +85,15 @@ void sampler_set_wait_budget(struct sampler *s, uint32_t ppm);
 /* Adds a process that was asked for (-p, --), even before it runs Python. 0 or -errno. */
 _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 
-/* Removes a process of sampler_add_root() that has ended, as its number may become another's. */
+/*
+ * Removes a process of sampler_add_root() that has ended, because another process may get its
+ * number.
+ */
 void sampler_remove_root(struct sampler *s, pid_t tgid);
 
 /*
  * Makes @layout known to the kernel programs; *@index: the value for py_where.layout. Equal layouts
- * share one index. 0; -ENOSPC: there are too many.
+ * share one index. 0; -ENOSPC: there are too many layouts.
  */
 _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,
 				  uint16_t *index);
@@ -112,8 +119,8 @@ _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				const struct image_place *place, uint32_t space);
 /*
  * Says which interpreters process @several->tgid has; call it before the process's
- * sampler_set_proc(). The first one is .where. @several->n below 2: it no longer has several. 0;
- * -E2BIG: there are too many such processes.
+ * sampler_set_proc(). The first interpreter is .where. @several->n below 2: the process no longer
+ * has several interpreters. 0; -E2BIG: there are too many such processes.
  */
 _must_use_ int sampler_set_several(struct sampler *s, const struct proc_several *several);
 /*
@@ -151,8 +158,8 @@ void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns);
 void sampler_send_again(struct sampler *s);
 
 /*
- * @on: the caller will sleep longer than usual after its next sampler_drain(). Then a new code
- * object or thread makes sampler_fd() readable, until this is called with @on false.
+ * @on: the caller will sleep longer than usual after its next sampler_drain(). Until this function
+ * is called with @on false, a new code object or thread makes sampler_fd() readable.
  */
 void sampler_settle(struct sampler *s, bool on);
 
@@ -170,8 +177,9 @@ _must_use_ int sampler_drain(struct sampler *s);
 
 /*
  * If waits are recorded: calls @fn for each wait that isn't over, or whose record isn't sent yet.
- * @wait is the record that it would have if it were over now. @left: the program chose not to take
- * its stack. Such a wait gets no record of its own, unless it takes WAIT_LONG_NS or longer.
+ * @wait is the record that the wait would have if the wait were over now. @left: the program chose
+ * not to take its stack. Such a wait gets no record of its own, unless it takes WAIT_LONG_NS or
+ * longer.
  */
 typedef void (*sampler_open_fn)(void *ctx, const struct rec_wait *wait, bool left);
 void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx);
@@ -181,11 +189,11 @@ uint64_t sampler_waits_left(struct sampler *s);
 
 /*
  * If waits are recorded: calls .blocked for each thread that waits and whose stack no kernel
- * program has taken. A stack that wasn't chosen is left out if the wait began after
- * .left_until_ns. Only processes that are known to run Python count: those in @tgids, or all if
- * @tgids is NULL. @proc is what the kernel programs know of the process. @since_ns: when the wait
- * began; 0: before sampling did. Before that, .polled is called for each thread that waits: it
- * returns the descriptor if the thread is in a poll() of one, else -1. 0 or -errno + message.
+ * program has taken. A stack that wasn't chosen is left out if the wait began after .left_until_ns.
+ * Only processes that are known to run Python count; unless @tgids is NULL, only processes in
+ * @tgids. @proc is what the kernel programs know of the process. @since_ns: when the wait began; 0:
+ * before sampling did. Before that, .polled is called for each thread that waits: it returns the
+ * descriptor if the thread is in a poll() of one, else -1. 0 or -errno + message.
  */
 struct rec_task;
 struct sampler_blocked {
@@ -198,16 +206,21 @@ struct sampler_blocked {
 _must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids,
 			       const struct sampler_blocked *to);
 
-/* Does this kernel let sampler_blocked() read threads? If not, it finds none. */
+/*
+ * Does this kernel let sampler_blocked() read threads? If not, sampler_blocked() finds no threads.
+ */
 bool sampler_reads_blocked(const struct sampler *s);
 
 /*
- * Is @task still in the wait that began at @since_ns, whose stack wasn't taken? Then the thread has
- * slept all the time since it was read.
+ * Is @task still in the wait that began at @since_ns, whose stack wasn't taken? If so, the thread
+ * has slept all the time since it was read.
  */
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);
 
-/* Gets the interpreters of a process that has several. False: it hasn't several. */
+/*
+ * Gets the interpreters of a process that has several. False: the process doesn't have several
+ * interpreters.
+ */
 bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret);
 
 /*
@@ -230,7 +243,10 @@ void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t 
 struct sampler_stats {
 	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
 	struct {
-		/* how often the kernel stopped the source for the rest of a tick, and how long */
+		/*
+		 * how often the kernel stopped the source for the rest of a timer tick, and how
+		 * long in sum
+		 */
 		uint64_t throttled, throttled_ns;
 		/*
 		 * with several sources: how long the program took for the source's samples that it

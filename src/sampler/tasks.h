@@ -18,7 +18,8 @@ _must_use_ int tasks_open(struct tasks **ret);
 void tasks_close(struct tasks *t); /* @t may be NULL */
 
 /*
- * Adds the threads of process @tgid to those that are read, or removes them. 0 or -errno + message.
+ * Adds the threads of process @tgid to the threads that are read, or removes them. 0 or -errno +
+ * message.
  */
 _must_use_ int tasks_want(struct tasks *t, pid_t tgid, bool want);
 

@@ -41,8 +41,8 @@ void waits_prepare(struct sampler *s)
 	int source = waits_source(s);
 
 	/*
-	 * verifying a program that walks stacks takes most of krait's start, so it isn't loaded if
-	 * it isn't needed
+	 * verifying a program that walks stacks takes most of krait's start, so a program that
+	 * isn't needed isn't loaded
 	 */
 	bpf_program__set_autoload(s->skel->progs.on_switch, source >= 0);
 	bpf_program__set_autoload(s->skel->progs.on_waking, source >= 0);
@@ -112,7 +112,7 @@ struct counted waits_since_left(const struct wait_entry *e, const struct counted
 
 /*
  * As waits_since_left(). All 0 if the thread has ended, because its number may belong to another
- * one.
+ * thread.
  */
 static struct counted since_it_left(const struct sampler *s, const struct wait_entry *e)
 {
@@ -128,7 +128,10 @@ static bool waits_for_gil(const struct wait_entry *e)
 	return e->away == AWAY_WAITS || e->away == AWAY_UNCOUNTED;
 }
 
-/* How long others have waited, up to @now_ns, since the thread left its CPU with the GIL. */
+/*
+ * How long other threads have waited for the GIL, up to @now_ns, since the thread left its CPU with
+ * the GIL.
+ */
 static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e, uint64_t now_ns)
 {
 	struct gil_key key = {.tgid = e->host_tgid, .slot = e->gil_slot};
@@ -144,8 +147,8 @@ static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e,
 }
 
 /*
- * Adds the thread's times with the GIL (how long it waited, how long others waited for it) that no
- * record has yet.
+ * Adds the thread's times with the GIL (how long it waited, how long other threads waited for it)
+ * that no record has yet.
  */
 static void add_gil(const struct sampler *s, struct wait_entry *e)
 {
@@ -244,7 +247,10 @@ static bool is_recorded(const struct sampler *s, const struct proc_key *key)
 	       p.key.start_ns == key->start_ns && p.key.exec_id == key->exec_id;
 }
 
-/* A thread of which no stack could be taken has a record without one, if it is recorded. */
+/*
+ * A thread of which no stack could be taken has a record without a stack, if the thread is
+ * recorded.
+ */
 static bool has_record(const struct sampler *s, struct rec_sample *rec)
 {
 	if (rec->type == REC_WAIT)
@@ -258,7 +264,7 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 
 /*
  * Sets the record of the thread's last wait, which took @ns. At the recording's end each wait that
- * isn't over gets a record, so none of them stands for others.
+ * isn't over gets a record, so no such record stands for several waits.
  */
 static void add_last(struct wait_entry *e, uint64_t ns)
 {
@@ -278,8 +284,8 @@ static void add_last(struct wait_entry *e, uint64_t ns)
 }
 
 /*
- * Hands on the time of waits that no record has yet, one record for each site. The record of the
- * thread's last wait has the time of its own site.
+ * Hands on the time of waits that no record has yet, one record for each site (a system call with
+ * what it waits for). The record of the thread's last wait has the time of that wait's site.
  */
 static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 {
@@ -322,7 +328,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	if (e->phase == WAIT_RUNS)
 		e->wait.since_ns = s->ended_ns;
 	if (e->phase != WAIT_IS_OVER || !e->times)
-		e->wait.waker.tid = 0; /* it ended an earlier wait */
+		e->wait.waker.tid = 0; /* the waker that is noted ended an earlier wait */
 	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
 	if (e->phase != WAIT_IS_OVER)
 		e->over_ns = s->ended_ns;
@@ -342,7 +348,8 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 }
 
 /*
- * If an entry is deleted meanwhile, the kernel may start over, so the number of reads is limited.
+ * If an entry is deleted while the map is read, the kernel may start over, so the number of reads
+ * is limited.
  */
 bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e)
 {
@@ -392,7 +399,7 @@ static void wait_until(const struct sampler *s, struct wait_entry *e, uint64_t n
 	e->wait.sample.source = (uint8_t)waits_source(s);
 	if (e->times && e->wait.sample.type == REC_WAIT)
 		return;
-	/* there is no stack, or it is that of an earlier wait */
+	/* the record has no stack, or the stack of an earlier wait */
 	e->wait.sample.stack = 0;
 	e->wait.sample.outcome = WALK_PENDING;
 }

@@ -153,7 +153,10 @@ static int remove_oldest(struct store *s, bool *removed)
 	return r ? r : remove_names(s);
 }
 
-/* An epoch whose names take much of the room ends, so that they go with its blocks. */
+/*
+ * Ends the epoch if its names take more than a quarter of the store's limit (@most bytes). Names of
+ * an epoch that has ended are removed once no block is left that needs them.
+ */
 static int end_large_epoch(struct store *s, uint64_t most)
 {
 	char sql[128];

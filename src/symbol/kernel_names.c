@@ -28,14 +28,14 @@ struct kernel_symbol {
 
 /*
  * RANK_PADDING: the symbol "__pfx_NAME", for the bytes before function NAME. The kernel may have
- * turned these bytes into code, and then the function's entry begins there.
+ * turned these bytes into code, and in that case the function's entry begins at these bytes.
  */
 enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_PADDING, RANK_NOT_CODE };
 
 struct kernel_names {
 	VEC(struct kernel_symbol) list; /* symbols, ascending, one for each address */
 	struct str text;
-	uint64_t any_addr; /* all addresses, or-ed together: 0 if the kernel hides them */
+	uint64_t any_addr; /* all addresses, or-ed together; 0 means that the kernel hides them */
 	uint64_t stext;	   /* address of the symbol _stext; 0: there is none */
 };
 
@@ -108,7 +108,10 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 	return k->text.failed ? -ENOMEM : vec_push(&k->list, s);
 }
 
-/* Orders symbols by address, then the best first, as symbol_table.h does, but without sizes. */
+/*
+ * Orders symbols by address. Of one address the best comes first, as in symbol_table.h, but without
+ * sizes.
+ */
 static int compare(const void *a, const void *b, void *text)
 {
 	const struct kernel_symbol *x = a, *y = b;
@@ -139,7 +142,11 @@ static bool is_padding_of(const struct kernel_symbol *padding, const struct kern
 /* Sorts; keeps one symbol of each address, and the first of adjacent symbols that aren't code. */
 static void sort(struct kernel_names *k)
 {
-	uint64_t last_at = 0; /* of the last symbol that was kept, without its padding */
+	/*
+	 * address of the symbol that was kept last; if padding before it was added to it, without
+	 * that padding
+	 */
+	uint64_t last_at = 0;
 	size_t n = 0;
 
 	if (k->list.n)

@@ -8,8 +8,8 @@
 struct kernel_names;
 
 /*
- * Reads @fd, /proc/kallsyms, from its beginning: some 100 ms. Whether it shows addresses depends on
- * the rights of the process that opened it, at that time. 0; -EPERM: all addresses are zeros;
+ * Reads @fd, /proc/kallsyms, from its beginning: some 100 ms. The file shows addresses only if the
+ * process that opened it had the right to see them then. 0; -EPERM: all addresses are zeros;
  * -errno; with a message.
  */
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
@@ -29,7 +29,7 @@ const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const
 /*
  * A number for @addr that doesn't reveal where the kernel lies: for the kernel itself the distance
  * from _stext, whether the function has a name or not; else the distance from the start of the
- * function that holds @addr. 0: neither is known.
+ * function that holds @addr. 0: neither distance is known.
  */
 uint64_t kernel_names_relative(const struct kernel_names *k, uint64_t addr);
 

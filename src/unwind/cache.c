@@ -349,7 +349,9 @@ static bool is_made_here(const char *name)
 	       str_ends(name, UNWIND_CACHE_TMP);
 }
 
-/* Removes krait's files in @dir, and closes @dir. Returns their number, or -errno. */
+/*
+ * Removes krait's files in @dir, and closes @dir. Returns the number of removed files, or -errno.
+ */
 static int remove_files(int dir)
 {
 	_cleanup_closedir_ DIR *d = fdopendir(dir);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the compiled rows of large ELF files on disk, so that the next run needn't compile them.
- * Each ELF file has one cache file, in a directory of one user's own. Everything found there is
- * checked: owner, mode, length, checksum, and that the rows are what rows/rows.h promises. A cache
- * file that fails a check isn't used.
+ * Each ELF file has one cache file, in a directory of one user's own. Everything that is found in
+ * the directory is checked: owner, mode, length, checksum, and that the rows are what rows/rows.h
+ * promises. A cache file that fails a check isn't used.
  *
  * Build id and size only serve to find rows. They prove nothing, because anybody may make a file
  * with the same build id and size. Rows hold for the bytes that they were made from
  * (docs/decisions/0016-rows-on-disk.md). If only root and the cache's user can change a file, the
- * time of its last change proves that it has these bytes. Else a hash of all that was read proves
- * it.
+ * time of its last change proves that it has these bytes. Else a hash of all bytes that were read
+ * proves that.
  */
 #ifndef UNWIND_CACHE_H
 #define UNWIND_CACHE_H
@@ -31,8 +31,8 @@ struct unwind_cache;
 /*
  * @dir (copied) is the cache's directory, which is made when it is needed. It and its files must
  * belong to @uid. With @become, the calling thread takes @uid and @gid while it examines and makes
- * them; other threads keep their ids. NULL: no memory. Touches no file yet. Used by one thread at a
- * time.
+ * the directory and its files; other threads keep their ids. NULL: no memory. Touches no file yet.
+ * Used by one thread at a time.
  */
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* @c may be NULL */
@@ -82,7 +82,7 @@ _must_use_ int unwind_cache_store(struct unwind_cache *c, const struct unwind_ca
 
 /*
  * Removes the cache files that weren't used for longest, until all have at most @most bytes;
- * unwind_cache_store() does it too.
+ * unwind_cache_store() does this too, with UNWIND_CACHE_MOST.
  */
 void unwind_cache_trim(struct unwind_cache *c, uint64_t most);
 

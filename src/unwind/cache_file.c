@@ -12,12 +12,12 @@ static const char magic[8] = "krait-r\3";
 
 struct header {
 	char magic[8];
-	/* version of the ELF file that was last proven to have these rows */
+	/* version of the ELF file that was last proven to have the cached rows */
 	struct unwind_cache_version version;
 	uint64_t sum; /* checksum of all that follows this field */
 	uint64_t krait[3];
 	uint8_t id[ELF_BUILD_ID_MAX];
-	uint64_t n, bytes, owner; /* the fields of these names in struct unwind_cache_key */
+	uint64_t n, bytes, owner; /* n, bytes and owner of struct unwind_cache_key */
 	uint8_t hash[BLAKE2_BYTES];
 	uint64_t base, bad;
 	uint64_t rows, rules, fdes, places;
@@ -165,7 +165,7 @@ int unwind_cache_write(int fd, const struct unwind_cache_key *key, const struct 
 {
 	struct header h;
 
-	memset(&h, 0, sizeof(h)); /* sets the padding to 0 too, because it is written */
+	memset(&h, 0, sizeof(h)); /* the padding is written too, so it is set to 0 */
 	memcpy(h.magic, magic, sizeof(magic));
 	this_krait(h.krait);
 	h.version = proof->version;

@@ -40,8 +40,8 @@ struct unwind_cache_proof {
 };
 
 /*
- * Reads @fd from its beginning. False: it isn't what was written for @key; *ret and *proof may be
- * filled in part.
+ * Reads @fd from its beginning. False: the file wasn't written for @key, or is damaged; *ret and
+ * *proof may be filled in part.
  */
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 		       struct unwind_rows *ret, struct unwind_cache_proof *proof);
@@ -51,7 +51,7 @@ _must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
 				  const struct unwind_cache_proof *proof);
 /*
  * Stores @version in the cache file @fd. It is the version of an ELF file whose bytes were proven
- * to be the same. From then on, this version proves it.
+ * to be the same. From then on, this version proves that the rows belong to the ELF file.
  */
 void unwind_cache_write_version(int fd, const struct unwind_cache_version *version);
 

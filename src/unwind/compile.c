@@ -17,12 +17,12 @@
 #define PAGE 4096u
 
 /*
- * A row takes at least this many bytes of the section (polars: 5). Room for rows is reserved by
- * that, because growing an array would copy all rows. Unused room is given back.
+ * A row takes at least this many bytes of the section (polars: 5). So this tells for how many rows
+ * to reserve room: growing the array would copy all rows. Unused room is given back.
  */
 #define ROW_BYTES 4
 
-/* A function of an FDE, until its rows are made. */
+/* A function that an FDE describes, until its rows are made. */
 struct function {
 	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
 	uint32_t cie, program, program_n;
@@ -36,7 +36,8 @@ struct builder {
 	VEC(struct function) functions;
 	struct unwind_rows *ret;
 	struct rule_numbers numbers;
-	uint32_t rule; /* number of the rule that holds now, unless the state has changed since */
+	/* number of the present rule, unless the state has changed since the number was found */
+	uint32_t rule;
 };
 
 static void builder_fini(struct builder *b)

@@ -11,8 +11,8 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Compiles the call frame information of @f. Returns 0, also if there is none (then there are no
- * rows), or -errno with a message. unwind_rows_fini() is to be called in every case.
+ * Compiles the call frame information of @f. Returns 0, also if @f has none (the result is then
+ * empty), or -errno with a message. unwind_rows_fini() is to be called in every case.
  */
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 

@@ -18,8 +18,8 @@
 /*
  * How many bytes a profile of @n bytes may take when its stacks are inverted. Real profiles take
  * two or three times @n. But stacks share their outer frames; in an inverted stack these are the
- * inner ones, and inner frames aren't shared. So n nested calls, each with own time, take n frames,
- * and n * n / 2 when they are inverted.
+ * inner frames, and inner frames aren't shared. So n nested calls, each with own time, take n
+ * frames, and n * n / 2 when they are inverted.
  */
 #define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
 
@@ -125,8 +125,8 @@ static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t 
 }
 
 /*
- * May the frame be left out as a native one? Marks stay, since they say why frames are missing. The
- * garbage collector's frames stay too, unless no native frames are shown at all.
+ * May the frame be left out as a native frame? Marks stay, since they say why frames are missing.
+ * The garbage collector's frames also stay, unless no native frames are shown at all.
  */
 static bool is_native(const struct viewer *v, uint32_t id)
 {
@@ -241,7 +241,7 @@ static void cut_times(struct viewer *v)
 
 /*
  * Adds the scripts' files to .to even if none of their frames stay, because modules are named
- * relative to them.
+ * relative to the scripts.
  */
 static int keep_scripts(struct viewer *v)
 {

@@ -13,9 +13,9 @@ static inline bool is_wall(const char *value)
 }
 
 /*
- * If @value is VALUE_WALL and the profile has the values it is the sum of, cpu and off_cpu, adds it
- * to the samples, for the output in @format (NULL: text). Formats that keep recordings (pprof,
- * jsonl) never contain it. @value may be NULL. 0 or -errno + message.
+ * If @value is VALUE_WALL and the profile has the values cpu and off_cpu, adds the sum of both to
+ * the samples, for the output in @format (NULL: text). Formats that keep recordings (pprof, jsonl)
+ * never contain it. @value may be NULL. 0 or -errno + message.
  */
 _must_use_ int wall_derive(struct profile *p, const char *value, const char *format);
 

@@ -43,7 +43,7 @@ class Bad(Exception):
 
 
 class Object:
-    """The functions of an ELF file of the BPF target, and what they call."""
+    """An ELF file of the BPF target: its functions, and which functions each of them calls."""
 
     def __init__(self, path):
         self.path = path
@@ -91,7 +91,8 @@ class Object:
                     self.relocated[s[7], offset] = self.symbols[info >> 32]
 
     def programs(self):
-        """The functions that the kernel calls: those of the sections other than .text."""
+        """Returns the functions that the kernel calls, which are those outside of the section
+        .text."""
         return sorted(
             at
             for at in self.functions
@@ -115,7 +116,7 @@ class Object:
             if op != CALL or src != PSEUDO_CALL:
                 continue
             symbol = self.relocated.get((section, at))
-            if symbol:  # as libbpf does it, bpf_object__reloc_code()
+            if symbol:  # done as in libbpf's bpf_object__reloc_code()
                 target = symbol[3], symbol[4] + 8 * (imm + 1)
             else:
                 target = section, at + 8 * (imm + 1)
@@ -158,7 +159,7 @@ class Object:
         return found
 
     def deepest(self, function, above=()):
-        """The chain of calls with the most stack: its sum, its functions."""
+        """Returns the chain of calls that takes the most stack: (sum of stack, functions)."""
         if function in above:
             raise Bad("%s calls itself" % self.functions[function])
         if len(above) == MAX_CALLS:
@@ -173,7 +174,7 @@ def rounded(n, to):
 
 
 def judge(o, program):
-    """Returns (whether the program is within the limits, what its stack takes, in words)."""
+    """Returns (whether the program is within the limits, a text on how much stack it takes)."""
     try:
         total, chain = o.deepest(program)
     except Bad as e:
@@ -192,7 +193,7 @@ def verdict(name, why):
 
 
 def load(tool, path):
-    """Has tests/vm/verify.c load the object file @path. Returns (whether the kernel took it,
+    """Lets tests/vm/verify.c load the object file @path. Returns (whether the kernel accepted it,
     {program: the verifier's words}, all output)."""
     r = subprocess.run([tool, "--all-options", path], capture_output=True, errors="replace")
     head, *parts = r.stdout.split("PROGRAM ")

@@ -118,7 +118,7 @@ verdict rooms "$(awk '
 		return part[1]
 	}
 	function allows(here, other) {
-		# "proc/" is the room proc with all of its folders
+		# "proc/" stands for the room proc with all of its folders
 		return index(" " may[here] " ", " " other " ") ||
 			index(" " may[here] " ", " " top(other) "/ ")
 	}

@@ -115,7 +115,7 @@ class Counts:
 
 
 def one_turn(b, load, turn, sides, counts):
-    """Records each program once as it is, and once with a function that does more."""
+    """Records each program twice: as it is, and with a function that does more."""
     for name in PROGRAMS:
         sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
         for earlier in sides[name][-1 - b.o.before:-1]:

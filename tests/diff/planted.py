@@ -141,7 +141,7 @@ def order(n):
         sorted(DATA[:300])
 STEPS = {"digest": 350, "match": 90, "pack": 25, "order": 80}
 """,
-    # A data base, and Python code that works on its rows.
+    # A database, and Python code that works on its rows.
     "base": r"""
 import json, sqlite3, sys, time
 base = sqlite3.connect(":memory:")
@@ -416,7 +416,7 @@ def two_runs(folder):
 
 
 def small(folder):
-    """hot() does 1.5 times as much work as before, parse() as much as before."""
+    """hot() does 1.5 times as much work as before. parse() does as much as before."""
     files, true = two_runs(folder)
     if not true:
         print("SKIP diff two: the machine's speed changed in each of %d tries" % TRIES)

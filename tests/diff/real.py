@@ -30,7 +30,7 @@ KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SAMPLES, HZ = 20000, 3999
 POINTS = 0.05
 
-# Each runs until it has used the CPU time that its argument says.
+# Each program runs until it has used the CPU time that its argument says.
 STEPS = r"""
 import hashlib, json, os, random, re, sqlite3, string, subprocess, sys, time, zlib
 def parse(): return [json.loads('{"a": [1, 2, %d]}' % i) for i in range(400)]
@@ -116,8 +116,8 @@ class Recording:
         self.key = self.read.strings.index("time")
 
     def owner(self, sample):
-        """Returns a sample's innermost Python function. The cost of the native code that it calls
-        is counted as its own."""
+        """Returns a sample's innermost Python function. The cost of native code counts for the
+        function that calls it."""
         return next((l.key for l in reversed(self.read.stack(sample)) if l.kind == "python"), None)
 
     def owners(self):

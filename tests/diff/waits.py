@@ -77,7 +77,7 @@ def program(path, rng, value, mean_ms, seconds, points=0.0):
         if value == "gil_wait":
             made.add(leaf, {OFF: ns, WAIT: ns}, made.now, state="gil")
             made.now += ns
-        elif value == "gil_blame":  # one or two other threads wait meanwhile for the GIL
+        elif value == "gil_blame":  # in that time, one or two other threads wait for the GIL
             made.run(leaf, ns // MS + 1, blame=rng.choice((1, 2)))
         elif value == "wall" and rng.random() < 0.5:
             made.run(leaf, ns // MS + 1)
@@ -174,8 +174,7 @@ def batch(path, wait_ms, other_ms=10, comment="ended: 0", idle_s=0):
 
 
 def words(work):
-    """Checks diff's sentences and sums, both if the amount of work of each side is known and if it
-    isn't."""
+    """Checks diff's sentences and sums, both with and without the amount of work of each side."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     batch(a, 10, idle_s=3)
     batch(b, 15, idle_s=2)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other people may read a recording. So no output shows the addresses in memory of the kernel, or
-of code that a process made.
+"""Other people may read a recording. So no output shows where in memory the kernel's code lies, or
+code that a process made at run time.
 
 The truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put
-its code.
-"""
+its code."""
 import bisect
 import os
 import re
@@ -48,7 +47,8 @@ OUTPUTS = ("html", "pb.gz", "folded", "jsonl", "speedscope.json", "svg")
 
 
 def symbols():
-    """Returns the start addresses of the kernel's own code, ascending, and the names at each."""
+    """Returns the start addresses of the kernel's own code, ascending, and the names that each
+    address has."""
     at = {}
     with open("/proc/kallsyms") as f:
         for line in f:
@@ -120,7 +120,8 @@ def kernel_as_it_is():
 
 @case
 def only_for_who_may_know():
-    """A user without the right to see addresses gets none, though krait's file has that right."""
+    """A user without the right to see kernel addresses gets none, though krait's file has that
+    right."""
     with folder() as d:
         os.chmod(d, 0o777)
         own = shutil.copy(kit.KRAIT, d + "/krait")

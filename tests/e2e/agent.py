@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent keeps what ran. The truth is the kernel's accounting of each process: its schedstat
-while it runs, and what wait4() tells its parent when it has ended."""
+"""krait agent keeps what ran. The truth is the kernel's accounting of each process: the process's
+schedstat while it runs, and what wait4() tells the process's parent when it has ended."""
 import glob
 import math
 import os
@@ -16,7 +16,7 @@ from kit import check, folder, krait, refused
 from judge import pprof
 
 HZ = 999
-# Runs for argv[1] seconds of CPU time, says so, and waits until its input ends.
+# A program that runs for argv[1] seconds of CPU time, says so, and waits until its input ends.
 PROGRAM = """
 import sys, time
 with open("/proc/self/comm", "w") as f:
@@ -28,8 +28,8 @@ burn(float(sys.argv[1]))
 print("done", flush=True)
 sys.stdin.read()
 """
-FRAME = 1.0  # a frame's seconds, which a writer that is killed loses at most
-LATE = 1.0   # how long an agent that gets no CPU at once takes longer
+FRAME = 1.0  # length of a frame in seconds; a writer that is killed loses one frame at most
+LATE = 1.0  # how many seconds longer things may take for an agent that doesn't get a CPU at once
 
 
 def start_agent(store, *more):
@@ -46,7 +46,7 @@ def start_program(d, seconds):
 
 
 def end(program):
-    """Ends a program; returns the CPU time that wait4() tells of it."""
+    """Ends a program. Returns the CPU time that wait4() reports for it."""
     program.stdin.close()
     _, status, usage = os.wait4(program.pid, 0)
     program.returncode = status
@@ -55,7 +55,7 @@ def end(program):
 
 
 def cpu_of(pid):
-    """The CPU time of a running process, by the kernel's scheduler."""
+    """Returns the CPU time of a running process, as the kernel's scheduler counts it."""
     total = 0
     for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
         with open(path) as f:
@@ -89,8 +89,8 @@ def children_of(pid):
 
 
 def writer_of(agent, not_this=0):
-    """The process that has no capability and is a child of one such: the writer, by its starter. Waits for another one
-    than @not_this."""
+    """Returns the process id of the agent's writer: the process without capabilities whose parent,
+    the starter, has none either. Waits until the writer isn't @not_this any more."""
     end = time.time() + 20
     while time.time() < end:
         for starter in children_of(agent.pid):
@@ -108,8 +108,8 @@ def program_file(d):
 
 @kit.case
 def truth():
-    """The CPU time that krait shows is the kernel's, for a process that ended and for one that
-    runs. A second agent is refused. After SIGTERM nothing is missing."""
+    """The CPU time that krait shows equals the kernel's, for a process that has ended and for one
+    that runs. A second agent is refused. After SIGTERM nothing is missing in the store."""
     with folder() as d:
         store = d + "/store"
         program_file(d)
@@ -131,7 +131,8 @@ def truth():
 
 
 def lost_with_writers(store):
-    """Returns how many samples status says were lost because writers died, and how often one was started again."""
+    """Returns how many samples `status` says were lost because writers died, and how often a writer
+    was started again."""
     said = krait("agent", "status", "--store", store).stdout
     found = re.search(r"(\d+) with writers that died", said)
     again = re.search(r"writer +was started again (\d+) times", said)
@@ -187,8 +188,8 @@ def windows():
 
 @kit.case
 def killed():
-    """Writers that are killed are started again alone. What is missing is what they hadn't kept, it is counted, and the
-    recording goes on before and after."""
+    """Only the writer is started again when it is killed. The samples that it hadn't stored are
+    missing, and are counted as lost. The recording goes on before and after that."""
     kills = 2
     with folder() as d:
         store = d + "/store"
@@ -220,7 +221,8 @@ def killed():
         lost, again = lost_with_writers(store)
         print("%.3f s kept of %.3f, %.3f s counted as lost" % (found, cpu, lost / HZ))
         check(again == kills, "%d writers were started again" % again)
-        # a frame that was written and not yet acknowledged is kept and counted as lost; the agent took a moment to start
+        # a frame that was written but not yet acknowledged is stored, and also counted as lost; the
+        # agent took a moment to start
         check(abs(found + lost / HZ - cpu) <= 3 * error + 0.1, "%.3f s kept and %.3f s lost of %.3f" % (found, lost / HZ, cpu))
         check(lost / HZ <= kills * (2 * FRAME + LATE), "%d samples are lost" % lost)
         agent = start_agent(store)
@@ -231,7 +233,7 @@ def killed():
 
 @kit.case
 def refusals():
-    """A directory that holds something else than a store is refused and left as it is."""
+    """A directory with other files than a store's is refused, and stays as it is."""
     with folder() as d:
         refused(1, "no agent has recorded into", "last", "5m", "--store", d + "/none")
         refused(2, "say how long", "last", "--store", d)

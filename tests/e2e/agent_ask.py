@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent tells: status, metrics, and answers of the server of queries. The truth is the kernel's accounting of the
-agent's processes, the files' sizes, the users as whom the programs were started, and Prometheus' opinion of the format."""
+"""What krait agent says of itself and of its store: status, metrics, and the answers of the server
+for queries. The truth is the kernel's accounting of the agent's processes, the files' sizes, the
+users as whom the programs were started, and Prometheus' opinion of the format."""
 import atexit
 import contextlib
 import functools
@@ -64,14 +65,14 @@ def until(true, what, seconds=20):
 
 
 def cpu_of(pid):
-    """User and system time of a process, in s, by the kernel."""
+    """Returns the user and system time of a process, in s, as the kernel counts it."""
     with open("/proc/%d/stat" % pid) as f:
         fields = f.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def metrics_of(text):
-    """Reads Prometheus' text format: {name with labels: value}."""
+    """Parses Prometheus' text format. Returns {name with labels: value}."""
     found = {}
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -92,7 +93,7 @@ def fine_for_prometheus(text):
 
 @kit.case
 def figures():
-    """status --json has what the kernel says: the agent's CPU time, the files' bytes."""
+    """`status --json` has the agent's CPU time and the files' bytes as the kernel has them."""
     with folder() as d, kit.python():
         store = d + "/store"
         agent = start_agent(store, "--max-size", "64M", "-F", "199")
@@ -116,7 +117,7 @@ def figures():
 
 @kit.case
 def counters():
-    """Counters go on over restarts, and the format is Prometheus'."""
+    """Counters go on when the agent is started again. Their format is Prometheus'."""
     with folder() as d, kit.python():
         store, before = d + "/store", {}
         for _ in range(2):
@@ -156,14 +157,15 @@ spent = cart()
 till()
 print(spent, flush=True)
 """
-# Root's program; nobody's; one that began as root and can become root again.
+# The programs: one of root; one of nobody; one that began as root and can become root again.
 PROGRAMS = {"roots": ([], burns("roots")), "nobodys": (AS_NOBODY, burns("nobodys")),
             "mixed": ([], "import os\nos.setresuid(%d, %d, 0)\n" % (NOBODY, NOBODY) + burns("mixed"))}
 
 
 @functools.lru_cache(None)
 def recorded():
-    """A store with what PROGRAMS did, and the programs' pids. The folder has a krait that nobody can run."""
+    """Returns a directory with a store of what PROGRAMS did, and the programs' pids. The directory
+    has a krait that nobody can run."""
     d = tempfile.mkdtemp(prefix="krait-e2e.")
     atexit.register(shutil.rmtree, d)
     os.chmod(d, 0o755)
@@ -178,7 +180,7 @@ def recorded():
 
 
 def values_of(d, who, *words):
-    """Which processes the answer to @who has: {pid: CPU time}."""
+    """Returns which processes are in the answer to the user @who: {pid: CPU time}."""
     path = os.path.join(tempfile.mkdtemp(dir=d), "answer.pb.gz")
     os.chmod(os.path.dirname(path), 0o777)
     done = subprocess.run([*({"root": [], "nobody": AS_NOBODY}.get(str(who), who)), d + "/krait", *map(str, words), "-o", path],
@@ -195,7 +197,7 @@ def values_of(d, who, *words):
 
 @contextlib.contextmanager
 def server(d, *more, prefix=(), end=True):
-    """Yields (the process of a server, its socket)."""
+    """Yields (the process of a server for queries, the path of its socket)."""
     path = os.path.join(tempfile.mkdtemp(dir=d), "agent.sock")
     os.chmod(os.path.dirname(path), 0o755)
     with subprocess.Popen([*prefix, d + "/krait", "agent", "serve", "--store", d + "/store", "--socket", path, *more], stderr=subprocess.PIPE,
@@ -212,7 +214,7 @@ def server(d, *more, prefix=(), end=True):
         check(not os.path.exists(path), "the socket is left")
 
 
-# A client in another user's name: sends its input to a socket, prints the answer.
+# A client that runs as another user. It sends its input to a socket and prints the answer.
 CLIENT = """
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
@@ -239,7 +241,8 @@ def last_ms(seconds=3600):
 
 @kit.case
 def users():
-    """Root and group krait get everything, another user only what ran as that user, whatever it asks for."""
+    """Root and the group krait get every process. Another user gets only what ran as that user,
+    whatever the query asks for."""
     kit.need("setpriv")
     d, pids = recorded()
     store = ["--store", d + "/store"]
@@ -271,7 +274,8 @@ def users():
 
 @kit.case
 def hostile():
-    """Wrong, endless, silent and many requests are refused or end; root is answered meanwhile, and the answers' processes have bounds."""
+    """Wrong, endless, silent and very many requests are refused or end. Root gets answers in that
+    time, and the processes that answer have limits."""
     kit.need("setpriv")
     d, _ = recorded()
     wanted = {"": b"begins with", "krait 2 profile\n\n": b"begins with", "krait 1 no\n\n": b"no such kind", "krait 1 profile\n\n": b"ends before it begins",
@@ -286,7 +290,8 @@ def hostile():
         check(ask(path, "POST /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 405"), "POST")
         check(ask(path, "GET /etc/passwd HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 404"), "a path")
         begun = time.monotonic()
-        # The connections' user is that of the process: one that says nothing, and opens them until one is refused.
+        # These connections count for the user of their process. They say nothing, and more are
+        # opened until one is refused.
         silent = subprocess.Popen([*AS_NOBODY, kit.PYTHON, "-c", "import socket, sys\nall = []\nfor _ in range(50):\n s = socket.socket(socket.AF_UNIX)\n"
                                    " s.settimeout(0.5)\n s.connect(sys.argv[1])\n all.append(s)\n try:\n  print(len(all), s.recv(99), flush=True)\n"
                                    " except TimeoutError:\n  pass\nall[0].settimeout(60)\nprint('end', all[0].recv(99), flush=True)", path],
@@ -307,14 +312,15 @@ def hostile():
 
 @kit.case
 def idle():
-    """A server that systemd would start takes its socket, and ends when nobody has asked for a while; its memory is small."""
+    """A server that systemd starts takes over its socket, and ends when nobody has asked for a
+    while. It needs little memory."""
     d, _ = recorded()
     with server(d, "--idle", "1s", end=False):
         pass
     with folder() as place, socket.socket(socket.AF_UNIX) as given:
         given.bind(place + "/sock")
         given.listen()
-        # systemd gives descriptor 3 and says whose it is
+        # systemd gives the socket as descriptor 3, and says in LISTEN_PID for which process
         with subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null', "sh", d + "/krait", "agent", "serve", "--store", d + "/store", "--idle", "2s"],
                               stdin=given, stderr=subprocess.PIPE, text=True) as running:
             check(ask(place + "/sock", "krait 1 status\n\n").startswith(b"krait 1 ok "), "no answer")
@@ -339,7 +345,8 @@ def get(port, path="/metrics", **headers):
 
 @kit.case
 def metrics():
-    """TCP gives metrics to requests that name this host, and nothing else; other addresses are refused."""
+    """By TCP, only requests that name this host get metrics, and they get nothing else. Other
+    addresses are refused."""
     d, _ = recorded()
     port = free_port()
     with open(d + "/token", "w") as f:
@@ -369,8 +376,9 @@ def metrics():
 
 @kit.case
 def services():
-    """CPU seconds of a service and of a named function are what the kernel and the program say; a hostile name is text; the counters
-    stay when the agent is started again, and are for those who may see everything."""
+    """CPU seconds of a service and of a named function equal what the kernel and the program say. A
+    hostile name does no harm. The counters stay when the agent is started again. Only users who
+    may see everything get them."""
     name = 'a"b\\c} 1\nkrait_agent_up 7'
     with folder() as d:
         with open(d + "/shop.py", "w") as f:
@@ -388,11 +396,13 @@ def services():
         fine_for_prometheus(texts[0])
         wanted = "\n".join(line for line in texts[0].splitlines() if line.startswith("krait_service_cpu"))
         found = metrics_of(texts[0])
-        service = found['krait_service_cpu_seconds_total{service="a\\"b\\\\c} 1?krait_agent_up 7"}']  # no newline is left of a service's name
+        # the newline in the service's name is gone
+        service = found['krait_service_cpu_seconds_total{service="a\\"b\\\\c} 1?krait_agent_up 7"}']
         function = found['krait_function_cpu_seconds_total{function="shop.cart"}']
         print("service: %.3f s, the kernel says %.3f; function: %.3f s, it says %.3f" % (service, cpu, function, spent))
         check(found["krait_agent_up"] == 0, "a name became a metric")
-        for seconds, truth in (service, cpu), (function, spent):  # three standard errors, and the program's start
+        # the counts may be off by three standard errors and by the program's start
+        for seconds, truth in (service, cpu), (function, spent):
             check(abs(seconds - truth) <= 3 * math.sqrt(truth / 999) + 0.05, "%.3f s instead of %.3f: %s" % (seconds, truth, wanted))
         check(found['krait_function_cpu_seconds_total{function="shop.none"}'] == 0, texts[0])
         again = metrics_of(texts[1])
@@ -401,7 +411,8 @@ def services():
 
 @kit.full_case
 def prometheus():
-    """The distribution's Prometheus scrapes, and sees no counter fall although the agent is started again."""
+    """The distribution's Prometheus reads the metrics. It sees no counter fall, although the agent
+    is started again."""
     kit.need("prometheus")
     port, own = free_port(), free_port()
     with folder() as d, kit.python(), contextlib.ExitStack() as running:

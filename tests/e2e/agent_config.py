@@ -19,8 +19,8 @@ def write(path, text):
 
 @kit.case
 def checks():
-    """Each setting has its origin, in the order of the files. What `check --print` prints is a file
-    with the same settings."""
+    """`check --print` says where each setting comes from, in the order of the files. What it prints
+    is a file with the same settings."""
     with folder() as d:
         path = d + "/agent.conf"
         os.mkdir(path + ".d", 0o755)
@@ -40,8 +40,8 @@ def checks():
 
 @kit.case
 def faults():
-    """`check` and `run` name all faults at once, each with file, line and the most similar name,
-    and end with exit code 2."""
+    """`check` and `run` name all faults at once, each with its file, its line and the most similar
+    name. They end with exit code 2."""
     with folder() as d:
         path = d + "/agent.conf"
         write(path, "wall\n\nfrequncy 9\nmax-size 1\nconfig x\n")
@@ -62,7 +62,7 @@ def faults():
 
 
 def until(agent, words):
-    """Reads the agent's messages up to one that has these words."""
+    """Reads the agent's messages up to one that contains @words."""
     said = []
     while not said or words not in said[-1]:
         said.append(agent.stderr.readline())
@@ -72,8 +72,8 @@ def until(agent, words):
 
 @kit.case
 def reloads():
-    """After SIGHUP the agent uses all of a new file or nothing of it, and says what needs a
-    restart. SIGTERM still ends the agent."""
+    """After SIGHUP the agent uses all of a new configuration file or nothing of it, and says which
+    settings need a restart. SIGTERM still ends the agent."""
     with folder() as d:
         path = d + "/agent.conf"
         write(path, "frequency 49\n")
@@ -88,7 +88,7 @@ def reloads():
             agent.send_signal(signal.SIGHUP)
             said = until(agent, "was read again")
             check("all is as it was until" in said and "verbose is" not in said and "frequency is" not in said, said)
-            time.sleep(0.6)  # signals within half a second count as one
+            time.sleep(0.6)  # two SIGHUPs within half a second count as one
             agent.send_signal(signal.SIGTERM)
             check(agent.wait(timeout=30) == 0, "exit code %s: %s" % (agent.returncode, agent.stderr.read()))
         finally:

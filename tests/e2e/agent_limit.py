@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent takes no more CPU than it may: beside a storm of new processes it samples less often, says so, and comes
-back. A new configuration changes the rate while it records. CPU time stays right: the truth is the kernel's clock of the
-process."""
+"""krait agent takes no more CPU than its limit. If very many new processes start, it samples less
+often, says so, and later returns to the old rate. A new configuration changes the rate while the
+agent records. CPU time stays right: the truth is the kernel's clock of the process."""
 import collections
 import math
 import os
@@ -19,11 +19,13 @@ from judge import pprof
 
 STORM = "while :; do /bin/true; done"
 HZ, LOWER_HZ = 999, 249
-SECONDS = 90  # the most that each change takes: a window of 10 s after the first ones, three to come back
+# how many seconds each change of the rate takes at most: a window of 10 s after the first ones, and
+# three windows to return to the old rate
+SECONDS = 90
 
 
 class Agent:
-    """The agent with a configuration file of its own."""
+    """An agent that runs with a configuration file of its own."""
 
     def __init__(self, d, **settings):
         self.store, self.path, self.said = d + "/store", d + "/agent.conf", ""
@@ -42,7 +44,8 @@ class Agent:
         self.wait_for("configuration was read again")
 
     def wait_for(self, pattern):
-        """Waits until the agent says this. Returns what it said before."""
+        """Waits until the agent prints a line with @pattern. Returns what it printed before that.
+        """
         until = time.monotonic() + SECONDS
         while not re.search(pattern, self.said):
             check(select.select([self.process.stderr], [], [], max(0, until - time.monotonic()))[0], "not said: %s; but %s" % (pattern, self.said))
@@ -63,14 +66,15 @@ def cpu(pid):
 
 
 def samples(profile, pid):
-    """Returns {the weight of a sample: how many there are} of a process."""
+    """Returns {weight: number of samples with that weight} for a process."""
     at = [name for name, _ in profile.sample_types].index("cpu")
     return collections.Counter(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.values[at])
 
 
 @kit.case
 def limit():
-    """A storm lowers the rate; afterwards it is as before. CPU time over all of it is the kernel's."""
+    """A storm of new processes lowers the rate. After the storm the rate is as before. The CPU time
+    over the whole recording equals the kernel's."""
     with folder() as d, kit.python() as target:
         agent = Agent(d, frequency=HZ, max_cpu=100)
         began = cpu(target.pid)

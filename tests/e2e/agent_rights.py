@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent: what its running processes may do. The kernel says which capabilities they have; gdb has each make system
-calls that it must not be able to make. Also: what the agent tells a service manager, and how long a restart takes."""
+"""krait agent: what its running processes may do. The kernel says which capabilities they have; gdb
+makes each process try system calls that it must not be able to make. Also: what the agent tells
+a service manager, and how long a restart takes."""
 import json
 import os
 import shutil
@@ -17,8 +18,9 @@ from kit import Skip, check, folder, krait
 EPERM = 1
 NEEDED = 38, 39  # CAP_PERFMON, CAP_BPF
 MAY_HAVE = (2, 5, 6, 7, 19, 21, 38, 39, 40)
-GAP = 2.0  # the seconds that a restart may leave unrecorded
-BUSY_WAIT = 0.5  # an agent that waits so long for a CPU as it starts is on a machine that is busy otherwise
+GAP = 2.0  # for how many seconds a restart may leave nothing recorded
+# if an agent waits this many seconds for a CPU while it starts, the machine is too busy to judge
+BUSY_WAIT = 0.5
 BUSY = """
 import time
 while True:
@@ -51,7 +53,7 @@ def children_of(pid):
 
 
 def processes(agent):
-    """Returns the sampler's, the starter's and the writer's number."""
+    """Returns the process ids of the sampler, the starter and the writer."""
     for starter in children_of(agent.pid):
         for writer in children_of(starter):
             return agent.pid, starter, writer
@@ -65,7 +67,8 @@ def capabilities(fields, name):
 
 @kit.case
 def capabilities_of_each():
-    """The sampler keeps what it needs, the others have nothing. None gains a right by executing, and all are filtered."""
+    """The sampler keeps the capabilities that it needs; starter and writer have none. No process
+    gains a right by executing a program, and all have a seccomp filter."""
     with folder() as d:
         agent = start(d + "/store")
         try:
@@ -81,7 +84,7 @@ def capabilities_of_each():
 
 
 def call_in(pid, calls):
-    """Has process @pid make system calls. Returns (result, errno) of each."""
+    """Makes process @pid execute system calls, by gdb. Returns (result, errno) of each call."""
     words = ["gdb", "-p", str(pid), "-batch", "-nx", "-iex", "set debuginfod enabled off", "-ex", "set confirm off"]
     for call in calls:
         words += ["-ex", "printf \"RESULT %%ld\\n\", ((long(*)(long,...))syscall)(%s)" % call,
@@ -95,7 +98,8 @@ def call_in(pid, calls):
     return list(zip(results, errors))
 
 
-# Numbers of x86-64, by what they do. A bad address is EFAULT where the call itself isn't refused.
+# System call numbers of x86-64, by what the calls do. A bad address gives EFAULT if the call itself
+# isn't refused.
 CALLS = {
     "open a socket": "41, 2, 1, 0",
     "execute a program": "59, 1, 0, 0",
@@ -116,7 +120,7 @@ OF_WRITER = {
 
 @kit.case
 def calls_of_each():
-    """A debugger that has the running processes try it finds each call refused."""
+    """Each process is refused each call that a debugger makes it execute."""
     if not shutil.which("gdb") or os.uname().machine != "x86_64":
         raise Skip("no gdb, or not x86-64")
     if os.geteuid():
@@ -129,7 +133,8 @@ def calls_of_each():
                                      ("writer", writer, {**CALLS, **OF_WRITER})):
                 for what, (result, error) in zip(calls, call_in(pid, calls.values())):
                     check(result == -1 and error == EPERM, "the %s can %s: %d, errno %d" % (name, what, result, error))
-            # in another process they aren't refused: they fail for their arguments, if at all
+            # in an ordinary process, the calls aren't refused: if they fail, it is because of their
+            # arguments
             with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as free:
                 time.sleep(0.2)
                 for what, (_, error) in zip(CALLS, call_in(free.pid, list(CALLS.values())[:3])):
@@ -139,7 +144,7 @@ def calls_of_each():
 
 
 def messages(manager, seconds):
-    """What the service manager's socket gets in this time."""
+    """Returns what the service manager's socket gets in @seconds."""
     got, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         manager.settimeout(max(0.01, until - time.monotonic()))
@@ -152,7 +157,7 @@ def messages(manager, seconds):
 
 @kit.case
 def service_manager():
-    """The service manager is told that the agent records, that it is alive, and that it ends."""
+    """The agent tells the service manager that it records, that it is alive, and that it ends."""
     with folder() as d:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.bind(d + "/notify")
@@ -172,7 +177,7 @@ def service_manager():
 
 @kit.case
 def no_service_manager():
-    """A socket that isn't there, or none, is no reason to fail."""
+    """If the service manager's socket is missing, or none is named, the agent runs all the same."""
     with folder() as d:
         for name in ("/missing", "", "x" * 200, "@krait-nobody"):
             end(start(d + "/store", env={**os.environ, "NOTIFY_SOCKET": name}))
@@ -180,7 +185,8 @@ def no_service_manager():
 
 @kit.case
 def restart():
-    """A new agent goes on in the old store; what is unrecorded meanwhile is short."""
+    """A new agent goes on in the old store. The time between the two agents, of which nothing is
+    recorded, is short."""
     with folder() as d:
         with open(d + "/busy.py", "w") as f:
             f.write(BUSY)
@@ -207,7 +213,8 @@ def restart():
 
 
 def cpu_of_start(pid):
-    """How long a process's main thread ran, and how long it was ready to run and had no CPU."""
+    """Returns how long a process's main thread ran, and how long it was ready to run but had no
+    CPU."""
     with open("/proc/%d/schedstat" % pid) as f:
         ran, waited = f.read().split()[:2]
     return int(ran) / 1e9, int(waited) / 1e9

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent: in any window, each process has the CPU time and the waits that the kernel counted, and a recording beside
-the agent has the same functions. The truth of CPU time is each process's clock in the kernel, and for one that has ended
-what its parent is told. The truth of waits is each thread's schedstat."""
+"""krait agent: in any window, each process has the CPU time and the waits that the kernel counted,
+and a recording beside the agent has the same functions. The truth of CPU time is each process's
+clock in the kernel. For a process that has ended, it is what the process's parent is told. The
+truth of waits is each thread's schedstat."""
 import collections
 import json
 import math
@@ -24,7 +25,7 @@ HZ = 999
 SECONDS = 60 if kit.FULL else 5
 WINDOWS = 40 if kit.FULL else 8
 SIGMAS, MOST, SHARE = 3, 4.5, 0.01
-# krait keeps a sample's time in ms; a window's edges are rounded to them
+# krait keeps a sample's time in ms, so the edges of a window are rounded to ms
 EDGE = 0.002
 # What a thread does in turns: two functions with known shares of its CPU time, then a sleep. At its
 # end it tells [its number, how long it neither ran nor was ready to in turns()].
@@ -59,14 +60,16 @@ if sys.argv[3] == "stays":
     sys.stdin.read()
 sys.exit(int(sys.argv[3] == "fails"))
 """
-# (how much of the time it runs, how long it sleeps in each turn, what it does then)
+# for each program: how much of the time it runs, how long it sleeps in each turn, what it does at
+# its end
 PROGRAMS = (1, 0.005, "stays"), (1, 0.03, "stays"), (1, 0.1, "ends"), (1, 0.03, "fails"), (0.3, 0.01, "ends")
-# How much more or less waiting may be recorded than a thread accounts for: tests/e2e/off_cpu.py
+# by how much the recorded waiting may differ from what a thread accounts for; see
+# tests/e2e/off_cpu.py
 SLACK_NS, WAIT_SHARE = 1000000, 0.002
 
 
 class Program:
-    """One of the programs. .end() returns its CPU time, which its parent is told."""
+    """One of the recorded programs. .end() returns its CPU time, as its parent is told."""
 
     def __init__(self, source, seconds, nap, last):
         self.last, self.cpu = last, None
@@ -86,8 +89,8 @@ class Program:
 
 
 class Clocks(threading.Thread):
-    """Reads the CPU time of processes by their clocks in the kernel, until stop(). A process that has ended keeps its
-    last time."""
+    """Reads the processes' CPU clocks in the kernel, until stop(). A process that has ended keeps
+    its last time."""
 
     def __init__(self, pids):
         super().__init__(daemon=True)
@@ -110,7 +113,7 @@ class Clocks(threading.Thread):
         self.join()
 
     def bounds(self, pid, at):
-        """Returns the least and the most CPU time that the process may have had at this time."""
+        """Returns the least and the most CPU time that the process may have had at time @at."""
         before = [cpu for _, after, cpu in self.readings[pid] if after <= at]
         after = [cpu for before, _, cpu in self.readings[pid] if before >= at]
         last = self.readings[pid][-1][2]
@@ -130,7 +133,7 @@ def value_at(profile, name):
 
 
 def cpu_of(profile):
-    """Returns {pid: (CPU time, its standard error)}."""
+    """Returns {pid: (CPU time in the profile, its standard error)}."""
     at, sums, squares = value_at(profile, "cpu"), collections.Counter(), collections.Counter()
     for sample in profile.samples:
         pid = int(sample.labels["pid"])
@@ -140,7 +143,7 @@ def cpu_of(profile):
 
 
 def shares(profile, pid):
-    """Returns {function: CPU time of stacks with it}."""
+    """Returns {function: CPU time of the stacks that contain it}."""
     at, sums = value_at(profile, "cpu"), collections.Counter()
     for sample in profile.samples:
         if int(sample.labels["pid"]) == pid:
@@ -150,20 +153,22 @@ def shares(profile, pid):
 
 
 def distance(found, least, most, error):
-    """Returns by how many standard errors a time isn't the truth, which is between least and most. 0: it is near
-    enough."""
+    """Returns how many standard errors @found is away from the truth, which lies between @least and
+    @most. 0: it is near enough."""
     gap = max(least - found, found - most)
     return 0 if gap <= SHARE * most else gap / error
 
 
 def judge(distances):
-    """Of hundreds of comparisons a few are off by three standard errors by chance. Returns whether they are too many."""
+    """Returns whether too many comparisons are off. Of hundreds of comparisons, a few are off by
+    three standard errors by chance."""
     return max(distances) > MOST or sum(d > SIGMAS for d in distances) > 1 + len(distances) // 100
 
 
 def window(store, since, until, out):
-    """Returns the profile of a window, whose ends are times of the wall clock; None: all the time. The profile says when
-    they are exactly: krait counts back from when it started."""
+    """Returns the profile of a window whose ends are times of the wall clock; None: of all the
+    time. The profile says which times the ends are exactly, because krait counts back from when
+    it started."""
     now = time.time()
     end = ["--until", "%.3fs" % (now - until)] if until else []
     done = krait("report", "--store", store, "--since", "%.3fs" % (now - since) if since else "1h", *end, "-o", out)
@@ -172,7 +177,7 @@ def window(store, since, until, out):
 
 
 def whole(programs, profile):
-    """Returns the distances of the processes' CPU time over all the time."""
+    """Returns how far off the processes' CPU time is over all the time, in standard errors."""
     cpu, distances = cpu_of(profile), []
     for p in programs:
         found, error = cpu.get(p.pid, (0.0, 1 / HZ))
@@ -182,7 +187,7 @@ def whole(programs, profile):
 
 
 def in_window(clocks, profile, late=0.0):
-    """The same for a window."""
+    """Returns how far off the processes' CPU time in a window is, in standard errors."""
     cpu, distances = cpu_of(profile), []
     since, until = profile.time_nanos / 1e9 + late, (profile.time_nanos + profile.duration_nanos) / 1e9 + late
     for pid in clocks.readings:
@@ -193,7 +198,8 @@ def in_window(clocks, profile, late=0.0):
 
 
 def run_programs(d):
-    """Runs the programs under the agent, with a recording beside it. Returns (programs, what they told, clocks)."""
+    """Runs the programs under the agent, with a recording beside it. Returns (programs, what they
+    said of themselves, their clocks)."""
     agent = start_agent(d + "/store")
     beside = kit.recorder(d + "/beside.pb.gz", "--wall", "-F", HZ)
     programs = [Program(MIXED, seconds * SECONDS, nap, last) for seconds, nap, last in PROGRAMS]
@@ -211,7 +217,7 @@ def run_programs(d):
 
 
 def windows(d, clocks, profile):
-    """Returns profiles of windows at random."""
+    """Returns profiles of windows that are chosen at random."""
     first, last = profile.time_nanos / 1e9, (profile.time_nanos + profile.duration_nanos) / 1e9
     seed = random.randrange(1 << 32)
     print("seed of the windows: %d" % seed)
@@ -231,7 +237,8 @@ def check_waits(programs, told, profile):
 
 
 def check_beside(d, programs):
-    """The same minutes by krait record: each process's functions have the same CPU time there."""
+    """In the profile of a krait record of the same minutes, each process's functions have the same
+    CPU time."""
     beside = pprof.read(d + "/beside.pb.gz")
     since, until = beside.time_nanos / 1e9, (beside.time_nanos + beside.duration_nanos) / 1e9
     own = window(d + "/store", since, until, d + "/same.pb.gz")
@@ -249,7 +256,7 @@ def check_beside(d, programs):
 
 
 def without_a_frame(d):
-    """A copy of the store without one frame in the middle."""
+    """Makes a copy of the store in which one frame in the middle is missing."""
     shutil.copytree(d + "/store", d + "/faulty")
     db = sqlite3.connect(d + "/faulty/store.db")
     (frames,) = db.execute("SELECT count(*) FROM frame").fetchone()
@@ -261,7 +268,8 @@ def without_a_frame(d):
 
 
 def check_faults(d, programs, clocks, profile, some):
-    """The judge must see what is wrong: samples that are missing, counted twice, or of another time."""
+    """This test must notice what is wrong in a profile: samples that are missing, counted twice, or
+    of another time."""
     check(judge(whole(programs, without_a_frame(d))), "a missing frame isn't noticed")
     profile.samples = profile.samples * 2
     check(judge(whole(programs, profile)), "that samples count twice isn't noticed")
@@ -270,8 +278,8 @@ def check_faults(d, programs, clocks, profile, some):
 
 @kit.case
 def truth():
-    """CPU time and waits of processes, alive or ended, with an error or without: over all the time, in windows, and by a
-    recording beside the agent."""
+    """CPU time and waits of processes are right, whether the processes are alive or have ended:
+    over all the time, in windows, and compared with a recording beside the agent."""
     with folder() as d:
         programs, told, clocks = run_programs(d)
         profile = window(d + "/store", None, None, d + "/all.pb.gz")
@@ -300,12 +308,13 @@ print("waits", flush=True)
 waits()
 print(json.dumps([threading.get_native_id(), final() - before]), flush=True)
 """
-ROUND = 10  # seconds after which a wait that isn't over is kept as far as it is
+ROUND = 10  # after this many seconds, a wait that isn't over is stored as far as it has lasted
 
 
 @kit.case
 def open_waits():
-    """A window shows a thread that has been waiting all the time. At its end, no part of its wait counts twice."""
+    """A window shows a thread that has been waiting all the time. When the wait ends, no part of it
+    counts twice."""
     with folder() as d:
         agent = start_agent(d + "/store")
         process = subprocess.Popen([kit.PYTHON, "-c", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")

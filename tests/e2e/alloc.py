@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc.py: allocations fail one by one (alloc_preload.c), as in SQLite's tests. In the first run
-only the first allocation fails, in the next run only the second, and so on. Then all fail from the
-first on, in the next run from the second on, and so on. Whatever fails, krait ends in time and
-without a crash. Either it writes the same as without a failure, or it says that memory is missing.
-The fast tier takes some of the allocations, chosen by chance (KRAIT_ALLOC_SEED repeats the choice);
-the full tier takes all."""
+only the first allocation fails, in the next run only the second, and so on. After that, all
+allocations fail from the first on, in the next run from the second on, and so on. Whatever
+fails, krait ends in time and without a crash. Either it writes the same as without a failure, or
+it says that memory is missing. The fast tier takes some of the allocations, chosen by chance
+(KRAIT_ALLOC_SEED repeats the choice); the full tier takes all."""
 import os
 import random
 import subprocess
@@ -16,7 +16,8 @@ import kit
 FAILURES = 25       # how many allocations of a command fail in the fast tier
 RECORDINGS = 8      # how many allocations of a recording fail in the fast tier
 EVERY = 20          # the full tier lets every 20th of a recording's 8,000 allocations fail
-# A run that takes more seconds than this hangs: a recording takes half a second, others less.
+# A run that takes more seconds than this counts as hanging: a recording takes half a second, other
+# commands less.
 LIMIT = 60
 SEED = int(os.environ.get("KRAIT_ALLOC_SEED") or random.SystemRandom().randrange(10 ** 6))
 FORMATS = {"html": "html", "svg": "svg", "folded": "folded", "pprof": "pb.gz", "jsonl": "jsonl", "speedscope": "speedscope.json",
@@ -25,8 +26,8 @@ PROGRAM = "import json\nfor i in range(3000): json.dumps({'a': [1, 2, 3]})"
 
 
 class Result:
-    """One run: its exit code (None if it didn't end), its output, its messages, and how many
-    allocations it made."""
+    """One run of krait: its exit code (None if it didn't end), its output, its messages, and how
+    many allocations it made."""
 
     def __init__(self, code, made, said, n):
         self.code, self.made, self.said, self.n = code, made, said, n
@@ -69,7 +70,8 @@ class Run:
             return f.read()
 
     def wrong(self, good, it):
-        """Returns what is wrong with a run in which an allocation failed; None: nothing is."""
+        """Returns what is wrong with run @it, in which an allocation failed; None: nothing. @good:
+        a run without a failure."""
         if it.code is None:
             return "no end after %d s" % LIMIT
         if it.code < 0:
@@ -100,9 +102,9 @@ class Run:
 
 
 class Recording(Run):
-    """A recording. No two are equal, so a run is right if its file is a whole profile, or if krait
-    says "error". The error needn't name memory, because libbpf reports some failed allocations as
-    other errors."""
+    """A recording. Two recordings are never equal, so a run is right if its file is a whole
+    profile, or if krait says "error". The error needn't name memory, because libbpf reports some
+    failed allocations as other errors."""
 
     def wrong(self, good, it):
         if it.code and it.code > 0 and "krait: error: " in it.said:

@@ -14,7 +14,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* the functions of glibc itself, under the names that it keeps for whoever replaces them */
+/*
+ * glibc's own allocation functions, under names that glibc keeps for programs that replace the
+ * usual ones
+ */
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t n);
@@ -22,7 +25,7 @@ extern void *__libc_memalign(size_t align, size_t n);
 
 static unsigned long count, fail_at;
 static bool all;
-static pid_t owner; /* only this process's allocations fail, not those of its forks */
+static pid_t owner; /* the process whose allocations fail; those of its forks don't */
 
 __attribute__((constructor)) static void begin(void)
 {

@@ -21,7 +21,7 @@ for i in range(40):
 open("argv", "w").write(repr(sys.argv))
 sys.exit(7)
 """
-# Writes down how long it works and how long it waits, by the wall clock.
+# A script that writes down how long it works and how long it waits, by the wall clock.
 NAPS = """
 import time
 took = {"works": 0, "waits": 0}
@@ -50,8 +50,8 @@ def gecko(path):
 
 @case
 def run_script():
-    """What stands after the script's name are the script's arguments. krait records the script, and
-    ends with its exit code."""
+    """Words after the script's name are the script's arguments. krait records the script, and ends
+    with the script's exit code."""
     with kit.folder() as folder:
         for name in "ends.py", "mod.py":
             with open(os.path.join(folder, name), "w") as f:
@@ -76,7 +76,7 @@ def attach_formats():
             path = os.path.join(folder, name % running.pid)
             check(not done.returncode and os.path.exists(path), "%s: %s" % (word, done.stderr))
             text = krait("report", path, "-o", "-", "--format", "folded").stdout if word == "--flamegraph" \
-                else open(path, encoding="utf-8").read()  # a page has the recording packed
+                else open(path, encoding="utf-8").read()  # in a page, the recording is packed
             check("busy" in text, "%s has no busy()" % name)
         check(any(text.startswith("busy") for text in gecko(folder + "/gecko_%d.json" % running.pid)), "gecko")
         done = krait("attach", "-d", "0.5", "--mode=gil", "--collapsed", "-o", "g.txt", running.pid, cwd=folder)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input: each is refused with one sentence that says what was wrong, and with the right exit
-code."""
+"""Bad input is refused with one sentence that says what is wrong, and with the right exit code."""
 import errno
 import json
 import os
@@ -93,8 +92,8 @@ BAD_LINES = [
 
 @kit.case
 def command_line():
-    """If the command line alone shows a fault, krait ends with exit code 2, also without rights to
-    record."""
+    """If the command line alone shows a fault, krait ends with exit code 2, even without the rights
+    to record."""
     for words, args in BAD_LINES:
         if words == "native" and "--native" not in krait("record", "--help").stdout:
             continue
@@ -106,8 +105,8 @@ def command_line():
 
 @kit.case
 def warnings_stay():
-    """Warnings of a recording are in its file, before all other comments, and stay there when
-    report writes another format."""
+    """Warnings of a recording are in the recording's file, before all other comments. They stay
+    when report writes the recording in another format."""
     with folder() as d, python("import time; time.sleep(1000)") as target:
         done = krait("record", "-p", target.pid, "-d", 0.3, "-o", d + "/a.pb.gz")
         check(done.returncode == 0, done.stderr)
@@ -160,11 +159,11 @@ def full_disk():
 
 @kit.case
 def size_limit():
-    """A limit of file sizes is an error like a full disk, and its signal doesn't end krait. The
+    """A limit of file sizes is reported like a full disk. Its signal doesn't end krait, but the
     command gets the signal as usual."""
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10))
-        # Python ignores SIGXFSZ, but krait must not inherit that
+        # Python ignores SIGXFSZ; krait must not inherit that
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     with folder() as d:
         with open(d + "/x.html", "w") as f:
@@ -178,7 +177,8 @@ def size_limit():
 
 @kit.case
 def private_output():
-    """A private file that is replaced stays private; a new file has the mode of the umask."""
+    """A private file that is replaced stays private. A new file has the mode that the umask gives.
+    """
     with folder() as d, python() as target:
         with open(d + "/o.html", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
             f.write("old")
@@ -218,7 +218,8 @@ def folder_removed():
 
 @kit.case
 def nowhere_else():
-    """There is no room elsewhere either: krait prints the plain error, and leaves no file."""
+    """There is no room in another place either: krait prints the plain error, and leaves no file.
+    """
     with folder() as d, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", d], check=True)
         try:
@@ -232,8 +233,8 @@ def nowhere_else():
             subprocess.run(["umount", d], check=True)
 
 
-# A library that makes open() with O_TMPFILE fail, as on NFS: krait can't make a file without a
-# name.
+# A library that makes open() with O_TMPFILE fail, as on NFS. krait can't make a file without a name
+# there.
 NO_TMPFILE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -271,8 +272,8 @@ def nothing_left():
 
 @kit.case
 def full_pipe():
-    """The reader of a pipe goes away, as `head` does: krait ends with exit code 1, not by a signal,
-    and prints no message."""
+    """The program that reads krait's output from a pipe ends early, as `head` does: krait ends with
+    exit code 1, not by a signal, and prints no message."""
     with python() as target:
         with subprocess.Popen([kit.KRAIT, "record", "-p", str(target.pid), "-d", "0.5", "-f"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -290,7 +291,7 @@ def damaged(change):
         path = d + "/python3"
         shutil.copy(kit.PYTHON, path)
         with python(executable=path) as target:
-            # A running executable can't be written, so a new file takes its name.
+            # A running executable can't be overwritten, so a new file takes its name.
             with open(path, "rb") as f:
                 data = bytearray(f.read())
             os.rename(path, d + "/old")
@@ -305,8 +306,8 @@ def damaged(change):
 
 @kit.case
 def truncated_elf():
-    """If the file at the executable's path isn't the mapped one any more, and is broken, krait
-    doesn't crash."""
+    """The file at the executable's path isn't the mapped one any more, and is broken: krait doesn't
+    crash."""
     for change in (lambda data: data[:1000], lambda data: data[:100000], lambda data: b"",
                    lambda data: data[:64] + b"\xff" * 100000):
         damaged(change)
@@ -342,7 +343,8 @@ for path in sys.argv[1:]:
 
 @kit.case
 def no_samples():
-    """If the target never ran, krait warns and ends with 0, with --require-samples with 1."""
+    """If the target never ran, krait warns. It ends with 0, or with 1 if --require-samples is
+    given."""
     with folder() as d, python("import time; time.sleep(60)") as idle:
         done = krait("record", "-p", idle.pid, "-d", 0.5, "-o", d + "/x.folded")
         check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -354,8 +356,8 @@ def no_samples():
 
 @kit.case
 def nothing_leaves_no_page():
-    """Without samples no page or picture is written, and krait mentions an earlier one. Files for
-    other tools are written."""
+    """Without samples, no page or picture is written, and krait mentions an earlier file of that
+    name. Files for other tools are written."""
     with folder() as d:
         for name in "x.html", "x.svg":
             done = krait("record", "-o", d + "/" + name, "--summary-json", d + "/s.json", "--", "true")
@@ -375,8 +377,8 @@ def nothing_leaves_no_page():
 
 @kit.case
 def forgotten_dashes():
-    """If -- is missing, krait prints the command line with it, quoted so that the user can copy it
-    to a shell."""
+    """If -- is missing, krait prints the command line with it, quoted so that the user can copy the
+    line to a shell."""
     for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
                   ["python3", "app.py", "-v"]):
         said = krait(*words).stderr
@@ -423,8 +425,8 @@ def odd_outputs():
 
 @kit.case
 def names_that_cant_be():
-    """A name that no file can have is refused before the command runs; a file with the longest name
-    can be written twice."""
+    """An output name that no file can have is refused before the command runs. With the longest
+    name that a file can have, krait writes the file, and replaces it in a second run."""
     with folder() as d:
         os.symlink("loop", d + "/loop")
         for name, words in (("new/", os.strerror(errno.EISDIR)), ("loop", os.strerror(errno.ELOOP)),
@@ -451,7 +453,7 @@ def summary_is_no_profile():
 @kit.case
 def closed_descriptors():
     """If krait is started with closed standard streams, none of its messages is written into one of
-    its files. The command finds the same streams closed."""
+    its files. The same streams are closed for the command."""
     with folder() as d:
         def record(closed, *args):
             words = " ".join(shlex.quote(a) for a in (kit.KRAIT, "record") + args)
@@ -506,7 +508,7 @@ def few_descriptors():
 @kit.case
 def proc_of_others():
     """Without /proc, with another PID namespace's /proc, without /sys, or without the kernel's type
-    information, the error says which of these it is, and not "no samples"."""
+    information, the error says which of these is missing, and not "no samples"."""
     kit.need("unshare")
     with folder() as d:
         for way, code, words, name in (

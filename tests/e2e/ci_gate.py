@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/ci.md works: packaging/action and the page's recipes. The action's steps are run here as
-GitHub runs them, the recipes as they stand in the page."""
+"""What docs/ci.md describes works: packaging/action and the recipes of the page. The test runs the
+action's steps as GitHub does, and the recipes as they stand in the page."""
 import contextlib
 import http.server
 import json
@@ -104,7 +104,7 @@ def gets_baseline():
             check(answer != 401 or "can't be had: HTTP 401" in done.stderr, done.stderr)
             check("job=my job" in said() and "secret" not in said(), said())
     done = subprocess.run([SCRIPT, "baseline", "a.gz"], env=dict(os.environ, **env, CI_API_V4_URL=url), stderr=subprocess.PIPE, encoding="utf-8", check=False)
-    # nobody listens at that address any more
+    # no server listens at that address any more
     check(done.returncode == 1 and "can't be had" in done.stderr, done)
 
 
@@ -117,7 +117,7 @@ def benchmark_fails():
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test -z \"$KRAIT_GITLAB_TOKEN$GH_TOKEN\" || exit 5; exit 3", code=3, cwd=d,
             env={"KRAIT_GITLAB_TOKEN": "secret", "GH_TOKEN": "secret"})
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "true", code=127, cwd=d, env={"KRAIT": "no-such-krait"})
-        # The file is written, but not in the first run, which warms up.
+        # The file is written, but not in the first run, which only warms up.
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test ! -e x && touch x", code=1, cwd=d)
         check(not os.path.exists(d + "/a.pb.gz"), "a recording")
         for wrong in ((), ("record",), ("compare", "a"), ("comment",), ("else",)):
@@ -145,9 +145,9 @@ def on_github(number, text, user="github-actions[bot]"):
 
 @case
 def comments_on_github():
-    """A first comment is posted, a second one replaces it. Outside of a pull request nothing is
-    posted. Comments of other users and of other benchmarks stay. A file without a mark isn't
-    posted."""
+    """The first comment is posted. A second one replaces it. Outside of a pull request nothing is
+    posted. Comments of other users and of other benchmarks stay. A file without krait's mark
+    isn't posted."""
     kit.need("jq")
     mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
     others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]
@@ -207,7 +207,7 @@ def note(number, text, author=1, system=False):
 
 @case
 def comments_on_gitlab():
-    """The comment goes to GitLab too; the token isn't on a command line."""
+    """The comment is posted to GitLab too. No command line contains the token."""
     kit.need("curl")
     mine, at = MARK % "a", "/projects/5/merge_requests/9/notes"
     others = [note(1, "the krait benchmark says \"good\""), note(2, "see " + mine), note(3, mine, author=2), note(4, mine, system=True), note(5, MARK % "b"),
@@ -245,7 +245,7 @@ def recipe(begin):
 
 class Github:
     """Runs an action's steps in @d as GitHub does: shell, environment, outputs, conditions of
-    steps. The only steps that are other actions are the two of the cache."""
+    steps. Only the two steps of the cache are actions themselves."""
 
     def __init__(self, d, branch, **inputs):
         self.d, self.branch, self.failed, self.asked = d, branch, 0, []
@@ -346,8 +346,8 @@ def as_workflow(what):
 @case
 def action_lints():
     """actionlint finds no fault in the workflow of the docs, which calls the action with inputs
-    that it has, nor in the action's own steps. It does find a wrong word that is planted in
-    either."""
+    that it has, nor in the action's own steps. It finds a wrong word that the test plants in the
+    workflow or in the steps."""
     workflow = re.sub(r"uses: \S+/packaging/action@\S+", "uses: ./action", recipe("on:\n"))
     check("./action" in workflow, "the recipe doesn't use the action")
     for text in workflow, as_workflow(action()):

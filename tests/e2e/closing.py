@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The closing lines of `krait record`: what it found, what is amiss, and how to read more. The
-truth is the program's own CPU clock. A shell tells whether the last line can be typed."""
+"""The closing lines of `krait record`: what it found, what went wrong, and how to read more. The
+truth is the program's own CPU clock. A shell tells whether the command in the last line can be
+run."""
 import os
 import re
 import subprocess
@@ -45,7 +46,7 @@ library.end()
 def lines(done):
     check(done.returncode == 0, done.stderr)
     said = [line[len("krait: "):] for line in done.stderr.splitlines()]
-    # leaves out the line that krait adds on a busy machine, which waits.py tests
+    # leaves out the line on waits for a CPU, which krait adds on a busy machine and waits.py tests
     return [line for line in said if ", waited for a CPU " not in line]
 
 

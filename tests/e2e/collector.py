@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The garbage collector's share. For made-up profiles the truth is arithmetic. Recorded programs
-measure it themselves, by gc.callbacks and their thread's CPU time."""
+"""The garbage collector's share of the samples. For made-up profiles, arithmetic gives the right
+share. Recorded programs measure their share, by gc.callbacks and their thread's CPU time."""
 import base64
 import gzip
 import json
@@ -63,7 +63,7 @@ def every_stack_with_it():
 @case
 def without_python():
     """If no Python function called the collector, as at the interpreter's end, its native functions
-    count for the collector. Other native functions then count for themselves."""
+    count for the collector. Other native functions count for themselves."""
     with folder() as d:
         path = made(d + "/p.pb.gz", (60, *MAIN), (25, "/bin/python3 Py_Finalize", GC[0], "/bin/python3 subtract_refs", "/bin/python3 visit_decref"),
                     (10, "/bin/python3 Py_Finalize", GC[0]), (5, "/bin/python3 Py_Finalize", "/bin/python3 visit_decref"))
@@ -152,8 +152,8 @@ sys.stdout.write("%.4f" % (spent / time.thread_time()))
 
 
 def measured():
-    """Returns (name, path) of interpreters that record whether a collection is under way, from 3.9
-    on: in the full tier one of each version, else three."""
+    """Returns (name, path) of interpreters that record whether a collection is under way, which
+    they do from 3.9 on. In the full tier, one of each version; else three."""
     found = {}
     for name, version, kind, path in kit.interpreters():
         if version >= (3, 9) and kind in ("static", "shared", "tailcall"):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait record -- COMMAND, and signals: exit codes, what is written, what is left behind."""
+"""krait record -- COMMAND, and signals: which exit code krait ends with, what is written, what is
+left behind."""
 import contextlib
 import fcntl
 import json
@@ -21,8 +22,8 @@ SHORT = "sum(i & 3 for i in range(3000000))"
 
 @kit.case
 def exit_codes():
-    """krait ends with the command's exit code: 128+n if signal n ended the command, 126 if it can't
-    be executed, 127 if it isn't found."""
+    """krait ends with the command's exit code: 128+n if signal n ended the command, 126 if the
+    command can't be executed, 127 if it isn't found."""
     with folder() as d:
         plain = d + "/plain"
         with open(plain, "w") as f:
@@ -52,8 +53,8 @@ def script_without_its_interpreter():
 
 @kit.case
 def from_the_first_instruction():
-    """The profile has samples of the command's first imports. The command reads from and writes to
-    the same streams as krait."""
+    """The profile has samples of the command's first imports. The command's standard streams are
+    those of krait."""
     with folder() as d:
         done = krait("record", "-F", 4999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import sys; print(sys.stdin.read() * 2); import decimal, asyncio, json\n"
@@ -88,8 +89,8 @@ def known_before_it_runs():
             check(done.returncode == 0, done.stderr)
             with open(d + "/o.json") as f:
                 outcomes = json.load(f)["outcomes"]
-            # Of these programs only `env` may have exec'ed another one before krait could look at
-            # it.
+            # Of these programs, only `env` may have exec'ed another program before krait could look
+            # at it.
             check("gone before" not in done.stderr or command == [d + "/env"], done.stderr)
             check(outcomes["PENDING"] == 0, "%s: %d samples weren't walked" % (
                 command, outcomes["PENDING"]))
@@ -108,8 +109,8 @@ def duration_ends_the_recording():
 
 @kit.case
 def how_it_ended():
-    """A comment of the recording says how its command ended. The comment of a merged recording
-    counts whole runs."""
+    """A comment of the recording says how the command ended. The comment of a merged recording
+    counts the runs that were recorded whole."""
     with folder() as d:
         def ended(name):
             return [c[len("ended: "):] for c in kit.pprof.read("%s/%s.pb.gz" % (d, name)).comments if c.startswith("ended: ")]
@@ -178,7 +179,7 @@ def unwritable_output_runs_nothing():
 
 @kit.case
 def lost_output_leaves_the_command():
-    """If the output can't be written any more, krait says so at once, and still waits for the
+    """If the output can no longer be written, krait says so at once, and still waits for the
     command's end."""
     with folder() as d:
         done = krait("record", "-d", 0.3, "-o", "/dev/full", "--format", "folded", "--", "sh", "-c",
@@ -189,7 +190,7 @@ def lost_output_leaves_the_command():
 
 @kit.case
 def rate_of_short_threads():
-    """If threads live for 3 ms, krait reports no rate above the one asked for, and no loss where
+    """If threads live for 3 ms, krait reports no rate above the requested one, and no loss where
     there was none."""
     source = """
 import threading, time
@@ -244,7 +245,7 @@ for t in threads: t.join()
 child.wait()
 """ % "\n".join("def %s():\n    %s" % part for part in PARTS.items())
 CHILD = "import time\ndef child():\n    while time.thread_time() < .4: pass\nchild()\n"
-# options; which of the three functions are in the recording; a condition that each sample meets
+# options; which of the three functions the recording has; a condition that each sample meets
 SHOWN = (
     (["--process", "child.py"], "child", lambda s, names: s.labels["process"] == "child.py"),
     (["--thread", "left"], "left", lambda s, names: s.labels["thread"] == "left"),
@@ -265,7 +266,7 @@ SHOWN = (
 
 @kit.case
 def words_for_a_part():
-    """Filters given to record: the file has the samples that they let through, and no others."""
+    """Filters given to record: the file has exactly the samples that pass the filters."""
     with folder() as d:
         for name, text in (("parent.py", PARENT), ("child.py", CHILD)):
             with open("%s/%s" % (d, name), "w") as f:
@@ -320,7 +321,8 @@ def directories():
 
 @kit.case
 def named_late():
-    """The main thread has its name even if `threading` is imported long after its first sample."""
+    """The main thread has its Python name even if `threading` is imported long after the thread's
+    first sample."""
     source = "import time\n" \
              "while time.process_time() < .6: pass\n" \
              "import threading\nend = time.time() + 2.5\n" \
@@ -362,8 +364,8 @@ def progress_line():
 
 
 def interrupted(*numbers):
-    """Sends these signals to a krait that records a busy program. Returns its exit code, its
-    messages, the names of the files that are left, and the text of the recording."""
+    """Sends the signals @numbers to a krait that records a busy program. Returns krait's exit code,
+    its messages, the names of the files that are left, and the text of the recording."""
     with folder() as d, python() as target:
         with kit.recorder(d + "/o.folded", "-p", target.pid) as running:
             kit.runs(target.pid, 0.2)
@@ -446,7 +448,8 @@ def held_up(d):
         kit.runs(target.pid, 0.2)
         running.process.send_signal(signal.SIGINT)
         kit.wait_for(lambda: select.select([reader], [], [], 0)[0], 30)
-        time.sleep(0.6)  # a signal within 0.5 s counts as the same one (timeout(1) signals twice)
+        # a signal within 0.5 s after another one counts as the same one (timeout(1) signals twice)
+        time.sleep(0.6)
         check(running.process.poll() is None, "the writing isn't held up")
         yield running.process, reader
     os.close(reader)
@@ -513,8 +516,8 @@ def check_daemon(d, *options):
 
 @kit.case
 def daemon():
-    """If a command leaves a daemon behind, krait says its number, its name, and how to record
-    it."""
+    """If a command leaves a daemon behind, krait prints the daemon's number and name, and how to
+    record it."""
     with folder() as d:
         check_daemon(d)
         os.unlink(d + "/pid")
@@ -534,7 +537,8 @@ def target_ends_recording_ends():
             check(running.process.returncode == 0, said)
 
 
-# After two seconds there is nonsense in the first ring, as if the kernel had written it.
+# A library that, after two seconds, writes nonsense into the first ring, as if the kernel had done
+# so.
 RINGS_FAIL = """
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -568,7 +572,7 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 
 @kit.case
 def breaks_off():
-    """After an error in the middle of a recording, and another one at its end, the recording is
+    """After an error in the middle of a recording, and an error at its end, the recording is
     written."""
     with folder() as d, python() as target:
         done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
@@ -600,7 +604,8 @@ threading.Thread(target=worker, name="in-python").start()
               "%d of %d are called %s" % (len(wrong), len(names), sorted(set(wrong))[:3]))
 
 
-# Makes updates of the BPF map MAP fail with errno ERROR, after FROM updates that succeed.
+# A library that makes updates of the BPF map MAP fail with errno ERROR, after FROM updates that
+# succeed.
 REFUSED = """
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -659,8 +664,8 @@ def no_room_for_children():
 
 @kit.case
 def no_ring():
-    """A CPU has no ring, as if it had come online after krait began: krait says that records are
-    lost there, and not that a ring was full."""
+    """A CPU has no ring, as if the CPU had come online after krait began. krait says that records
+    are lost there, and not that a ring was full."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kit.Skip("one CPU")
@@ -674,7 +679,8 @@ def no_ring():
 
 @kit.case
 def children_too():
-    """Children of -p are recorded, present and later ones; --no-children leaves them out."""
+    """Children of the processes of -p are recorded, present and later ones; --no-children leaves
+    children out."""
     source = """
 import os, time
 def early(): 

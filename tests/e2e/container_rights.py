@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait in containers that lack a right. The refusal names that one right, and the command that it
-tells the user to type is tried and works. Docker's profile is from the Go module moby/profiles, the
-older one from Debian's package containers-common."""
+"""krait in containers that lack a right. krait's refusal names exactly that right, and the command
+that it suggests works. Docker's profile is from the Go module moby/profiles, the older one from
+Debian's package containers-common."""
 import json
 import os
 import re
@@ -30,7 +30,7 @@ def from_go():
 
 
 def from_debian():
-    """Returns seccomp.json of the package, which is unpacked and not installed."""
+    """Returns seccomp.json of the Debian package, which is unpacked and not installed."""
     at = os.path.join(kit.CACHE, "containers-common")
     os.makedirs(at, exist_ok=True)
     path = at + "/usr/share/containers/seccomp.json"
@@ -61,8 +61,8 @@ def works(**kw):
 
 
 def refused(*words, **kw):
-    """Returns the sentence with which krait refuses. Checks that record and top both say it, and
-    that doctor has it as the only check that fails."""
+    """Returns the sentence with which krait refuses. Checks that record and top both print this
+    sentence, and that doctor has it as the only check that fails."""
     said = None
     for command in COMMAND, ("/krait", "top", "-d", "1"):
         code, _, err = sandbox.run(*command, **kw)
@@ -76,7 +76,8 @@ def refused(*words, **kw):
 
 
 def as_docker(said, profile, capabilities):
-    """Returns the rights that `docker run` would give with the options in krait's sentence."""
+    """Returns the rights that `docker run` would give with the options that krait's sentence names.
+    """
     options = shlex.split(re.search(r"docker run (.*?) \.\.\.", said)[1])
     for option, value in zip(options[::2], options[1::2]):
         if option == "--cap-add":
@@ -97,7 +98,8 @@ def in_a_pod(said):
 @case
 def dockers_profile():
     """With Docker's current profile krait needs CAP_BPF and CAP_PERFMON. If one or both are
-    missing, it names those that are, and works with the options of docker run that it names."""
+    missing, krait names the missing ones, and works with the options of docker run that it
+    suggests."""
     ready()
     profile = from_go()
     works(profile=profile, capabilities=RIGHTS)
@@ -117,7 +119,7 @@ OTHER = "setpriv --reuid 1000 --clear-groups /usr/bin/python3 -c '%s' & pid=$!; 
 @case
 def other_users():
     """Another user's process needs CAP_SYS_PTRACE: krait names it, and works with the options of
-    docker run that it names."""
+    docker run that it suggests."""
     ready()
     profile, least = from_go(), DOCKER + ("BPF", "PERFMON")
     for command in ("record", "-f", "-d", "1"), ("dump",):
@@ -131,7 +133,7 @@ def other_users():
 
 @case
 def readme_recipe():
-    """The README's capabilities for Docker and for a pod are enough."""
+    """The capabilities that the README gives for Docker and for a pod are enough."""
     ready()
     with open(ROOT + "/README.md") as f:
         text = f.read()
@@ -174,7 +176,8 @@ def rootless():
 
 
 class in_background:
-    """Runs a container; .pid is the host's number of its program."""
+    """A container that runs in the background; .pid is the number that its program has on the host.
+    """
 
     def __init__(self, d, *args, **kw):
         os.chmod(d, 0o755)
@@ -200,7 +203,7 @@ class in_background:
 
 @case
 def nested_pid_namespace():
-    """krait runs in a PID namespace inside of the container's: -p takes the process numbers of
+    """krait runs in a PID namespace inside of the container's. -p takes the process numbers of
     krait's own namespace."""
     ready()
     kit.need("unshare")
@@ -219,7 +222,7 @@ def gvisor():
     code, out, err = sandbox.run("/bin/uname", "-r", runtime=runtime)
     if code or out.strip() != "4.4.0":
         raise kit.Skip("runsc doesn't run here: %s" % (err or out).strip()[-200:])
-    # This version of runsc knows no CAP_BPF, and doesn't start with it.
+    # This version of runsc doesn't know CAP_BPF, and doesn't start with that capability.
     said = refused("this is gVisor", runtime=runtime)
     works(**as_docker(said, from_go(), RIGHTS))
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process counts as in the container that its cgroup names only if nobody but root could give the
-cgroup that name.
+"""A process counts as part of the container that its cgroup names only if nobody but root could
+give the cgroup that name.
 
-The cgroups are real ones: root's own, and a subtree that a user was given, as systemd does.
-"""
+The cgroups are real ones: root's own, and a subtree that a user was given, as systemd does."""
 import contextlib
 import json
 import os
@@ -53,8 +52,8 @@ def roots():
 
 @case
 def delegated_to_the_container():
-    """In a container, root can make more cgroups below the container's own. Processes in them count
-    as that container, whatever names the cgroups have."""
+    """In a container, root can make more cgroups below the container's own. Processes in these
+    cgroups count as part of the container, whatever names the cgroups have."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, NOBODY),
                 ("docker-%s.scope" % OTHER, NOBODY)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
@@ -67,7 +66,7 @@ def delegated_to_the_container():
 @case
 def users():
     """A cgroup to which a user gave a container's name doesn't count as that container. krait says
-    why, and what to do."""
+    why, and what the user can do."""
     with cgroup(("krait-test.slice", 0), ("user@%d.service" % NOBODY, NOBODY),
                 ("docker-%s.scope" % ID, NOBODY)) as at, running_in(at) as pid:
         samples, said, _ = record("--container", ID[:12])
@@ -97,8 +96,8 @@ def leave_cgroups(pid):
             raise kit.Skip("it can't leave its cgroups: mounts aren't asked")
 
 
-# A script for a program in the root cgroup, which mounts a file of its user namespace over one that
-# container engines mount.
+# A script for a program in the root cgroup. In a user namespace of its own, it mounts a file over
+# one that container engines mount.
 MOUNTS = """
 mkdir -p "$1/containers/%s" && touch "$1/containers/%s/hostname"
 mount --bind "$1/containers/%s/hostname" /etc/hostname && exec "$2" -c "$3"
@@ -126,7 +125,8 @@ def users_mounts():
             check("isn't counted as part of" in said, said)
 
 
-# Programs in files, because krait's kernel program reads only the beginning of a command line.
+# Programs that are written to files, because krait's kernel program reads only the beginning of a
+# command line.
 MOVES = """
 import os, sys, time
 def until(end):
@@ -148,14 +148,14 @@ stays()
 
 
 def start(group, directory, *args):
-    """Starts a program that is in that cgroup and that directory from its first moment."""
+    """Starts a program that is in the cgroup @group and in @directory from its first moment."""
     enter = 'echo $$ > "$1/cgroup.procs" && cd "$2" && shift 2 && exec "$@"'
     return subprocess.Popen(["sh", "-c", enter, "sh", group, directory, kit.PYTHON, *args], stdout=subprocess.PIPE)
 
 
 def move_late(recording, programs, group, directory, to, to_group):
-    """krait is stopped meanwhile: a program starts and moves to another directory or cgroup, and
-    then a second program starts where the first one was. Each must be shown where it is."""
+    """While krait is stopped, a program starts and moves to another directory or cgroup, and then a
+    second program starts where the first one was. Each must be shown where it is."""
     os.kill(recording.pid, signal.SIGSTOP)
     mover = start(group, directory, programs + "/moves.py", to, to_group)
     check(mover.stdout.readline() == b"moved\n", "it hasn't moved")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPU time of a running krait and of its children that read for it, as the kernel counts it."""
+"""CPU time of a running krait and of the children that read for it, as the kernel counts it."""
 import os
 import time
 
 MOST = 0.05  # the part of a CPU that krait may take
 SECONDS = 3
-WINDOWS = 3  # the cheapest of these windows counts: on a busy machine one reading may take long
+# krait is judged by the cheapest of this many windows, because on a busy machine one reading may
+# take long
+WINDOWS = 3
 
 
 def tasks(pid):
@@ -24,7 +26,7 @@ def cpu(pid):
 
 
 def share(pid, seconds=SECONDS):
-    """Returns which part of a CPU krait takes in the seconds to come."""
+    """Returns which part of a CPU krait takes in the next @seconds."""
     pids, at = tasks(pid), time.monotonic()
     before = sum(map(cpu, pids))
     time.sleep(seconds)
@@ -32,8 +34,8 @@ def share(pid, seconds=SECONDS):
 
 
 def soon(pid, windows=WINDOWS):
-    """Measures several windows. Returns which part of a CPU krait takes in the first window with at
-    most MOST; if there is none, the least of all."""
+    """Measures several windows. Returns which part of a CPU krait takes in the first window in
+    which that is at most MOST. If there is no such window, returns the least part."""
     least = 1.0
     for _ in range(windows):
         least = min(least, share(pid))

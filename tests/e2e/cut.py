@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""If a stack is so deep that krait doesn't reach its outermost Python frames, each native frame is
-still right after the Python frame that called it."""
+"""Stacks so deep that krait doesn't reach their outermost Python frames. Each native frame must
+still come right after the Python frame that called it."""
 import sys
 
 import kit
@@ -42,8 +42,9 @@ def once_each(stack):
 
 
 def stacks(d, pid, native, expected):
-    """Records. Returns how many stacks have leaf() innermost, and the wrong ones of them. In a
-    right stack, a mark stands for the frames that weren't reached, and @expected follows it."""
+    """Records. Returns two lists: how many stacks have leaf() innermost, and which of these are
+    wrong. In a right stack, a mark stands for the frames that weren't reached, and @expected
+    follows it."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)
     profile = kit.pprof.read(d + "/o.pb.gz")

@@ -55,14 +55,14 @@ listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
 }
-# mode_is MODE GROUP: checks the mode and the group of the installed krait in the bare root
+# mode_is MODE GROUP: checks the mode and the group of the krait that is installed in the bare root
 mode_is() {
 	local gid
 	gid=$(sed -n "s/^$2:[^:]*:\([0-9]*\):.*/\1/p" "$root/etc/group")
 	[ "$(stat -c '%a %g' "$root/usr/bin/krait")" = "$1 $gid" ] || { stat "$root/usr/bin/krait"; return 1; }
 }
 no_capabilities() { [ -z "$(getcap "$root/usr/bin/krait")" ]; }
-# The agent's unit is there and not enabled, and its user is there.
+# The agent's unit is installed but not enabled, and its user exists.
 agent_waits() {
 	[ -n "$(find "$root/usr/lib/systemd/system" "$root/lib/systemd/system" -name krait-agent.service 2>/dev/null)" ] &&
 		grep -q '^krait:' "$root/etc/passwd" &&
@@ -86,15 +86,15 @@ busy_of_alice()" && grep -q busy_of_alice a.folded && runuser -u alice -- mkdir 
 one_suite() {
 	local suite=$1
 	root=$work/$suite
-	# apt finds the lists of a frozen mirror too old, unless this machine's apt is configured
-	# otherwise.
+	# Without this machine's settings, apt may find the package lists of a frozen mirror too old.
 	mmdebstrap --quiet --aptopt="$(apt-config dump Acquire::Check-Valid-Until)" --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
 		>"$work/log" 2>&1 || { echo "SKIP deb $suite: no root: $(tail -n 1 "$work/log")"; return; }
 	rm -f "$root/etc/dpkg/dpkg.cfg.d"/*
 	in_root true
 	in_root apt-get update -q >>"$work/log" 2>&1
 	told false false
-	# The dependencies are installed first, so that the lists of files differ by krait alone.
+	# The dependencies are installed first, so that krait's files are the only difference between the
+	# two lists.
 	install_it; in_root apt-get purge -y -q krait >>"$work/log" 2>&1
 	listed >"$work/before"
 	check "$suite-install" install_it

@@ -3,9 +3,8 @@
 """What the machine and its limits do to krait: a clock that is set, krait stopped, few descriptors
 and processes, a full disk.
 
-Each case checks the message that the user reads. What must be recorded is known from the program's
-CPU time, the monotonic clock, and the limits.
-"""
+Each case checks the message that the user reads. The program's CPU time, the monotonic clock and
+the limits tell what must be recorded."""
 import json
 import os
 import resource
@@ -35,9 +34,10 @@ while True:
     type(lambda: 0)(new, {"range": range})(400)
 """
 
-# In each 0.3 s the realtime clock is set an hour forward, two hours back and right again. Only
-# krait sees the clock set. The machine's clock isn't touched, because other programs use it, and
-# their files would get times in the future. (tests/vm sets a real clock.)
+# A library that makes the realtime clock look as if it were set: in each 0.3 s an hour forward, two
+# hours back, and right again. Only krait sees that. The machine's clock isn't touched, because
+# other programs use it, and their files would get times in the future. (tests/vm sets a real
+# clock.)
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -104,7 +104,7 @@ def clock_is_set():
         check(abs(summary["samples"] - summary["due"]) < 0.1 * summary["due"] + 5,
               "%d samples, %d due" % (summary["samples"], summary["due"]))
         times = [s.labels["time"] for s in profile.samples]
-        # this format's times are in milliseconds
+        # the times in this format are milliseconds
         check(0 <= min(times) and max(times) < 1e9 * (summary["wall_seconds"] + 0.001),
               "%d to %d ns of %.3f s" % (min(times), max(times), summary["wall_seconds"]))
         kit.sees(d + "/o.pb.gz")
@@ -143,8 +143,8 @@ def stopped():
 
 @case
 def few_descriptors():
-    """RLIMIT_NOFILE of about 64: krait names the limit, or works. It never says "the process didn't
-    run"."""
+    """With RLIMIT_NOFILE of about 64, krait names the limit, or works. It never says "the process
+    didn't run"."""
     def limit(n):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
     with folder() as d, python() as target:
@@ -164,7 +164,7 @@ def few_descriptors():
 @case
 def few_processes():
     """RLIMIT_NPROC keeps an ordinary user's krait from starting threads and children. It records a
-    process of -p without them. A command can't be started, and krait says why."""
+    process of -p without any of these. A command can't be started, and krait says why."""
     def limit():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]

@@ -43,7 +43,7 @@ def names(thread, kind="python"):
 
 
 def ready(source, *args, executable=kit.PYTHON):
-    """Starts the program; waits until it has said that it is ready."""
+    """Starts the program. Waits until the program has said that it is ready."""
     running = kit.Background(executable, "-c", source, *args, stdout=subprocess.PIPE)
     check(running.process.stdout.read(5) == b"ready", "the program doesn't start")
     time.sleep(0.1)
@@ -129,8 +129,8 @@ threading.Event().wait()
 
 @case
 def peers():
-    """krait shows which peer the socket has for which a thread waits. In this program each thread
-    is named after its peer."""
+    """For a thread that waits on a socket, krait shows the socket's peer. In this program each
+    thread is named after its peer."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]
@@ -147,7 +147,7 @@ def peers():
 
 @case
 def text():
-    """The text reads like a traceback: latest call last, with the line."""
+    """The text reads like a traceback: latest call last, with its line of source."""
     with kit.folder() as folder:
         script = os.path.join(folder, "app.py")
         with open(script, "w") as f:
@@ -170,12 +170,12 @@ def text():
 @case
 def relative_names():
     """Up to 3.8 the interpreter keeps a script's name as it was typed. krait shows the script's
-    text only if $PWD is the working directory: after a change of directory the same name would be
-    another program's file."""
+    text only if $PWD is the working directory. If the program has changed its directory, the
+    name would lead to another file."""
     executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
     if not executable:
         raise kit.Skip("no Python 3.8")
-    # the interpreter itself is started: a shell in between would set PWD
+    # starts the interpreter itself, because a shell in between would set PWD
     executable = subprocess.check_output([executable, "-c", "import sys; print(sys.executable)"], text=True).strip()
     with kit.folder() as folder:
         here, there = [os.path.join(folder, name) for name in ("here", "there")]
@@ -217,7 +217,7 @@ def odd_text():
                 target.process.stdout.readline()
                 time.sleep(1)
                 done = subprocess.run([kit.KRAIT, "dump", "-p", str(target.pid)], capture_output=True, timeout=60, check=False)
-        said = done.stdout.decode("utf-8").split("\n")  # this fails if the output isn't UTF-8
+        said = done.stdout.decode("utf-8").split("\n")  # decoding fails if the output isn't UTF-8
         check(any('"a?b"' in row for row in said), said[:3])
         at = next(i for i, row in enumerate(said) if row.endswith("line 5, in sleeps"))
         clean = line.replace("\t", " ").replace("\u202e", "?").replace("\x9b", "?")
@@ -274,7 +274,7 @@ def frozen():
                     time.sleep(0.2)
                     threads = dump("-p", target.pid)[target.pid]["threads"]
                 except OSError:
-                    continue  # krait has no right to, as in a container
+                    continue  # this test has no right to freeze control groups, as in a container
                 finally:
                     with open(control, "w") as f:
                         f.write(thaw)
@@ -302,7 +302,7 @@ def timed_dump(*args):
 
 @case
 def thousand_threads():
-    """1,000 threads take less than a second, and all are there by name."""
+    """A dump of 1,000 threads takes less than a second, and shows all threads with their names."""
     with ready(SLEEPS, "1000") as target:
         found, took = timed_dump("-p", target.pid)
     threads = found[target.pid]["threads"]
@@ -367,8 +367,8 @@ sys.stdout.write("ready"); sys.stdout.flush()
 
 @case
 def ready_to_run():
-    """A thread that another one keeps from its CPU is called ready to run; its stack doesn't change
-    meanwhile."""
+    """A thread that another thread keeps from its CPU is called ready to run. Its stack doesn't
+    change in that time."""
     cpu = max(os.sched_getaffinity(0))
 
     def there():
@@ -426,16 +426,17 @@ lock.acquire()
     check(not names(leaf, "mark") and not names(full, "mark"), "the stack isn't whole: %s" % full)
 
 
-# Numbers of kill, tkill, tgkill, ptrace, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal.
+# Numbers of the system calls kill, tkill, tgkill, ptrace, rt_sigqueueinfo, rt_tgsigqueueinfo,
+# pidfd_send_signal.
 TO_STOP = {"x86_64": (62, 200, 234, 101, 129, 297, 424), "aarch64": (129, 130, 131, 117, 138, 240, 424)}
 
 
 def forbid_stopping():
-    """From now on the kernel ends this process if it makes one of these calls (seccomp)."""
+    """Makes the kernel end this process if it makes one of the calls in TO_STOP (seccomp)."""
     calls = TO_STOP[os.uname().machine]
-    rows = [(0x20, 0, 0, 0)]  # loads the number of the call
+    rows = [(0x20, 0, 0, 0)]  # loads the number of the system call
     rows += [(0x15, len(calls) - i, 0, call) for i, call in enumerate(calls)]
-    # the filter's two results: the call goes on, or the process is ended
+    # the two results of the filter: the call is allowed, or the process is ended
     rows += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000)]
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     filters = struct.pack("HP", len(rows), ctypes.addressof(program))
@@ -446,8 +447,8 @@ def forbid_stopping():
 
 @case
 def stops_nobody():
-    """krait stops or traces no thread and sends it no signal: here the kernel kills krait if it
-    makes such a call, and krait still shows everything."""
+    """krait stops no thread, traces none, and sends none a signal. In this test the kernel kills
+    krait if it makes such a call, and krait still shows everything."""
     if os.uname().machine not in TO_STOP:
         raise kit.Skip("the numbers of the calls aren't known")
     done = subprocess.run([kit.PYTHON, "-c", "import os; os.kill(os.getpid(), 0)"], preexec_fn=forbid_stopping,
@@ -500,8 +501,8 @@ def short_waits():
     check(len(spans) > 10 and 1 < max(spans) < 95, "%s in %s" % (spans, said[0]))
 
 
-# Functions without unwind information. The file has so much other code without it that krait first
-# makes rows of the rest, and makes the rows of this code in a second step.
+# Functions without unwind information. The file has so much of such code that krait makes its
+# unwind rows in a second step, after those of the file's other code.
 BARE = """
 .text
 .globl hold, spin
@@ -549,14 +550,14 @@ def bare_code():
             with kit.Background(kit.PYTHON, "-c", source, library, function,
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)
-                # so that the target gets a CPU on a busy machine
+                # gives the target a CPU even on a busy machine
                 os.setpriority(os.PRIO_PROCESS, target.pid, -10)
                 time.sleep(0.3)
                 done = krait("dump", "--json", "--native=full", "-p", target.pid,
                              env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, function)))
                 thread, = json.loads(done.stdout)["processes"][0]["threads"]
                 if thread["state"] == "runnable":
-                    continue  # the thread hasn't got its turn on the CPU in all this time
+                    continue  # the thread hasn't had a turn on the CPU in all this time
                 native = names(thread, "native")
                 check(function in native and native[0] == "_start" and not names(thread, "mark"),
                       str(thread))
@@ -565,7 +566,7 @@ def bare_code():
 @case
 def uninterruptible():
     """A process is in state D and holds the GIL, because it waits in vfork() until its child execs:
-    krait shows the stacks of both its threads."""
+    krait shows the stacks of both threads of the process."""
     source = """
 import os, sys, threading, time
 def other():
@@ -614,8 +615,8 @@ thread.join()
 
 @case
 def locked():
-    """A process hangs in mmap() while its list of mappings is locked. Nobody can read its memory
-    then, and krait doesn't wait for it."""
+    """A process hangs in mmap() while its list of mappings is locked. Nobody can read the process's
+    memory in that time, and krait doesn't wait for it."""
     with hanging(LOCKED, Mute.WRITE) as (target, _):
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid)
@@ -639,7 +640,7 @@ def locked():
 
 @case
 def children():
-    """-p takes in the process's children, --no-children leaves them out."""
+    """-p also takes the process's children; --no-children leaves them out."""
     parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', %r])" % SLEEPS
     with ready(parent) as target:
         both = dump("-p", target.pid)
@@ -651,8 +652,8 @@ def children():
 
 @case
 def not_python():
-    """A process that isn't Python is shown if -p names it. Tried with a blocked process, a running
-    one and a kernel thread."""
+    """A process that isn't Python is shown if -p names it. The test tries a blocked process, a
+    running one and a kernel thread."""
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         process = dump("-p", target.pid)[target.pid]
@@ -669,7 +670,7 @@ def not_python():
         check("__libc_start_main" in names(thread, "native"), str(thread))
     with open("/proc/2/comm") as f:
         if f.read() != "kthreadd\n":
-            return  # inside a PID namespace process 2 isn't kthreadd
+            return  # inside a PID namespace, process 2 isn't the kernel's kthreadd
     thread, = dump("-p", 2)[2]["threads"]
     check("kthreadd" in names(thread, "kernel") and not thread["system_call"], str(thread))
 
@@ -699,8 +700,8 @@ def waits_for_reader(pid):
 
 @case
 def ends_meanwhile():
-    """If one of several processes ends while krait reads it, krait says so of this process and
-    shows the others."""
+    """If one of several processes ends while krait reads it, krait says that this process has
+    ended, and shows the others."""
     for args in (), ("--json",):
         with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
             # What krait says of the first process is more than a pipe holds.
@@ -753,8 +754,8 @@ def no_frames():
 
 @case
 def thread_number():
-    """A thread's number given as a process's is refused, and the error names the process of that
-    thread."""
+    """If the number of a thread is given as a process's, the error names the process to which the
+    thread belongs."""
     with ready(SLEEPS, "1") as target:
         tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
         for command in "dump", "top", "record":
@@ -764,8 +765,8 @@ def thread_number():
 
 @case
 def splice():
-    """A thread is blocked in splice(), which has two descriptors: krait names the one that it waits
-    for."""
+    """A thread is blocked in splice(), which has two descriptors. krait names the descriptor for
+    which the thread waits."""
     source = """
 import ctypes, os, sys
 (a, b), (c, d) = os.pipe(), os.pipe()
@@ -799,8 +800,8 @@ time.sleep(1000)
 
 @case
 def short_sleeps():
-    """If a thread wakes up while krait reads it, krait reads it again, and doesn't show it as
-    blocked at an unknown place."""
+    """If a thread wakes up while krait reads it, krait reads the thread again. It doesn't show the
+    thread as blocked at an unknown place."""
     with kit.Background(kit.PYTHON, "-c", NAPS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
         for _ in range(30):
@@ -820,9 +821,9 @@ spin()
 
 @case
 def gil_changes_hands():
-    """krait reads one thread after the other, and meanwhile another thread may get the GIL. krait
-    doesn't call a thread the holder if that thread's own state says that it doesn't hold the
-    GIL."""
+    """krait reads one thread after the other. Between two readings, another thread may get the GIL.
+    krait doesn't call a thread the holder if that thread's own state says that it doesn't hold
+    the GIL."""
     claims = 0
     with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
@@ -852,7 +853,8 @@ def stopped_without_gil():
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
         threads = dump("-p", target.pid)[target.pid]["threads"]
-    # krait read `hangs` before the stop: one thread was in C code that keeps the GIL for ever.
+    # Before the stop, krait has read `hangs`, in which one thread was in C code that keeps the GIL
+    # for ever.
     holder, = (t for t in hangs if t["gil"] == "held")
     waiter, = (t for t in hangs if t["gil"] == "waiting")
     check(holder["state"] in ("running", "runnable") and holder["steady"] and names(holder)[-2:] == ["spin", "match"],
@@ -904,7 +906,7 @@ def other_users():
                                       timeout=60, check=False)
                 check(done.returncode == 3 and "although this is root" in done.stderr
                       and "sudo" not in done.stderr, done.stderr)
-            # The rights that the copy has are enough for everything that needs no kernel program.
+            # With these rights, the copy can do all that needs no kernel program.
             with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several events in one recording: each is a value of the profile, and has the counts that it has
-if it is recorded alone. The truth is the kernel's own count for the process, which the program
-reads."""
+"""Several events in one recording: each event is a value of the profile, and has the same counts as
+in a recording of this event alone. The truth is the kernel's own count for the process, which
+the program reads."""
 import json
 import math
 import os
@@ -61,8 +61,8 @@ VALUES = ("page-faults", "context-switches", "cpu")  # counts() returns them in 
 
 
 class Recorded:
-    """A recording of WORKS. .sums: {(function, value): sum}; .truth: what the kernel counted for
-    the same functions and events."""
+    """A recording of WORKS. .sums: {(function, value): sum}; .truth: what the kernel counted in the
+    same functions."""
 
     def __init__(self, d, *options):
         script, out = os.path.join(d, "works.py"), os.path.join(d, "o.pb.gz")
@@ -85,12 +85,12 @@ class Recorded:
                     self.sums[function, name] = self.sums.get((function, name), 0) + value
 
     def agrees(self, value):
-        """The value is what the kernel counted, in each function."""
+        """Checks for each function that the value is what the kernel counted."""
         for function in FUNCTIONS:
             truth = self.truth[function][VALUES.index(value)]
             got = self.sums.get((function, value), 0)
             if value == "cpu":
-                # what the kernel counted and what the recording has, as numbers of samples
+                # what the kernel counted, and what the recording has, both as numbers of samples
                 truth, got = truth * 999, got * 999 / 1e9
                 within = 4 * math.sqrt(truth) + 0.03 * truth + 3
             else:  # some events come before the program's first reading or after its last one
@@ -100,7 +100,7 @@ class Recorded:
 
 
 class Shown(Recorded):
-    """Like Recorded, for krait top, which shows one of the values at a time."""
+    """As Recorded, for krait top, which shows one value at a time."""
 
     def __init__(self, d, value, *options):
         script = os.path.join(d, "works.py")
@@ -131,7 +131,7 @@ def top_shows_each():
                 unit = "nanoseconds" if value == "cpu" else "count"
                 check((line["value"], line["unit"]) == (value, unit), line["value"])
                 check(all(r["since_start"]["total"]["value"] for r in line["rows"]), "a row without a value")
-                # "samples" counts those of the first event alone
+                # "samples" counts the samples of the first event alone
                 check((line["since_start"]["samples"] is None) == (value != "cpu"), line["since_start"])
             last = sum(line["last"]["value"] for line in shown.lines)
             check(last == shown.lines[-1]["since_start"]["value"], "the intervals' sum is %d" % last)
@@ -143,8 +143,8 @@ def top_shows_each():
 
 @kit.case
 def together_as_alone():
-    """Three events in one recording have the values that each has alone: what the kernel counted.
-    "samples" counts those of the first event."""
+    """Three events in one recording have the values that each of them has when recorded alone: what
+    the kernel counted. "samples" counts the samples of the first event."""
     with folder() as d:
         all_three = Recorded(d, "-e", CLOCK, "-e", FAULTS, "-e", SWITCHES)
         check(all_three.types == ["samples", "cpu", "page-faults", "context-switches"], all_three.types)
@@ -162,7 +162,8 @@ def together_as_alone():
 
 @kit.case
 def closing_lines_name_each():
-    """The closing lines and --summary-json have the samples of each event; they add up to all."""
+    """The closing lines and --summary-json have the samples of each event. They add up to the
+    number of all samples."""
     with folder() as d:
         got = Recorded(d, "-e", FAULTS, "-e", "cpu-clock/freq=499/", "-e", "cpu-migrations/period=1/")
         check(got.types == ["samples", "page-faults", "cpu", "cpu-migrations"], got.types)
@@ -179,8 +180,8 @@ def closing_lines_name_each():
 
 
 def of_one_event(path, out):
-    """Returns the recording without the second event: so it would be if -e cpu-clock alone had
-    taken the same samples."""
+    """Returns the recording without the second event: what -e cpu-clock alone would have recorded
+    with the same samples."""
     lines = kit.krait("report", path, "--format", "jsonl", "-o", "-", timeout=120).stdout.splitlines()
     with open(out, "w") as f:
         for line in map(json.loads, lines):
@@ -220,7 +221,7 @@ def stacks_stay_whole():
             frames = [l.name for l in got.profile.stack(sample) if l.kind == "python"]
             if "deep" not in frames or "tell" in frames or "counts" in frames:
                 continue
-            if frames != expected:  # while the recursion begins and ends
+            if frames != expected:  # a sample was taken while the recursion began or ended
                 check(frames == expected[:len(frames)] and not sample.values[2], frames)
                 continue
             met[0] += sample.values[0]
@@ -231,8 +232,8 @@ def stacks_stay_whole():
 
 @kit.case
 def outcomes_of_each():
-    """The notes on incomplete samples are made for each event apart, and say how many samples of it
-    have the mark."""
+    """There are separate notes on incomplete samples for each event. They say how many of the
+    event's samples have the mark."""
     with folder() as d:
         got = Recorded(d, "-e", CLOCK, "-e", FAULTS)
         for i, (event, value) in enumerate((("cpu-clock", "cpu"), ("page-faults", "page-faults"))):
@@ -275,7 +276,7 @@ def too_few_of_one():
 
 @kit.case
 def none_came():
-    """If no event came, krait names all events that were asked for."""
+    """If no event came at all, krait names all events that the user asked for."""
     with folder() as d:
         done = kit.krait("record", "-e", "alignment-faults", "-e", "emulation-faults", "-o", d + "/o.pb.gz", "--",
                          kit.PYTHON, "-c", "", timeout=60)
@@ -302,7 +303,7 @@ def limited(soft):
 
 @kit.case
 def few_files():
-    """Many events need many descriptors: krait raises its own limit first, not the command's."""
+    """Many events need many descriptors. krait raises its own limit, but not the command's."""
     events = "cpu-clock page-faults minor-faults major-faults context-switches cpu-migrations alignment-faults emulation-faults"
     soft, program = 40, "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     with folder() as d:

@@ -11,15 +11,18 @@ import sys
 import kit
 from kit import case, check
 
-# Outcomes of samples that come before krait has looked at a process or made its unwind rows.
+# Outcomes of samples that came too early: krait hadn't looked at the process yet, or hadn't made
+# its unwind rows.
 LATE = {"outcomes": ["PENDING"], "native_outcomes": ["NO_SPACE", "UNMAPPED", "NO_ROWS"]}
 RUNS = 4
 WARM, COLD = 0.01, 0.02  # the largest share of samples that may come too early
-TRIES = 3  # tries, because a machine that is busy with something else keeps krait from a CPU
+# number of tries, because krait may not get a CPU on a machine that is busy with something else
+TRIES = 3
 
 
 def program():
-    """Returns the quickstart's program, or one of the standard library alone that takes as long."""
+    """Returns the quickstart's program, or a program that needs only the standard library and takes
+    as long."""
     source = subprocess.check_output(
         [kit.PYTHON, "-c", "import _pydecimal; print(_pydecimal.__file__)"], text=True).strip()
     if subprocess.run([kit.PYTHON, "-c", "import pygments"], stderr=subprocess.DEVNULL,
@@ -66,14 +69,14 @@ def at_most(limit, warm):
 @case
 def warm_cache():
     """A command that was recorded before: at most 1 % of the samples come before krait is ready for
-    them."""
+    the process."""
     at_most(WARM, True)
 
 
 @case
 def cold_cache():
     """A command that was never recorded: at most 2 % of the samples come before krait is ready for
-    them."""
+    the process."""
     at_most(COLD, False)
 
 
@@ -160,8 +163,8 @@ while True:
 
 
 def without_rows(cache, pid):
-    """Records a process for a second. Returns (samples whose stacks break off because there were no
-    rows, all samples)."""
+    """Records a process for a second. Returns (number of samples whose stacks break off because
+    there were no rows, number of all samples)."""
     out = os.path.join(cache, "summary.json")
     done = kit.krait("record", "-p", pid, "-d", 1, "-o", os.path.join(cache, "x.pb.gz"),
                      "--summary-json", out, env=dict(os.environ, XDG_CACHE_HOME=cache))
@@ -174,8 +177,8 @@ def without_rows(cache, pid):
 
 def rows_are_there(mbytes, cold):
     """A process of -p runs in a library with @mbytes of code. If krait's cache has the library's
-    rows, they are there before the first sample. If not, at least a share of @cold of the samples
-    has them."""
+    rows, they are ready before the first sample. If not, at least the share @cold of the samples
+    comes when they are ready."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the library is written for x86-64")
     kit.need("gcc")
@@ -194,14 +197,15 @@ def rows_are_there(mbytes, cold):
 
 @case
 def large_library():
-    """A library as large as OpenBLAS has its rows before nearly all samples, without a cache."""
+    """Without a cache, the rows of a library as large as OpenBLAS are ready before nearly all
+    samples."""
     rows_are_there(OPENBLAS, 0.995)
 
 
 @case
 def larger_library():
-    """A library so large that krait makes its rows while it samples: without a cache at least a
-    fifth of the samples has them."""
+    """A library is so large that krait makes its rows while it samples. Without a cache, they are
+    ready for at least a fifth of the samples."""
     rows_are_there(TORCH, 0.2)
 
 

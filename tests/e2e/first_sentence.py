@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first sentence of `krait record --wall` on real programs: each is written so that what matters
-in it is known. The shares are compared with what the program's threads account for themselves."""
+"""The first sentence of `krait record --wall` on real programs: each program is written so that
+this test knows what matters in it. The shares are compared with what the program's threads
+account for themselves."""
 import concurrent.futures
 import json
 import os
@@ -111,7 +112,8 @@ PROGRAMS = {"client": CLIENT, "pool": POOL, "runner": RUNNER, "cron": CRON, "bus
 
 
 def record(d, name):
-    """Records a program; returns (what it told, its first sentence, what krait said)."""
+    """Records a program. Returns (what the program said of itself, krait's first sentence, all that
+    krait said)."""
     script, out = os.path.join(d, name + ".py"), os.path.join(d, name + ".pb.gz")
     with open(script, "w") as f:
         f.write(PROGRAMS[name])
@@ -140,8 +142,8 @@ def share_of(said, pattern, between):
 
 @kit.case
 def sentences():
-    """krait says of each program what matters in it, with the share that the program accounts
-    for."""
+    """krait's sentence on each program says what matters in it, with the share that the program
+    accounts for."""
     with folder() as d, concurrent.futures.ThreadPoolExecutor(2) as at_once:
         got = dict(zip(PROGRAMS, at_once.map(lambda name: record(d, name), PROGRAMS)))
     for name, (told, said, _) in got.items():
@@ -149,11 +151,11 @@ def sentences():
     told, said, _ = got["client"]
     share_of(said, r"The main thread waited (\d+) % of its time for the network .*at \S*client\.py:\d+ \(fetch\)" + REST, told["main"])
     told, said, _ = got["pool"]
-    # workers also wait for work
+    # workers of a pool also wait for work
     found = re.match(r"6 threads \(ThreadPoolExecutor-N_N\) waited ([\d.]+) s for a lock(?: \(.*\))?, \d+ % of their time"
                      r"(?:;|,) (?:([\d.]+) s of it )?at \S*pool\.py:\d+ \(work\)", said)
     check(found, said)
-    # 30 sections of 50 ms, one after the other: all but the holder wait for the lock
+    # 30 sections of 50 ms, one after the other: all threads but the holder wait for the lock
     waited = float(found[2] or found[1]) * 1e9
     check(abs(waited - (told["others"] - 1.5e9)) <= 0.1 * waited + 0.3e9, "%s: %s" % (said, told))
     check("the main thread waited for a lock" in said, said)
@@ -173,7 +175,7 @@ def sentences():
 
 @kit.case
 def names_wall():
-    """A recording of CPU time alone says how waits are recorded."""
+    """krait says after a recording of CPU time alone how to record waits."""
     with folder() as d:
         script = os.path.join(d, "cron.py")
         with open(script, "w") as f:

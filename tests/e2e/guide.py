@@ -21,8 +21,9 @@ HEADING = re.compile(r"^ *(own +total|share|total|before +after) ")
 NAME = re.compile(r"(?:[a-z_]+\.)+[a-z_<][a-z_.<>]*|\([a-z_]+\.py:\d+\)")
 SERVER = "127.0.0.1:8077"
 ASKS = "import urllib.request\nwhile True: urllib.request.urlopen('http://%s/').read()"
-NOT_RUN = "--container"  # the task with this option isn't run, because there is no container here
-EXITS = {"--fail-if": 4}  # the task with this option ends with 4, as batch.py is slower than before
+NOT_RUN = "--container"  # the task with this option isn't run, because this test has no container
+# the task with this option ends with exit code 4, because batch.py is slower than before
+EXITS = {"--fail-if": 4}
 SLOW, QUICK = "min(r[2] for r in top)", "top[0][2]"
 
 
@@ -37,8 +38,8 @@ def tasks():
 
 
 class Place:
-    """A folder in which the commands run. It has the guide's programs, and a PATH with krait and a
-    Python that has the packages."""
+    """A directory in which the commands run. It has the guide's programs, and a PATH with krait and
+    a Python that has the packages."""
 
     def __init__(self, d, python):
         self.programs, self.running = os.path.join(d, "programs"), []
@@ -86,7 +87,7 @@ def serve(place):
 
 
 def before(number, place):
-    """Starts the programs of a task. Returns the replacements for its commands."""
+    """Starts the programs of a task. Returns what is to be replaced in the task's commands."""
     if number == 1:
         serve(place)
     if number == 3:

@@ -19,8 +19,8 @@ BRIEF = kit.BUSY.replace("while True:", "import time\n    end = time.time() + 0.
 
 
 class Place:
-    """Runs a krait with file capabilities, in a mount namespace where /proc is mounted with
-    hidepid=."""
+    """A mount namespace where /proc is mounted with hidepid=, and a krait with file capabilities
+    that runs in it."""
 
     def __init__(self, d, how):
         os.chmod(d, 0o777)
@@ -72,13 +72,13 @@ def both(how):
 
 @case
 def invisible():
-    """With hidepid=2 /proc doesn't have the numbers of other users' processes."""
+    """With hidepid=2, /proc doesn't list the processes of other users."""
     both("2")
 
 
 @case
 def without_access():
-    """With hidepid=1 /proc has the numbers of other users' processes, but nothing in their folders
+    """With hidepid=1, /proc lists the processes of other users, but nothing in their directories
     can be read."""
     both("1")
 

@@ -15,8 +15,8 @@ import time
 import kit
 from kit import Background, check, folder, krait, python
 
-# The spoiler forks, and its child is the victim. The victim may crash at once; then the spoiler
-# makes the next one.
+# The spoiler forks, and its child is the victim. If the victim crashes, the spoiler makes the next
+# one.
 HOSTILE = r"""
 import ctypes, os, random, sys, threading, time
 def spin(n):
@@ -95,7 +95,7 @@ SECONDS = 60 if kit.FULL else 6
 
 def spoiled(path, seconds):
     with folder() as d, python() as honest:
-        # The hostile programs outlast the recording, also where its start is slow.
+        # The hostile programs must outlast the recording, even if the recording is slow to start.
         hostile = [Background(path, "-c", HOSTILE, seed, seconds + 60, cwd=kit.ROOT,
                               stderr=subprocess.DEVNULL) for seed in (1000, 2000)]
         try:
@@ -181,7 +181,8 @@ while True:
             data.decode("utf-8")
 
 
-# Code that no file has, and a perf map of 11 million lines, most of which name the same address.
+# A program with code that is in no file, and a perf map of 11 million lines, most of which name the
+# same address.
 PERF_MAP = r"""
 import ctypes, mmap, os
 code = mmap.mmap(-1, 4096, prot=7)
@@ -217,8 +218,8 @@ def endless_names():
         kit.sees(d + "/o.pb.gz", pids={honest.pid})
 
 
-# 32 MiB of jumps that look like code of CPython's JIT compiler. The program changes them every few
-# milliseconds.
+# A program with 32 MiB of jumps that look like code of CPython's JIT compiler. It changes them
+# every few milliseconds.
 COMPILED = """
 import ctypes, mmap
 SIZE = 32 << 20
@@ -267,7 +268,7 @@ def endless_code():
 
 @kit.case
 def endless_mappings():
-    """A program has tens of thousands of mappings: krait starts in time all the same."""
+    """A program has tens of thousands of mappings. krait starts in time."""
     source = """
 import mmap
 keep = []

@@ -25,8 +25,8 @@ def burn(seconds):
         for i in range(500):
             pass
 """
-# A thread that `threading` doesn't know has the kernel's name. After its end a thread with a name
-# in Python gets its number.
+# A thread that `threading` doesn't know has the kernel's name. After its end, a thread with a name
+# in Python gets its thread id.
 THREADS = BURN + """
 import _thread, threading
 def run(function, done):
@@ -60,7 +60,8 @@ for function in (unnamed_long, unnamed_short):
             break
 print(again)
 """
-# A program in which only one thread has samples, few of them, and it isn't the main thread.
+# A program in which only one thread has samples. They are few, and the thread isn't the main
+# thread.
 LONE = """
 import sys, threading, time
 def lone():
@@ -91,8 +92,8 @@ for i in range(12):
     del sys.modules["plugin_%d" % i]
 """
 
-# When krait looks at a module's name, the memory of the module's globals already holds those of the
-# next module, but the module's code object still exists.
+# When krait looks at a module's name, the memory of the module's globals already holds the globals
+# of the next module. The first module's code object still exists.
 LATE = IMPORTS.replace("burn(0.1)", "burn(0.05)").replace("range(12)", "range(6)").replace(
     "for i in range(6):\n    importlib", """
 import os, signal, time
@@ -105,7 +106,8 @@ sys.addaudithook(hook)
 for i in range(6):
     importlib""") + "os.kill(os.getppid(), signal.SIGCONT)\n"
 
-# Code made at run time at one address before and after an exec; only the first program names it.
+# Code made at run time at the same address before and after an exec. Only the first program's perf
+# map names it.
 EXEC = BURN + """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -185,8 +187,8 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    # Until krait knows the thread's name in Python, it shows the kernel's name. The thread without
-    # a name in Python has the same one.
+    # Until krait knows the thread's name in Python, it shows the kernel's name, which is also that
+    # of the thread without a name in Python.
     check(count["named", True] > count["named", False], "the named one has no name")
 
 
@@ -205,7 +207,7 @@ def lone_names():
 
 @kit.case
 def lone_thread():
-    """A thread that ends soon has its name, even if no other thread of its process had a sample."""
+    """A thread that ends soon has its name, even if no other thread of the process had a sample."""
     met = [names for names in (lone_names() for _ in range(4)) if names]
     if not met:
         raise kit.Skip("the main thread was met, or none")
@@ -348,8 +350,8 @@ def layers_of_an_overlay():
                     count[name, "wrong"] += "of_" + other in names
     print("  %s, %d files held" % (dict(count), sum(held)))
     for name in ("first", "second"):
-        # While krait reads the mappings once more, it names no function. This takes longer where
-        # system calls cost more, so 0.4 is enough.
+        # While krait reads the mappings anew, it names no function. On machines with slow system
+        # calls that takes longer, so 0.4 is enough.
         check(count[name] > 50 and count[name, "named"] > 0.4 * count[name],
               "%d of %d samples in %s" % (count[name, "named"], count[name], name))
         check(not count[name, "wrong"], "%d samples in %s have the other's function" % (
@@ -357,8 +359,8 @@ def layers_of_an_overlay():
     check(sum(held) <= 4, "%d descriptors of two files" % sum(held))
 
 
-# Runs early(), then changes its name, moves to another control group and runs late(). argv[1]: the
-# file cgroup.procs of that group.
+# A program that runs early(), changes its name, moves to another control group and runs late().
+# argv[1]: the file cgroup.procs of that group.
 CHANGING = BURN + """
 import os, sys
 def early():
@@ -435,7 +437,7 @@ def renamed_and_moved():
 
 @kit.case
 def map_of_an_earlier_image():
-    """A perf map of the image before an exec doesn't name code that is made afterwards."""
+    """A program's perf map from before an exec doesn't name code that was made after the exec."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("x86-64 code")
     with folder() as d:
@@ -463,7 +465,7 @@ def interpreter_of_another_thread(python):
             count["inside" if "inside" in names else "outside" if "outside" in names else ""] += (
                 sample.values[0])
     print("  %s: %s" % (python, dict(count)))
-    for name in ("inside", "outside"):  # works for 0.4 s each, at 4,999 Hz
+    for name in ("inside", "outside"):  # each function works for 0.4 s; krait samples at 4,999 Hz
         check(0.9 * 2000 < count[name] < 1.1 * 2000, "%d of 2,000 samples of %s" % (
             count[name], name))
     check(not count[""], "%d samples without a caller" % count[""])

@@ -46,8 +46,7 @@ time.sleep(0.3)  # a module's name is read while the process is there
 """,
 }
 
-# For each function of app.py: the Python frames that it calls, down to the body of the innermost
-# module.
+# For each function of app.py: the Python frames below it, down to the body of the innermost module.
 BODIES = {
     "statement": (["import pkg.sub.slow", "<module>"],
                   ["import pkg.sub.slow", "<module>", "import plain", "<module>"]),

@@ -65,7 +65,7 @@ print(re.findall(r"\nIS: ([^\r\n]*)", out)[-1].strip() if "\nIS: " in out else o
 PY
 }
 
-# systemd's own checks of the agent's unit. The program that it names is the installed one here.
+# systemd's own checks of the agent's unit, with the installed krait as the unit's program.
 unit=$root/usr/lib/systemd/system/krait-agent.service
 unit_is_valid() {
 	local here=$work/unit/krait-agent.service said

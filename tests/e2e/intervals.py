@@ -15,7 +15,7 @@ from kit import case, check, folder, krait
 
 # Two processes with two threads each. Every thread works at its own items in turn, and each process
 # has an interval for the time of its threads. The intervals are written to the file argv[1], the
-# CPU seconds of each item to that name with .truth.
+# CPU seconds of each item to the file argv[1].truth.
 WORKS = """
 import json, os, sys, threading, time
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -128,8 +128,8 @@ def shares():
             counts[item] = counts.get(item, 0) + s.values[0]
             phases[item] = phases.get(item, set()) | {phase}
         total = sum(seconds.values())
-        # The process's own item is an interval too. It counts for samples that no thread's item
-        # covers.
+        # An interval of the whole process is one of the items. It counts for samples that no
+        # thread's item covers.
         n = sum(counts.get(item, 0) for item in seconds)
         check(set(seconds) == {"px", "py", "cx", "cy", "both"} and n > 800, "%s %s" % (seconds, counts))
         for item in seconds:
@@ -193,8 +193,8 @@ def by():
 
 
 def refused_lines(d, text, *words):
-    """Makes a recording with a file of intervals that has @text; checks that the recording is whole
-    and that krait says @words."""
+    """Records with a file of intervals that contains @text. Checks that the recording is whole, and
+    that krait says @words."""
     with open(d + "/f", "wb") as f:
         f.write(text)
     done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", d + "/f", "--by", "item", "--", kit.PYTHON, "-c", "for i in range(3000000): i")
@@ -217,7 +217,8 @@ def wrong_files():
                 os.mkfifo(d + "/fifo")
             elif name == "zero":
                 os.mknod(d + "/zero", 0o666 | stat.S_IFCHR, os.makedev(1, 5))
-            elif name == "link":  # root doesn't read what a target's link leads to
+            # root's krait doesn't read the file to which a target's link leads
+            elif name == "link":
                 os.symlink("/etc/passwd", d + "/link")
             done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", os.path.join(d, name), "--", kit.PYTHON, "-c", "for i in range(3000000): i")
             check(done.returncode == 0 and words in done.stderr, done.stderr)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code made at run time that is registered for gdb, as LLVM registers it. krait shows it with its
-own names and unwind tables, never with those of other code.
+"""Code made at run time that is registered for gdb, as LLVM registers it. krait uses the names and
+unwind tables of the code itself, never those of other code.
 
 The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do
 the same, in frames of different size, and take turns at one address. libffi calls them."""
@@ -209,8 +209,8 @@ def is_code(frame):
 
 
 def count_callers(profile):
-    """Counts the samples in generated code by the frame that called it: "called" by libffi, of
-    these "whole" if the stack reaches _start, "cut off" at a mark or a Python frame, else
+    """Counts the samples in generated code: "called" if libffi has called the code, and of these
+    "whole" if the stack reaches _start, "cut off" if it ends at a mark or a Python frame, else
     "wrong"."""
     count = collections.Counter()
     for sample in profile.samples:
@@ -231,8 +231,8 @@ def count_callers(profile):
 
 @case
 def turns():
-    """Two functions take turns at one address, in a fork whose code differs from its parent's: each
-    sample has the name of the one that ran."""
+    """Two functions take turns at one address, in a fork whose code differs from its parent's. Each
+    sample has the name of the function that ran."""
     text = TURNS.replace("ROUNDS", "20" if kit.FULL else "1")
     profile = record(text, "--native=full")
     names, callers = count_names(profile), count_callers(profile)
@@ -243,8 +243,8 @@ def turns():
 
 @case
 def forks():
-    """A fork has other code where its parent's was known: until its own mappings are read, its code
-    has no name."""
+    """A fork has other code at an address where krait knew its parent's code. Until krait has read
+    the fork's own mappings, that code has no name."""
     profile = record(FORKS, "--native=full", "-F", "4999")
     names, callers = count_names(profile), count_callers(profile)
     check(not names["wrong"], "%d samples show the code that wasn't there" % names["wrong"])
@@ -254,7 +254,8 @@ def forks():
 
 @case
 def writable():
-    """In memory that stays writable, only the bytes show that code was replaced."""
+    """In memory that stays writable, the code may be replaced. krait sees that by its bytes alone.
+    """
     if os.uname().machine != "x86_64":
         raise kit.Skip("the program's machine code is x86-64's")
     profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")
@@ -280,8 +281,8 @@ def numba_name():
 
 @case
 def broken_lists():
-    """Lists of registered code that are circular or have wrong sizes and addresses do no harm: code
-    that is registered afterwards has its name."""
+    """Lists of registered code that run in a circle, or have wrong sizes and addresses, do no harm:
+    code that is registered after that has its name."""
     check_right(count_names(record(BROKEN)), "a", 200)
 
 

@@ -50,8 +50,8 @@ static char *read_file(const char *path, size_t *n)
 #define EH_FRAME_AT 2048 /* offset of .eh_frame in the page with the code */
 
 /*
- * Copies section @i of @file to @to and applies its relocations. All of them must be relative to
- * their own place: R_X86_64_PC32, R_AARCH64_PREL32.
+ * Copies section @i of @file to @to and applies its relocations. All relocations must be relative
+ * to their own address: R_X86_64_PC32, R_AARCH64_PREL32.
  */
 static void relocate(char *file, int i, char *to)
 {
@@ -120,7 +120,7 @@ struct jit_code_entry *load(const char *path, void *at)
 	return e;
 }
 
-/* Takes entry @e out of gdb's list. Its code and its file stay. */
+/* Takes entry @e out of gdb's list. The entry's code and file stay. */
 void unregister(struct jit_code_entry *e)
 {
 	if (e->prev)
@@ -142,7 +142,7 @@ void unload(struct jit_code_entry *e, void *at)
 	munmap(at, 4096);
 }
 
-/* Puts other code at @at, in the same mapping, which isn't in the list. */
+/* Replaces the code at @at in a mapping that stays the same. The new code isn't in gdb's list. */
 void exchange(const char *path, void *at)
 {
 	size_t n;
@@ -156,7 +156,7 @@ void exchange(const char *path, void *at)
 	free(file);
 }
 
-/* Loads @n objects, in pages that follow each other. */
+/* Loads @n objects into pages that follow each other. */
 void load_many(const char *path, char *at, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

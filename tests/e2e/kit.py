@@ -39,10 +39,11 @@ def main():
         busy(100000)
 main()
 """
-# What a thread of a target knows of itself: account() returns (the time, its CPU time, how long it
-# was ready to run without a CPU) of one moment. account() keeps the GIL, so it doesn't wait itself,
-# except in a thread's first call, which opens a file. CPU time is by the thread's clock: schedstat
-# has that of a running thread as of the last tick, up to 4 ms ago at 250 Hz.
+# Code for a target, by which a thread measures itself: account() returns (the time, the thread's
+# CPU time, how long it was ready to run without a CPU) of one moment. account() keeps the GIL, so
+# that it doesn't wait for it, except in a thread's first call, which opens a file. CPU time is by
+# the thread's clock: schedstat has that of a running thread as of the last tick, up to 4 ms ago at
+# 250 Hz.
 ACCOUNT = """
 import ctypes, threading, time
 _libc, _thread = ctypes.PyDLL(None), threading.local()
@@ -64,7 +65,7 @@ WEB = ("web", "3.13", "django", "gunicorn", "fastapi", "uvicorn", "uvloop", "fla
 
 
 class Skip(Exception):
-    """Raised when something that the test needs isn't here."""
+    """Raised when something that the test needs is missing on this machine."""
 
 
 def case(function):
@@ -115,7 +116,7 @@ def shared():
 
 
 def krait(*args, timeout=60, text=None, **kw):
-    """Runs krait to its end; the result has .returncode, and .stdout and .stderr as text."""
+    """Runs krait to its end. The result has .returncode, and .stdout and .stderr as text."""
     return subprocess.run([KRAIT] + [str(a) for a in args], input=text, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
                           timeout=timeout, check=False, **kw)
@@ -154,7 +155,7 @@ def refused(code, words, *args, **kw):
 
 
 class Background:
-    """A process that is killed, with its group, at the end of a with block."""
+    """A process that is killed, with its process group, at the end of a with block."""
 
     def __init__(self, *args, **kw):
         kw.setdefault("stdout", subprocess.DEVNULL)
@@ -177,7 +178,8 @@ class Background:
         return self.process.wait()
 
     def finish(self, number=signal.SIGINT, timeout=30):
-        """Sends a signal to the process alone. Returns its exit code and what it said."""
+        """Sends a signal to the process, not to its group. Returns the process's exit code and
+        output."""
         self.process.send_signal(number)
         _, said = self.process.communicate(timeout=timeout)
         return self.process.returncode, said.decode(errors="replace")
@@ -196,7 +198,7 @@ def recorder(out, *args, **kw):
 
 
 def samples(process):
-    """Waits until `krait record -v`, whose stderr is a pipe, says that it samples."""
+    """Waits until `krait record -v`, whose stderr is a pipe, says that it is sampling."""
     lines = iter(process.stderr.readline, b"")
     check(any(b"sampling began" in line for line in lines), "krait ended before it sampled")
 
@@ -219,8 +221,8 @@ def attached(pid):
 
 
 def open_files(pid):
-    """Yields the files that the descriptors of a process lead to. The process may close some
-    meanwhile."""
+    """Yields the files to which the descriptors of a process lead. Descriptors that the process
+    closes in that time are left out."""
     for fd in os.listdir("/proc/%d/fd" % pid):
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink("/proc/%d/fd/%s" % (pid, fd))
@@ -305,7 +307,7 @@ def sees(out, name="busy", least=0.9, file=None, pids=None):
     check(found >= least * total, "%d of %d samples have %s" % (found, total, name))
 
 
-WHOLE = 0.99  # the part of an honest program's stacks that must be whole
+WHOLE = 0.99  # which part of the stacks of a program that hides nothing must be whole
 
 
 def by_thread(profile, *names):
@@ -320,7 +322,8 @@ def by_thread(profile, *names):
 
 
 def waited(states):
-    """Returns how long a thread of by_thread() neither ran nor was ready to, as account() does."""
+    """Returns how long a thread neither ran nor was ready to run. @states: of by_thread(). The
+    truth for that comes from account()."""
     return sum(ns for state, ns in states.items() if state != "runnable")
 
 
@@ -350,7 +353,7 @@ def folder():
 def main():
     """Runs the cases of the calling script, or those that are named. -jN: N of them at once, for
     scripts whose cases mostly wait."""
-    # exits on SIGTERM, so that what it started ends too
+    # on SIGTERM this process exits, and so what it started ends
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
     at_once = max([1] + [int(arg[2:]) for arg in sys.argv[1:] if arg.startswith("-j")])
     names = [arg for arg in sys.argv[1:] if not arg.startswith("-j")]
@@ -373,15 +376,15 @@ def run_case(function):
         return 0
     except AssertionError as error:
         print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
-    except Exception:  # a test that raises anything else has failed too; says where
+    except Exception:  # a test that raises another exception has failed too; prints where
         print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
         traceback.print_exc()
     return 1
 
 
 def several(cases, at_once):
-    """Runs cases in @at_once processes, each of which takes the next case as soon as it has ended
-    one. Returns 1 if a case failed."""
+    """Runs cases in @at_once processes. A process that has ended a case takes the next one. Returns
+    1 if a case failed."""
     left, numbers = os.pipe()
     os.write(numbers, bytes(range(len(cases))))
     os.close(numbers)
@@ -402,7 +405,8 @@ def several(cases, at_once):
 
 
 def take_cases(cases, left):
-    """Runs the cases whose numbers can be read from @left. What a case prints comes in one piece."""
+    """Runs the cases whose numbers can be read from @left. The output of a case is printed in one
+    piece."""
     failed = 0
     for number in iter(lambda: os.read(left, 1), b""):
         said = io.StringIO()
@@ -415,8 +419,8 @@ def take_cases(cases, left):
 
 
 def with_packages(name, version, *packages):
-    """Returns a Python of that version, such as "3.13", that has these packages. It is kept for the
-    next run."""
+    """Returns a Python of that version, such as "3.13", that has these packages. The Python is kept
+    for the next run."""
     place = os.path.join(CACHE, "packages", name)
     has, wanted = place + "/venv/has", version + " " + " ".join(packages)
     os.makedirs(place, exist_ok=True)

@@ -15,5 +15,5 @@ check() { # check CASE COMMAND...: prints PASS if the command succeeds, else FAI
 	if "$@"; then echo "PASS $test_name $case"; else echo "FAIL $test_name $case: see the log"; bad=1; fi
 }
 
-# Ends the whole test with a SKIP.
+# Prints a SKIP and ends the whole test.
 skip_all() { echo "SKIP $test_name: $1"; exit 0; }

@@ -33,7 +33,8 @@ def record(d, attack, honest, seconds=1, *more):
 def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
     """Records an attack beside an honest program. The attack prints @lines lines when it is ready.
     krait must take less than @most CPU seconds, say @says, and have whole stacks of the honest
-    program. Perf maps whose names the attack prints are removed. Returns the attack's pid."""
+    program. The attack prints the names of its perf maps, which are removed at the end. Returns
+    the attack's pid."""
     with python() as honest, Background(kit.PYTHON, "-c", source, *args, stdout=subprocess.PIPE) as attack:
         printed = [attack.process.stdout.readline().decode().strip() for _ in range(lines)]
         try:
@@ -118,7 +119,7 @@ while True:
 @kit.case
 def sparse_maps():
     """A program's perf map begins with a hole of 1 TiB. krait reads the line after the hole. The
-    stacks of a second program, recorded at the same time, are whole."""
+    stacks of another program in the recording are whole."""
     need_x86()
     with folder() as d:
         beside(d, SPARSE, seconds=2, lines=6)
@@ -127,8 +128,8 @@ def sparse_maps():
         check(found > 20, "%d samples have the name behind the hole" % found)
 
 
-# Perf maps with more lines than krait can read during the recording. The programs append more all
-# the time.
+# Programs with perf maps that have more lines than krait can read during the recording. The
+# programs append more lines all the time.
 GROWING = r"""
 import ctypes, mmap, os
 code = mmap.mmap(-1, 4096, prot=7)
@@ -151,8 +152,8 @@ with open(path, "w") as f:
 
 @kit.full_case
 def growing_maps():
-    """Perf maps of a million lines that grow: what krait can't read in the time is left out, and
-    krait says so."""
+    """Perf maps of a million lines, to which more are added: krait leaves out what it can't read in
+    the time, and says so."""
     need_x86()
     with folder() as d:
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
@@ -221,7 +222,7 @@ def endless_lists():
 
 
 # Registers code for gdb as LLVM does: code_a(), which runs, then argv[2] other functions. If
-# argv[3] isn't 0, one more comes and goes every argv[3] microseconds.
+# argv[3] isn't 0, one more function is registered and unregistered every argv[3] microseconds.
 REGISTERED = r"""
 import ctypes, sys, threading, time
 folder, n, us = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -251,8 +252,8 @@ def build_registered(d):
 
 
 def registered(n, us, **kw):
-    """Records REGISTERED beside an honest program. Of REGISTERED's samples in the function that
-    runs, returns the part that has the function's name."""
+    """Records REGISTERED beside an honest program. Returns which part of REGISTERED's samples in
+    code_a() has the function's name."""
     with folder() as d:
         build_registered(d)
         pid = beside(d, REGISTERED, d, n, us, **kw)
@@ -271,22 +272,23 @@ def registered(n, us, **kw):
 
 @kit.case
 def long_list():
-    """In a list of 4,000 small functions the oldest has its name, on a busy machine after some
-    seconds. A list of 16,000, in which one comes and goes, costs krait little CPU time."""
+    """In a list of 4,000 small functions, the oldest function has its name; on a busy machine,
+    after some seconds. A list of 16,000 functions, of which one comes and goes, costs krait
+    little CPU time."""
     check(any(registered(4000, 0, seconds=s, most=3 + s / 6) > 0.5 for s in (3, 6, 12)), "the code has no name")
     registered(16000, 10000, seconds=3, most=4)
 
 
 @kit.case
 def changing_list():
-    """A list of 1,000 functions that changes each 1 to 100 ms: functions that stay in it have their
+    """In a list of 1,000 functions that changes every 1 to 100 ms, functions that stay have their
     names."""
     named = [registered(1000, us, seconds=3) for us in (1000, 10000, 100000)]
     check(min(named) > 0.2, "the code has no name: %s" % named)
 
 
 # As many mappings as a process may have. Neighbours have different rights, so that the kernel
-# doesn't join them. One of them stops being executable and becomes it again, all the time.
+# doesn't join them. One mapping is made executable and not executable in turn, all the time.
 MAPPINGS = r"""
 import ctypes, mmap, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -336,7 +338,8 @@ def long_command_lines():
         beside(d, ARGUMENTS, seconds=2, most=1.5)
 
 
-# Threads, each with a long name in Python, of which some work by turns and some begin and end.
+# A program with threads that have long names in Python. Some threads work in turn, some begin and
+# end.
 THREADS = r"""
 import sys, threading, time
 threading.stack_size(65536)

@@ -20,7 +20,8 @@ KILLS = 100 if kit.FULL else 10
 
 def kernel_objects():
     """Returns the ids of all BPF programs, maps and links of the machine."""
-    # Ubuntu's `bpftool` works only if it is there for the running kernel. Any version will do here.
+    # Ubuntu's `bpftool` works only if it is installed for the running kernel. The test takes any
+    # installed version.
     tool = next(iter(glob.glob("/usr/lib/linux-tools/*/bpftool")), "bpftool")
     kit.need(tool)
     out = {}
@@ -32,7 +33,7 @@ def kernel_objects():
 
 
 def of_krait(objects):
-    """Returns the objects without bpftool's own, which come and go."""
+    """Returns the objects without those that bpftool itself makes, which come and go."""
     return {o for o in objects if not o[2].startswith("pid_iter")}
 
 
@@ -51,7 +52,7 @@ def held():
 
 def settled(before):
     """Returns the BPF objects that weren't there @before and that no process has open. The kernel
-    frees some only after a while, so this waits up to five seconds for them."""
+    frees some objects only after a while, so this function waits up to five seconds for that."""
     left = set()
     for _ in range(50):
         used = held()
@@ -117,8 +118,8 @@ for i in range(3):
 
 @kit.case
 def woken_rarely():
-    """If nothing new comes, krait wakes two or three times a second. A short thread that begins
-    then still gets its name."""
+    """If nothing new comes, krait wakes up two or three times a second. A short thread that begins
+    in such a time still gets its name."""
     def woken(pid):
         with open("/proc/%d/status" % pid) as f:
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])

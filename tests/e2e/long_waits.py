@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Threads wait long, once each, among many short waits at the same site, whose stacks are chosen at
 random. Each long wait must be recorded at its own line, even if it isn't over when the recording
-ends. The truth is how long the program itself saw it wait."""
+ends. The truth is how long the threads waited by the program's own clock."""
 import collections
 import json
 import sys
@@ -10,8 +10,8 @@ import sys
 import kit
 from kit import check, folder, krait
 
-# Threads wait for one lock again and again, and then once for long. The long wait is in another
-# line, but for the same lock and in the same system call.
+# Threads wait for one lock again and again, and then once for long. The long wait is on another
+# line, but it is for the same lock and in the same system call as the short ones.
 PROGRAM = """
 import json, os, sys, threading, time
 lasts = float(sys.argv[1])
@@ -38,7 +38,8 @@ print(json.dumps(told))
 
 
 def sums_of(profile):
-    """Returns {(tid, function): ns}, of waits that threads of the program had in lines of it."""
+    """Returns {(tid, function): ns} of the waits that the program's threads had in lines of the
+    program."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.Counter()
     for sample in profile.samples:
@@ -51,7 +52,8 @@ def sums_of(profile):
 
 
 def record(lasts, *options):
-    """Records the program, whose long waits take @lasts. Returns what it told, and the sums."""
+    """Records the program, whose long waits take @lasts. Returns what the program said, and
+    sums_of() the profile."""
     with folder() as d:
         with open(d + "/long.py", "w") as f:
             f.write(PROGRAM)

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A sample takes at most half a millisecond, whatever the program does, because interrupts are off
-meanwhile.
+in that time.
 
 The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop
 its virtual machine in the middle of a sample. If the host takes a tenth of the CPU time, 1 to 8 %
 of all samples are long for that reason. An attack makes most samples of each recording long:
 without limits 50 to 90 % would be. So the share of long samples in the best of several recordings
-counts.
-"""
+counts."""
 import contextlib
 import json
 import os
@@ -151,7 +150,7 @@ def native_functions():
 
 
 def late(program, seconds):
-    """Returns by how many us a real-time thread wakes up too late, as the 99th percentile."""
+    """Returns by how many us a real-time thread wakes up late: the 99th percentile."""
     said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     if said.returncode:
         raise kit.Skip(said.stderr.strip())
@@ -161,8 +160,8 @@ def late(program, seconds):
 
 @kit.full_case
 def realtime_neighbour():
-    """A program with long samples is recorded: a SCHED_FIFO thread on its CPU wakes at most 1.5 ms
-    later than without the recording."""
+    """While a program with long samples is recorded, a SCHED_FIFO thread on the program's CPU wakes
+    up at most 1.5 ms later than without the recording."""
     kit.need("gcc")
     if len(os.sched_getaffinity(0)) < 2:
         raise kit.Skip("one CPU")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """`%%krait` and `%krait` in a notebook. The kernel is ipykernel, driven by jupyter_client. The
-truth is the cell's own time.process_time(), and the size of a notebook's file. In the full tier
-JupyterLab draws it in Chromium, also when it is opened again."""
+truth is the cell's own time.process_time(), and the size of a notebook's file. In the full tier,
+JupyterLab draws the notebook in Chromium, also when the notebook is opened again."""
 import json
 import os
 import re
@@ -55,8 +55,8 @@ g = [globals()["f%d" % i] for i in range(600)]
 def deep(n):
     return deep(n - 1) if n else sum(range(20000))
 """
-# Runs the cells of argv[1], a JSON file, and writes each one's outputs as a notebook has them to
-# argv[2].
+# Runs the cells of the JSON file argv[1]. Writes the outputs of each cell to argv[2], in the form
+# that a notebook has them.
 DRIVER = """
 import json, sys
 from jupyter_client.manager import KernelManager
@@ -90,7 +90,7 @@ OLDEST = ("notes-3.8", "3.8", "ipykernel")
 
 
 def run_cells(d, *sources, program=kit.KRAIT, packages=NEWEST):
-    """Runs cells; returns the outputs of each."""
+    """Runs cells. Returns the outputs of each cell."""
     with open(d + "/in.json", "w") as f:
         json.dump(sources, f)
     done = subprocess.run([kit.with_packages(*packages), "-c", DRIVER, d + "/in.json", d + "/out.json"], env=environment(d, program),
@@ -126,7 +126,7 @@ def notebook(sources, outputs):
 
 
 def share_in(svg, name):
-    """Returns a box's share of all, as its title says it."""
+    """Returns a box's share of all samples, as the box's title says it."""
     found = re.search(r"%s[^<]*?([0-9.]+) %%" % name, svg)
     check(found, "no %s in the picture" % name)
     return float(found[1]) / 100
@@ -217,16 +217,16 @@ def goes_on():
 
 
 LAB = ("jupyter", "3.12", "jupyterlab", "nbconvert", "ipykernel", "jupyter_client")
-# JavaScript: for each picture that is shown, how wide it is drawn, how wide the notebook's output
-# area is, and the picture's source.
+# JavaScript that returns three things for each picture that is shown: how wide it is drawn, how
+# wide the notebook's output area is, and the picture's source.
 PICTURES = """JSON.stringify([...document.querySelectorAll('.jp-RenderedSVG img')].filter(i => i.complete && i.naturalWidth)
     .map(i => [i.getBoundingClientRect().width, i.closest('.jp-OutputArea-output').clientWidth, decodeURIComponent(i.src)]))"""
 STATUS = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 
 
 def until(b, expression, wanted, seconds=90):
-    """Asks JupyterLab until it answers with something true: it takes a while to draw, and answers
-    false or errors until then."""
+    """Asks JupyterLab until the answer is true. JupyterLab takes a while to draw; until it has, the
+    answer is false or an error."""
     end, got = time.time() + seconds, None
     while time.time() < end:
         try:
@@ -252,8 +252,8 @@ def page(b, url):
 
 @kit.full_case
 def jupyterlab():
-    """JupyterLab draws the cell's flame graph, saves it, and draws it when the notebook is opened
-    again, without a kernel having run."""
+    """JupyterLab draws the cell's flame graph and saves it. When the notebook is opened again,
+    JupyterLab draws the flame graph without having started a kernel."""
     if not browser.find():
         raise kit.Skip("no Chromium")
     bin_ = os.path.dirname(kit.with_packages(*LAB))

@@ -3,8 +3,7 @@
 """Programs that make new code all the time: krait record stays within its memory, and writes what
 it recorded.
 
-The truth is the program's own: which functions it made, and the time of each by its own clock.
-"""
+The program itself says which functions it made, and how long each took by its own clock."""
 import contextlib
 import json
 import os
@@ -19,9 +18,9 @@ from kit import Background, PYTHON, check, folder, krait
 
 HZ = 20000
 # In each round the program calls a new function, with a long name and a file of its own, and then
-# steady(), which stays the same. steady() takes another time in each round: if all rounds took some
-# 50 us, as does the time between two samples, samples would fall on the same places in each, and
-# shares would be off by 0.07.
+# steady(), which stays the same. steady() takes another time in each round: If all rounds took some
+# 50 us, which is the time between two samples, the samples would fall on the same places in each
+# round, and shares would be off by 0.07.
 CHURN = r"""
 import json, sys, time
 def template(n):
@@ -86,8 +85,8 @@ SLOW = kit.BUSY.replace("busy(100000)", "busy(20000); time.sleep(0.05)").replace
 
 @kit.case
 def rare_code_is_summed_up():
-    """No sample is lost, no name is wrong, frequent functions keep their shares, and memory stays
-    within its bound."""
+    """No sample is lost, no name is wrong, frequent functions keep their shares, and krait's memory
+    stays within its bound."""
     with folder() as d:
         least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
         said, summary, program, profile = record(d, "--memory", "8M", seconds=4)
@@ -128,8 +127,8 @@ while True:
 
 @kit.case
 def large_code_without_end():
-    """A program makes new code as fast as krait can read it: the recording ends in time, and memory
-    stays within its bound."""
+    """A program makes new code as fast as krait can read it. The recording ends in time, and
+    krait's memory stays within its bound."""
     with folder() as d, Background(PYTHON, "-c", LARGE) as target:
         kit.runs(target.pid, 0.3)
         begin = time.monotonic()
@@ -146,7 +145,8 @@ def large_code_without_end():
 
 @kit.case
 def refused_memory():
-    """If the system refuses memory, what was recorded until then is written, as a page too."""
+    """If the system refuses krait memory, krait writes what it recorded until then, also as a page.
+    """
     with folder() as d, Background(PYTHON, "-c", CHURN, 100) as target:
         args = ("record", "-F", HZ, "-p", target.pid, "-o", d + "/o.html", "--summary-json",
                 d + "/o.json", "--memory", "4G")
@@ -252,7 +252,7 @@ def group(mib):
 
 
 def in_group(mib, *args):
-    """Runs krait() in a control group that may take so much memory."""
+    """Runs krait() in a control group that may use @mib of memory."""
     path = group(mib)
 
     def enter():

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # musl.sh: the wheel on a system with musl as its only C library (Alpine Linux). Its pip refuses a
-# wheel without musl's tag and installs the one with it. The installed krait records names and
-# lines, and its removal leaves no file. Needs root.
+# wheel without musl's tag, and installs a wheel with that tag. The installed krait records names
+# and lines, and its removal leaves no file. Needs root.
 . "$(dirname "$0")/kit.sh" musl
 [ "$(id -u)" = 0 ] || skip_all "not root"
 root=$(tests/setup/musl.sh) || skip_all "$root"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file system that stops answering at a call, and a program that hangs in it."""
+"""A file system that stops answering at a chosen call, and a program that hangs because of it."""
 import contextlib
 import ctypes
 import os
@@ -53,13 +53,13 @@ class Mute:
         self.libc.umount2(self.place, 2)
 
     def close(self):
-        """Ends the file system, so that reads fail. Until then nothing ends a thread that reads,
+        """Ends the file system, so that reads fail. Before that, nothing ends a thread that reads,
         not even SIGKILL."""
         os.close(self.fd)
 
     def serve(self, until):
-        """Answers requests. The descriptor that is opened first reads and writes past the page
-        cache (FOPEN_DIRECT_IO)."""
+        """Answers requests. Only the descriptor that is opened first reads and writes without the
+        page cache (FOPEN_DIRECT_IO)."""
         opened = 0
         while select.select([self.fd], [], [], 20)[0]:
             _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))

@@ -43,8 +43,8 @@ def tool(*args):
 
 
 def record(pids, d, *args, cpu=0.8):
-    """Records a process, or several, until each has used @cpu seconds of CPU time, however busy the
-    machine is."""
+    """Records one process or several, until each of them has used @cpu seconds of CPU time, however
+    busy the machine is."""
     pids = pids if isinstance(pids, list) else [pids]
     return record_until(lambda: kit.runs(pids, cpu), d, *args, *(a for pid in pids for a in ("-p", pid)))
 
@@ -70,8 +70,8 @@ def outcomes(d):
 
 
 def share(profile, wanted, pid=None):
-    """Returns the share of the samples, of one process or all, for whose stack (root first)
-    wanted() is true."""
+    """Returns the share of samples for whose stack (root first) wanted() is true; of one process,
+    or of all."""
     n = [0, 0]
     for sample in profile.samples:
         if pid is not None and sample.labels["pid"] != str(pid):
@@ -87,7 +87,8 @@ def leaf_is(name):
 
 
 def stripped_library(d):
-    """Makes a library without symbols, and returns its debug file's place by build id."""
+    """Makes a library without symbols. Returns the path at which its debug file is looked for by
+    build id."""
     with open(d + "/work.c", "w") as f:
         f.write(WORK_C)
     lib = d + "/libwork.so"
@@ -101,8 +102,8 @@ def stripped_library(d):
 
 @kit.case
 def debug_file_of_a_container():
-    """krait finds a debug file that is only in the container's own root, even if the container ends
-    while krait records."""
+    """krait finds a debug file that is only in the container's own file system, even if the
+    container ends while krait records."""
     with folder() as d:
         lib, place = stripped_library(d)
         os.mkdir(d + "/tree")
@@ -146,7 +147,7 @@ int main(void) { for (;;) work(); }
 
 def built_with_musl(d, source, *names):
     """Compiles the program with musl, once statically and once dynamically linked. The two programs
-    are the files @names in @d. Yields."""
+    are the files @names in @d. Yields once they are there."""
     with open(d + "/source.c", "w") as f:
         f.write(source)
     for name, link in zip(names, (["-static"], [])):
@@ -214,8 +215,8 @@ while True:
 
 @kit.case
 def more_libraries_than_descriptors():
-    """If a program has more libraries than krait may open files, its native frames are there all
-    the same. A command keeps the limit that krait was started with."""
+    """If a program has more libraries than krait may open files, its native frames are still there.
+    A command keeps the limit that krait was started with."""
     soft, hard = 300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))  # noqa: E731
     with folder() as d, Background(kit.PYTHON, "-c", MANY_LIBRARIES, d) as target:
@@ -322,7 +323,7 @@ void run(unsigned *stack)
 
 @kit.case
 def vdso_of_32_bits():
-    """A 32-bit process has a vDSO of its own, which isn't taken for the 64-bit one."""
+    """A 32-bit process has a vDSO of its own, which krait doesn't take for the 64-bit vDSO."""
     with folder() as d:
         with open(d + "/program.c", "w") as f:
             f.write(PROGRAM_32)
@@ -371,7 +372,7 @@ def loop_is_python(command, d, env):
 @kit.case
 def evaluation_loop_of_tail_calls():
     """A stripped interpreter has a function for each opcode in place of one evaluation loop, in the
-    program or in its library. These functions are hidden like the loop."""
+    program or in its library. krait hides these functions as it hides the loop."""
     executable = os.path.realpath(tool(kit.interpreter("tailcall"), "-c",
                                        "import sys; print(sys.executable)").strip())
     home = os.path.dirname(os.path.dirname(executable))
@@ -402,7 +403,8 @@ def whole_from_the_start(d):
     with kit.python(SLEEPER, d + "/sleeper") as target:
         kit.runs(target.pid, 0.1)
         for wanted in ["-p", target.pid], ["--comm", "sleeper"]:
-            for _ in range(5):  # several tries, because rows take longer on a busy machine
+            # several tries, because on a busy machine rows take longer to be made
+            for _ in range(5):
                 done = krait("record", *wanted, "--native=full", "-d", "500ms", "-F", 999,
                              "-o", d + "/o.pb.gz")
                 check(done.returncode == 0, done.stderr)
@@ -462,7 +464,7 @@ while time.time() < end:
 
 def made_by(d, function, system_call, hz):
     """Records a program that calls @function all the time. Returns two lists of (labels, names of
-    the functions): of the samples in @system_call, and of all other samples."""
+    the functions): one for the samples in @system_call, one for all other samples."""
     done = krait("record", "-F", hz, "--native=full", "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz",
                  "--", kit.PYTHON, "-c", MAKES, function)
     check(done.returncode == 0, done.stderr)
@@ -493,9 +495,9 @@ def where_threads_begin():
 
 @kit.case
 def where_processes_begin():
-    """During glibc's vfork() the return address is in a register; the parent's stack is whole all
-    the same. Then parent and child share memory until the child's exec; the child's stack doesn't
-    show the frames that the parent has there."""
+    """During glibc's vfork() the return address is in a register; the parent's stack is whole in
+    spite of that. After vfork(), parent and child share memory until the child's exec. The
+    child's stack doesn't show frames that the parent has in that memory."""
     with folder() as d:
         inside, other = made_by(d, "make_process", "sys_vfork", 9999)
         wrong = [f for labels, f in other if "execve" in f and "Popen._close_pipe_fds" in f]
@@ -564,8 +566,8 @@ with open(sys.argv[1], "w") as f:
 
 @kit.case
 def the_collector():
-    """The garbage collector's share equals the one that Python's own clock gives, even if BOLT has
-    split the collector's function (python-build-standalone's 3.14)."""
+    """The garbage collector's share equals the share that Python's own clock gives, even if BOLT
+    has split the collector's function (python-build-standalone's 3.14)."""
     for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
         with folder() as d:
             done = krait("record", "-F", 999, "--native=full", "-o", d + "/o.pb.gz", "--", executable, "-c", COLLECTS, d + "/share")
@@ -625,8 +627,8 @@ def greenlets_of(executable, version):
 @kit.case
 def a_greenlet_begins_its_stack():
     """A greenlet's stack ends where the greenlet begins. krait pairs evaluation loops with Python
-    frames by counting them up to 3.10, by address later; both are tested. The closing lines count
-    the same marks as the stacks have."""
+    frames: up to 3.10 by counting them, from 3.11 on by address. Both ways are tested. The
+    closing lines count as many marks as the stacks have."""
     for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
         found = [(version, path) for _, version, kind, path in kit.interpreters()
                  if kind in ("static", "shared") and least <= version <= most]
@@ -687,8 +689,8 @@ int main(void)
 
 @kit.case
 def all_processes():
-    """A C program that was started before or after krait is recorded with --all, and has no sample
-    without it."""
+    """With --all, a C program is recorded whether it was started before krait or after it. Without
+    --all it has no sample."""
     with folder() as d:
         with open(d + "/busy.c", "w") as f:
             f.write(BUSY_C)
@@ -850,8 +852,8 @@ outermost()
 
 
 def is_called_in_order(stack):
-    """True if the stack has the program's Python functions in the order of the calls, and if each
-    trampoline is followed by the function that it is named after."""
+    """Tells whether the stack has the program's Python functions in the order of the calls, and if
+    each trampoline is followed by the function that it is named after."""
     names = [f.name for f in stack if f.kind == "python"]
     # In the first moments, before krait has mappings and unwind rows, only Python frames are
     # certain.
@@ -917,8 +919,8 @@ def perf_trampolines():
 
 @kit.case
 def perf_jit_trampolines():
-    """With -X perf_jit the stubs have gaps between them and get their names later. The stacks are
-    right all the same."""
+    """With -X perf_jit, the stubs have gaps between them and get their names later. The stacks are
+    right in spite of that."""
     trampolines("perf_jit", (3, 13), ([],))
 
 
@@ -1187,8 +1189,8 @@ def called_as_python_calls_them():
                 for f, callee in zip(stack, stack[1:]):
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
-            # A C function may jump to another one at its end, and then that one is sampled: so a
-            # name of C such as PyUnicode_Join is right, too. The name of another Python function
+            # At its end, a C function may jump to another C function, which is sampled instead. So
+            # a C name such as PyUnicode_Join is right, too. The name of another Python function
             # would be wrong.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Cells of a notebook have the notebook's own names, In [3], and the page has their text. The
-target compiles them as ipykernel does and keeps their numbers and lines where IPython keeps them;
-in the full tier it is ipykernel itself, driven by jupyter_client."""
+target compiles cells as ipykernel does, and keeps their numbers and lines where IPython keeps
+them. In the full tier, the target is ipykernel itself, driven by jupyter_client."""
 import collections
 import os
 import re
@@ -128,8 +128,8 @@ def two_kernels():
 
 @case
 def dumped():
-    """krait dump uses the same names and has the cells' text, for a thread that runs and for one
-    that waits."""
+    """For a thread that runs and for a thread that waits, krait dump has the cells' names and their
+    text."""
     for wait in "while True: sum(range(500))", "time.sleep(60)":
         with folder() as d:
             with open(d + "/app.py", "w") as f:
@@ -141,7 +141,7 @@ def dumped():
             check(re.search(r'/In \[8\]", line 2, in last\n    %s\n' % re.escape(wait), said), said)
 
 
-# Two cells with one number; <other> has the text of another function, <none> has none.
+# Two cells with the same number. <other> has the text of another function, <none> has no text.
 SEVERAL = """
 import linecache, os, sys, threading, time
 class Shell:
@@ -172,7 +172,7 @@ time.sleep(60)
 
 @case
 def dumped_text_of_this_code():
-    """krait dump shows a text only if it is known to be that of the code that runs."""
+    """krait dump shows a text only if the text certainly belongs to the code that runs."""
     with kit.Background(kit.PYTHON, "-c", SEVERAL, stdout=subprocess.PIPE) as target:
         target.process.stdout.readline()
         said = krait("dump", "-p", target.pid).stdout

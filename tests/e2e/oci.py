@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The container image: umoci unpacks it, runc runs it with the capabilities of
-packaging/krait-pod.yaml and the host's processes, and it records one of them."""
+"""The container image. umoci unpacks it. runc runs it with the capabilities of
+packaging/krait-pod.yaml and with the host's processes in view. The krait in it records one of
+these processes."""
 import functools
 import json
 import os
@@ -39,7 +40,7 @@ def image():
 
 
 def unpack(d):
-    """Returns the bundle that umoci makes of the image."""
+    """Returns the directory of the bundle that umoci makes of the image."""
     kit.need("umoci")
     layout, bundle = os.path.join(d, "layout"), os.path.join(d, "bundle")
     os.mkdir(layout)
@@ -54,8 +55,8 @@ def pod_capabilities():
 
 
 def let_in(bundle, arguments, capabilities):
-    """Gives the container the host's process namespace and these capabilities. Takes away the
-    cgroup file system, which umoci asks for in version 1 and some machines don't have."""
+    """Gives the container the host's PID namespace and these capabilities. Takes away the cgroup
+    file system: umoci asks for version 1, which some machines don't have."""
     path = os.path.join(bundle, "config.json")
     with open(path) as f:
         config = json.load(f)
@@ -85,7 +86,8 @@ def same_bytes():
 
 @kit.case
 def records():
-    """Records a Python program of the host, by its number. The image holds krait alone."""
+    """Records a Python program of the host, by its process number. The image contains krait alone.
+    """
     kit.need("runc")
     with folder() as d, kit.python() as target:
         bundle = unpack(d)
@@ -120,8 +122,8 @@ exit $code
 
 @kit.case
 def container_beside():
-    """`krait record --container` from a pod with its own cgroup namespace finds another container
-    of the host. A user's cgroup with a container's name doesn't count."""
+    """From a pod with a cgroup namespace of its own, `krait record --container` finds another
+    container of the host. A user's cgroup with a container's name doesn't count as a container."""
     kit.need("runc")
     for owner in 0, sandbox.NOBODY:
         cgroups = ("krait-oci.slice", 0), ("user.slice", owner), ("docker-%s.scope" % sandbox.ID, owner)
@@ -137,7 +139,7 @@ def container_beside():
 
 @kit.case
 def says_what_lacks():
-    """Without the pod's capabilities krait says which ones it needs."""
+    """Without the pod's capabilities, krait says which of them it needs."""
     kit.need("runc")
     with folder() as d:
         bundle = unpack(d)

@@ -15,7 +15,7 @@ import time
 import kit
 from kit import by_thread, check, folder, krait, python, waited
 
-# rest(): for how long the thread neither ran nor was ready to. Stolen time is in it.
+# rest() returns how long the thread neither ran nor was ready to run. Stolen time is part of it.
 REST = kit.ACCOUNT + """
 def rest():
     now, cpu, delay = account()
@@ -69,8 +69,8 @@ for thread in threads:
 print(json.dumps(told))
 """
 KINDS = ("sleep", "lock_", "net", "pipe", "poll", "child", "disk")
-# How much more or less waiting may be recorded than the thread accounts for: it doesn't read the
-# clocks all at one moment, and the system's time may be slewed (500 ppm), a thread's isn't.
+# How much more or less waiting may be recorded than the thread accounts for: a thread can't read
+# all clocks at one moment, and the system's clock may be slewed (500 ppm), while a thread's isn't.
 SLACK_NS = 300000
 SHARE = 0.001
 OTHERS_NS = 2000000 # waits for the pipe by which a child tells that it has begun, and the like
@@ -91,7 +91,7 @@ def by_function(profile, names, value="off_cpu"):
 
 
 def record(d, source, *options):
-    """Records a program; returns (what it told, the profile, what krait said)."""
+    """Records a program. Returns (what the program said, the profile, what krait said)."""
     script, out = os.path.join(d, "waits.py"), os.path.join(d, "o.pb.gz")
     with open(script, "w") as f:
         f.write(source)
@@ -154,7 +154,7 @@ print(json.dumps(began))
 
 @kit.case
 def time_of_a_wait():
-    """The time of a wait's sample is the wait's beginning, so files with a time axis draw the wait
+    """The time of a wait's sample is when the wait began, so files with a time axis draw the wait
     where it was."""
     with folder() as d:
         began, profile, _ = record(d, BEGINS, "-e", "wait", "--times")
@@ -174,7 +174,7 @@ while True:
 
 @kit.case
 def says_where():
-    """krait says how to see waits that were recorded, if the output doesn't show them by itself."""
+    """If an output doesn't show the recorded waits by itself, krait says how to see them."""
     with folder() as d, python(IDLE) as program:
         def said(*options):
             done = krait("record", "-d", "1", "-p", program.pid, *options)
@@ -207,7 +207,7 @@ long()
 
 @kit.case
 def still_waiting():
-    """A wait that isn't over at the recording's end counts until then."""
+    """A wait that isn't over when the recording ends counts up to that end."""
     with folder() as d, python(SLEEPS) as program:
         out = os.path.join(d, "o.pb.gz")
         done = krait("record", "-e", "wait", "-d", "4", "-o", out, "-p", program.pid)
@@ -247,7 +247,7 @@ main()
 @kit.case
 def began_before():
     """A wait that began before the recording counts from its beginning, on its line and with its
-    reason, whether it ends meanwhile or not."""
+    reason, whether it ends during the recording or not."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with folder() as d, kit.Background(kit.PYTHON, "-c", BEFORE, **pipes) as program:
         process, out = program.process, os.path.join(d, "o.pb.gz")
@@ -289,8 +289,8 @@ time.sleep(60)
 
 @kit.case
 def met_beside():
-    """A wait that began before the recording counts, though krait meets another process later whose
-    waits it reads too."""
+    """A wait that began before the recording counts, although krait later meets another process
+    whose waits it reads too."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with folder() as d:
         unknown, out = os.path.join(d, "python"), os.path.join(d, "o.pb.gz")
@@ -343,7 +343,7 @@ polls()
 @kit.case
 def frozen():
     """While a control group is frozen, as by `docker pause`, its threads are recorded as frozen.
-    Afterwards they wait for the same thing as before."""
+    After that, they wait for what they waited for before."""
     tried = 0
     for at, control, freeze, thaw in kit.freezers():
         try:
@@ -351,7 +351,7 @@ def frozen():
                 out = os.path.join(d, "o.pb.gz")
                 frozen_s = record_frozen(out, at, (control, freeze, thaw))
                 if frozen_s is None:
-                    continue  # krait has no right to, as in a container
+                    continue  # this test has no right to freeze control groups, as in a container
                 sums = by_function(kit.pprof.read(out), ("polls",))
         finally:
             kit.wait_for(lambda: not open(at + "/cgroup.procs").read(), 5)
@@ -364,7 +364,8 @@ def frozen():
 
 
 def record_frozen(out, group, control):
-    """Records a program and freezes it meanwhile. Returns for how many seconds."""
+    """Records a program, and freezes it in that time. Returns for how many seconds it was frozen.
+    """
     path, freeze, thaw = control
     with kit.Background(kit.KRAIT, "record", "-e", "wait", "-o", out, "--", kit.PYTHON, "-c", POLLS,
                         stdout=subprocess.PIPE) as recorder:
@@ -387,7 +388,7 @@ def record_frozen(out, group, control):
         return seconds
 
 
-# Two threads hand a byte to and fro, far more often than stacks can be taken within the budget.
+# Two threads pass a byte back and forth, far more often than the budget allows to take stacks.
 BUSY = REST + """
 import json, os
 told, ends, slow = {}, [os.pipe() for _ in range(4)], os.pipe()
@@ -438,8 +439,8 @@ print(json.dumps(told))
 @kit.case
 def bounded():
     """With too many waits, stacks are taken by chance: krait says so, the sums stay, and the rare
-    long waits have all their stacks, also if short ones on another descriptor are in the same
-    system call."""
+    long waits have all their stacks, even if the same system call also has short waits, on
+    another descriptor."""
     with folder() as d:
         told, profile, said = record(d, BUSY, "-e", "wait")
     sums = by_function(profile, ("asks", "rests", "rare"))
@@ -454,7 +455,8 @@ def bounded():
     check(abs(rests - told["rests"]) <= SHARE * told["rests"] + SLACK_NS, "slept %d, recorded %d" % (told["rests"], rests))
 
 
-# A shell that runs Python once, so that krait knows the executable, waits, and becomes Python.
+# A shell that runs Python once, so that krait knows the executable. After that it waits, and
+# becomes Python.
 BECOMES = '%s -c "import time; time.sleep(0.3)"; sleep 0.3; exec %s %s'
 SLEEPS_ALONE = """
 import time
@@ -561,7 +563,7 @@ print(json.dumps(told))
 
 
 def check_on(told, profile):
-    """Do waits have the labels `on` that the program told?"""
+    """Checks that waits have the labels `on` that the program told."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     for sample in profile.samples:

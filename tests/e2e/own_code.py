@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which code a report takes for the user's own, in projects that are installed as wheels are and
-run by servers, scripts and -m. The programs measure by their thread's CPU time what their lines
-take. In profiles that a test writes itself the numbers are the truth."""
+"""Which code a report takes for the user's own, in projects that are installed like wheels, and run
+by servers, by scripts and by -m. The programs measure what their lines take, by their thread's
+CPU time. In profiles that a test has written, the numbers themselves are the truth."""
 import json
 import os
 import re
@@ -40,7 +40,7 @@ def app():
     for _ in range(60):
         json.dumps(ROWS)
 """
-LINE = 6  # the line of VIEWS that takes the time
+LINE = 6  # number of the line of VIEWS that takes the time
 SCRIPT = """#!/usr/bin/python3
 import re
 import sys
@@ -104,7 +104,7 @@ def tells_project(said, truth):
 
 
 def origins(path, page):
-    """Returns {(file, function, module): whose code the page says it is}; 0: the user's."""
+    """Returns {(file, function, module): whose code that is, as the page says}; 0: the user's."""
     header = kit.page_header(path, page)
     f, s = header["functions"], header["strings"]
     return {(s[f[i + 1]], s[f[i]], s[f[i + 4]]): f[i + 7] for i in range(0, len(f), 10)}
@@ -140,8 +140,8 @@ def project_that_is_started_itself():
             tells_project(summary(out, "--hide", "<module>"), truth)
 
 
-# Files of two wheels. One has jobs, helpers, single and acme.tools, whose folder acme it shares
-# with others. The other one has stranger and acme.others.
+# Files of two wheels. One wheel has jobs, helpers, single and acme.tools; other wheels share its
+# folder acme. The other one has stranger and acme.others.
 TOGETHER = {
     "celery/__main__.py": "from gunicorn.app import serve\nimport sys\nserve(sys.argv[2] + '.views')\n",
     "jobs/__init__.py": "from jobs.views import app\ndef main():\n    from gunicorn.app import serve\n    serve('jobs.views')\n",
@@ -241,8 +241,8 @@ def made(path, *stacks, **labels):
 
 @case
 def what_stacks_tell():
-    """The package that a script or runpy starts is the user's, unless it is a tool that runs other
-    programs, such as pytest or celery."""
+    """The package that a script or runpy starts is the user's code, unless it is a tool that runs
+    other programs, such as pytest or celery."""
     lib = "/v" + SITE
     run = ("_run_code", "<frozen runpy>", 88)
     with folder() as d:
@@ -283,8 +283,8 @@ def code_without_a_file():
 
 @case
 def code_without_a_name():
-    """The time of a generator expression or a lambda counts for the function in whose text it is
-    written, at that function's line."""
+    """The time of a generator expression or a lambda counts for the function in whose text it
+    stands, at that function's line."""
     library = ("apply", "/v" + SITE + "frames/core.py", 3)
     with folder() as d:
         def said(name, start, *others, between=()):
@@ -308,8 +308,8 @@ def code_without_a_name():
 
 @case
 def many_small_functions():
-    """If none of the user's functions has a tenth of the time, the first sentence names the one
-    that calls them all."""
+    """If none of the user's functions takes a tenth of the time, the first sentence names the
+    function that calls them all."""
     main, step, run = ("main", "/srv/app/app.py", 20), ("step", "/srv/app/app.py", 9), ("serve", "/v" + SITE + "web/core.py", 3)
     small = [("f%d" % i, "/srv/app/app.py", 30 + i) for i in range(10)]
     with folder() as d:
@@ -337,8 +337,8 @@ def what_runs_beside():
 
 @case
 def collector_of_a_library():
-    """If a line of a library makes the garbage collector run, the first sentence still names the
-    user's function. If the user's code makes it run, the sentence names the collector."""
+    """If a line of a library starts the garbage collector, the first sentence still names the
+    user's function. If the user's code starts it, the sentence names the collector."""
     main, work = ("main", "/srv/app/app.py", 20), ("work", "/srv/app/app.py", 5)
     loop = ("loop", "/v" + SITE + "worker/core.py", 7)
     with folder() as d:
@@ -424,8 +424,8 @@ def compileall():
 
 @kit.full_case
 def django_under_gunicorn():
-    """The real Django and gunicorn, with a project among the installed packages: the report names
-    the project's view, and the library code that it calls."""
+    """With the real Django and gunicorn, and a project among the installed packages, the report
+    names the project's view and the library code that the view calls."""
     with folder() as root:
         site, python = root + SITE, kit.with_packages(*kit.WEB)
         os.makedirs(site + "shop")

@@ -38,7 +38,7 @@ def profile(d, name="a.folded", text=FOLDED):
 
 
 def labelled(d):
-    """Makes a profile of two threads of one process, with a label."""
+    """Makes a profile of two threads of one process, whose samples have a label."""
     path, w = os.path.join(d, "labels.pb.gz"), pprof.Writer()
     frame = w.location("[python 3.12]", "work", "/srv/app.py", 1, 2, 0)
     for tid, thread in (7, "worker"), (8, "reader"):
@@ -53,7 +53,8 @@ def warned(done):
 
 @case
 def nothing_matches():
-    """Each option that takes a pattern warns of one that matches nothing, and of no other."""
+    """Each option that takes a pattern warns if the pattern matches nothing, and doesn't warn if it
+    matches."""
     with folder() as d:
         one, two = profile(d), labelled(d)
         for path, right, wrong, near in (
@@ -114,8 +115,8 @@ def recordings():
 
 @case
 def times():
-    """--since 0 is the start. If an option is refused, the error names the option, as it was typed,
-    and the command that was used."""
+    """--since 0 is the recording's start. If an option is refused, the error names the option as it
+    was typed, and the command."""
     with folder() as d:
         path = profile(d)
         for command in ["report", path], ["diff", path, path]:
@@ -133,7 +134,7 @@ def times():
 
 @case
 def targets():
-    """If no process has the given name, the error names the option; it doesn't say that no Python
+    """If no process has the given name, the error names the option. It doesn't say that no Python
     runs."""
     with python():
         for option in "--comm", "--cgroup", "--container":
@@ -143,7 +144,7 @@ def targets():
 
 @case
 def on_the_screen():
-    """top warns on its screen, while it runs, of a pattern that matches nothing."""
+    """While top runs, it warns on its screen of a pattern that matches nothing."""
     with python() as target, Terminal([KRAIT, "top", "-p", str(target.pid), "-i", "200ms", "--hide", "busyy"], cols=100) as t:
         t.wait("--hide busyy matches nothing; near it: ", 20)
         t.end()

@@ -35,8 +35,8 @@ def every_kind_of_interpreter():
                 raise AssertionError("%s: %s" % (path, error)) from None
 
 
-# The program's first thread ends. The other one works on, and later runs in a library that it loads
-# only then.
+# The program's first thread ends. The other thread works on, and later runs in a library that it
+# loads only at that time.
 FIRST_ENDED = """
 import ctypes, sys, threading, time
 def busy():
@@ -56,7 +56,7 @@ ctypes.CDLL(None).pthread_exit(None)
 @kit.case
 def first_thread_ended():
     """If a process's first thread has ended, krait reads memory, mappings and files through /proc
-    of another thread, because the first one's are empty."""
+    of another thread, because those of the first thread are empty."""
     for _, version, kind, path in kit.interpreters():
         if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
             continue
@@ -102,7 +102,7 @@ def deleted():
 
 @kit.case
 def deleted_library():
-    """While a program runs, its libpython is removed: the program's function is still seen."""
+    """While a program runs, its libpython is removed. The program's function is still seen."""
     for executable, library, _ in kit.shared():
         with folder() as d:
             copy = os.path.join(d, os.path.basename(library))
@@ -168,7 +168,7 @@ def unshared(*flags):
 
 @kit.case
 def mount_namespace():
-    """The program's files are in a mount namespace of its own: krait can't open them by their
+    """The program's files are in a mount namespace of its own, so krait can't open them by their
     paths."""
     with folder() as d:
         script = "mount -t tmpfs none %s && cp %s %s/hidden && exec %s/hidden -c '%s'" % (
@@ -240,8 +240,8 @@ def exec_into_python():
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
 
 
-# A program that works for a while and then loads a libpython. Its executable doesn't show that it
-# will run Python.
+# A program that works for a while, and loads a libpython after that. Its executable doesn't show
+# that it will run Python.
 STRANGER = r"""
 #include <dlfcn.h>
 #include <time.h>
@@ -326,8 +326,8 @@ def same_inode_elsewhere():
 
 @kit.case
 def python_into_python():
-    """An interpreter execs one of a different version: krait uses nothing that it knew of the
-    first."""
+    """An interpreter execs one of a different version: krait uses nothing that it knew of the first
+    interpreter."""
     others = [path for _, version, kind, path in kit.interpreters()
               if kind in ("static", "shared") and version in ((3, 8), (2, 7), (3, 13))]
     if not others:
@@ -347,8 +347,8 @@ def python_into_python():
 
 @kit.case
 def exec_before_the_first_sample():
-    """An executable with fixed addresses (not PIE) execs itself and gets libpython at another
-    place: krait looks for it again."""
+    """An executable with fixed addresses (not PIE) execs itself, and its libpython is at another
+    address after that: krait looks for the library again."""
     kit.need("gcc")
     source = os.path.join(kit.ROOT, "tests", "setup", "embed-linked.c")
     for _, library, prefix in kit.shared():
@@ -396,8 +396,8 @@ def two_interpreters_at_once():
 
 @kit.case
 def other_interpreters_are_named():
-    """krait doesn't understand PyPy: it names PyPy, and counts each of its samples once, from its
-    start on."""
+    """krait doesn't understand PyPy. It names PyPy, and counts each of PyPy's samples once, from
+    the process's start on."""
     path = [p for name, _, _, p in kit.interpreters() if name.startswith("pypy")]
     if not path:
         raise Skip("no PyPy")
@@ -418,9 +418,10 @@ int main(void) { return mp_execute_bytecode(); }
 
 @kit.case
 def others_are_named():
-    """Interpreters that aren't CPython are named, by a symbol, by the program's name, or by what java was told to
-    run: by records of a process, of all and of a command, by top and by dump. A program that is none of them isn't
-    Python. The programs are stand-ins, made here."""
+    """krait names interpreters that aren't CPython. It knows them by a symbol, by the program's
+    name, or by what java was told to run. record of a process, of all and of a command name
+    them, and so do top and dump. A program that is no such interpreter counts as not Python. The
+    programs are stand-ins, made here."""
     with folder() as d:
         with open(d + "/spins.c", "w") as f:
             f.write(SPINS)

@@ -163,8 +163,8 @@ def link_to_a_device():
 
 @under_both
 def link_behind_a_link():
-    """A link of root's own leads to another user's link, or another user's link to root's: krait
-    follows neither."""
+    """A link of root's own leads to another user's link, or another user's link leads to root's:
+    krait follows neither."""
     with place() as p:
         plant(p.secret, p.open + "/x")
         own = plant(p.open + "/x", os.path.dirname(p.open) + "/own", uid=0)
@@ -204,8 +204,8 @@ def fifo():
 
 @under_both
 def hard_link():
-    """If the output's name is a hard link to the victim's file, krait replaces the name and leaves
-    the file as it is."""
+    """If the output's name is a hard link to the victim's file, krait replaces the name, and leaves
+    the file as it was."""
     with place() as p:
         os.link(p.secret, p.open + "/x")
         p.before = os.stat(p.secret)
@@ -222,7 +222,8 @@ def behind_sudo():
         refused(p, plant(p.secret, p.open + "/x"), sudo=ALICE)
         refused(p, plant(p.new, p.open + "/y"), sudo=ALICE)
         accepted(p, plant(p.secret, p.open + "/own", uid=ALICE), p.secret, owner=ALICE, sudo=ALICE)
-    with place() as p:  # root's secret: what Alice can't write, she can't write through krait
+    # root's secret: a file that Alice can't write, and so can't write through krait either
+    with place() as p:
         plant(p.secret, p.open + "/own", uid=ALICE)
         done = krait("report", p.folded, "-o", p.open + "/own", "--format", "folded", sudo=ALICE)
         check(done.returncode == 1 and "Permission denied" in done.stderr, done.stderr)
@@ -246,8 +247,8 @@ def honest_links():
 
 @under_both
 def devices():
-    """krait writes to devices and to descriptors such as /dev/fd/3 as they are, and replaces
-    none."""
+    """krait writes to devices, and to descriptors such as /dev/fd/3, as they are. It replaces none
+    of them."""
     with place() as p:
         done = krait("report", p.folded, "-o", "/dev/stdout", "--format", "folded")
         check("work (a.py:2) 10" in done.stdout, "/dev/stdout: " + done.stderr)
@@ -281,8 +282,8 @@ def no_symlinks_of_a_mount():
 
 @under_both
 def default_name():
-    """Another user can guess the name that krait chooses and put links there: krait follows none of
-    them, and writes a new file."""
+    """Another user can guess the name that krait chooses, and put links there. krait follows none
+    of these links, and writes a new file."""
     # a program with samples, because without any no page is written
     busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")
     with place() as p, tempfile.TemporaryDirectory() as before:
@@ -328,7 +329,7 @@ def main():
     if os.getuid() != 0:
         print("SKIP planted: needs root")
         return 0
-    # exits on SIGTERM, so that what it changed is restored
+    # on SIGTERM this script exits, so that it restores what it changed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL planted: terminated"))
     os.umask(0o022)
     failed = 0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# pod.sh: Kubernetes' own types, read strictly, accept packaging/krait-pod.yaml as a pod, and it
+# pod.sh: Kubernetes' own types, read strictly, accept packaging/krait-pod.yaml as a pod. The pod
 # isn't privileged. The version of the types is the newest that Debian 12's Go (1.19) builds.
 . "$(dirname "$0")/kit.sh" pod
 command -v go >/dev/null || skip_all "no Go tool chain"

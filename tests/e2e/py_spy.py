@@ -15,7 +15,8 @@ import time
 import kit
 from kit import case, check, full_case
 
-# All threads but one wait for ever at one place. The one that works, "box", is on one of two lines.
+# A program in which all threads but one wait for ever, each at one place. The thread that works,
+# "box", is on one of two lines.
 STILL = """
 import threading, time
 from pack.inner import Box
@@ -157,8 +158,8 @@ def dump_json_of_every_version():
 
 @case
 def dump_text():
-    """Both tools print the same text, but of Python's version krait prints two numbers, not
-    three."""
+    """Both tools print the same text, except that krait prints two numbers of Python's version
+    instead of three."""
     with program(STILL) as (running, _):
         theirs, mine = (run(t, "dump", "--pid=%d" % running.pid).stdout for t in (pyspy(), own()))
     theirs = re.sub(r"(Python v\d+\.\d+)\.\S+", r"\1", theirs)
@@ -173,7 +174,7 @@ def stacks(path):
 
 
 def shares(found):
-    """Returns the share of the samples that contain each frame, and how many samples there are."""
+    """Returns (the share of the samples that contain each frame, how many samples there are)."""
     total, of = sum(n for _, n in found), {}
     for frames, n in found:
         for frame in set(frames):
@@ -182,8 +183,8 @@ def shares(found):
 
 
 def differ(p, n, q, m):
-    """True if two shares differ by more than three standard errors. p is the share of n samples, q
-    that of m samples or, if m is None, the exact one."""
+    """True if two shares differ by more than three standard errors. p is the share among n samples.
+    q is the share among m samples or, if m is None, the exact share."""
     middle = q if m is None else (p * n + q * m) / (n + m)
     error = math.sqrt(max(0, middle * (1 - middle)) * (1 / n + (1 / m if m else 0)))
     return abs(p - q) > 3 * error + 0.01
@@ -203,8 +204,8 @@ def judge_by_clock(mine, took):
 
 
 def same_frames(theirs, mine):
-    """Checks that a frame in 8 % of one tool's samples or more is in the other tool's stacks
-    too."""
+    """Checks that a frame in 8 % or more of one tool's samples is also in the other tool's stacks.
+    """
     (a, _), (b, _) = shares(theirs), shares(mine)
     for frame in sorted(set(a) | set(b)):
         check(max(a.get(frame, 0), b.get(frame, 0)) < 0.08 or frame in a and frame in b,
@@ -264,7 +265,8 @@ def record_raw_shares():
 
 @case
 def words():
-    """The same command lines give the same exit codes, and print on the same streams."""
+    """With the same command line, both tools end with the same exit code, and print on the same
+    streams."""
     cases = [[], ["record"], ["dump"], ["record", "-p", "1", "-f", "nosuch"],
              ["nosuch"], ["record", "--help"], ["--version"], ["help", "dump"],
              ["dump", "-p", "4194304"], ["record", "-d", "1", "-p", "4194304"],
@@ -308,8 +310,8 @@ def calls_of_other_programs():
 
 @case
 def programs_that_are_started():
-    """A command to start may follow without --. krait doesn't end with the command's exit code. If
-    the recording ends first, krait ends the command."""
+    """The command to start may follow without --. krait's exit code isn't the command's. If the
+    recording ends first, krait ends the command."""
     with kit.folder() as folder:
         with open(folder + "/ends.py", "w") as f:
             f.write("def hot(n):\n    return sum(range(n))\nfor i in range(400):\n    hot(99999)\nexit(7)\n")

@@ -56,8 +56,8 @@ def test_fails():
 def test_skipped():
     pytest.skip("as it is")
 """
-# A conftest.py that writes down each test's CPU time, with its fixtures, in the process that runs
-# it. krait's plugin has no part in this.
+# A conftest.py that writes down the CPU time of each test and its fixtures, in the process that
+# runs the test. krait's plugin has no part in this.
 TRUTH = """
 import json, os, pytest, time
 
@@ -197,8 +197,8 @@ def behind_sudo():
 
 @kit.case
 def without_rights():
-    """Without the rights to record, the tests run, and the exit code is theirs. The summary names
-    the command that grants the rights."""
+    """Without the rights to record, the tests run, and pytest's exit code is that of the tests. The
+    summary names the command that grants the rights."""
     kit.need("setpriv")
     with folder() as d:
         project(d)
@@ -217,7 +217,7 @@ def without_rights():
 
 
 def stand_in(d, text):
-    """Puts a program in the place of krait; %s in it is the real krait."""
+    """Puts a program in the place of krait. In @text, %s stands for the real krait."""
     with open(d + "/krait", "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\n" + text.replace("%s", kit.KRAIT))
     os.chmod(d + "/krait", 0o755)
@@ -227,7 +227,7 @@ def stand_in(d, text):
 @kit.case
 def not_this_page():
     """A page of an earlier session isn't shown as this session's. If the page can't be written to
-    its place, it is kept elsewhere."""
+    its path, it is kept elsewhere."""
     with folder() as d:
         project(d)
         with open(d + "/o.html", "w") as f:
@@ -245,8 +245,8 @@ def not_this_page():
 
 @kit.case
 def much_said():
-    """krait prints hundreds of lines before the start of sampling or before an error: the plugin
-    still sees the start, and shows the error."""
+    """krait prints hundreds of lines before it samples, or before an error. The plugin still sees
+    that sampling has begun, and shows the error."""
     with folder() as d:
         project(d)
         words = "for i in $(seq 300); do echo 'krait: information without end' >&2; done\n"
@@ -258,7 +258,8 @@ def much_said():
 
 @kit.case
 def own_failures():
-    """Whatever fails in the plugin, tests and exit code are what they are without it."""
+    """Whatever fails in the plugin, the tests and the exit code are the same as without the plugin.
+    """
     with folder() as d:
         project(d)
         with open(d + "/broken.py", "w") as f:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Twelve real programs run once with planted code that burns CPU or waits, and once without. In the
-first case the report's first sentence must name that code, in the second it must name no function
-with a small share. A seed, the day's or KRAIT_SEED, draws which program gets which code. The
-programs measure how much CPU time that code takes."""
+"""Twelve real programs run once with planted code that burns CPU or waits, and once without. With
+planted code, the report's first sentence must name it. Without, the sentence must name no
+function with a small share. A seed, the day's or KRAIT_SEED, decides which program gets which
+code. The programs measure how much CPU time the planted code takes."""
 import ast
 import contextlib
 import fcntl
@@ -76,8 +76,8 @@ def draw():
 
 
 class Site:
-    """A server for the programs: pages for the spider, and for the others a port and a pipe that
-    answer slowly and a locked file, on which they wait."""
+    """A server for the programs: pages for the spider; for the other programs a port and a pipe
+    that answer slowly, and a locked file, on which they wait."""
 
     def __init__(self, root):
         self.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
@@ -111,14 +111,14 @@ class Site:
 
 
 def hang_up(connection):
-    """Reads the request, and then closes the connection. If the request stayed unread, the client
-    would get a reset and might end."""
+    """Reads the request and closes the connection. If the request stayed unread, the client would
+    get a reset and might end."""
     with contextlib.suppress(OSError), connection:
         connection.recv(4096)
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """Answers with a page that has links to two others."""
+    """Answers with a page that has links to two further pages."""
 
     def do_GET(self):
         n = int(self.path[1:] or 0)
@@ -134,7 +134,8 @@ class Page(http.server.BaseHTTPRequestHandler):
 
 
 class Run:
-    """One program with its helpers.py: how it ended, what it cost, and what the report says."""
+    """One run of a program with its helpers.py: how the program ended, what it cost, and what the
+    report says."""
 
     def __init__(self, root, name, cause, installed):
         self.waits = cause[0] == "waits"
@@ -209,7 +210,8 @@ class Run:
         return next(at + "/" + name for at in (self.app, self.site) if os.path.exists(at + "/" + name))
 
     def watch(self, arguments, kw, target=None):
-        """Records, and meanwhile adds up what the kernel says that each process used."""
+        """Records a program, and in that time adds up what the kernel says that each process used.
+        """
         with kit.Background(kit.KRAIT, "record", "-o", self.out, *arguments, **kw) as recorder:
             began, first = time.monotonic(), {}
             while recorder.process.poll() is None and time.monotonic() < began + 100:
@@ -250,7 +252,7 @@ class Run:
 
 
 def tree(root):
-    """Returns the process and all below it."""
+    """Returns the process and all its descendants."""
     found = {root}
     with contextlib.suppress(OSError):
         for thread in os.listdir("/proc/%d/task" % root):
@@ -285,8 +287,8 @@ def on_cpu(root):
 
 
 def is_idle(root):
-    """True if the program has finished its start: for a second it uses no CPU, and doesn't wait for
-    one either (on a busy machine it might)."""
+    """Tells whether the program has finished its start: for a second it uses no CPU, and doesn't
+    wait for a CPU either (as it might on a busy machine)."""
     try:
         before = on_cpu(root)
         time.sleep(1)

@@ -207,7 +207,7 @@ def judge(out):
     print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
     total = sum(count.values())
     check(not count["wrong"], "%d samples show the library that wasn't there" % count["wrong"])
-    # An eighth is enough, because on a busy machine mappings are read later.
+    # An eighth is enough, because krait reads mappings later on a busy machine.
     for x in "ab":
         check(count["right " + x] > total / 8, "only %d of %d samples name library %s" % (
             count["right " + x], total, x))
@@ -227,14 +227,15 @@ def turns_full():
 
 @case
 def one_file_rewritten():
-    """One file has the contents of one library and then of the other (cp over it): krait doesn't
-    name samples from before the cp with the symbols from after it."""
+    """A file has the contents of one library, and after a cp over it those of another library.
+    krait doesn't name samples from before the cp with symbols from after it."""
     take_turns("full", REWRITTEN)
 
 
 @case
 def turns_in_a_fork():
-    """The libraries take turns in a child: its samples don't show libraries of its parent."""
+    """The libraries take turns in a child. The child's samples don't show libraries of its parent.
+    """
     take_turns("full", FORKED)
 
 
@@ -247,8 +248,8 @@ def a_fork_of_a_fork():
 
 @case
 def a_number_used_again():
-    """A new process gets the number of one that has ended, and unmaps something before its first
-    sample: krait doesn't take it for the old process."""
+    """A new process gets the number of an ended one, and unmaps something before its first sample.
+    krait doesn't take it for the ended process."""
     if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
         raise kit.Skip("process numbers can't be chosen")
     take_turns("full", REUSED, "-F", 99)

@@ -162,7 +162,7 @@ busy_for() { # busy_for SECONDS NAME: makes a program that works so long
 		"$2" "$1" "$2"
 }
 
-# Alice can't record Bob's processes, neither by number nor with the whole machine.
+# Alice can't record Bob's processes, neither by their numbers nor by recording the whole machine.
 foreign() {
 	local rc=0 pid
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \

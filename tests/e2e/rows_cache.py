@@ -3,9 +3,9 @@
 """krait uses unwind rows from its cache only for the bytes that they were made from, not for
 another file with the same build id and size.
 
-A file can have any build id and size. An attacker's program has those of an honest one, but other
-call frame information, and is profiled first: the honest program's stacks stay whole.
-"""
+A file can have any build id and size. An attacker's program has the build id and size of an honest
+program, but other call frame information. The attacker's program is profiled first. The stacks of
+the honest program are still whole."""
 import os
 import re
 import subprocess
@@ -15,8 +15,8 @@ import kit
 from kit import check, folder, krait
 
 NOBODY = 65534
-# The share of stacks that must be whole. Not all are, because the first samples come before the
-# rows. With the other file's rows no stack would be whole.
+# Which share of stacks must be whole. Not all stacks are, because the first samples come before the
+# rows. With the rows of the other file, no stack would be whole.
 LEAST = 0.8
 # Many small functions, so that the file is worth caching; then a chain of functions with frames of
 # FRAME bytes and correct call frame information. The two programs differ only in FRAME.
@@ -71,10 +71,11 @@ def build(d, name, frame, owner, mode):
 
 
 def stacks(d, cache, path, user):
-    """Records a program that @user runs. Returns (samples in burn, those of them with the whole chain)."""
+    """Records a program that @user runs. Returns (number of samples in burn, how many of these have
+    the whole chain)."""
     os.chmod(d, 0o755)
     out = os.path.join(d, "o.folded")
-    # On a busy machine the rows take longer to come; CPU time does too.
+    # On a busy machine, rows take longer to be made, but so does a given amount of CPU time.
     with kit.Background(path, user=user, group=user) as target, \
             kit.recorder(out, "--all", "--native=full", "-F", "999", "--comm", os.path.basename(path),
                          env=dict(os.environ, XDG_CACHE_HOME=cache)) as recording:

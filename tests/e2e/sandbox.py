@@ -16,7 +16,7 @@ KRAIT = os.path.join(ROOT, "build", "static", "stripped", "krait")
 DOCKER = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID", "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT",
           "KILL", "AUDIT_WRITE")
 NOBODY = 65534
-ID = "0123456789abcdef" * 4  # of a container that is only named
+ID = "0123456789abcdef" * 4  # id for a container that doesn't exist, and whose name alone is used
 ARCHITECTURES = {"x86_64": ("amd64", ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"]), "aarch64": ("arm64", ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"])}
 
 
@@ -126,8 +126,8 @@ def hierarchy():
 
 @contextlib.contextmanager
 def cgroup(*names):
-    """Makes a control group for each (name, owner), each within the one before. Yields the path of
-    the innermost."""
+    """Makes a control group for each (name, owner), each within the group before it. Yields the
+    path of the innermost group."""
     made, at = [], hierarchy()
     try:
         for name, owner in names:

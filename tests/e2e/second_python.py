@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""If a process has more than one interpreter, the initialised ones are shown. One case has an
-interpreter that is newer than krait."""
+"""If a process has more than one interpreter, krait shows those that are initialised. One case has
+an interpreter that is newer than krait."""
 import contextlib
 import json
 import os
@@ -60,7 +60,7 @@ def started(executable, *args, source=LOADED, command=(), **kw):
 
 
 def is_shown(pid, version, said):
-    """Checks that record -p, top and dump show busy(), and dump the version."""
+    """Checks that record -p, top and dump show busy(), and that dump shows the version."""
     with folder() as d:
         done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, "%s: exit code %d: %s" % (said, done.returncode, done.stderr))
@@ -85,8 +85,8 @@ def not_initialised():
 
 @kit.case
 def same_version_twice():
-    """A copy of the interpreter's own libpython that ctypes has loaded isn't the interpreter
-    either."""
+    """A second copy of the interpreter's own libpython, which ctypes has loaded, isn't the
+    interpreter either."""
     version, (executable, library, _) = max(libraries().items(), default=((), (None,) * 3))
     if not executable:
         raise Skip("no interpreter with a library")
@@ -114,7 +114,8 @@ def recorded_from_its_start():
                 kit.sees(profile, pids={pid}, least=0.6)
 
 
-# A program that loads one libpython, works, loads another one and runs Python only then, with that.
+# A program that loads one libpython and works. After that it loads another libpython, and runs
+# Python with that one.
 HOST = r"""
 #include <dlfcn.h>
 #include <time.h>
@@ -262,7 +263,8 @@ def imports_of_the_second():
     check(of == wanted, str(of))
 
 
-# Each interpreter runs functions that it makes anew, in turn for 3 ms and for 1 ms.
+# A program with two interpreters. In turn, for 3 ms and for 1 ms, each of them runs functions that
+# it makes anew.
 WORK = """
 import sys, time
 def made(what, seconds, i):
@@ -388,8 +390,8 @@ CALLED = ["<module>", "second_main", "work", "sorted", "key", "work", "sorted", 
 
 
 def is_called_in_order(stack):
-    """True if the stack begins with the thread's start and has the program's Python functions in
-    order, and no others."""
+    """Tells whether the stack begins with the thread's start and has the program's Python functions
+    in order, and no others."""
     names = [f.name for f in stack if f.kind in ("python", "mark") or f.name == "sorted"]
     names = names[:-1] if names[-1] == "leaf" else names
     return stack[0].kind == "native" and not any(f.kind == "jit" for f in stack) and names == CALLED[:len(names)]
@@ -411,8 +413,8 @@ def makers():
 
 @kit.case
 def code_made_by_the_second():
-    """Stacks go through code that the second interpreter makes at run time, though the first one
-    makes none."""
+    """Stacks go through code that the second interpreter makes at run time, while the first
+    interpreter makes none."""
     first = (3, 9)
     with folder() as d:
         host = build_host(d)
@@ -492,8 +494,8 @@ def has_become_another(pid):
 
 @kit.case
 def another_program_instead():
-    """A process with two interpreters execs a Python program with one: krait uses nothing for it
-    that it knew of the two."""
+    """A process with two interpreters execs a Python program with one: krait uses nothing for that
+    program that it knew of the two interpreters."""
     with folder() as d:
         host = build_host(d)
         becomes = """
@@ -520,12 +522,12 @@ while True: time.sleep(1)
 
 @kit.case
 def newer_than_krait():
-    """krait walks a version that it doesn't know by the offsets that the interpreter itself gives,
-    and says what it doesn't read."""
+    """krait walks the frames of a version that it doesn't know by the debug offsets that the
+    interpreter itself has, and says what it doesn't read."""
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
           "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
     for _, version, kind, path in kit.interpreters():
-        # 3.15's list of offsets is tried for newer versions
+        # krait tries 3.15's list of debug offsets for newer versions
         if kind != "static" or version != (3, 15):
             continue
         executable, prefix, libc = kit.subprocess.check_output([path, "-c", ask], encoding="utf-8").split()

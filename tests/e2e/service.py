@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The labels service and version: what programs' variables and git say of them, by git's own word."""
+"""The labels "service" and "version": they come from programs' variables and from git. git itself
+says which version is right."""
 import os
 import subprocess
 import sys
@@ -23,8 +24,9 @@ def labels_of(profile, pid):
 
 @case
 def variables_and_git():
-    """Each process has the service and the version of its own variables; without them the unit or
-    the script, and the commit that is checked out where it works. A secret isn't in the file."""
+    """Each process has the service and the version that its own variables name. Without such
+    variables, the service is the unit or the script, and the version is the commit that is
+    checked out in the process's directory. A secret isn't in the file."""
     kit.need("git")
     with folder() as d:
         git(d, "init", "-q")
@@ -46,7 +48,7 @@ def variables_and_git():
 
 @case
 def by_service_asks_for_it():
-    """--by service needs no --service-from; without either no sample has the label."""
+    """--by service needs no --service-from; without both options, no sample has the label."""
     with kit.python(env=dict(os.environ, DD_SERVICE="shop")) as target:
         by = krait("record", "-p", target.pid, "-d", "0.3", "-f", "--by", "service")
         check(by.stdout and all(line.startswith("shop;") for line in by.stdout.splitlines()), by.stdout[:300] + by.stderr)
@@ -75,7 +77,8 @@ pod "$1" run -d --name "$2" --network none --ulimit nofile=1024:1024 --ulimit np
 
 @case
 def podman():
-    """A container of Podman has its name, and its image's name and tag, by Podman's own files."""
+    """A container of Podman has its name, and the name and tag of its image, as Podman's own files
+    say."""
     kit.need("podman")
     name = "krait-web-%d" % os.getpid()
     with folder() as d:

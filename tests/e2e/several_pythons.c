@@ -2,8 +2,9 @@
 /*
  * A program with several interpreters, each with a thread of its own. Arguments: how the libpythons
  * are loaded, "here" (by dlopen() without RTLD_GLOBAL) or "apart" (by dlmopen(), each with a C
- * library of its own); how many milliseconds pass between two; for each interpreter its libpython,
- * its prefix and its source text. Prints the threads' numbers, one a line.
+ * library of its own); how many milliseconds pass between the starts of two interpreters; for each
+ * interpreter its libpython, its prefix and its source text. Prints the threads' numbers, one on
+ * each line.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,7 +37,7 @@ static void *run(void *arg)
 	void (*initialise)(int) = find(library, "Py_InitializeEx");
 	int (*execute)(const char *) = find(library, "PyRun_SimpleString");
 
-	set("PYTHONHOME", a[1], 1); /* setenv() of that C library */
+	set("PYTHONHOME", a[1], 1); /* setenv() of the interpreter's own C library */
 	initialise(0);
 	printf("%ld\n", syscall(SYS_gettid));
 	fflush(stdout);

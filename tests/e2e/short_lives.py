@@ -33,7 +33,8 @@ main()
 
 
 def run(command, path):
-    """Runs one script. Returns the CPU seconds of its busy function, and its process id."""
+    """Runs a script. Returns the CPU seconds of the script's busy function, and the script's
+    process id."""
     with subprocess.Popen(command + [path], stdout=subprocess.PIPE) as process:
         return float(process.communicate()[0]), process.pid
 

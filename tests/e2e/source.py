@@ -59,8 +59,8 @@ def record(d, target, *args, sudo=None, command=()):
 
 
 def shows(want, *args, **kw):
-    """Returns the files that a page shows. Records up to four times until none of @want is missing,
-    because on a busy machine not every function is sampled."""
+    """Returns the files whose text a page shows. Records up to four times until no file of @want is
+    missing, because on a busy machine not every function is sampled."""
     for _ in range(4):
         got = set(record(*args, **kw))
         if not got < want:
@@ -130,8 +130,8 @@ def who_may_read():
                     asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
 
 
-# Code without a file, whose texts are in linecache. Some of the texts aren't lists of lines, or are
-# of other code.
+# A program with code that has no file. The code's texts are in linecache. Some of these texts
+# aren't lists of lines, or belong to other code.
 MAKER = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))  # \u6f22\\t%s\\n" % sys.argv[1]]
@@ -153,8 +153,8 @@ while True:
 
 @case
 def memory():
-    """Text that only the process has is shown to the process's user, and to root with --source.
-    Text that isn't lines isn't shown."""
+    """Text that only the process's memory has is shown to the process's user, and to root with
+    --source. Text that isn't lines isn't shown."""
     kit.need("setpriv")
     made = "def seen(n):\n    return sum(i * i for i in range(n))  # \u6f22\t%s\n"
     with kit.folder() as d:
@@ -264,7 +264,7 @@ def container():
             time.sleep(0.4)
             with kit.recorder(page, "-p", target.pid, "-d", "20", "--source", "--native=none") as recorder:
                 time.sleep(0.5)
-                target.stop(9)  # the target's mounts end with it
+                target.stop(9)  # the target's mounts end with the target
                 recorder.process.wait(20)
         got = kit.page_text(page)
         check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], "after its end: %s" % got)

@@ -31,7 +31,7 @@ with contextlib.suppress(PermissionError):
 loop = next((i for i in range(3) if not os.fork()), 3)
 """
 
-# Children that end soon.
+# A program that starts children which end soon.
 FORKS = LOOPS + """
 while True:
     pid = os.fork()
@@ -42,8 +42,8 @@ while True:
     count[loop] += 1
 """
 
-# Starts Python for --version, which ends before it runs any Python code, 320 times a second where
-# the CPUs manage that many.
+# A program that starts `python --version`, which ends before it runs any Python code, 320 times a
+# second if the CPUs manage that many.
 EXECS = LOOPS + """
 quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 due = time.monotonic()
@@ -57,7 +57,7 @@ while True:
 READ = 3  # seconds in which krait reads the files of the interpreters
 BURST = 0.2  # CPU seconds that one user's new processes may cost at once
 FREE = 3  # seconds in which the cost of a new process is measured, while the burst lasts
-SOON = 3  # seconds more, until many new processes have spent the budget for the burst
+SOON = 3  # seconds after the burst, until many new processes have spent the budget
 WINDOWS = 8  # if the new processes cost little more than they may, they need 30 s to spend it
 OTHER = 65534  # uid of a user who starts nothing
 LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any

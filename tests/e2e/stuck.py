@@ -68,8 +68,8 @@ def spin_library(d, more=""):
 
 
 class FileSystem:
-    """A file system with one file, by default a library. After .hold() it answers every program but
-    krait; see stuck_fs.c."""
+    """A file system with one file, which is a library by default. After .hold() it answers every
+    program but krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
         """Mounts it below d/mnt; if @within is given, as /tmp of that process, in its mount
@@ -111,8 +111,8 @@ class Krait(Background):
             super().__init__(program, *args, stderr=f, **kw)
 
     def ends(self, systems):
-        """Waits until krait and its children have ended. If they take longer than 20 s, ends the
-        file systems, without which they couldn't end, and fails."""
+        """Waits until krait and its children have ended. After 20 s, fails, and ends the file
+        systems, so that krait and its children can end."""
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -233,8 +233,8 @@ while True:
 
 @contextlib.contextmanager
 def held_memory(*options):
-    """Within this with block run a program, of which some memory can't be read, and an ordinary
-    program."""
+    """Within this with block, a program runs of whose memory some can't be read, and also an
+    ordinary program."""
     with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
         kit.wait_for(lambda: os.path.exists(d + "/ready"), 20)
@@ -413,8 +413,8 @@ def script_that_stops(d, what):
         yield target, fs
 
 
-# Ways to hang: each starts a program with a file whose file system stops answering. In each way
-# krait is just reading something else.
+# Ways to hang: each starts a program with a file whose file system stops answering. The ways differ
+# in what krait is reading when the file system stops.
 WAYS = {
     "tables": lambda d: library_that_stops(d, "symbols", EXPORTS),
     "map": lambda d: perf_map_that_stops(d, "twice"),
@@ -427,7 +427,8 @@ WAYS = {
 
 def held_ways(ways):
     """Records programs whose files stop in the given ways, together with an ordinary program. The
-    ordinary program's samples must be whole, and half of the others' named."""
+    ordinary program's samples must be whole, and half of the other programs' samples must be
+    named."""
     with folder() as d, kit.python() as other, contextlib.ExitStack() as stack:
         targets, systems = [], []
         for way in ways:
@@ -468,8 +469,8 @@ def each_file_that_stops():
 
 @kit.case
 def files_that_come():
-    """If a child reads an interpreter and a library for krait, because their file system may not
-    answer, names and unwind rows are there as for any other file."""
+    """krait's child reads an interpreter and a library, because their file system may not answer.
+    Names and unwind rows are there as for any other file."""
     with folder() as d, contextlib.ExitStack() as stack:
         os.mkdir(d + "/python")
         os.mkdir(d + "/library")
@@ -489,7 +490,8 @@ def files_that_come():
 
 @kit.case
 def source_that_stops():
-    """If a script can't be opened, krait dump and the page are made without its text."""
+    """If the script can't be opened, krait makes the dump and the page without the script's text.
+    """
     with folder() as d, kit.python() as other, script_that_stops(d, "opens") as (target, fs):
         fs.hold()
         try:

@@ -136,11 +136,12 @@ os._exit(0)
 LAST = 30
 SHARE = 0.001
 SLACK_NS = 300000 # a thread reads its accounts one after the other, and not while it waits
-ONE_NS = 8000000  # of one thread that is preempted meanwhile
+ONE_NS = 8000000  # the same for a thread that is preempted between two readings
 
 
 def record(d, source, *options):
-    """Records a program; returns (what it told, the profile, the closing lines' figures, stderr)."""
+    """Records a program. Returns (what the program said, the profile, the numbers in the closing
+    lines, stderr)."""
     script, out, summary = (os.path.join(d, name) for name in ("sums.py", "o.pb.gz", "o.json"))
     with open(script, "w") as f:
         f.write(source)
@@ -162,7 +163,8 @@ def agree(summary, said):
 
 @kit.case
 def lives():
-    """200 threads with every kind of wait: each one's waits, and how long it was ready to run."""
+    """200 threads with every kind of wait. Each thread's waits are right, and so is how long it was
+    ready to run."""
     with folder() as d:
         told, profile, summary, said = record(d, LIVES, "--wall", "--wait-budget", "100")  # every wait at its own stack
     check(len(told) >= 200, len(told))
@@ -185,8 +187,8 @@ def lives():
     agree(summary, said)
 
 
-# Two pairs of threads hand a byte to and fro on all CPUs, as fast as they can. The program also
-# tells how long the threads may have waited before and after their accounts, and how many waits the
+# Two pairs of threads pass a byte back and forth on all CPUs, as fast as they can. The program also
+# says how long the threads may have waited before and after their accounts, and how many waits the
 # kernel counted.
 SHORT = KIT + """
 ends, until = [os.pipe() for _ in range(4)], time.monotonic() + 2
@@ -337,7 +339,8 @@ first_image(child, False)
 
 @kit.case
 def execs():
-    """What a thread did before execve() counts once, whether the first thread calls that or another one."""
+    """What a thread did before execve() counts once, whether the first thread or another thread
+    calls execve()."""
     for in_thread in False, True:
         with folder() as d:
             told, profile, summary, said = record(d, EXECS.replace("IN_THREAD", str(in_thread)), "--wall")
@@ -401,7 +404,8 @@ def throttled():
 
 @kit.full_case
 def budget():
-    """--wait-budget bounds what stacks of waits cost: a smaller one takes fewer of them."""
+    """--wait-budget limits what stacks of waits cost. With a smaller budget, fewer stacks are
+    taken."""
     taken = {}
     with folder() as d:
         for percent in "0.1", "30":
@@ -413,7 +417,7 @@ def budget():
 
 @kit.case
 def wrong_budget():
-    """Only 0.1 to 100 % are a budget, and only for waits."""
+    """A budget must be between 0.1 and 100 %, and needs waits."""
     for wrong in "0.09", "0", "101", "100.1", "-1", "x", "1 %%", "":
         kit.refused(2, "0.1 to 100", "record", "--wall", "--wait-budget=" + wrong, "-p", os.getpid())
     kit.refused(2, "without --wall", "record", "--wait-budget", "1", "-p", os.getpid())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose memory was paged out: krait's user space reads what its kernel program couldn't
+"""Programs whose memory was paged out. krait's user space reads what its kernel program couldn't
 read."""
 import contextlib
 import ctypes
@@ -36,7 +36,7 @@ main()
 
 @contextlib.contextmanager
 def swap(directory, mib=256):
-    """Adds swap space in a file there, for the time of the test."""
+    """Adds swap space in a file in @directory, until the test ends."""
     path = os.path.join(directory, "swap")
     with open(path, "wb") as f:
         os.chmod(path, 0o600)
@@ -159,7 +159,7 @@ def reasons_are_true():
 @kit.case
 def paged_out_files():
     """No other process has mapped this interpreter, so its own code and data are paged out too. In
-    the second half of the recording the functions are in the samples all the same."""
+    the second half of the recording, the functions are in the samples."""
     with folder() as d, swap(d):
         for executable, library, prefix in kit.shared():
             copy = os.path.join(d, os.path.basename(library))
@@ -233,8 +233,8 @@ CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}
 
 @kit.case
 def page_fault_that_nobody_answers():
-    """If a read of a program's memory never returns, the other program's stacks are there, and the
-    recording ends in time."""
+    """If a read of a program's memory never returns, another program's stacks are still there, and
+    the recording ends in time."""
     target_of = next(((path, CO_FILENAME[version]) for _, version, path in versions() if version in CO_FILENAME), None)
     if not target_of:
         raise Skip("no interpreter of 3.8 to 3.11")
@@ -251,7 +251,7 @@ def page_fault_that_nobody_answers():
         check(done.returncode == 0, done.stderr)
         check(took < 15, "%.1f s for 4 s" % took)
         total, whole = counts(out, ("main", "serve_forever"), honest.pid)
-        # krait waits 2 s for the read, and reads nothing of other programs meanwhile.
+        # krait waits 2 s for that read. In this time it reads nothing of other programs.
         check(whole > total / 4, "%d of %d: %s" % (whole, total, done.stderr))
         check("of 1 process, first of %d" % target.pid in done.stderr, done.stderr)
 

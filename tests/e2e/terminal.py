@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Output to a terminal. Names of processes, functions and files have every control and format
-character of Unicode. None of these characters may be in any output. Python's copy of Unicode's data
-says which they are."""
+character of Unicode. None of these characters may be in any output. Python's copy of Unicode's
+data says which characters these are."""
 import html
 import json
 import os
@@ -17,7 +17,7 @@ import kit
 from kit import Background, check, folder, krait
 from vt import Terminal
 
-# Format characters that krait may print: those that are drawn, and those that words and emoji need.
+# Format characters that krait may print: some are drawn, and some are needed by words and emoji.
 DRAWN = {0x200c, 0x200d, 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x600, 0x606),
          *range(0x13430, 0x13440)}
 HIDDEN = "".join(chr(c) for c in range(1, 0x110000)

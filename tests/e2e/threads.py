@@ -60,12 +60,13 @@ def workers_of(command, user=None, env=None):
 
 @case
 def threads_have_none():
-    """As root: no capability is in effect, and only those for maps, ids and debug files are
-    permitted."""
+    """As root, no capability is in effect in these threads. Only the capabilities for maps, ids and
+    debug files are permitted."""
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")
-    # A thread that writes to the kernel's maps raises one capability meanwhile, and parses nothing.
+    # A thread that writes to the kernel's maps raises one capability for that time, and parses
+    # nothing.
     check(all(not effective & ~BPF for effective, _ in others), "in effect: %s" % sorted(map(hex, {
         e for e, _ in others})))
     check(any(not effective for effective, _ in others), "never without")

@@ -41,8 +41,8 @@ def top_json(*args):
 
 
 def top_until(enough, pid, intervals, seconds, *args):
-    """Returns top_json() of a process with so many intervals. On a busy machine they are longer, until
-    what they show is enough() to judge."""
+    """Returns top_json() of a process with @intervals intervals. On a busy machine, the intervals
+    get longer until enough() says that there is enough to judge."""
     for longer in 1, 4, 16:
         shown = top_json("-p", pid, "-n", intervals, "-i", "%dms" % (1000 * seconds * longer), *args)
         check(len(shown) == intervals, "%d intervals" % len(shown))
@@ -177,8 +177,8 @@ def alive():
         text = krait("top", "-p", target.pid, "-n", 6, "-i", "500ms", "-F", 999).stdout.strip().split("\n\n")[-1]
         with open("/proc/%d/status" % target.pid) as f:
             threads = int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
-    # One of the threads begins and ends all the time. The others may not have had a CPU in the first
-    # intervals.
+    # One of the threads begins and ends all the time. The other threads may not have had a CPU in
+    # the first intervals.
     check(4 <= threads <= 5 and abs(shown[-1]["threads_alive"] - threads) <= 1 and all(s["threads_alive"] <= threads + 1 for s in shown),
           "%d threads: %s" % (threads, [s["threads_alive"] for s in shown]))
     check(shown[-1]["processes_alive"] == shown[-1]["processes"] == 1, "processes")
@@ -318,8 +318,8 @@ while True:
 
 @case
 def waits():
-    """top --wall shows what threads do, running and waiting by state, of each function and thread; all
-    of a thread's states together are its time."""
+    """top --wall shows for each function and thread how long it ran, and how long it waited in each
+    state. The times of all states of a thread add up to the time that it lived."""
     with python(WAITS) as target:
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "2s", "--wall")
         threads, = top_json("-p", target.pid, "-n", 1, "-i", "1s", "--wall", "--threads", "--sort", "net")
@@ -332,7 +332,7 @@ def waits():
     for r in threads["rows"]:
         check(sum(r["states"].values()) == r["total"]["value"], r)
     lived = threads["interval_seconds"] * 1e9
-    # krait may not know the first wait, nor the one that isn't over
+    # krait may not know the first wait, nor the wait that isn't over
     check(.02 * lived < main_thread["total"]["value"] < 1.1 * lived, (main_thread, lived))
     check(threads["rows"][0] == max(threads["rows"], key=lambda r: r["states"]["net"] / r["total"]["value"]), "the order")
 
@@ -575,7 +575,7 @@ def event_key():
         t.wait("three (<string>")
         t.type("e", "one event is recorded; -e NAME more than once")
         t.end()
-    # Waits have two values more than events.
+    # With --wall there are two values more than with events.
     with python(SHARES) as target, on_screen(target, "--wall", *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         for words in ("cpu (nanoseconds)", "off_cpu (nanoseconds)", "gil_wait (nanoseconds)", "gil_blame (nanoseconds)", "lock_blame (nanoseconds)", "wall (nanoseconds)"):
@@ -585,7 +585,8 @@ def event_key():
 
 @case
 def pause_and_reset():
-    """While paused, the screen stands still; samples taken meanwhile are in the next interval."""
+    """While top is paused, its screen stands still. Samples that are taken in that time are in the
+    next interval."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         before = t.type("p", "paused").split("\n")[3:-1]
@@ -644,7 +645,7 @@ def colors():
 
 @case
 def screen_target_ends():
-    """When the target ends, the screen stays and says that it has ended."""
+    """When the target ends, top's screen stays, and says that the target has ended."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("<module>")
         target.stop()
@@ -715,8 +716,8 @@ def screen_command():
 
 @case
 def killed():
-    """The terminal is restored, whatever signal ends top; a second signal comes while it still
-    writes."""
+    """The terminal is restored, whatever signal ends top. A second signal comes while top is still
+    restoring it."""
     with python(SHARES) as target:
         for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM:
             with on_screen(target) as t:
@@ -726,7 +727,8 @@ def killed():
                 for _ in range(20):
                     os.kill(t.pid, number)
                     try:
-                        t.process.wait(.7)  # a signal that comes sooner counts as the same one
+                        # a signal that comes sooner than that counts as the same one
+                        t.process.wait(.7)
                         break
                     except subprocess.TimeoutExpired:
                         pass

@@ -93,12 +93,12 @@ def many_threads():
 
 @kit.case
 def short_threads():
-    """Thousands of threads start and end in a second. krait doesn't look for each of them whether
-    the whole process has ended."""
+    """Thousands of threads start and end in a second. krait doesn't check for each of them whether
+    its process has ended."""
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 
-# A program that starts Python as often as it is asked, one start after another.
+# A program that starts Python as often as it is told, one start after the other.
 STARTS = """
 import subprocess, sys
 for line in sys.stdin:
@@ -126,7 +126,7 @@ def starts():
             parent.process.stdout.readline()
 
         with kit.recorder(d + "/o.pb.gz", "-F", 499, "-p", parent.pid) as recording:
-            start(20)  # from now on the files are known
+            start(20)  # from now on krait knows the files that Python maps
             before = requests(recording.pid)
             start(60)
             took = (requests(recording.pid) - before) / 60

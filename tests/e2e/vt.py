@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A terminal for tests: a pseudo-terminal with a program on it, and what its screen shows.
 
-It knows the few escape sequences that krait may use. Any other one is an error, because some real
-terminal might not know it either."""
+It knows the few escape sequences that krait may use. Any other sequence is an error, because some
+real terminal might not know it."""
 import fcntl
 import os
 import pty
@@ -109,7 +109,8 @@ class Terminal:
 
     def read(self, seconds):
         """Reads output for @seconds, and returns whether there may be more. A sequence or character
-        that is cut off waits for its rest: the kernel hands out at most 4 KiB at once."""
+        that is cut off is kept until its remaining bytes come: the kernel hands out at most 4
+        KiB at once."""
         end = time.time() + seconds
         while True:
             left = end - time.time()
@@ -129,8 +130,8 @@ class Terminal:
                 return True
 
     def resize_and_settle(self, rows, cols):
-        """Sets another size. Output for the old size may still come and be cut; then krait draws
-        everything anew."""
+        """Sets another size. Output for the old size may still come, and may be cut off. krait
+        draws everything anew after that."""
         self.read(.1)
         self.strict = False
         self.resize(rows, cols)

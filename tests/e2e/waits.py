@@ -10,8 +10,8 @@ import sys
 import kit
 from kit import check, folder, krait, python
 
-# At its end the program prints, in ms, the CPU time of its main thread, that of the process, and
-# how long it slept.
+# At its end the program prints, in ms: the CPU time of its main thread, the CPU time of the
+# process, and how long it slept.
 TELL = """
 import atexit, sys, threading, time
 slept = 0
@@ -76,7 +76,8 @@ def first_line(path, *options):
 
 
 def sentence_of(said):
-    """Returns the sentence on waits from the closing lines. It is among the last three."""
+    """Returns the sentence on waits from the closing lines. The sentence must be among the last
+    three lines."""
     found = [line[len("krait: "):] for line in said.splitlines()[-3:] if " of one CPU" in line or "waited for" in line]
     check(len(found) == 1, said)
     return found[0]
@@ -94,8 +95,8 @@ def record(path, source, *options):
 
 @kit.case
 def works_and_sleeps():
-    """A program's sleeps count as "waited", its CPU time as "ran". The sentence on them is the
-    first one of the report, in each form, and comes first in the closing lines."""
+    """A program's sleeps count as "waited", its CPU time as "ran". The sentence on these times is
+    the first one of the report in each form, and comes first in the closing lines."""
     with folder() as d:
         use, (ran, _, slept), said = record(d + "/o.pb.gz", WORKS)
         near("ran", use.ran, ran, 30)
@@ -176,8 +177,8 @@ def ready_without_a_cpu():
 
 @kit.case
 def threads():
-    """The main thread waits for another one that works now and then. The sentence has the main
-    thread's times. The process's CPU time includes that of the thread, which has ended."""
+    """The main thread waits for another thread, which works now and then and ends. The sentence has
+    the main thread's times. The process's CPU time includes that of the ended thread."""
     source = TELL + """
 def loop():
     for _ in range(4):
@@ -236,8 +237,8 @@ def where_it_isnt_known():
 
 
 def held_least(path):
-    """Returns for which percentage of the wall time the GIL was held at least, as the report
-    says."""
+    """Returns for which percentage of the wall time the GIL was certainly held, as the report says.
+    """
     text = krait("report", path).stdout
     check("GIL, of the CPU time (waiting threads have none): held " in text, text)
     found = re.search(r"GIL held at least (\d+) % of the wall time \(a holder that sleeps isn't seen\)", text)

@@ -22,7 +22,7 @@ MAKER = os.path.join(ROOT, "packaging", "wheel.py")
 BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
 MOST_BYTES = 5 * 1000 * 1000
 # Code that prints whether the interpreter argv[1] is one for musl, and which of the wheels named in
-# argv[2:] pip would then take.
+# argv[2:] its pip would take.
 MUSL_CODE = """
 import inspect, os, sys
 from pip._internal.models.wheel import Wheel

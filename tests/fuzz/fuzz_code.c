@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as code records. Each is refused, or its texts are bounded, valid UTF-8, and one
- * line each.
+ * Takes any bytes as records of code objects. A record is refused, or its texts are bounded, valid
+ * UTF-8, and one line each.
  */
 #include <stdlib.h>
 

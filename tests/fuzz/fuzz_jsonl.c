@@ -23,7 +23,7 @@ static size_t write_jsonl(struct profile *p, char **bytes)
 	return n;
 }
 
-/* Only the format trace may refuse a profile, because it needs times. */
+/* Only the format trace may refuse a profile, because it needs the samples' times. */
 static void write_all(struct profile *p)
 {
 	static const char *const names[] = {"pprof", "speedscope", "firefox", "trace", "pstats"};

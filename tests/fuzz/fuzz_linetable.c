@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a line table of each version: no read past it, no overflow, no line below 0. */
+/*
+ * Takes any bytes as a line table of each version. krait doesn't read past the table's end, no
+ * number overflows, and no line is below 0.
+ */
 #include <stdlib.h>
 
 #include "base/cleanup.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a perf map: whole or in pieces, it has the same names at the same addresses. */
+/*
+ * Takes any bytes as a perf map. Read whole or in pieces, the map has the same names at the same
+ * addresses.
+ */
 #include <stdlib.h>
 #include "symbol/madecode/perf_map.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as the other texts of /proc: stat, status, cmdline, cgroup, mountinfo, CPU lists. */
+/*
+ * Takes any bytes as the texts of /proc that other fuzzers don't have: stat, status, cmdline,
+ * cgroup, mountinfo, CPU lists.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

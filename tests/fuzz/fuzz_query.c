@@ -42,14 +42,14 @@ static void try_query(const char *text, size_t n)
 		return;
 	check(q.kind != QUERY_PROFILE || (q.since_ms >= 0 && q.until_ms > q.since_ms));
 	check(q.labels.n <= QUERY_MAX_LABELS);
-	/* what is written may be longer: it has all lines */
+	/* the written request may be longer than the read one, because it has all lines */
 	if (query_write(&q, &written))
 		return;
 	check(!query_parse(str_cstr(&written), written.n, &again));
 	expect_same(&q, &again);
 }
 
-/* A browser that was led here names another host, whatever else it says. */
+/* A request that a web page made a browser send names another host, whatever else it says. */
 static void try_http(const char *text, size_t n)
 {
 	const struct http_rules rules = {9873, TOKEN};

@@ -14,7 +14,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Longer folded stacks aren't read again: deep ones are many times as long as their file. */
+/*
+ * Folded stacks that are longer than this aren't read again: if stacks are deep, the text is many
+ * times as long as the input.
+ */
 #define TEXT_MAX (16u << 20)
 
 /*

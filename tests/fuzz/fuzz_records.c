@@ -87,8 +87,8 @@ static void disown(uint8_t *rec, size_t n)
 }
 
 /*
- * The record has an allocation of its own, so that the sanitizer knows where it ends. True if it is
- * a sample.
+ * The record has an allocation of its own, so that the sanitizer knows where it ends. Returns
+ * whether the record is a sample.
  */
 static bool send(struct collect *c, const uint8_t *data, size_t n)
 {

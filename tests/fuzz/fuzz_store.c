@@ -63,7 +63,10 @@ static void expect_same(struct profile *a, struct profile *b)
 	size_t x, y;
 
 	check(profile_n_samples(a) == profile_n_samples(b));
-	/* sums stop at the largest number, in whichever order they come: small ones are compared */
+	/*
+	 * a sum that gets too large stops at the largest number, and then depends on the order of
+	 * samples; only sums of a single sample are compared
+	 */
 	if (profile_n_samples(a) < 2)
 		check(sum_of(a, &x) == sum_of(b, &y) && x == y);
 }

@@ -63,7 +63,10 @@ static void check_rows(const struct unwind_rows *r, bool aarch64)
 	check(!unwind_rows_find(r, r->base - 1) && !unwind_rows_fde(r, r->base - 1));
 }
 
-/* Checks rows made of the code, which consists of the same bytes. */
+/*
+ * Checks the rows that krait makes of the file's code. The code consists of the same bytes as the
+ * input.
+ */
 static void check_parts(int fd, const struct unwind_rows *rows)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;

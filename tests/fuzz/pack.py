@@ -66,7 +66,7 @@ def lines_of(data):
 
 
 def kept(line):
-    """The line as the file has it. An editor might remove a space at its end."""
+    """Returns the line as the file has it. An editor might remove a space at the line's end."""
     return line[:-1] + r"\x20" if line.endswith(" ") else line
 
 
@@ -105,7 +105,8 @@ def load(fuzzer):
 
 
 def save(fuzzer, seeds):
-    """Writes the file. A seed without a name is left out if one with a name has the same bytes."""
+    """Writes the file. A seed without a name is left out if a seed with a name has the same bytes.
+    """
     named = {data for name, data in seeds.items() if is_name(name)}
     order = sorted(
         (not is_name(name), 0 if is_name(name) else len(data), name, data)
@@ -122,7 +123,7 @@ def save(fuzzer, seeds):
 
 
 def add(fuzzer, seeds):
-    """Adds the seeds to those of the fuzzer, in place of those with the same names."""
+    """Adds seeds to the fuzzer's. A new seed replaces an old one with the same name."""
     save(fuzzer, dict(load(fuzzer), **seeds))
 
 
@@ -143,7 +144,7 @@ def files_in(directory):
 
 
 def unpack(fuzzer):
-    """Writes each seed as a file of its own. Returns their folder."""
+    """Writes each seed to a file. Returns the directory of these files."""
     folder = os.path.join(BUILD, "seeds", fuzzer)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

@@ -21,7 +21,7 @@ import seeds
 sys.path.insert(0, os.path.join(pack.ROOT, "tests", "e2e"))
 import kit  # noqa: E402
 
-# The line tables of these functions have entries of every kind.
+# Source of functions whose line tables have entries of every kind.
 SOURCE = """# -*- coding: utf-8 -*-
 
 
@@ -64,7 +64,7 @@ out = []
 walk(compile(sys.stdin.read(), "/srv/app.py", "exec"), "")
 print(json.dumps([sys.version_info[0] << 8 | sys.version_info[1], out]))
 """
-# The program that runs with -X perf. Its file name says nothing of this machine.
+# The program that runs with -X perf. Its file name doesn't depend on this machine.
 RUNS = '''exec(compile("""
 def f(n): return n and g(n)
 def g(n): return f(n - 1)
@@ -247,7 +247,7 @@ def kernel_names():
 
 
 def compiled():
-    """Returns what gcc makes: whole files for fuzz_elf, their code for fuzz_x86."""
+    """Returns what gcc makes: whole files for fuzz_elf, and the code in them for fuzz_x86."""
     files, code = {}, {}
     with tempfile.TemporaryDirectory() as d:
         source, out, text = d + "/a.c", d + "/out", d + "/text"

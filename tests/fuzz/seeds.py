@@ -20,7 +20,8 @@ TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes
 
 
 def texts(*all_of_them):
-    """Makes a struct wire_text for each text, then their bytes, each padded to 8."""
+    """Makes a struct wire_text for each text. After these come the texts' bytes, each text padded
+    to 8."""
     out = b"".join(struct.pack("<QIIBB6x", 1, len(data) // max(kind, 1), len(data), kind, kind == 1) for kind, data in all_of_them)
     return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
 

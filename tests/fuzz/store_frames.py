@@ -60,7 +60,7 @@ def frame(strings=(), mappings=(), functions=(), locations=(), sets=(), nodes=()
 
 
 def frames(*several):
-    """What fuzz_store takes: each frame after its length."""
+    """Returns the input of fuzz_store: each frame after its length."""
     return b"".join(struct.pack("<I", len(f)) + f for f in several)
 
 
@@ -78,7 +78,7 @@ def seeds():
 
 
 def worst(size):
-    """The frames that take most for their size."""
+    """Returns frames that cost the most for their size."""
     n = size // 3
     deep = 65000
     yield "samples", frames(frame(TEXTS, **PLACES, nodes=[(0, 1)], runs=[(0, n)], samples=[(0, 0, {})] * n))

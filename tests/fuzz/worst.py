@@ -39,8 +39,8 @@ def fill(part, *args):
 
 @functools.cache
 def inputs(make):
-    """The inputs that @make returns. They are kept, because several fuzzers may use the same ones.
-    """
+    """Returns the inputs that @make returns. They are kept, because several fuzzers may use the
+    same inputs."""
     return list(make())
 
 

@@ -30,7 +30,8 @@ CONFIG = """<?xml version="1.0"?>
 
 
 def _block(height):
-    """A simple glyph of one contour with four points, all on the curve, clockwise."""
+    """Makes a simple glyph of one contour with four points. All points are on the curve, in
+    clockwise order."""
     points = [(50, 0), (50, height), (450, height), (450, 0)]
     xs = [b[0] - a[0] for a, b in zip([(0, 0)] + points, points)]
     ys = [b[1] - a[1] for a, b in zip([(0, 0)] + points, points)]
@@ -88,7 +89,8 @@ def font():
         out += struct.pack(">4sIII", tag, _sum(padded), at + len(body), len(data))
         body += padded
     whole = struct.pack(">IHHHH", 0x10000, len(tables), 128, 3, 16 * len(tables) - 128) + out + body
-    where = whole.index(struct.pack(">I", 0x5f0f3cf5)) - 4  # where head has its checkSumAdjustment
+    # place of the field checkSumAdjustment in the font's table `head`
+    where = whole.index(struct.pack(">I", 0x5f0f3cf5)) - 4
     check = struct.pack(">I", (0xb1b0afba - _sum(whole)) & 0xffffffff)
     return whole[:where] + check + whole[where + 4:]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A headless Chromium driven through its DevTools pipe (fds 3 and 4, JSON ended by NUL).
 
-Nothing but Python's standard library, so that a picture can be tried wherever there is a Chromium.
-"""
+Needs nothing but Python's standard library, so that a page can be tested wherever there is a
+Chromium."""
 
 import atexit
 import base64
@@ -16,7 +16,7 @@ import time
 
 
 def folder():
-    """The folder for a test's pages: KEEP, or one that is removed with the test."""
+    """Returns the folder for a test's pages: $KEEP, or one that is removed when the test ends."""
     if os.environ.get("KEEP"):
         return os.environ["KEEP"]
     made = tempfile.mkdtemp(prefix="krait-page-")
@@ -25,16 +25,15 @@ def folder():
 
 
 def find():
-    """Returns the path of a Chromium, or None; CHROMIUM in the environment names another one."""
+    """Returns the path of a Chromium, or None. The environment variable CHROMIUM names another one.
+    """
     names = (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")
     return next((p for p in map(shutil.which, names) if p), None)
 
 
 class Browser:
-    """One page. Messages of its console and uncaught exceptions collect in .errors.
-
-    @fonts: a fontconfig file instead of the machine's.
-    """
+    """One page in a browser. Messages of its console and uncaught exceptions are collected in
+    .errors. @fonts: a fontconfig file that replaces the machine's."""
 
     def __init__(self, width=1200, height=800, dark=False, scrollbars=False, fonts=None):
         self.errors = []
@@ -58,7 +57,8 @@ class Browser:
         self.come, from_write = os.pipe()
 
         def wire():
-            # Both are moved to numbers above 4 first, because they may be 3 or 4 themselves.
+            # Both descriptors are first moved to numbers above 4, because they may be 3 or 4
+            # themselves.
             a, b = os.dup(to_read), os.dup(from_write)
             while a < 5:
                 a = os.dup(a)

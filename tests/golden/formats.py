@@ -36,7 +36,7 @@ def by_function(location):
 
 
 def load(path):
-    with open(path, encoding="utf-8") as f:  # this fails if the file isn't UTF-8
+    with open(path, encoding="utf-8") as f:  # decoding fails if the file isn't UTF-8
         return json.load(f)
 
 
@@ -299,8 +299,8 @@ def odd_recording(path):
 
 
 def stacks(truth, in_time=False):
-    """Returns the time of each stack, by names and files. @in_time leaves out samples that have no
-    time or no frames."""
+    """Returns the times of each stack; a stack is known by names and files. @in_time leaves out
+    samples that have no time or no frames."""
     sums = collections.Counter()
     for sample, stack in truth.stacks:
         if in_time and ("time" not in sample.labels or not stack):
@@ -310,7 +310,7 @@ def stacks(truth, in_time=False):
 
 
 def check_back(name, truth, path):
-    """krait reads the file that it wrote, and every stack has its time."""
+    """krait reads the file that it has written. Every stack has its time."""
     kind = path.split(".")[-2]
     result(f"{name} {kind} read back", difference(stacks(truth, kind == "trace"),
                                                   stacks(Truth(convert(path, path + ".pb.gz")))))

@@ -14,20 +14,20 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
-MEMORY = 128 << 20  # address space for krait in bytes; its libraries take 30 MiB of that
+MEMORY = 128 << 20  # address space that krait may use, in bytes; its libraries take 30 MiB of that
 WHERE = re.compile(r"byte \d+|line \d+: \w+:|after \d+ bytes")
 failed = False
 
 
 def krait(*args, **kw):
-    """Runs krait with MEMORY bytes of address space. If it needs more, it ends with another error
-    than the expected one."""
+    """Runs krait with MEMORY bytes of address space. If krait needs more, it ends with an error
+    that the test doesn't expect."""
     return subprocess.run([KRAIT, *args], capture_output=True, check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), **kw)
 
 
 def trace(n):
-    """Makes a trace of @n slices, each within the one before, so that each beginning and each end
+    """Makes a trace of @n slices, each within the slice before, so that each beginning and each end
     makes another stack."""
     return {"traceEvents": [{"ph": "X", "name": "f%d" % i, "pid": 1, "tid": 1, "ts": i, "dur": 2 * (n - i)} for i in range(n)]}
 
@@ -39,13 +39,13 @@ def trace_of_threads(n, threads):
 
 
 def trace_samples(n, threads):
-    """Makes a chain of @n frames, with a sample of its end in each thread."""
+    """Makes a chain of @n frames. In each thread, there is a sample of the chain's end."""
     return {"traceEvents": [], "stackFrames": {str(i): {"name": "f", "parent": i - 1} for i in range(n)},
             "samples": [{"sf": n - 1, "ts": t, "pid": 1, "tid": t} for t in range(threads)]}
 
 
 def firefox(n, threads=1):
-    """Makes a chain of @n stacks, with a sample of each in each thread."""
+    """Makes a chain of @n stacks. Each thread has a sample of each stack."""
     return {"meta": {"preprocessedProfileVersion": 60, "startTime": 0}, "libs": [],
             "shared": {"stackTable": {"frame": [0] * n, "prefix": [None] + list(range(n - 1))},
                        "frameTable": {"func": [0]}, "funcTable": {"name": [0]}, "stringArray": ["f"]},
@@ -53,14 +53,14 @@ def firefox(n, threads=1):
 
 
 def speedscope(n):
-    """Makes @n frames that are opened one after the other, then closed."""
+    """Makes @n frames that are opened one after the other, and then closed."""
     events = [{"type": "O", "at": i, "frame": 0} for i in range(n)] + [{"type": "C", "at": n + i, "frame": 0} for i in range(n)]
     return {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]},
             "profiles": [{"type": "evented", "name": "x", "unit": "milliseconds", "startValue": 0, "endValue": 2 * n, "events": events}]}
 
 
 def cpuprofile(n):
-    """Makes a chain of @n nodes, with a sample of each."""
+    """Makes a chain of @n nodes, with a sample of each node."""
     frame = {"functionName": "f", "scriptId": "1", "url": "x.js", "lineNumber": 1, "columnNumber": 1}
     return {"nodes": [{"id": i + 1, "callFrame": frame, "children": [i + 2] if i + 1 < n else []} for i in range(n)],
             "startTime": 0, "endTime": n, "samples": list(range(1, n + 1)), "timeDeltas": [1] * n}
@@ -114,7 +114,8 @@ def check(directory, name, make, limit, words):
 
 
 def message(number, data):
-    """Makes a field of a protocol buffer; a number stands for a length without its bytes."""
+    """Makes a field of a protocol buffer. If @data is a number, makes only a length, without bytes.
+    """
     n, head = data if isinstance(data, int) else len(data), b""
     while n > 127:
         head, n = head + bytes([n & 127 | 128]), n >> 7
@@ -136,7 +137,7 @@ def prefixes(*prefix):
 HEAD = message(1, b"\x08\x01\x10\x02") + message(6, b"") + message(6, b"cpu") + message(6, b"nanoseconds")
 LINES = b'{"type":"krait","version":1,"sample_types":[{"type":"cpu","unit":"x"}]}\n{"type":"mapping","id":1,"name":"x"}\n'
 TEN_GB = 10 ** 10
-DAMAGED = (  # name, bytes, and which place and fault the message must name
+DAMAGED = (  # each file: name, bytes, and the place and the fault that the message must name
     ("pprof-10-gb", HEAD + message(2, TEN_GB), "pprof: byte %d: Profile: field 2 says 10000000000 bytes" % len(HEAD)),
     ("pprof-string-10-gb", HEAD + message(6, TEN_GB), "pprof: byte %d: Profile: field 6 says" % len(HEAD)),
     ("pprof-inner-10-gb", HEAD + message(2, message(1, TEN_GB)), "pprof: byte %d: Sample: field 1 says" % (len(HEAD) + 2)),
@@ -158,7 +159,7 @@ DAMAGED = (  # name, bytes, and which place and fault the message must name
 
 
 def refused(directory, name, data, words):
-    """Checks that krait refuses a file with one sentence, which has these words and names a byte or
+    """Checks that krait refuses a file with one sentence, which contains @words and names a byte or
     a line."""
     global failed
     path = os.path.join(directory, name)
@@ -187,8 +188,8 @@ def cuts(directory):
 
 
 def cut_line(directory):
-    """If a file of folded stacks is cut within a line, that line is left out, and the report says
-    so. A cut at the end of a line loses nothing."""
+    """If a file of folded stacks is cut off in the middle of a line, krait leaves out that line,
+    and the report says so. A cut at the end of a line loses nothing."""
     global failed
     path = os.path.join(directory, "cut.folded")
     with open(path, "wb") as f:

@@ -31,8 +31,8 @@ def plain(text):
 
 
 def is_like(symbol, name):
-    """True if the symbol and the name have a word in common, as long_add and nb_add have "add", and
-    list_sort_impl and list.sort have "sort"."""
+    """Tells whether the symbol and the name have a word in common. long_add and nb_add have "add"
+    in common, list_sort_impl and list.sort have "sort"."""
     last = re.sub(r"^(tp|nb|sq|mp|am|bf)_(inplace_)?", "", name.split(".")[-1])
     return plain(last)[:3] in plain(symbol)
 
@@ -52,7 +52,7 @@ def main():
     # the collector.
     wrong += [f"{s} is the collector" for _, s, name, _, _ in rows if name == "gc_collect_main"
               and not re.match("collect|gc_collect|_PyGC_Collect|invoke_gc_callback", s)]
-    # Several symbols may have one address, because compilers fold functions of the same code.
+    # Several symbols may have the same address, because compilers merge functions with equal code.
     folded = {a for a, _, _, _, folded in rows if folded == "1"}
     wrong += [f"{s}, {name}: {glue} as machinery by its name" for a, s, name, glue, _ in rows
               if (glue == "1") != (a in folded) and name != "_ctypes.call_function"]

@@ -29,14 +29,14 @@ def krait(*args, stdin=b""):
 
 
 def report(text, *args):
-    """Returns the report of a file's text or bytes as JSON. If krait refuses the file, "all" has
-    the error."""
+    """Returns the report, as JSON, on a file with this text or these bytes. If krait refuses the
+    file, "all" has the error."""
     out = krait("report", "-", "--json", *args, stdin=text if isinstance(text, bytes) else text.encode())
     return json.loads(out) if out.startswith("{") else {"all": out, "notes": [], "functions": [], "unit": "", "value": ""}
 
 
 def says(name, text, all_of_it, notes=(), *args):
-    """Checks the total, and that text and Markdown also say what is left out."""
+    """Checks the total, and that the reports as text and as Markdown also say what is left out."""
     got = report(text, *args)
     plain, md = (krait("report", "-", *args, *more, stdin=text if isinstance(text, bytes) else text.encode())
                  for more in ((), ("--format", "md")))
@@ -153,7 +153,7 @@ def negatives(work):
     with open(os.path.join(work, "n.speedscope.json"), encoding="utf-8") as f:
         check("negative-speedscope-sum", sum(sum(p["weights"]) for p in json.load(f)["profiles"]) == -3990)
     krait("report", path, "--value", "samples", "-o", os.path.join(work, "n.svg"))
-    # of 6,050 functions that changed 1,030 are drawn
+    # of 6,050 functions that changed, only 1,030 are drawn
     with open(os.path.join(work, "n.svg"), encoding="utf-8") as f:
         picture = f.read()
     check("negative-svg", ">-3,990 samples: 1,030 more, which is drawn, and 5,020 less<" in picture and
@@ -166,7 +166,8 @@ def negatives(work):
 
 
 def several_values(work):
-    """If a file has several values, krait shows the default one, or the one that --value names."""
+    """If a file has several values, krait shows the default value, or the value that --value names.
+    """
     two = "a;b 10 20\na;c 5 0\n"
     check("two-counts", report(two)["value"] == "after" and report(two)["all"] == 20 and report(two, "--value", "before")["all"] == 15, str(report(two)))
     path = os.path.join(work, "two.folded")

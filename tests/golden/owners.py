@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""owners.py: the report's rows of threads and processes. If there are more than fit, names that
-differ only by numbers share a row. The truth is the sum over the samples that were written."""
+"""owners.py: the report's rows of threads and processes. If there are more rows than fit, names
+that differ only in numbers share a row. The truth is the sum over the samples that were written."""
 import os
 import re
 import subprocess
@@ -65,8 +65,8 @@ def main():
         want = {"python, 40 processes": 12000 / 137, "job-N.py, 12 processes": 1200 / 137, "job.py (pid 152)": 500 / 137}
         got = rows(path, "--per-process")
         check("processes", list(got) == list(want) and all(abs(got[k] - want[k]) < .06 for k in want), str(got))
-        # A total that is a count is written "25 samples". Only a measured total is written with
-        # "of".
+        # A total that is a count is written as "25 samples". In a measured total, "of" stands
+        # before the unit's name.
         write(path, [("p", "t", 25)])
         events = os.path.join(work, "x.jsonl")
         subprocess.run([KRAIT, "report", path, "-o", events], check=True, timeout=60)

@@ -41,7 +41,7 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: {got!r}, not {want!r}")
 
 
-# Below: tests without a browser.
+# The tests from here on need no browser.
 
 def self_contained():
     """The page's file refers to nothing outside. Its security policy allows only its own script and
@@ -62,8 +62,8 @@ def self_contained():
 
 
 def recording():
-    """Reads the recording in shares.html with another reader than krait's: it has the samples that
-    the test wrote by hand."""
+    """Reads the recording in shares.html with a reader other than krait's. The recording has the
+    samples that the test wrote by hand."""
     text = (pages / "shares.html").read_text()
     data = text.split('id="krait-recording">', 1)[1].split("<", 1)[0]
     profile = pprof.Profile(gzip.decompress(base64.b64decode(data)))
@@ -74,7 +74,7 @@ def recording():
                    "main:10;deflate:0": 25, "main:10;do_syscall_64:0": 15}, "samples")
 
 
-# Below: tests in a browser.
+# The tests from here on need a browser.
 
 def made(name, samples, values=(("samples", "count"),), **head):
     """Makes a page of @samples: (frames, labels, values[, time]). A frame is a name, for a function
@@ -104,7 +104,7 @@ def until(b, condition, what):
 
 def open_page(b, name, fragment="", code="all"):
     """Opens a page with a row for each native function and a box for each frame, because the truth
-    is in whole stacks. With @code "" it is opened as a reader first sees it."""
+    is in whole stacks. With @code "", the page is opened in the way that a reader first sees it."""
     b.open("/dev/null")
     words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
@@ -138,7 +138,8 @@ def press(b, label):
 
 
 def at(b, share, depth):
-    """Returns the point (x, y) in a row of the picture, at a share (0 to 1) of its width."""
+    """Returns the point (x, y) in row @depth of the picture, at @share (0 to 1) of the picture's
+    width."""
     x, y, w, h = b.js("(() => { const r = document.querySelector('#canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
     return x + w * share, y + (depth + 0.5) * ROW
@@ -159,7 +160,7 @@ def no_errors(b):
 
 
 def numbers(b):
-    """The table's shares are those of the hand-written samples."""
+    """The table's shares equal those of the samples that the test wrote by hand."""
     open_page(b, "shares.html")
     equal(rows(b), [["a", "50.0 %", "50.0 %"], ["deflate", "25.0 %", "25.0 %"],
                     ["do_syscall_64", "15.0 %", "15.0 %"], ["b", "10.0 %", "30.0 %"],
@@ -343,7 +344,7 @@ def keyboard(b):
 
 def turned(b):
     """A key and a button turn the picture: an icicle's root is at the top, a flame graph's at the
-    bottom. The arrow towards the callees works in both."""
+    bottom. The arrow key that points to the callees works in both."""
     open_page(b, "shares.html")
     high = b.js("document.querySelector('#canvas').clientHeight") / ROW
 
@@ -416,7 +417,8 @@ def keyboard_in_controls(b):
 
 
 def chosen(b):
-    """Returns the timeline's range in seconds, from the page's address, or None if it has none."""
+    """Returns the timeline's range in seconds, from the page's address. None: the address has no
+    range."""
     # the address is written 200 ms later
     b.js("new Promise((done) => setTimeout(done, 400))", wait=True)
     found = re.search(r"[#&]t=([^&]*)", b.js("location.hash"))
@@ -448,7 +450,8 @@ def timeline(b):
     # By keyboard: the first press of an arrow key chooses a tenth of the recording, here the first
     # one. Shift with an arrow moves one end, Escape chooses all.
     b.js("document.querySelector('#strip canvas').focus()")
-    ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # the range in seconds, of 10
+    # the ranges that must result, in seconds; the recording has 10 s
+    ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]
     for modifiers, want in zip((0, 0, 8), ranges):
         b.key("ArrowRight", modifiers=modifiers)
         equal(chosen(b), want, "the range after an arrow")
@@ -492,7 +495,8 @@ def printed(b):
 
 
 def printed_more(b):
-    """A printed sandwich has room for both pictures, and the searched text is printed."""
+    """A printed sandwich has room for both of its pictures, and the text of the search is printed.
+    """
     made("deep.html", [([f"f{i}" for i in range(100)], {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=50&q=f7")
     b.js("window.dispatchEvent(new Event('beforeprint'))")
@@ -654,7 +658,7 @@ def lanes(b):
     """
     made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
                         for p in (1, 2, 3) for t in range(3)])
-    # full names where there is room, else short ones
+    # full names where there is room, short names elsewhere
     each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]
     open_page(b, "lanes.html")
     equal(b.js(WRITTEN), ["app (pid 1)", "app (pid 2)", "app (pid 3)"], "processes")
@@ -847,7 +851,8 @@ def machine(b):
 
 
 def twelve(b):
-    """Twelve values: the chooser has them all, and each has its own shares and its own total."""
+    """A page with twelve values. The chooser has all of them, and each value has its own shares and
+    its own total."""
     types = [("v%d" % i, ("count", "nanoseconds", "bytes")[i % 3]) for i in range(12)]
     stacks = [(i, [(v + 1) * (i * v % 5 + i + 1) for v in range(12)]) for i in range(3)]
     made("twelve.html", [(["f%d" % i], {"process": "api", "pid": "1"}, values) for i, values in stacks], types)
@@ -973,8 +978,7 @@ def kept_place(b):
 
 
 def chosen_group(b):
-    """If a group is the middle of a sandwich and the grouping changes, no other group takes its
-    place."""
+    """If a group is the middle of a sandwich and the grouping changes, no group takes its place."""
     made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
                          (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
     for by, want in (("none", ""), ("thread", ""), ("process", "")):
@@ -1078,8 +1082,8 @@ def own_words(b):
 
 
 def label_keys(b):
-    """A label's key may hold the character that separates key and value in the address, and its
-    escape."""
+    """A label's key may contain the character that separates key and value in the address, and the
+    character that escapes it."""
     keys = ("a=b", "c%3Dd")
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -1163,7 +1167,7 @@ def places(b):
 
 
 def drawn(b):
-    """Returns the share of each box of the picture by its path of names."""
+    """Returns the share that each box of the picture has, by the box's path of names."""
     boxes, width = boxes_of(b)
     return {path: (right - x) / width for path, (x, right) in boxes.items()}
 
@@ -1188,8 +1192,8 @@ def boxes_of(b):
 
 
 def my_code(b):
-    """Libraries between the user's own frames are one box, with the weight of its samples; the
-    tables' numbers stay the same."""
+    """Libraries between the user's own frames are drawn as one box, with the weight of its samples.
+    The tables' numbers stay as they were."""
     rng = random.Random(5)
     names = ["view", "rule", "django.get", "django.run", "asgiref.sync", "json.loads", "json.scan", ":inflate", ":crc", "import json", "[gc]"]
     samples = [(["main", *rng.choices(names, k=rng.randrange(1, 7))], rng.randrange(20, 60)) for _ in range(30)]
@@ -1493,7 +1497,7 @@ def contrast_of(one, other):
 
 
 def lab(colour, by):
-    """Returns the CIELAB of a colour as somebody sees it."""
+    """Returns the CIELAB values of a colour, as a person with the vision @by sees it."""
     xyz = times(TO_XYZ, [min(max(c, 0), 1) for c in times(SEEN_BY[by], linear(colour))])
     x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in (a / white for a, white in zip(xyz, (0.95047, 1, 1.08883))))
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
@@ -1517,8 +1521,8 @@ def ciede2000(one, other):
 
 def kinds_apart(b):
     """The colours of two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by 13.
-    There they differ so much from the colours of groups too. So neighbours in a picture are told
-    apart at a glance."""
+    In the dark scheme, they differ as much from the colours of groups. So neighbours in a
+    picture are told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
                              # pairs and differences from the authors' own table
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):
@@ -1640,8 +1644,8 @@ def saved(b):
 
 
 def saved_folded(b):
-    """The saved folded stacks are the same as the command line writes of the page: the same frames,
-    the same counts."""
+    """The folded stacks that the page saves have the same frames and counts as those that the
+    command line writes from the page."""
     native = {"mapping": "/usr/lib/libz.so.1"}
     made("frames.html", [([{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": "a;b c", "line": 3}, {**native, "name": "inflate"},
                            {"mapping": "[kernel]", "name": "page_fault"}], {"process": "#1", "pid": "1"}, [3, 5000]),
@@ -1672,8 +1676,8 @@ def saved_folded(b):
 
 
 def saved_sandwich(b):
-    """A saved sandwich has the callers too, and a picture that is higher than the window is saved
-    in full."""
+    """A saved sandwich includes the picture of callers. A picture that is higher than the window is
+    saved in full."""
     stack = [f"f{i}" for i in range(100)]
     made("deep.html", [(stack, {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=%d" % 50)
@@ -1700,7 +1704,7 @@ CUT = """[...document.querySelectorAll('select')].flatMap((e) => {
 
 
 def options(b):
-    """On a telephone one button stands for all controls but the views and My code."""
+    """On a telephone, one button stands for all controls except the views and My code."""
     seen = "[...document.querySelectorAll('#tools > *')].filter((e) => e.offsetWidth && e.textContent).length"
     open_page(b, "picture.html")
     wide = b.js(seen)
@@ -1774,7 +1778,8 @@ def tip_at(b, share, row):
 
 
 def boxes_below(b, share, rows):
-    """Returns the names of the boxes at that place in these rows; "" where a row has no box."""
+    """Returns the names of the boxes at the place @share in each of @rows; "" for a row without a
+    box there."""
     names = []
     for row in rows:
         b.mouse("mouseMoved", *at(b, share, row))
@@ -1815,7 +1820,7 @@ def time_places(b):
 
 
 def address(b):
-    """A link keeps the view."""
+    """A link to the page keeps the view."""
     open_page(b, "timed.html", "#table=threads&by=thread&q=b&view=flame&flip=1&z=3~0~1")
     equal(rows(b)[0][0], "one (tid 1)", "table")
     equal(matched(b), "1 function, 20.0 % of shown", "search")
@@ -1971,7 +1976,7 @@ def steady(b):
 
 
 def brushed(b):
-    """The mouse draws a range on the timeline step by step. Afterwards the sums are those of the
+    """The mouse draws a range on the timeline step by step. At the end, the sums are those of the
     last range."""
     def shown():
         b.js(CATCH_SAVED)
@@ -2024,7 +2029,8 @@ SHOWN = """(() => {
 
 
 def whole_address(b):
-    """The address holds every choice: another page opened with it shows the same."""
+    """The address holds every choice: if another page is opened with the address, it shows the
+    same."""
     def narrow(selector, deltas):
         x, y = b.js("(() => { const r = document.querySelector('%s').getBoundingClientRect(); return [r.x + r.width * 0.4, r.y + r.height - 40]; })()" % selector)
         for delta in deltas:
@@ -2267,8 +2273,8 @@ def empty(b):
 
 
 def chain(b):
-    """The page of one stack with more boxes than the first picture has: all of them have the same
-    width."""
+    """A page with one stack that has more boxes than the first picture draws. All boxes have the
+    same width."""
     folded = pages / "chain.folded"
     folded.write_text(";".join(f"f{i % 50}" for i in range(25000)) + " 5\n")
     subprocess.run([KRAIT, "report", folded, "-o", pages / "chain.html"], check=True, timeout=60)

@@ -121,7 +121,7 @@ def numbers(b):
     equal(got["main"][1][0], "0.0 pt", "main")
     equal([r[0] for r in rows(b)][:4], ["gone", "new", "work", "same"], "by the change of self")
     press(b, "Total")
-    # main's total is the whole on both sides, so its share can't change: it is the last row.
+    # main's total is all samples on both sides, so its share can't change: main is the last row.
     equal([r[0] for r in rows(b)], ["gone", "new", "work", "same", "deflate", "main"], "by the change of the total")
     equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
     press(b, "Threads")
@@ -383,7 +383,7 @@ def hostile(b):
 
 
 def grouped(b):
-    """With --by thread, threads of both sides with the same name are one."""
+    """With --by thread, threads with the same name on both sides count as one."""
     open_page(b, "by.html")
     heads = set()
     for x in (0.02, 0.5, 0.98):
@@ -408,8 +408,8 @@ def saved(b):
 
 
 def read_back(a_path, b_path):
-    """The page contains both recordings: krait makes the same comparison of it, and can write each
-    of the recordings from it."""
+    """The page contains both recordings. krait can make the same comparison from the page, and can
+    write each recording from it."""
     name = page.pages / "diff.html"
     equal(json.loads(krait("diff", name, "--json")), json.loads(krait("diff", a_path, b_path, "--json")), "krait diff of the page")
     for side, counts in (("before", BEFORE), ("after", AFTER)):

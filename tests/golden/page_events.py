@@ -94,7 +94,8 @@ def folded(b):
 
 
 def counts(b):
-    """The number of samples, and their rate, are beside the values of their own event only."""
+    """The number of samples, and their rate, are shown only for the values of the samples' own
+    event."""
     heads = ["22 samples · 100 Hz", "22 samples · 220 ms CPU time in 1.00 s · 100 Hz", "3,072 page-faults in 1.00 s"]
     flame = ["|samples|of all|total|22|100.0 %", "|time|samples|of all|total|220 ms|22|100.0 %", "|page-faults|of all|total|3,072|100.0 %"]
     callers = ["|samples|of all|total|20|90.9 %", "|time|samples|of all|total|200 ms|20|90.9 %", "|page-faults|of all|total|3,000|97.7 %"]

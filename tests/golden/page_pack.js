@@ -39,7 +39,7 @@ function isFree(node) {
 const SHORT = {'Math.abs': '$a', 'Math.floor': '$f', 'Math.max': '$x', 'Math.min': '$n',
 	'Math.round': '$r'};
 
-// Returns a tree as text: its nodes' kinds, and the text of its tokens.
+// Returns a tree as text: the kinds of its nodes, and the text of its tokens.
 function tree(node) {
 	const children = node.getChildren().filter((c) => !isFree(c));
 

@@ -135,7 +135,8 @@ def timeline(b):
 
 
 def ranges(b):
-    """A range of the timeline has the part of each wait that lies in it, also if none begins in it."""
+    """A range of the timeline contains the part of each wait that lies in the range, even if no
+    wait begins there."""
     for value, span, main, table in ((2, (2, 4), "4.00 s", "2.00 s"), (3, (2, 4), "4.00 s", "2.00 s"), (2, (4.5, 7), "4.00 s", "2.00 s"),
                                      (1, (0, 0.5), "500 ms", "500 ms")):
         open_page(b, "waits.html", f"value={value}&table=threads&t={int(span[0] * SECOND)}-{int(span[1] * SECOND)}")

@@ -160,7 +160,8 @@ def numbers(*command):
 
 
 def check_copy(tool, name, path, copy):
-    """pprof shows the same of a file and of the copy that krait made by reading and writing it."""
+    """pprof shows the same for a file and for the copy that krait made by reading and writing the
+    file."""
     numbers(tool, "copy", path, copy)
     wrong = []
     for args in (["-functions"], ["-lines"]):

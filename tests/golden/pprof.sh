@@ -4,7 +4,7 @@
 # Exit code 77 if there is none. PPROF names another one.
 for tool in "${PPROF:-}" /usr/lib/go-*/pkg/tool/*/pprof /usr/local/go/pkg/tool/*/pprof; do
 	if [ -x "$tool" ]; then
-		# These keep pprof from looking for binaries, symbols or settings of this machine.
+		# These settings keep pprof from looking for binaries, symbols or settings of this machine.
 		PPROF_BINARY_PATH=/nonexistent PPROF_TMPDIR=${TMPDIR:-/tmp} HOME=/nonexistent \
 			exec "$tool" "$@"
 	fi

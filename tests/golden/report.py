@@ -164,8 +164,8 @@ def diff_by(work):
 
 
 def diff_only_total(work):
-    """Native code has no own cost. If its total changed, its row has empty columns for the own
-    cost, not 0."""
+    """Native code has no own cost. If only its total changed, the columns for the own cost are
+    empty in its row, and not 0."""
     paths = [os.path.join(work, x) for x in ("with.pb.gz", "without.pb.gz")]
     for path, native in zip(paths, (True, False)):
         w = pprof.Writer()
@@ -320,8 +320,8 @@ def firefox_of_today(work, path):
     stack, frame, func, resource = (g["shared"][t + "Table"] for t in ("stack", "frame", "func", "resource"))
     stack["prefixOffset"] = [0 if p is None else i - p for i, p in enumerate(stack.pop("prefix"))]
     libs = [-1 if r == -1 else resource["lib"][r] for r in func["resource"]]
-    # A frame of a library needs an address: without one the step to version 71 leaves out its
-    # library.
+    # A frame of a library needs an address. Without an address, converting the file to version 71
+    # leaves out the library.
     frame["address"] = [1 if libs[f] != -1 else -1 for f in frame["func"]]
     frame["lib"], frame["flags"] = [max(libs[f], 0) for f in frame["func"]], [
         2 * (libs[f] != -1) | 4 | 16 * (line is not None) for f, line in zip(frame["func"], frame["line"])]
@@ -740,8 +740,8 @@ def owner(stack):
 
 
 def gil(path):
-    """The report says how the CPU time is divided between the states of the GIL, also if it must
-    fit 24 rows."""
+    """The report says how the CPU time is divided between the states of the GIL, even if the report
+    must fit into 24 rows."""
     w = pprof.Writer()
     at = [w.location("[python 3.12]", "f%d" % i, "/srv/app/app.py", 1, i + 1, 1) for i in range(9)]
     for i, state in enumerate(("held", "held", "held", "released", "waiting")):
@@ -1002,7 +1002,8 @@ def fits(work):
 
 
 def dotted_names(path):
-    """An imported module has the name that it is imported by, a script its file's name."""
+    """An imported module has the name under which it is imported. A script has the name of its
+    file."""
     w = {"/srv/app/./app.py": "app.f", "/srv/app/../venv/bin/serve": "serve.f", "/pkg/__init__.py": "pkg.f",
          "../other/x.py": "x.f", "/srv/app/pkg/y.py": "pkg.y.f", "/v/lib/python3.12/json/__init__.py": "json.f"}
     got = {f["name"] for f in said(path, *((1, ("f", file, 4)) for file in w))["functions"]}
@@ -1165,7 +1166,7 @@ def folded_trees(path):
         return w.location("[python 3.12]", name, file, 1, 1, 1)
     main, work = at("main", "/srv/app.py"), at("work", "/srv/app.py")
     runner = [at("r%d" % i, site + "pytest/run.py") for i in range(3)] + [at("p%d" % i, site + "pluggy/call.py") for i in range(2)]
-    runner.append(at("back", site + "pytest/back.py"))  # a frame in the same package again
+    runner.append(at("back", site + "pytest/back.py"))  # another frame in the same package
     two = [at("t%d" % i, site + "two/it.py") for i in range(2)]
     costly = [at("c%d" % i, site + "costly/it.py") for i in range(3)]
     for stack, n in (([main, *runner, work], 600), ([main, *two, work], 200), ([main, *costly, work], 150), ([main, *costly[:2]], 50)):
@@ -1348,7 +1349,7 @@ def hidden_text(work):
     if os.geteuid():
         theirs, words = os.__file__, "(files that aren't yours"
         if os.stat(theirs).st_uid == os.geteuid():
-            return  # there are no files of another user then
+            return  # without root, the test has no files of another user
     else:
         theirs, words = os.path.join(work, "theirs.py"), "(files not everybody may read"
         with open(theirs, "w") as f:

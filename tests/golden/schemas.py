@@ -70,7 +70,8 @@ def to_object(holder, key):
 
 
 def refuses(validator, name, document):
-    """Checks that the schema refuses a value of another type, anywhere, and an unknown member."""
+    """Checks that the schema refuses an unknown member, and a value of another type at any place.
+    """
     seen, bad = set(), []
     for path in paths(document):
         kind = tuple("*" if isinstance(key, int) else key for key in path)

@@ -59,18 +59,18 @@ def draw(r):
 
 
 def name(f):
-    """Returns the name of a function; if it has none, its address."""
+    """Returns the name of a function. Without a name, returns its address."""
     return f.name or "0x%x" % f.address
 
 
 def place(f):
-    """Returns the file of a frame, or its mapping if it has no file."""
+    """Returns the file of a frame. Without a file, returns its mapping."""
     return f.file or ("" if kind(f) == "python" else f.mapping)
 
 
 def known(mapping):
-    """Returns the mapping, or "" if it doesn't name a file: some formats can't express such a
-    mapping."""
+    """Returns the mapping's name, or "" if it isn't the name of a file: some formats can't express
+    such a mapping."""
     return "" if mapping in ("[unknown]", "[python]") or mapping.startswith("[python ") else mapping
 
 

@@ -22,7 +22,8 @@ from judge import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
 SVG = "{http://www.w3.org/2000/svg}"
 MARGIN, INNER, ROW = 12, 1200 - 24, 18
-# (name, depth, first sample, samples): widest first, equal ones by name.
+# each box: (name, depth, first sample, number of samples); the widest first, boxes of the same
+# width by name
 SHARES = [("app.py", 0, 0, 100), ("main", 1, 0, 100), ("a", 2, 0, 30), ("b", 2, 30, 30),
           ("a", 3, 30, 20), ("deflate", 2, 60, 25), ("do_syscall_64", 2, 85, 15)]
 pictures = pathlib.Path(sys.argv[1])
@@ -74,7 +75,7 @@ def recording_of(root):
 
 
 def recording():
-    """Another reader than krait finds the hand-written samples in the recording of shares.svg."""
+    """A reader other than krait finds the hand-written samples in the recording of shares.svg."""
     profile = recording_of(ET.parse(pictures / "shares.svg").getroot())
     counts = collections.Counter()
     for sample in profile.samples:
@@ -201,7 +202,7 @@ def no_errors(b):
 
 
 def labels_fit(b):
-    """Every label ends inside its box; boxes without room have none."""
+    """Every label ends inside its box. Boxes without room for a label have none."""
     outside = b.js(BOX + """.filter(g => {
         const t = g.querySelector('text'), r = g.querySelector('rect');
         if (!t || t.style.display === 'none' || g.style.display === 'none') return false;

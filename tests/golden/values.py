@@ -140,8 +140,8 @@ def merged(path):
 
 
 def twice(path):
-    """If two values have one name, diff compares the default one, as report shows it. --value
-    TYPE/UNIT chooses one of them."""
+    """If two values have one name, diff compares the default value, which is also the one that
+    report shows. --value TYPE/UNIT chooses either value."""
     other = path + ".other"
     for at, cost in (path, 10), (other, 20):
         save(at, (CPU, ("cpu", "count")), [("f", [cost * MS, 7])] * 50, period=(("", ""), 0))
@@ -149,7 +149,8 @@ def twice(path):
         name = args[-1].replace("/", "-") if args else "default"
         got = krait("report", path, "--json", *args)
         check("twice-report-" + name, got.startswith("{") and json.loads(got)["unit"] == unit, got)
-        got = krait("diff", path, other, "--json", *args)  # the time is doubled, the counts are the same
+        # the time is twice as long, with the same counts
+        got = krait("diff", path, other, "--json", *args)
         all_ = json.loads(got)["all"] if got.startswith("{") else {"before": 1, "after": 0}
         check("twice-diff-" + name, abs(all_["after"] / all_["before"] - (2 if unit == "nanoseconds" else 1)) < 1e-6, got)
     said = krait("report", path, "--value", "cpu/bytes")

@@ -40,7 +40,7 @@ def near(shown, ns):
 
 
 def loaded(path, package, directory):
-    """Returns the rows of a file in speedscope's sandwich view, and its errors."""
+    """Loads a file into speedscope. Returns the rows of its sandwich view, and its errors."""
     script = os.path.join(directory, "load.js")
     with open(path, "rb") as f, open(script, "w", encoding="ascii") as out:
         out.write("speedscope.loadFileFromBase64(%s, %s)"
@@ -106,7 +106,7 @@ def schema(name, path, package):
 
 
 def in_trace(location):
-    """The Firefox Profiler shows a slice's arguments as a part of its name."""
+    """The Firefox Profiler shows a slice's arguments as part of the slice's name."""
     name, file = frame(location)
     args = {"file": file} if file else {}
     return (name + " " + json.dumps({**args, "line": location.first} if location.first else args, separators=(",", ":")),)
@@ -118,7 +118,8 @@ def firefox(name, truth, path, cache, directory):
     env = dict(os.environ, PROFILER_CLI_SESSION_DIR=os.path.join(directory, f"firefox-{name}"))
 
     def ask(*args, tries=20):
-        """profiler-cli may give up before the daemon that it starts is ready: tries again."""
+        """Asks profiler-cli. It may give up before the daemon that it starts is ready, so several
+        tries are made."""
         for _ in range(tries):
             run = subprocess.run(tool + list(args), env=env, capture_output=True, text=True, timeout=60)
             if run.returncode == 0 or args[0] == "load":

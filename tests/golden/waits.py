@@ -120,8 +120,8 @@ def two_processes():
 
 
 def runner():
-    """Makes a profile of a program that starts other programs: its forks have the name of the
-    program until they exec."""
+    """Makes a profile of a program that starts other programs. Its forks have the program's name
+    until they exec."""
     m = Made().add(MAIN + [("run", STD + "subprocess.py", 5)], 9, "child").add(MAIN, 1)
     for i in range(3):
         m.add(MAIN + [("run", STD + "subprocess.py", 5)], 0.001, "disk", pid=20 + i, tid=20 + i)
@@ -184,13 +184,13 @@ def database():
 
 
 def stateless():
-    """Makes a profile as another tool writes it: its waits have no label "state"."""
+    """Makes a profile as a tool other than krait writes it: the waits have no label "state"."""
     return Made().add(THREAD + WORK, 10, "", tid=10, thread="X")
 
 
 def lasting():
-    """Makes a profile of one thread that lasts and of many brief threads, which run the same
-    function and have other names."""
+    """Makes a profile of one thread that lasts and of many brief threads. The brief threads all run
+    the same function, but have different names."""
     m = Made().add(THREAD + WORK, 9, "disk", tid=10, thread="loader").add(THREAD + WORK, 1, tid=10, thread="loader")
     for i, name in enumerate(("first", "second", "third")):
         m.add(THREAD + WORK, 0.001, "disk", tid=20 + i, thread=name)
@@ -286,7 +286,7 @@ def everywhere(work):
 
 
 def part_of_the_time(work):
-    """If --since and --until cut a wait, only the part of it between them counts."""
+    """If --since and --until cut a wait, only the part of the wait between them counts."""
     m = Made()
     for second in range(10):
         m.add(EXECUTE, 0.9, "net", time=second * SECOND).add(MAIN, 0.1, time=second * SECOND + 9 * SECOND // 10)
@@ -379,12 +379,12 @@ def filters(work):
           [("net", 8.1), ("disk", 0.7), ("sleep", 0.6), ("other: mmap", 0.4)], by)
 
 
-# the main thread's waits: state, what it waited for, begin and end in seconds
+# the main thread's waits: state, what the thread waited for, begin and end in seconds
 INTERVALS = [("net", "db:5432", 1, 3.5), ("net", "db:5432", 3.5, 4), ("sleep", "", 5, 9.25)]
 
 
 def viewers(work):
-    """Viewers of threads get each wait as an interval, as long as it was."""
+    """Viewers that show threads get each wait as an interval of the wait's length."""
     m = Made().add(WORK, 10, "lock", tid=10, thread="worker", time=0)
     for state, on, begin, end in INTERVALS:
         m.add(EXECUTE if on else SLEEP, end - begin, state, time=int(begin * SECOND), **({"on": on} if on else {}))
@@ -440,8 +440,8 @@ def wakers_json(path):
     rests = {w[0]: w[3] for w in got[17:]}
     check("wakers-json-rest", rests == {main: 0.8, **{("worker-%d" % i, "7"): 1.14 for i in range(1, 9)}} and
           {w[1] for w in got[17:]} == {None}, rests)
-    # with this filter only the waits that worker-2 ended are left; no row has the rest of the
-    # waiting threads' time
+    # with this filter, only the waits that worker-2 ended are left; no row has the waiting threads'
+    # other time
     got = waits_for_locks(path, "--thread", "worker-2")
     check("wakers-json-filter", got[0] == (("MainThread", None), two, "flush:88", 9) and [w[1:] for w in got[1:]] == 8 * [(two, "flush:88", 6.08)], got)
     got = waits_for_locks(two_processes().save(path))

@@ -28,7 +28,10 @@ walk_inline struct walk *walk_state(__u32 slot)
 	return &the_walk;
 }
 
-/* bpf/python/code.bpf.h needs these two to compile. Computing a check never calls them. */
+/*
+ * bpf/python/code.bpf.h needs these two functions to compile. Code that computes a check never
+ * calls them.
+ */
 __attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
 {
 	return NULL;
@@ -45,8 +48,8 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 }
 
 /*
- * Adds a frame of function @func with the code object at @code, as a walk does. False: there is no
- * check of it.
+ * Adds a frame of function @func with the code object at @code, as a walk does. Returns false if no
+ * check could be computed for the code object.
  */
 static inline bool add_frame(__u64 func, __u64 code, __u64 *check)
 {

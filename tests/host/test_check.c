@@ -26,7 +26,7 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 	return 0;
 }
 
-/* A code object and its strings, at the real offsets of a release. */
+/* A code object and its strings, with the members at the offsets of a real release. */
 struct object {
 	_Alignas(16) uint8_t bytes[70 << 10];
 };
@@ -145,7 +145,7 @@ static void test_same(void **state)
 	free(t);
 }
 
-/* A single changed byte anywhere, or another length, gives another check. */
+/* If one byte of a text changes, or its length does, the check changes. */
 static void test_differs(void **state)
 {
 	struct target *t = calloc(1, sizeof(*t));
@@ -169,7 +169,7 @@ static void test_differs(void **state)
 	free(t);
 }
 
-/* Returns the check in the next sample, where function @f runs the code object. */
+/* Returns the check of the code object that function @f runs, as the next sample has it. */
 static uint64_t check_of(const struct object *f, const struct target *t)
 {
 	__u64 check = 0;
@@ -188,8 +188,9 @@ static void make_function(struct object *f, const struct target *t, uint32_t ver
 }
 
 /*
- * 3.11: if a function's version proves a code object, the code object isn't read again. A version
- * proves only the code object that it was first met with, and only in that process.
+ * Python 3.11: if a function's version proves which code object it runs, the code object isn't read
+ * again. A version proves only the code object that it was first met with, and only in that
+ * process.
  */
 static void test_function_version(void **state)
 {
@@ -205,7 +206,10 @@ static void test_function_version(void **state)
 	old = check_of(f, t);
 	assert_true(old == user_check(t));
 	t->table.bytes[the_layout.bytes_data] ^= 1;
-	/* in truth the code object can't change while the version stays the same */
+	/*
+	 * the code object's bytes were changed; in a real process that can't happen while the
+	 * version stays the same
+	 */
 	assert_true(check_of(f, t) == old);
 	new = user_check(t);
 	assert_true(new != old);
@@ -213,10 +217,11 @@ static void test_function_version(void **state)
 	assert_true(check_of(f, t) == new);
 	make_function(f, t, 8);
 	assert_true(check_of(f, t) == new);
-	make_function(f, t + 1, 7); /* the code of the function was replaced while it ran */
+	/* the function runs another code object than its version stands for */
+	make_function(f, t + 1, 7);
 	assert_true(check_of(f, t) == new);
 	make_function(f, t, 7);
-	the_walk.proc_hash++; /* the code object is another process's */
+	the_walk.proc_hash++; /* another process: the version proves nothing there */
 	assert_true(check_of(f, t) == new);
 	free(f);
 	free(t);

@@ -18,8 +18,8 @@ trap 'rm -rf "$work"' EXIT
 # Both programs print lines "name value"; lines that match this pattern come from the tool alone.
 layout_fields='^(version|str_kind_shift|[a-z]+_[a-z_]+) '
 
-# compile OUT INCLUDE FLAG...: compiles offsets.c against these headers; sid's own (zlib, multiarch)
-# come last.
+# compile OUT INCLUDE FLAG...: compiles offsets.c against the headers in INCLUDE. Headers of Debian
+# sid (zlib, multiarch) are searched last.
 compile() {
 	local out=$1 inc=$2; shift 2
 	"$cc" -w "$@" -I"$inc" -I"$inc/internal" -I"$inc/internal/mimalloc" \
@@ -37,7 +37,8 @@ include_of() {
 	return 1
 }
 
-# image_of NAME: prints the file that holds the interpreter, as it is mapped.
+# image_of NAME: prints the path of the file that contains the interpreter, as a process maps the
+# file.
 image_of() {
 	"$(interpreter_path "$1")" -c '
 import os
@@ -65,7 +66,7 @@ differ() {
 	fi
 }
 
-# roots FILE: prints where the roots are relative to _PyRuntime, as nm has them.
+# roots FILE: prints where the root variables lie relative to _PyRuntime, as nm says.
 roots() {
 	local runtime
 	runtime=$( (nm -D "$1"; nm "$1" 2>/dev/null) | awk '$3 == "_PyRuntime" { print $1; exit }')

@@ -43,7 +43,7 @@ time.sleep(0.2)
 alpha_main()
 PY
 
-# has LOG FUNCTIONS: checks that one thread's line has these functions in this order.
+# has LOG FUNCTIONS: checks that one thread's line in LOG has these functions in this order.
 has() { grep -q -- ": .*$2" "$1" || { echo "FAIL live $name: no thread in $2"; return 1; }; }
 
 check() {

@@ -31,7 +31,7 @@
 #include <code.h>
 #endif
 
-/* for another machine, the offsets go into the assembly, as .ascii "->name offset" */
+/* compiled for another machine: the offsets go into the assembly text, as .ascii "->name offset" */
 #ifdef OFFSETS_ASM
 #define say(name, offset) asm volatile("\n.ascii \"->" name " %c0\"" ::"i"((unsigned long)(offset)))
 #else
@@ -257,7 +257,7 @@ static void objects(void)
 #endif
 }
 
-/* Finds the bit of `kind` in the state word: sets it and looks at the word. */
+/* Finds the bit of `kind` in a str's state word, by setting the bit and looking at the word. */
 static void str_bits(void)
 {
 #if VERSION >= 0x0300 && !defined(OFFSETS_ASM)

@@ -37,7 +37,8 @@ def dump(pid, *options):
 
 
 def interpreter_pid(pid):
-    """Returns the process that is the interpreter itself: @pid may be a wrapper that started it."""
+    """Returns the process that runs the interpreter: @pid may be a wrapper that started that
+    process."""
     with open("/proc/%d/comm" % pid) as f:
         name = f.read()
     with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
@@ -80,14 +81,14 @@ def compare(thread, true, old):
     for a, b in zip(ours, true["frames"]):
         if not same_frame(a, b, old):
             yield "%s isn't %s" % (a, b)
-    # faulthandler prints at most 100 frames, innermost first, so only these are compared.
+    # faulthandler prints at most 100 frames, innermost first, so only these frames are compared.
     for a, b in zip(ours[::-1], true["faulthandler"]):
         if [a["file"], a["line"], a["function"].rsplit(".", 1)[-1]] != b:
             yield "faulthandler says %s, not %s" % (b, a)
 
 
 class Target:
-    """Runs dump_target.py. The with block begins once all its threads are blocked."""
+    """Runs dump_target.py. The with block begins once all threads of the program are blocked."""
 
     def __init__(self, row):
         self.process = subprocess.Popen([row.path, "-B", TARGET], env=row.environment(),

@@ -17,7 +17,7 @@ LOOP = re.compile("_?PyEval_EvalFrame|_TAIL_CALL_|^_PyEval_Vector")
 
 
 def missing():
-    """Says why gdb can't be used here; None if it can."""
+    """Says why gdb can't be used on this machine; None if it can."""
     if os.uname().machine != "x86_64":
         return "gdb_threads.py knows the registers of x86-64 only"
     return None if shutil.which("gdb") and shutil.which("readelf") else "there is no gdb"
@@ -47,7 +47,7 @@ def call_names():
 
 
 def wrong_frame(ours, pc, caller, files):
-    """Says how krait's frame @ours isn't the function at @pc; None if it is. @caller: @pc is a
+    """Says why krait's frame @ours isn't the function at @pc; None if it is. @caller: @pc is a
     return address."""
     found = files.find(pc - caller)
     if not found:
@@ -74,8 +74,8 @@ def spoilt(thread):
 
 
 def wrong_place(ours, true, old, files):
-    """Says which Python function isn't right next to the evaluation loop that runs it; None if all
-    are."""
+    """Says which Python function isn't right next to the evaluation loop that runs it; None if each
+    function is."""
     natives, loops = 0, set()
     for at, frame in enumerate(ours):
         if frame["kind"] != "python":

@@ -158,8 +158,8 @@ def start(function, state):
 
 
 def position(code, lasti):
-    """Returns (line, end line, column, end column) of an instruction, as the interpreter says, or
-    None if it can't say."""
+    """Returns (line, end line, column, end column) of an instruction, as the interpreter says.
+    None: the interpreter can't say."""
     if not hasattr(code, "co_positions"):
         return None
     return list(code.co_positions())[lasti // 2]
@@ -197,7 +197,8 @@ def settled():
 
 
 def by_faulthandler():
-    """Returns {thread: [[file, line, function], innermost first]}, as faulthandler prints them."""
+    """Returns {thread: [[file, line, function], innermost first]}, as faulthandler prints the
+    threads."""
     found = {}
     if faulthandler:
         with tempfile.TemporaryFile("w+") as f:
@@ -227,7 +228,7 @@ def say(frame):
 
 for function, state in STATES:
     start(function, state)
-# In one line, because the main thread's line when it reads must be the one that say() writes down.
+# On one line, because the main thread must read on the line that say() writes down.
 os.read(0, len(say(sys._getframe())))
 for each in keep:
     if hasattr(each, "kill"):

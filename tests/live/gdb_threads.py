@@ -20,7 +20,7 @@ def stack():
 
 
 def call():
-    """The number of the system call that the thread is in, and its arguments."""
+    """Returns the number of the system call that the thread is in, and the call's arguments."""
     return [int(gdb.newest_frame().read_register(name)) & (1 << 64) - 1 for name in CALL]
 
 

@@ -27,8 +27,8 @@ TARGET = os.path.join(TESTS, "live", "idle_target.py")
 FAST = ((2, 7), (3, 8), (3, 11), (3, 13), (3, 15))
 BARE = ((3, 8), (3, 15))  # recorded without native frames
 NAMED = ("idle_target.fetches_job", "idle_target.fetches_job_remotely", "idle_target.Jobs.get")
-# The innermost functions of idle waits. A rule that looks at these alone takes other waits for idle
-# too.
+# The innermost functions of idle waits. A rule that looks only at these functions would take other
+# waits for idle, too.
 LEAVES = ("get", "wait", "accept", "select", "recv_bytes")
 
 
@@ -85,8 +85,8 @@ def wrong(truth, profile, how):
         whole = sum(sums[tid].values())
         if not whole:
             yield "%s has no waits" % what
-        # Before its longest wait a thread may wait for other things: for locks, and in a pool for
-        # its first task.
+        # Before its longest wait, a thread may wait for something else: for locks, and in a pool
+        # for its first task.
         elif 2 * sums[tid][counts] < whole or stacks[tid][1] != counts:
             yield "%s: %s, not %s: %s" % (what, dict(sums[tid]), counts, stacks[tid])
 
@@ -105,7 +105,7 @@ def wrong_in_dump(truth, dump):
 
 
 def shown(profile, said):
-    """Yields what is wrong with the report: it leaves idle waits out, and says their sum."""
+    """Yields what is wrong with the report, which must leave out idle waits and say their sum."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     whole = sum(s.values[at] for s in profile.samples)
     idle = sum(s.values[at] for s in profile.samples if counts_as(s) == "idle")

@@ -14,10 +14,10 @@ class Program:
     command: list  # what Python gets
     rest: str = "idle|loop"  # how the waits of a thread count that doesn't tell of itself
     port: bool = True  # it listens on {port}
-    client: bool = True  # a client is connected to it that sends nothing
-    said: str = ""  # it is up once it prints that
-    pages: tuple = ()  # which of its pages are asked for
-    orders: tuple = ()  # tasks that it is given
+    client: bool = True  # a client is connected to the program, and sends nothing
+    said: str = ""  # the program has started once it prints this text
+    pages: tuple = ()  # paths of the program's pages that are requested
+    orders: tuple = ()  # tasks that the program is given
     marks: int = 0  # how many threads tell of themselves, at least
     redis: bool = False
     env: dict = dataclasses.field(default_factory=dict)

@@ -139,8 +139,8 @@ class Running:
         return any(name.startswith("ready") or name.isdigit() for name in os.listdir(self.folder))
 
     def settle(self):
-        """Waits until the program has started, gives it its work, and waits until the threads that
-        got work wait."""
+        """Waits until the program has started, and gives it its work. Waits until the threads that
+        got work are waiting."""
         wait_until(self.is_up, 60, "start")
         if self.program.port:
             self.get("/quick", 10)
@@ -163,7 +163,7 @@ class Running:
         return found
 
     def truth(self):
-        """{tid: how its waits count}"""
+        """Returns {tid: how the thread's waits must count}."""
         marks, truth = self.marks(), {}
         for pid in self.pids():
             with contextlib.suppress(OSError):
@@ -213,7 +213,8 @@ class Judge:
         return any(l.kind == "python" for (t, _), (_, s) in self.longest.items() if t == tid for l in self.profile.stack(s))
 
     def wrong(self, tid, wanted):
-        """Yields in words what is wrong with a thread; @wanted: how its waits count, "idle|loop" if in either way."""
+        """Yields in words what is wrong with a thread. @wanted: how its waits must count;
+        "idle|loop": either is right."""
         whole = sum(self.sums[tid].values())
         if not whole:
             yield "thread %d (%s) has no waits" % (tid, wanted)
@@ -224,7 +225,7 @@ class Judge:
 
 
 def dumped(pids):
-    """{tid: (how a dump counts it, its frames)}"""
+    """Returns {tid: (how a dump counts the thread's wait, the thread's frames)}."""
     done = subprocess.run([KRAIT, "dump", "--json"] + ["--pid=%d" % p for p in pids], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", timeout=120, check=False)
     found = {}
@@ -244,7 +245,7 @@ def judge_dump(tid, wanted, found):
 
 
 def judge(running, path, dump):
-    """{program: [what is wrong with it]}"""
+    """Returns {program: [what is wrong with it]}."""
     judged, found = Judge(path), collections.defaultdict(list)
     for one in running:
         truth, marks = one.truth(), one.marks()

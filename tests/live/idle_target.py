@@ -33,7 +33,7 @@ except ImportError:  # 2.7
 
 SECONDS = 1.0
 FOREVER = 1000
-truth = {}  # thread id: (what the thread does, how its waits must count)
+truth = {}  # thread id: (what the thread does, how the thread's waits must count)
 gettid_call = {"x86_64": 186, "aarch64": 178}[os.uname()[4]]
 libc = ctypes.CDLL(None)
 keep, children = [], []
@@ -280,7 +280,7 @@ def handles_slow_client():
     Reads(other, ("127.0.0.1", 1), None)
 
 
-# Pools: their workers are idle after a first task, or busy with a task that waits.
+# Pools. Their workers are idle after a first task, or busy with a task that waits.
 
 def told(counts):
     def task():
@@ -384,7 +384,7 @@ def loops():
     runs("waits", selects)
 
 
-# Processes first: a fork copies no other threads then.
+# Processes are started first, because a fork copies no other threads at that time.
 if hasattr(multiprocessing, "set_start_method"):
     multiprocessing.set_start_method("fork")
 process_pools()

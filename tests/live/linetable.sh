@@ -23,5 +23,5 @@ check() { # NAME PATH
 }
 
 tool_build linetable
-# One of each version. The copies in a chroot are the same files.
+# One interpreter of each version. Interpreters in a chroot are copies of the same files.
 each_interpreter linetable '$3 != "pypy" && $3 != "chroot" && !seen[$2]++' check

@@ -31,8 +31,8 @@ check() { # arguments: NAME COMMAND...
 	echo "PASS threads $name: $(wc -l <"$WORK/want") names and tids"
 }
 
-# interpreter_pid PID: prints the process that is the interpreter itself; PID may be a wrapper that
-# started it.
+# interpreter_pid PID: prints the process that runs the interpreter; PID may be a wrapper that
+# started that process.
 interpreter_pid() {
 	local child
 	child=$(cat "/proc/$1/task/$1/children" 2>/dev/null)

@@ -27,8 +27,8 @@ from judge import order, pprof
 HZ = 2499            # highest rate of each of the two recordings: deep stacks take long to unwind
 CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # shortest and longest recording, in seconds
-MORE = 1.2           # how much longer a recording is than an idle machine would need
-FAIR = 0.5  # each program must have at least this part of an equal share of the samples
+MORE = 1.2  # a recording is longer than an idle machine would need, by this factor
+FAIR = 0.5  # each program must get at least this part of an equal share of the samples
 # Share of samples whose native part may break off. It is large with CPython's JIT compiler, because
 # stacks break off while the compiler makes code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
@@ -51,7 +51,7 @@ class Native(oracle.Oracle):
         return self.options.hz or min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
 
     def interpreter(self, interpreter):
-        """Profiles all programs at once until there are enough samples."""
+        """Profiles all programs at once, again and again, until there are enough samples."""
         os.makedirs(interpreter.scratch, exist_ok=True)
         modules.fetch(oracle.CACHE, interpreter.version)
         running = []
@@ -73,7 +73,8 @@ class Native(oracle.Oracle):
         self.sum(interpreter, reports)
 
     def start(self, interpreter, running):
-        """Starts the programs. After a round each is stopped: it runs only while krait records."""
+        """Starts the programs. After each round the programs are stopped: they run only while krait
+        records."""
         able = self.able(interpreter)
         for i in range(0, len(able), CPUS):
             fresh = [oracle.Running(interpreter, program, 1e6, graph_file(interpreter, program))
@@ -122,7 +123,7 @@ class Native(oracle.Oracle):
         return ("--native=full", "--kernel") + ("--interpreter-frames",) * self.machinery
 
     def prepare(self, interpreter, program):
-        with self.building:  # only one at a time builds, because programs share libraries
+        with self.building:  # only one thread at a time builds, because programs share libraries
             for source in program.libraries:
                 lacks = build(interpreter, source)
                 if lacks:
@@ -136,7 +137,8 @@ class Native(oracle.Oracle):
     @staticmethod
     def incomplete(program, report):
         """Returns how many samples lack frames that were there. Stacks deeper than krait's limit
-        don't count, and those that the time for a sample cut count only beyond CUT."""
+        don't count. Stacks that were cut because the time for a sample was over count only
+        beyond the share CUT."""
         bad = sum(report.kinds[k] for k in ("marked", "unmarked", "python"))
         bad -= report.cut[order.DEEP] + min(report.cut[order.LATE], int(CUT * report.samples))
         if program.no_python and report.absent <= oracle.NO_PYTHON * report.samples:
@@ -177,8 +179,8 @@ class Native(oracle.Oracle):
 
 
 def with_symbols(profile):
-    """Returns the profile with the symbols as names of C functions. krait shows the names that
-    Python has for them (ext.hop), but the graph of a program has symbols."""
+    """Returns the profile with symbols as the names of C functions. krait shows the names that
+    Python gives to C functions (ext.hop), but the graph of a program has symbols."""
     for location in {loc for locs in profile.locations.values() for loc in locs}:
         if location.kind == "native" and re.match(r"(?!_[ZR])[A-Za-z_]\w*$", location.system):
             location.name = location.system
@@ -198,7 +200,8 @@ def graph_file(interpreter, program):
 
 
 def build(interpreter, source):
-    """Compiles a part of a program, once for all interpreters. Returns why it can't, or None."""
+    """Compiles a part of a program, once for all interpreters. Returns why that can't be done, or
+    None."""
     file = os.path.join(oracle.TARGETS, "native", source)
     name, kind = os.path.splitext(source)
     command = {".c": ["gcc", "-std=gnu17", "-pthread"],
@@ -220,7 +223,7 @@ def build(interpreter, source):
     if not os.path.exists(out) or not os.path.samefile(out, kept):
         if os.path.exists(out):
             os.remove(out)
-        # a copy, not a symbolic link, because in a chroot only the scratch directory exists
+        # a hard link, not a symbolic one, because in a chroot only the scratch directory exists
         os.link(kept, out)
     return None
 
@@ -256,8 +259,9 @@ def has_symbols(interpreter):
 
 
 def rows(options):
-    """Fast: one of each version that is unlike others, one with tail calls, and the newest as the
-    distribution's shared library. Full: all."""
+    """Returns the interpreters to test. Fast tier: one of each version that is unlike other
+    versions, one with tail calls, and the newest that is a distribution's shared library. Full
+    tier: all."""
     found = oracle.interpreters(True, options.only)
     if options.full or options.only:
         return found
@@ -269,7 +273,7 @@ def rows(options):
 
 def main():
     options = oracle.arguments(oracle.FULL_SAMPLES)
-    # exits on SIGTERM, so that no stopped program is left behind
+    # on SIGTERM this script exits, and no stopped program is left behind
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return oracle.run(Native(options), rows(options))
 

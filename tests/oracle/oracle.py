@@ -30,7 +30,7 @@ from judge import check, pprof
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TARGETS = os.path.join(HERE, "targets")
-APART = ("native", "waits")  # folders there that native.py and waits.py judge
+APART = ("native", "waits")  # folders of targets that native.py and waits.py judge
 CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
@@ -39,21 +39,21 @@ INCOMPLETE = 0.001  # the share of samples that may be incomplete
 # the share of samples that may be without Python in programs that start threads or processes all
 # the time: some CPUs take long for a start
 NO_PYTHON = 0.4
-# the same in free-threaded builds, where PyThreadState_Clear() goes through memory that other
+# NO_PYTHON for free-threaded builds, where PyThreadState_Clear() goes through memory that other
 # threads have left (_mi_abandoned_collect())
 NO_PYTHON_FREE = 0.8
 FEW = 3             # how many incomplete samples of a program are always allowed
 ROUNDS = 8
 # the share of samples that may have no frame of the program, because threads begin and end
 FOREIGN = 0.3
-MIN_LEAVES = 20     # a share of fewer samples than this isn't judged
+MIN_LEAVES = 20  # the share of a leaf function isn't judged if it is of fewer samples
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
-# what recording and judging raise
+# the exceptions that recording and judging raise
 ERRORS = RuntimeError, OSError, ValueError, subprocess.SubprocessError
 
 
 def by_chance(due):
-    """Returns the most samples that may come by chance if @due are expected."""
+    """Returns how many samples may come by chance at most if @due are expected."""
     return due + 3 * due ** 0.5
 
 
@@ -136,8 +136,8 @@ class Program:
 
     @staticmethod
     def allowance(text):
-        """Turns "0.3% 3.11-3.12 reason" into (share, first version, last version); without versions
-        all are meant."""
+        """Turns "0.3% 3.11-3.12 reason" into (share, first version, last version); without
+        versions, the share holds for all of them."""
         percent, *versions = re.match(r"([\d.]+)%(?: (\d\.\d+)-(\d\.\d+))?", text).groups()
         first, last = ([int(p) for p in v.split(".")] if v else [] for v in versions)
         return float(percent) / 100, tuple(first), tuple(last) or (3, 99)
@@ -166,7 +166,7 @@ class Program:
 
 def programs(pattern, apart=None):
     """Returns the programs whose names match, sorted by name: those in the folder @apart, which
-    others judge, or all that aren't in such a folder."""
+    native.py or waits.py judge, or else all that aren't in such a folder."""
     found = [Program(path) for path in glob.glob(os.path.join(TARGETS, apart or "*", "*.py"))
              if apart or os.path.basename(os.path.dirname(path)) not in APART]
     found.sort(key=lambda p: p.name)
@@ -190,7 +190,7 @@ def odd_leaves(program, report):
 
 
 def truth_of(interpreter, program):
-    """Returns the paths of a program's truth files. Makes those that aren't in the cache."""
+    """Returns the paths of a program's truth files. Makes the files that aren't in the cache."""
     out = []
     for path in [program.path] + program.also:
         digest = hashlib.sha1(repr((os.stat(interpreter.path).st_mtime_ns, ROOT)).encode())
@@ -253,8 +253,8 @@ class Running:
 
 
 class Oracle:
-    """Runs the programs of the folder .apart, or the usual ones, recorded with .record_options, and
-    judges them."""
+    """Runs the programs of the folder .apart, or the usual programs if it is None, records them
+    with .record_options, and judges the recordings."""
     apart, record_options = None, ()
     report = check.Report
 
@@ -326,7 +326,7 @@ class Oracle:
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
         # FEW are allowed for each program, because one of 500 samples is already more than 0.1 %.
-        # In the sum of all programs they are judged too.
+        # These samples count in the sum over all programs, which is judged too.
         many = bad > FEW + by_chance(max(INCOMPLETE, program.may_lack(interpreter)) * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
@@ -340,7 +340,7 @@ class Oracle:
         truth_of(interpreter, program)
 
     def able(self, interpreter):
-        """Returns the programs that can run; makes their truth too."""
+        """Returns the programs that can run. Makes the truth of each of them."""
         able, all_programs = [], programs(self.options.program, self.apart)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
@@ -366,7 +366,7 @@ class Oracle:
         batches = [[p] for p in able if p.storm]
         batches += [steady[i:i + size] for i in range(0, len(steady), size)]
         reports = {}
-        for _ in range(ROUNDS):  # several rounds, because a busy machine needs more than one
+        for _ in range(ROUNDS):  # several rounds, because one isn't enough on a busy machine
             total = sum(r.samples for r in reports.values())
             if total >= wanted and all(p in reports for p in able):
                 break
@@ -382,8 +382,8 @@ class Oracle:
         wanted, left, judged = self.options.samples, sum(map(len, batches)), None
         for some in batches + [None]:
             try:
-                # The storms come first. They give more samples than their share, so that the others
-                # need fewer.
+                # The storms are recorded first. They give more samples than their share, so the
+                # other programs need fewer.
                 total = sum(r.samples for r in reports.values())
                 fresh = some and (some, pool.submit(verdicts, *self.recorded(
                     interpreter, some, max(500, (wanted - total) // max(1, left)))))

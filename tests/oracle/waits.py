@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Is what krait says of waiting right? This script lets krait record the programs of targets/waits,
-which log their own waits.
+"""Tests what krait says of waiting. krait records the programs of targets/waits, which log their
+own waits.
 
-    waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--wall] [--at-once N]
-             [--krait FILE] [--keep DIR]
-"""
+waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--wall] [--at-once N]
+[--krait FILE] [--keep DIR]"""
 import argparse
 import concurrent.futures
 import glob
@@ -22,7 +21,8 @@ from judge import check, pprof
 from judge import waits as judge
 
 FOLDER = "waits"
-WHOLE = ("throughout",)  # waits that are never over: all of the time must be at its place
+# programs whose waits are never over: all of their time must be at the right place
+WHOLE = ("throughout",)
 
 
 class Running(oracle.Running):
@@ -38,7 +38,7 @@ class Running(oracle.Running):
         oracle.Running.__init__(self, interpreter, program, 900, path)
 
     def log(self):
-        """Ends the program, and returns what it knows."""
+        """Ends the program, and returns its log."""
         with open(self.path + ".stop", "w"):
             pass
         if not os.path.exists(self.path):
@@ -63,7 +63,7 @@ def now():
 
 
 class Gate(object):
-    """Records programs with krait, and judges what it says of their waits."""
+    """Records programs with krait, and judges what the recordings say of the programs' waits."""
 
     def __init__(self, options):
         self.options, self.failed = options, False
@@ -100,7 +100,8 @@ class Gate(object):
         return check.verdict(profile, truth, {str(pid)})
 
     def test(self, interpreter, one):
-        """A sum may be wrong in one of two runs, because the hypervisor stops CPUs."""
+        """The sums need to be right in only one of two runs, because the hypervisor stops CPUs now
+        and then."""
         what = "%s %s" % (interpreter.name, one.name)
         try:
             for _ in range(2):

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	struct session s;
 	int r;
 
-	/* messages of all levels are let through, but there is no sink that prints them */
+	/* messages of all levels are passed on, but no sink is set that prints them */
 	log_set_level(LOG_DEBUG);
 	session_init(&s, &o);
 	session_bound_init(&s);

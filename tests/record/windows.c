@@ -48,7 +48,10 @@ extern char **environ;
 static const char *const has[] = {"mine=this", "thread=early", "thread=late", "new_",
 				  "[python 3", "mmap.cpython", "libc.so"};
 
-/* A sample: its time, and a hash of its values, its labels and all that is known of its frames. */
+/*
+ * A sample: its time, and a hash of its values, of its labels and of all that the profile knows of
+ * its frames.
+ */
 struct sample {
 	int64_t time_ns;
 	uint64_t hash;
@@ -186,7 +189,9 @@ static int compare_samples(const void *va, const void *vb)
 	return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
-/* Time of the first sample in which @a and @b differ; -1: they have the same samples. */
+/*
+ * Returns the time of the first sample in which @a and @b differ; -1: both have the same samples.
+ */
 static int64_t difference(const struct samples *a, const struct samples *b)
 {
 	size_t i = 0, n = MIN(a->all.n, b->all.n);
@@ -379,7 +384,7 @@ static bool has_said(struct target *t, unsigned lines, int ms)
 	return t->lines >= lines;
 }
 
-/* Counts the page faults of the process and of threads that it starts later. */
+/* Opens a counter of the page faults of the process and of all threads that it starts later. */
 static int open_counter(pid_t pid)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -411,7 +416,7 @@ static void cut(struct session *s, struct samples *all)
 	profile_free(window);
 }
 
-/* Records until the script is done, cutting windows; returns how many samples they have. */
+/* Records until the script is done, and cuts windows. Returns how many samples the windows have. */
 static uint64_t record(struct session *s, struct target *t, uint64_t *counted)
 {
 	struct samples all = {};

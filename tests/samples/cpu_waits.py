@@ -26,7 +26,8 @@ import tempfile
 import shares
 from shares import TESTS, oracle, pprof
 
-# a share of all pairs together may be further from the truth with waits by so many standard errors
+# with waits, the share of all pairs together may be further from the truth by this many standard
+# errors
 ALL_ERRORS = 4
 LOST = 0.005  # with waits, the samples of all pairs may stand for less CPU time by this part
 HZ = 1999
@@ -108,7 +109,7 @@ def judge_all(pairs):
 
 
 def pair_of(krait, seconds, folder):
-    """Returns one pair, and what is wrong with it."""
+    """Returns one pair of recordings, and what is wrong with the pair."""
     pair, wrong = None, {}
     for attempt in range(2):
         pair = [record(krait, waits, seconds, folder) for waits in (False, True)]

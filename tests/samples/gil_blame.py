@@ -29,7 +29,7 @@ HZ = 4999
 KINDS = ("asks", "sorts", "matches", "sleeps")
 WAITS = 0.01  # by what part the recorded wait of a function's threads may differ from the truth
 BLAME = 0.03  # by what part recorded blame may differ from the truth
-ERRORS = 4  # sampled blame may differ by so many standard errors
+ERRORS = 4  # by how many standard errors sampled blame may be wrong
 # A function's blame isn't judged if it is less than FEW_NS, or less than this part of all blame. A
 # function that holds the GIL for microseconds learns some microseconds late that it has it.
 FEW_NS, FEW = 50e6, 0.01
@@ -73,7 +73,7 @@ def truth_of(spans):
             continue
         waits[function] += end - begin - cpu
         unsure[function] += (end - begin - cpu) * (what == "U")
-        # the GIL has one holder at a time, so these don't overlap
+        # the GIL has one holder at a time, so the holders' times don't overlap
         at = max(0, bisect.bisect_right(begins, begin) - 1)
         while at < len(holds) and holds[at][0] < end:
             since, until, holder, nap = holds[at]

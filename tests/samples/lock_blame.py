@@ -25,7 +25,7 @@ from judge import pprof  # noqa: E402
 
 WAITS = 0.01  # by what part the recorded waits of a function may differ from the truth
 BLAME = 0.03  # by what part the recorded blame of a function may differ from the truth
-LOOSE = 0.1      # the same for both with --loose
+LOOSE = 0.1  # the limit for waits and for blame with --loose
 STATES = ("lock", "gil")
 BUDGET = "50"  # percentage of a CPU that recording waits may use: enough to take each wait's stack
 FAST = ("python3-dist",)
@@ -63,7 +63,8 @@ def recorded_of(profile, functions):
 
 
 def judge(truth, recorded, waits=WAITS, blame=BLAME):
-    """Returns what is wrong, as text; [] if nothing is. @waits, @blame: how far these may be off."""
+    """Returns what is wrong, as a list of texts; []: nothing is. @waits, @blame: by how much these
+    may be wrong."""
     wrong = []
     for function, ns in sorted(truth.waits.items()):
         got = recorded.waits[function]

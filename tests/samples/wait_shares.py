@@ -27,10 +27,11 @@ from shares import TESTS, oracle, pprof
 
 ERRORS, POINTS, LONG = 3, 0.02, 30
 OFTEN, WITHIN = 0.95, 2  # OFTEN of all shares must be within WITHIN standard errors
-MANY = 200  # this rule is applied from so many shares on
+MANY = 200  # this rule is applied if there are at least this many shares
 # the least standard error of a share, because the program's clocks have an error too
 LEAST = 0.0005
-SUM, SUM_NS = 0.005, 500000  # a thread's sum of waits may be off by this part plus so many ns
+# by which part, and by how many ns in addition, a thread's sum of waits may be wrong
+SUM, SUM_NS = 0.005, 500000
 FUNCTIONS = ("a", "b", "c")
 PARTS = 24               # parts of the recording
 # name, the program's last argument, options of the recording. In the program "in_step", the fewer
@@ -72,7 +73,7 @@ def together(told, rows):
 def shares_of(told, rows):
     """Returns ([Share of each thread's functions], {thread whose sum is wrong: text})."""
     name_of = {tid: name for name, tid, _, _ in told}
-    if len(name_of) > 100:  # the threads are short-lived, and the kernel uses their ids again
+    if len(name_of) > 100:  # the threads live so briefly that the kernel uses their ids again
         told, rows = together(told, rows)
         name_of = {0: "all"}
     true, of_thread = collections.defaultdict(collections.Counter), collections.defaultdict(list)
@@ -152,7 +153,7 @@ def recorded(krait, program, seconds, folder):
 # Faults: each changes the rows of a right recording.
 
 def equal_weights(rows):
-    """Each sample weighs the same."""
+    """Fault: each sample weighs the same."""
     mean = collections.defaultdict(list)
     for row in rows:
         mean[row.tid].append(row.ns)
@@ -160,7 +161,7 @@ def equal_weights(rows):
 
 
 def stale_stacks(rows):
-    """Every second sample gets the stack of the same thread's sample before."""
+    """Fault: every second sample has the stack of its thread's sample before."""
     last, out = {}, []
     for i, row in enumerate(sorted(rows, key=lambda row: row.time)):
         out.append(row._replace(function=last.get(row.tid, row.function)) if i % 2 == 0 else row)

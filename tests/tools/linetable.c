@@ -45,7 +45,7 @@ static void compare(const struct code *c, int lasti, const struct py_position *w
 		want->line, want->end_line, want->col, want->end_col);
 }
 
-/* Decodes hex into a new buffer; false if it isn't hex. */
+/* Decodes @hex into a new buffer. False: the text isn't hexadecimal. */
 static bool parse_table(const char *hex, struct code *c)
 {
 	size_t n = streq(hex, "-") ? 0 : strlen(hex) / 2;

@@ -195,7 +195,10 @@ static uint32_t native_mapping(struct profile *p, const char *name, const char *
 	return profile_mapping(p, &m);
 }
 
-/* Makes one sample of every kind of frame; pprof-check.py has the same written down by hand. */
+/*
+ * Makes one sample for every kind of frame. The test pprof-check.py has these samples written down
+ * by hand.
+ */
 static int native(const char *name)
 {
 	static const char *const others[] = {"[vdso]", "[jit]", "[gc]", "[krait]"};
@@ -244,7 +247,9 @@ static int native(const char *name)
 	return r;
 }
 
-/* argv: FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS: a sample without a name for its frame. */
+/*
+ * Makes a sample whose frame has no name. argv: FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS.
+ */
 static int unnamed(char **argv)
 {
 	struct profile *p = profile_new();

@@ -184,7 +184,10 @@ static bool check_thread(const struct target *t, pid_t tid)
 	ts = find_tstate(t, regs.fs_base);
 	native = l->tstate_native_thread_id ? peek64(t, ts + l->tstate_native_thread_id) : 0;
 	ok = ts && peek64(t, ts + l->tstate_thread_id) == regs.fs_base;
-	/* In a PID namespace native_thread_id is another number, so it is only shown. */
+	/*
+	 * In a PID namespace, native_thread_id is another number, so it is only printed and not
+	 * compared.
+	 */
 	printf("%d %s%s:", tid, ok ? "right" : "WRONG",
 	       native && native != (uint64_t)tid ? " (other native id)" : "");
 	print_frames(t, ts);

@@ -86,7 +86,7 @@ static const struct file *file_of(const char *path)
 	return &replay.files.v[replay.files.n - 1];
 }
 
-/* Finds the vaddr of @offset in the file; false if it isn't loaded. */
+/* Finds the virtual address at which @offset of the file is loaded. False: it isn't loaded. */
 static bool vaddr_of(const struct file *f, uint64_t offset, uint64_t *ret)
 {
 	for (size_t i = 0; i < f->n_loads; i++) {

@@ -47,8 +47,8 @@ int main(int argc, char **argv)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		late[i] = now() - at;
 		/*
-		 * skips the times that passed meanwhile, so that one delay isn't counted several
-		 * times
+		 * skips the wake-up times that have passed by now, so that one delay isn't counted
+		 * several times
 		 */
 		if (late[i] > APART_NS)
 			at = now();

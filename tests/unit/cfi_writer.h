@@ -15,8 +15,8 @@
 
 struct cfi_writer {
 	uint8_t bytes[3072];
-	size_t n, cie; /* n: bytes so far; cie: offset of the last CIE */
-	bool debug;    /* the section is .debug_frame */
+	size_t n, cie; /* n: number of bytes that are written; cie: offset of the last CIE */
+	bool debug;    /* the section that is written is .debug_frame, not .eh_frame */
 	uint8_t enc;   /* encoding of the addresses in FDEs */
 };
 

@@ -42,7 +42,7 @@ struct elf_writer {
 	bool no_sections;
 	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0: the file has none */
 	uint64_t eh_frame_hdr_n; /* bytes of PT_GNU_EH_FRAME; 0 stands for 12 */
-	const char *named;	 /* name of one more section; NULL: there is none */
+	const char *named;	 /* name of an additional section; NULL: there is none */
 	Elf64_Shdr named_sh;
 };
 
@@ -76,7 +76,7 @@ static inline size_t ew_append(uint8_t *to, size_t cap, size_t *used, const void
 	return at;
 }
 
-/* These append bytes, and return their address (a multiple of 8). */
+/* Each of these functions appends bytes, and returns their address (a multiple of 8). */
 static inline uint64_t ew_text(struct elf_writer *w, const void *bytes, size_t n)
 {
 	return EW_TEXT + ew_append(w->text, sizeof(w->text), &w->text_n, bytes, n);
@@ -175,7 +175,8 @@ static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr
 			       1,
 			       8,
 			       sizeof(Elf64_Sym)};
-	n++; /* here comes the header of .dynstr, which is filled in once all strings are known */
+	/* leaves room for the header of .dynstr, which is filled in once all strings are known */
+	n++;
 	sh[n++] = (Elf64_Shdr){
 		ew_str(w, ".rela.dyn"),		SHT_RELA,      SHF_ALLOC, 0, EW_AT_RELA,
 		w->rela_n * sizeof(Elf64_Rela), (uint32_t)sym, 0,	  8, sizeof(Elf64_Rela)};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes ELF files that krait takes for an interpreter: they have PyCode_Type with its members. */
+/*
+ * Makes ELF files that krait takes for an interpreter: the files have PyCode_Type with its members.
+ */
 #ifndef TESTS_UNIT_FAKE_PYTHON_H
 #define TESTS_UNIT_FAKE_PYTHON_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the names in the tables of a file made by hand. Include it after cmocka.h. */
+/*
+ * Opens the names in the symbol tables of a file that a test makes by hand. Include this header
+ * after cmocka.h.
+ */
 #ifndef TESTS_UNIT_OPEN_NAMES_H
 #define TESTS_UNIT_OPEN_NAMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the tests of pictures and pages: drawing one, and the program that they show. */
+/* Shared by the tests of pictures and pages: functions that draw, and the program that is drawn. */
 #ifndef TESTS_UNIT_RENDER_DRAW_H
 #define TESTS_UNIT_RENDER_DRAW_H
 

@@ -21,8 +21,9 @@ struct test_frame {
 		*file;
 	int line;
 	enum frame_kind kind;
-	const char *symbol; /* symbol as it is in the file */
-	uint64_t address;   /* address of the frame; its name is "" if no symbol covers it */
+	const char *symbol; /* the function's symbol, as the file has it */
+	/* address of the frame; the frame's name is "" if no symbol covers the address */
+	uint64_t address;
 };
 
 static const char *const test_mapping[KIND_MAX] = {
@@ -69,8 +70,8 @@ static inline uint32_t test_location(struct profile *p, const struct test_frame 
 }
 
 /*
- * Adds a sample. @frames: the outermost frame first; a NULL name ends them. @labels: "key",
- * "value", ..., NULL; or NULL for none.
+ * Adds a sample. @frames: the outermost frame first; a frame with the name NULL ends the list.
+ * @labels: "key", "value", ..., NULL; or NULL for none.
  */
 static inline void test_sample_at(struct profile *p, const struct test_frame *frames,
 				  const char *const *labels, int64_t count, int64_t time_ns)

@@ -43,7 +43,7 @@ def run(*command, **more):
 
 
 def lengths(tool, path):
-    """Returns (instructions, lines where the length differs)."""
+    """Returns (number of instructions, lines for which krait's length differs from objdump's)."""
     with subprocess.Popen(["objdump", "-dw", "--insn-width=16", path], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as dump:
         said = run(tool, stdin=dump.stdout)
@@ -73,8 +73,8 @@ def is_wrong(path, rows, start, key, register="-"):
 
 
 def check(tool, rows_tool, path):
-    """Returns (the six numbers that the tool prints for the file, the differences that nothing
-    explains, how many others a mistake of call frame information explains)."""
+    """Returns three values: the six numbers that the tool prints for the file; the differences that
+    nothing explains; how many differences a mistake of call frame information explains."""
     said = run(tool, path).splitlines()
     wrong, unnoticed, numbers, rows = [], 0, [0] * 6, None
     known_wrong = os.path.basename(path) in KNOWN_WRONG
@@ -114,7 +114,7 @@ def hidden(tool, rows_tool, path):
 
 
 def check_hidden(tool, rows_tool, paths):
-    """Returns True if the check fails."""
+    """Compares all files with their stripped copies. Returns True if the check fails."""
     bytes_, known, unnoticed, wrong = zip(*(hidden(tool, rows_tool, path) for path in paths))
     wrong = sum(wrong, [])
     bad = not sum(known) or bool(wrong)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """gdb runs this (code_steps.sh). It stops a program at the start of each function of
-KRAIT_FUNCTIONS that has no call frame information, and goes on instruction by instruction. At each,
-the row that krait made must lead to the stack pointer, return address, rbp and rbx of the
-function's start.
+KRAIT_FUNCTIONS that has no call frame information, and goes on instruction by instruction. At
+each instruction, the row that krait made must lead to the stack pointer, return address, rbp and
+rbx of the function's start.
 
 KRAIT_ROWS has what tests/tools/unwind_rows prints for the library KRAIT_LIBRARY, KRAIT_TABLES what
 it prints with -t. The program raises SIGUSR1 when it has loaded the library."""
@@ -41,8 +41,8 @@ def described():
 
 
 def bare(names, bias):
-    """Yields the names of functions without call frame information. They call nothing, so stepping
-    stays within them."""
+    """Yields the names of functions without call frame information. These functions call no others,
+    so stepping stays within them."""
     fdes = described()
     for name in names:
         at = int(gdb.parse_and_eval("(unsigned long)&" + name)) - bias
@@ -55,7 +55,7 @@ def saved(cfa, slot, now):
 
 
 def wrong(rule, cfa, fp, bx):
-    """Says what is wrong with a rule; None if it is right."""
+    """Says what is wrong with a rule; None if the rule is right."""
     kind, reg, off, off2, _, ra, fp_slot, bx_slot = rule
     said = register(NAMES[reg]) + off
     if kind == DEREF:

@@ -81,8 +81,8 @@ class Writer:
         if maps != self.maps:
             self.text.write("maps %x\n%s" % (maps.count("\n"), maps))
             self.maps = maps
-        # Writes the thread that ran and one other thread. The others sleep, so their stacks are the
-        # same at each stop.
+        # Writes the thread that ran and one of the other threads. The other threads sleep, so their
+        # stacks are the same at each stop.
         running = gdb.selected_thread()
         others = [t for t in gdb.selected_inferior().threads() if t.num != running.num]
         for thread in [running] + random.sample(others, min(1, len(others))):

@@ -29,7 +29,8 @@ import oracle  # noqa: E402
 STOPS = 200
 TOOL = os.path.join(oracle.ROOT, "build", "release", "tests", "tools", "unwind_replay")
 BUSY = os.path.join(oracle.ROOT, "bench", "busy")
-# Interpreters of each way of building one. Programs that need packages run where these can be had.
+# Interpreters, one for each way of building them. Programs that need packages run where the
+# packages can be had.
 PROGRAMS = (("regex", "python3-dist"), ("sqlite", "python3.15-sid"), ("regex", "python3.9-pyenv"),
             ("sqlite", "python3.14-sid-shared"), ("numpy_", "python3.12-pyenv"),
             ("pandas_", "python3.12-pyenv"), ("regex", "python3.14-pbs"),
@@ -88,8 +89,8 @@ def capture(pid, folder, stops):
 
 
 def captured(interpreter, name, folder, stops):
-    """Stops a program under gdb. Starts anew if gdb fails or hangs, as it sometimes does on a busy
-    machine."""
+    """Stops a program under gdb. If gdb fails or hangs, as it sometimes does on a busy machine,
+    starts the program and gdb anew."""
     for last in (False, True):
         process = started(interpreter, name)
         try:
@@ -103,8 +104,8 @@ def captured(interpreter, name, folder, stops):
 
 
 def stacks(folder, *spoilt):
-    """Yields for each stack (gdb's addresses, why gdb's backtrace ends, the unwinder's addresses,
-    its outcome)."""
+    """Yields for each stack four values: gdb's addresses, why gdb's backtrace ends, the unwinder's
+    addresses, the unwinder's outcome."""
     ours = subprocess.run([TOOL, folder, *spoilt], stdout=subprocess.PIPE, check=True, timeout=300)
     lines = iter(ours.stdout.decode().splitlines())
     with open(os.path.join(folder, "stops"), encoding="utf-8", errors="replace") as f:
@@ -119,7 +120,8 @@ def stacks(folder, *spoilt):
 
 
 def same(gdb, ours):
-    """Returns how many frames are the same in both, counted from the innermost."""
+    """Returns how many frames are the same in gdb's stack and in the unwinder's, counted from the
+    innermost."""
     n = 0
     for at, (a, b) in enumerate(zip(gdb, ours)):
         if a != b and (at == 0 or a != b + 1):

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# Reasons why krait may not know a row, or a register, that readelf knows.
+# Reasons why krait may not know a row, or a register's rule, that readelf knows.
 LOSSES = {
     "cfa-expression": "the CFA is an expression that is none of `*(reg + n) + m`, `*(reg + n + 8 * reg) + m` and "
                       "binutils' PLT",
@@ -31,7 +31,8 @@ LOSSES = {
     "not-executable": "the function lies outside of executable memory",
     "empty": "the function has no bytes",
 }
-# The interpreters of the fast tier: the oldest, the newest, and builds of others between them.
+# The interpreters of the fast tier: the oldest one, the newest one, and other builds of versions
+# between them.
 FEW = ("python2.7-pyenv", "python3.8-pyenv", "python3-dist", "python3.13-pyenv", "python3.15-sid")
 UNKNOWN, END, REG, DEREF, PLT, SIGNAL, INDEXED = range(7)
 SAME, LOST = 0x7fff, 0x7ffe
@@ -127,7 +128,7 @@ class Rules:
         self.known = {}
 
     def at(self, text, key, start, loc, names, signal):
-        """rule() of a row. Equal rows that need no expression are computed once."""
+        """Returns rule() of a row. Equal rows that need no expression are computed once."""
         known = self.known.get((text, names, signal))
         if known:
             self.losses.update(known[1])
@@ -164,9 +165,9 @@ class Rules:
         return None
 
     def slot(self, text, expression, name, cfa=None):
-        """Returns (where a register is saved, in units of 8 bytes; 1 if that is an offset from the
-        frame pointer, 0 if from the CFA). It is from the frame pointer only where the CFA shows
-        whose frame pointer it is."""
+        """Returns two values: where a register is saved, in units of 8 bytes; 1 if that is an
+        offset from the frame pointer, 0 if from the CFA. The offset is from the frame pointer
+        only where the CFA shows whose frame pointer it is."""
         if text in ("u", "s", "n", None):
             return SAME, 0
         m = re.match(r"c([-+]\d+)$", text)
@@ -238,10 +239,10 @@ def functions(path):
 
 def eh_return(path, start, end, leave):
     """Finds in a function that is left by __builtin_eh_return at @leave what its call frame
-    information doesn't say. Returns four numbers: the address from which on its return address may
-    be overwritten, the address from which on the frames further out may be, the address at which it
-    has been left, and where the return address is kept until then (from the CFA, in units of 8
-    bytes)."""
+    information doesn't say. Returns four numbers: the address from which on its return address
+    may be overwritten, the address from which on the frames further out may be overwritten, the
+    address at which it has been left, and where the return address is kept until then (from the
+    CFA, in units of 8 bytes)."""
     text = run("objdump", "-dw", "--no-show-raw-insn", f"--start-address={start:#x}", f"--stop-address={end:#x}", path)
     code = [(int(m[1], 16), m[2]) for m in re.finditer(r"^ +([0-9a-f]+):\t(.*?) *$", text, re.M)]
     install, hook = [i for i, (at, insn) in enumerate(code) if at < leave and insn.startswith("call")][-2:]
@@ -324,7 +325,7 @@ def tool_rows(tool, path):
 
 
 def differences(got, want):
-    """Returns the first rows that differ."""
+    """Returns the first rows of krait's and readelf's that differ."""
     if got == want:
         return []
     at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
@@ -361,7 +362,8 @@ def compare(job):
     return group, path, "; ".join(wrong) or None, len(rows), len(kept), losses
 
 
-# Prints the mappings of an interpreter that has loaded all libraries of these that it can.
+# Loads as many of the libraries as it can into an interpreter, and prints the interpreter's
+# mappings.
 MAPPED = """
 import sys
 for name in "ssl hashlib ctypes sqlite3 zlib lzma bz2 decimal curses readline numpy".split():
@@ -414,7 +416,8 @@ def everything():
 
 
 def made(where):
-    """Makes files that no package has. Yields (name, path, path of the file that readelf reads)."""
+    """Makes files that no package has. Yields (name, path, path of the file that readelf reads) of
+    each."""
     with open(where + "/vdso.so", "wb") as out, open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             if "[vdso]" in line:

@@ -94,7 +94,8 @@ int main(int argc, char **argv)
 	}
 	child = fork();
 	must(child >= 0, "fork");
-	if (child) /* its end tells whoever waits for it that the programs are attached */
+	/* this process ends, which tells whoever waits for it that the programs are attached */
+	if (child)
 		return 0;
 	while (read(0, &byte, 1) > 0)
 		;

@@ -7,11 +7,12 @@ enum { PREEMPT_READ, PREEMPT_SLEEP, PREEMPT_SCHEDULE, PREEMPT_PROGRAMS };
 
 /* One program's settings, which preempt.c makes, and the program's counts. */
 struct preempt {
-	__u32 shares;	   /* != 0: the program shares the timer's slot; else it has SLOT_TASK */
-	__u32 unchecked;   /* != 0: the program takes its slot even if it is in use */
-	__u64 runs;	   /* how often a thread that runs Python met the program */
-	__u64 preempted;   /* in how many of these another thread ran before the end */
-	__u64 interrupted; /* in how many of these a perf event took a sample of its own */
+	__u32 shares;	 /* not 0: the program uses the timer's slot; 0: it uses SLOT_TASK */
+	__u32 unchecked; /* not 0: the program takes its slot even if the slot is in use */
+	__u64 runs;	 /* how often a thread that runs Python met the program */
+	__u64 preempted; /* in how many of .runs another thread ran before the end */
+	/* in how many of .runs a perf event took a sample of its own */
+	__u64 interrupted;
 };
 
 #endif

@@ -32,7 +32,10 @@ static double now_ms(void)
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-/* Prints the verifier's last lines: why it refused, and "processed N insns ...". */
+/*
+ * Prints the last lines of the verifier's log: why it refused a program, and "processed N insns
+ * ...".
+ */
 static void print_tail(const char *log, int lines)
 {
 	const char *p = log + strlen(log);

@@ -21,7 +21,7 @@ SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for widt
 # Packages whose frames call a cell; these frames are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
           "runpy", os.path.abspath(__file__))
-# Matches those parts of a picture that are for its script and for krait itself.
+# Matches the parts of a picture that only its script and krait itself need.
 REST = re.compile(r"<metadata\b.*?</metadata>|<script\b.*?</script>| ?The recording is in this file\.", re.DOTALL)
 SIZE = re.compile(r'(<svg [^>]*?) width="[0-9]+" height="[0-9]+"')
 BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[^"]*" width="([0-9.]+)"[^>]*/>.*?</g>\n?', re.DOTALL)
@@ -48,8 +48,8 @@ class Picture:
 
 def load(shell):
     def krait(line, cell=None):
-        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT: the
-        same for one statement."""
+        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT:
+        where one statement's CPU time goes."""
         if cell is None and not line.strip():
             print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
             return
@@ -80,8 +80,8 @@ def numbered(shell):
 
 
 def needs_running_loop(shell, code):
-    """Tells whether the code can't run because it has await: the event loop that would run it is
-    busy with this magic."""
+    """Tells whether the code has an await, so that it can't run: the event loop that would run it
+    is busy with this magic."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -90,8 +90,8 @@ def needs_running_loop(shell, code):
 
 
 def options_of(line):
-    """Options of krait record. Those that say what is recorded, and where it is written, are
-    refused: they are set already."""
+    """Returns the options for krait record. Options that say what is recorded, or where it is
+    written, are refused, because this module sets them."""
     options = shlex.split(line)
     for option in options:
         if option.split("=")[0] in GIVEN or re.match("-[opq].", option):
@@ -158,8 +158,8 @@ def picture(path):
 
 
 def smaller(text, width, titled):
-    """The picture without narrow boxes, and their number. Callees of a narrow box are narrower
-    still, so they are left out too."""
+    """Returns the picture without narrow boxes, and the number of its boxes. Callees of a narrow
+    box are narrower still, so they are left out too."""
     left_out = 0
 
     def box(found):

@@ -66,7 +66,8 @@ def name_of(item):
 
 
 class Session:
-    """The recording, and what is said of it. Only the process that the user started has one."""
+    """The recording, and what the plugin prints about it. Only the process that the user started
+    has a recording."""
 
     def __init__(self, config):
         self.config = config
@@ -87,8 +88,8 @@ class Session:
         self.intervals = os.path.join(self.folder, "intervals")
         with open(self.intervals, "w", encoding="utf-8"):
             pass
-        # The file is in a folder of its own, because one with the wanted name may be of an earlier
-        # session.
+        # The file is in a folder of its own, because a file with the wanted name may be left from
+        # an earlier session.
         os.mkdir(os.path.join(self.folder, "page"))
         self.page = os.path.join(self.folder, "page", os.path.basename(self.wanted))
         self.recording = recording.Recording(self.page, "--label-intervals", self.intervals, "--by", "test")
@@ -100,7 +101,7 @@ class Session:
             self.recording.begin()
 
     def finish(self):
-        """Ends the recording, and moves the page to its place. If that fails the page stays in the
+        """Ends the recording, and moves the page to its place. If that fails, the page stays in the
         folder."""
         if not self.recording or self.error:
             return

@@ -75,7 +75,8 @@ class Recording:
             self.error = self.words() or "krait ended at once"
 
     def end(self):
-        """Stops the recording. After that .output is there, or .error says why it isn't."""
+        """Stops the recording. After that, .output is the path of the written file, or .error says
+        why there is no file."""
         if not self.process or self.error:
             return
         try:
@@ -102,7 +103,8 @@ class Recording:
         return data.decode("utf-8", "replace").strip()
 
     def words(self):
-        """The messages to show. If they are long: the warnings, and the end, where an error is."""
+        """Returns the messages to show. If there are many: only the warnings, and the end, where an
+        error stands."""
         said = self.said_all()
         if len(said) <= MOST_WORDS:
             return said

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers one request, in a process of its own. An answer is made whole in a temporary file first:
- * so its length is known, and a client that reads slowly keeps no memory and no turn.
+ * Answers one request, in a process of its own. The whole answer is first written to a temporary
+ * file. So its length is known, and a client that reads slowly keeps neither memory nor the lock.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -23,13 +23,15 @@
 #include "query/query.h"
 #include "store/store.h"
 
-/* When a time is over, SIGALRM ends the process, and the connection with it. */
-#define REQUEST_SECONDS 5  /* for a request to come */
-#define TURN_SECONDS	20 /* to wait for another answer to be made, and to make one */
-#define SEND_SECONDS	20
-#define CPU_SECONDS	10
-#define MEMORY		((rlim_t)64 << 20) /* beside what the process has when it begins */
-#define BLOCK		(16u << 10)
+/* When one of these times is over, SIGALRM ends the process, and with it the connection. */
+#define REQUEST_SECONDS 5 /* seconds in which the request must come */
+/* seconds for waiting until another process has made its answer, and for making this one */
+#define TURN_SECONDS 20
+#define SEND_SECONDS 20
+#define CPU_SECONDS  10
+/* how many bytes of memory the process may have beyond those that it begins with */
+#define MEMORY ((rlim_t)64 << 20)
+#define BLOCK  (16u << 10)
 
 struct question {
 	const struct server *s;
@@ -60,7 +62,7 @@ static bool is_any(const char *text)
 	return true;
 }
 
-/* Who may ask only for what ran as their user can't choose the user. */
+/* If the peer may see only what ran as its own user, adds that user to the question. */
 static int add_user(struct question *q, char text[16])
 {
 	struct profile_label_text user = {"uid", strlen("uid"), text};
@@ -88,7 +90,7 @@ static int answer_profile(struct question *q, struct store *store)
 	wanted.labels = q->query.labels.v;
 	wanted.n_labels = q->query.labels.n;
 	r = r ? r : store_read(store, &wanted, &p);
-	/* comments other than warnings may name what other processes run */
+	/* comments other than warnings may name what other users' processes run */
 	if (!r && !q->all)
 		comments_remove(&profile_meta(p)->comments, is_any);
 	r = r ? r : pprof_write(p, q->body, PROFILE_TIMES_EXACT);
@@ -135,7 +137,10 @@ static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = 
 	[QUERY_METRICS] = answer_metrics,
 };
 
-/* One answer is made at a time, so that their memory doesn't add up. */
+/*
+ * Makes the answer. A lock lets only one process do that at a time, so that their memory doesn't
+ * add up.
+ */
 static int make(struct question *q)
 {
 	struct flock turn = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -241,7 +246,7 @@ static bool is_whole(const struct str *s)
 	return s->n && (strstr(s->s, "\n\n") || strstr(s->s, "\r\n\r\n"));
 }
 
-/* Reads up to the empty line, or the end of what comes. */
+/* Reads a request: up to its empty line, or to the end of what the client sends. */
 static int read_request(int fd, struct str *ret)
 {
 	char block[1024];
@@ -263,7 +268,7 @@ void serve_answer(const struct server *s, const struct listener *l, const struct
 	struct str request = {};
 
 	bound();
-	/* whoever asks is told; the log isn't theirs to fill */
+	/* errors are sent to the client; messages would let clients fill the log */
 	log_set_level(LOG_ERROR);
 	if (read_request(fd, &request))
 		_exit(1);
@@ -271,7 +276,7 @@ void serve_answer(const struct server *s, const struct listener *l, const struct
 		answer_http(&q, l, fd, &request);
 	else
 		answer_query(&q, fd, &request);
-	/* without this, bytes of the request that weren't read would reset the connection */
+	/* if bytes of the request stay unread, closing the socket would reset the connection */
 	(void)shutdown(fd, SHUT_WR);
 	while (recv(fd, (char[1024]){}, 1024, MSG_DONTWAIT) > 0)
 		;

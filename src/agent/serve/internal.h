@@ -9,9 +9,10 @@
 
 #define TOKEN_BYTES 256
 
-/* Whoever is at the other end of a connection. */
+/* The process at the other end of a connection. */
 struct peer {
-	bool tcp;     /* nobody that the kernel knows; .uid isn't set */
+	/* connected by TCP: the kernel doesn't know whose process it is, and .uid isn't set */
+	bool tcp;
 	bool may_all; /* may ask everything */
 	uid_t uid;
 };
@@ -24,17 +25,17 @@ struct listener {
 struct server {
 	const struct serve_options *o;
 	VEC(struct listener) listeners;
-	bool own_socket; /* the socket's file is removed at the end */
+	bool own_socket; /* krait made the socket's file, and removes it at the end */
 	char token[TOKEN_BYTES];
-	gid_t group; /* of SERVE_GROUP; (gid_t)-1: there is none */
+	gid_t group; /* id of the group SERVE_GROUP; (gid_t)-1: there is no such group */
 	uid_t owner; /* of the store */
-	int turn;    /* a file whose lock is held by the process that computes an answer */
+	int turn;    /* descriptor of a file; the process that makes an answer holds its lock */
 };
 
 /* listen.c: fills .listeners, .own_socket. 0 or -errno + message. */
 _must_use_ int serve_listen(struct server *s);
 
-/* Finds out who has connected to @l. 0; -errno: the connection can't be used. */
+/* Finds out whose process has connected to @l. 0; -errno: the connection can't be used. */
 _must_use_ int serve_peer(const struct server *s, const struct listener *l, int fd,
 			  struct peer *ret);
 
@@ -42,7 +43,7 @@ _must_use_ int serve_peer(const struct server *s, const struct listener *l, int 
 _Noreturn void serve_answer(const struct server *s, const struct listener *l,
 			    const struct peer *peer, int fd);
 
-/* Says that there are too many questions now, without waiting. */
+/* Answers that there are too many questions at present. Doesn't wait. */
 void serve_refuse(const struct listener *l, int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the server's sockets, or takes systemd's; says who has connected. */
+/* Opens the server's sockets, or takes those of systemd. Finds out who has connected. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -18,7 +18,7 @@
 #define FIRST_FD 3 /* sd_listen_fds(3) */
 #define MAX_FDS	 4
 #define BACKLOG	 16
-#define GROUPS	 1024 /* more than that of a peer aren't looked at */
+#define GROUPS	 1024 /* how many groups of a peer are looked at */
 
 static int add(struct server *s, int fd, unsigned port)
 {
@@ -55,7 +55,7 @@ static int take_fd(struct server *s, int fd)
 	return add(s, fd, port);
 }
 
-/* How many sockets systemd has opened for this process. */
+/* Returns how many sockets systemd has opened for this process. */
 static int given(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
@@ -65,7 +65,7 @@ static int given(void)
 	return (int)MAX(MIN(strtol(n, NULL, 10), (long)MAX_FDS), 0L);
 }
 
-/* Removes the socket of a server that has ended. Anything else stays. */
+/* Removes the socket of a server that has ended. Any other file at @path stays. */
 static int make_way(const char *path, const struct sockaddr_un *at)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -95,7 +95,7 @@ static int make_folder(const char *path)
 	return 0;
 }
 
-/* Everybody may connect: who it is decides what is answered. */
+/* Opens the Unix socket. Everybody may connect: what is answered depends on who asks. */
 static int open_unix(struct server *s)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listens, and starts a process for each connection; see serve.h. */
+/* Listens for connections, and starts a process for each of them; see serve.h. */
 #include "agent/serve/serve.h"
 
 #include <errno.h>
@@ -25,10 +25,13 @@
 #include "base/system/log.h"
 #include "host/users.h"
 
-/* How many connections are answered at once. Root's never wait for those of others. */
+/*
+ * How many connections are answered at the same time. Users who may ask everything never wait for
+ * others.
+ */
 #define MAX_OTHERS 8
-#define MAX_SAME   2 /* of one user, or by TCP */
-#define MAX_ALL	   4 /* of those who may ask everything, beside MAX_OTHERS */
+#define MAX_SAME   2 /* connections of one user, or by TCP */
+#define MAX_ALL	   4 /* connections of users who may ask everything, in addition to MAX_OTHERS */
 #define NICENESS   5
 
 struct answering {
@@ -75,7 +78,7 @@ static void reap(struct answers *a)
 			}
 }
 
-/* Is there room for one more answer to this peer? */
+/* Tells whether one more connection of this peer can be answered. */
 static bool is_room(const struct answers *a, const struct peer *p)
 {
 	size_t all = 0, others = 0, same = 0;
@@ -113,7 +116,7 @@ static void start(const struct server *s, const struct listener *l, struct answe
 	a->v[a->n++] = (struct answering){pid, peer};
 }
 
-/* Waits for connections. 0: the time is over, or a signal came; else some came. */
+/* Waits for connections. Returns 0 if the time is over or a signal came, else 1 or more. */
 static int wait_for(const struct server *s, const struct answers *a, struct pollfd *fds,
 		    const sigset_t *waiting)
 {
@@ -153,7 +156,9 @@ static int serve_all(const struct server *s, const sigset_t *waiting)
 	return 0;
 }
 
-/* Reads the token while krait may still read the file. Nobody else may read it. */
+/*
+ * Reads the token while krait still has the right to. No other user may be able to read the file.
+ */
 static int read_token(struct server *s)
 {
 	const char *path = s->o->token_file;
@@ -175,7 +180,7 @@ static int read_token(struct server *s)
 	return 0;
 }
 
-/* Becomes the store's owner, without any capability. */
+/* Becomes the user who owns the store, without any capability. */
 static int give_up_rights(struct server *s)
 {
 	struct stat st;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The server of queries: answers what query/query.h describes, and GET /metrics. It reads the store
- * as the user who owns it, and has no capability. Who asks is decided by the kernel's word on the
- * socket's peer: root, the store's owner and members of group krait may ask everything, others
- * only what ran under their own user id. Over TCP, metrics alone are answered.
+ * as the user who owns it, and has no capability. The kernel says which user has connected: root,
+ * the store's owner and members of group krait may ask everything, others only what ran under their
+ * own user id. Over TCP, metrics alone are answered.
  *
- * A process of its own answers each connection, with bounds of memory and time, and ends with the
- * answer. What listens is small, and ends when nobody has asked for a while, if it is told to:
- * systemd starts it again on demand.
+ * A process of its own answers each connection, with limits of memory and time, and ends once it
+ * has answered. The process that listens is small. If .idle_ns is set, it ends when nobody has
+ * asked for that long; systemd starts it again on demand.
  */
 #ifndef AGENT_SERVE_SERVE_H
 #define AGENT_SERVE_SERVE_H
@@ -18,9 +18,10 @@
 
 struct serve_options {
 	const char *store, *socket;
-	const char *metrics;	/* ADDRESS:PORT of the loopback interface; NULL: no TCP */
-	const char *token_file; /* of the bearer token for everything; NULL: there is none */
-	uint64_t idle_ns;	/* ends after so long without a question; 0: never */
+	const char *metrics; /* ADDRESS:PORT of the loopback interface; NULL: no TCP */
+	/* file with the bearer token that permits asking everything; NULL: no token */
+	const char *token_file;
+	uint64_t idle_ns; /* the server ends after this time without a question; 0: never */
 };
 
 /*

@@ -19,8 +19,8 @@
 #define CAPS_IDS (CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID))
 
 /*
- * Gives up for good all capabilities except CAPS_BPF, CAPS_READ and CAPS_IDS. Those stay permitted,
- * but aren't in effect until caps_raise().
+ * Gives up for good all capabilities except CAPS_BPF, CAPS_READ and CAPS_IDS. CAPS_BPF, CAPS_READ
+ * and CAPS_IDS stay permitted, but aren't in effect until caps_raise().
  */
 void caps_rest(void);
 
@@ -28,8 +28,9 @@ void caps_rest(void);
 void caps_give_up(void);
 
 /*
- * Puts those of @caps into effect that are permitted; capabilities that are in effect already stay
- * so. Returns the capabilities that were in effect before, for caps_restore().
+ * Puts the capabilities of @caps into effect, as far as they are permitted. Capabilities that are
+ * in effect already stay in effect. Returns the capabilities that were in effect before, for
+ * caps_restore().
  */
 uint64_t caps_raise(uint64_t caps);
 void caps_restore(uint64_t effective);

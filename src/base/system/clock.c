@@ -32,9 +32,9 @@ static int namespace_of(const char *process, const char *name, ino_t *ret)
 }
 
 /*
- * timens_offsets has the shifts of the namespace that new children of the process get. Until the
- * process calls exec, its own namespace may be another one, and then its shift can't be read
- * (-EXDEV).
+ * timens_offsets has the shifts of the namespace that new children of the process get. The process
+ * itself may be in another namespace until it calls exec. Then the shift of its own namespace can't
+ * be read (-EXDEV).
  */
 static int read_shift(const char *process, int64_t *ret_ns)
 {

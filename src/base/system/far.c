@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptors that stand for files that a child holds open; see far.h. */
+/*
+ * Far files: files that a child of krait holds open. Descriptors made here stand for them; see
+ * far.h.
+ */
 #include "base/system/far.h"
 
 #include <errno.h>
@@ -19,8 +22,8 @@
 /* room for the beginning of a memory file's name: NAME and the secret, before the file's number */
 #define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
-#define RUN_BLOCKS  32 /* how many blocks of a far file are fetched at once */
-/* the size in bytes of the largest far file that is copied */
+#define RUN_BLOCKS  32 /* how many blocks of a far file (far.h) are fetched at once */
+/* the size in bytes of the largest far file (far.h) that is copied */
 #define COPY_MAX ((uint64_t)8 << 30)
 
 /*
@@ -34,11 +37,11 @@ struct copy {
 };
 
 /*
- * What is known of all far files. There is one such struct, because descriptors belong to the whole
- * program, too.
+ * What is known of all far files (far.h). There is one such struct, because descriptors too belong
+ * to the whole program.
  */
 static struct {
-	/* functions that read the files for which far files stand; NULL: no far file exists yet */
+	/* functions that read far files (far.h); NULL: no far file exists yet */
 	const struct far_ops *_Atomic ops;
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;
@@ -47,10 +50,10 @@ static struct {
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Finds the number of the far file that @fd stands for. False: @fd stands for none. The number is
- * part of the memory file's name, so that closing the descriptor needs no bookkeeping. The name
- * also holds a secret, because a target may give any name to a memory file of its own, and krait
- * opens what targets map.
+ * Finds the number of the far file (far.h) that @fd stands for. False: @fd stands for no far file.
+ * The number is part of the memory file's name, so that closing the descriptor needs no
+ * bookkeeping. The name also holds a secret, because a target may give any name to a memory file of
+ * its own, and krait opens what targets map.
  */
 static bool number_of(int fd, uint64_t *ret)
 {
@@ -67,7 +70,7 @@ static bool number_of(int fd, uint64_t *ret)
 	return end > number;
 }
 
-/* Chooses how the names of memory files begin, before the first far file is made. */
+/* Chooses how the names of memory files begin, before the first memory file is made. */
 static int begin(const struct far_ops *ops)
 {
 	uint64_t secret[2];
@@ -207,8 +210,8 @@ static bool is_there(const struct copy *c, uint64_t block)
 }
 
 /*
- * Fetches all @n_blocks blocks or none: a block that is filled in part would look as if it ended in
- * zeros.
+ * Fetches all @n_blocks blocks or none. A partly filled block isn't kept: a reader would take the
+ * zeros at its end for the file's contents.
  */
 static bool fetch_run(struct copy *c, uint64_t first, uint64_t n_blocks, char *bytes)
 {

@@ -10,12 +10,12 @@
 #include "base/text/visible.h"
 
 #define MAX_TEXT 8192 /* the most bytes of one message: two long paths fit */
-#define KINDS	 64   /* kinds beyond these share the last entry */
+#define KINDS	 64   /* kinds of messages beyond this number share the last entry */
 
-/* How often each kind of message was shown in its last period. */
+/* How many messages of each kind were shown in the kind's last period. */
 static struct limit {
 	pthread_mutex_t lock;
-	unsigned most; /* in .ns; 0: as many as come */
+	unsigned most; /* the most messages of one kind in .ns; 0: no limit */
 	uint64_t ns;
 	struct kind {
 		uintptr_t place; /* 0: this entry is free */
@@ -59,7 +59,10 @@ static struct kind *kind_of(uintptr_t place)
 	return k;
 }
 
-/* Is a message of @place shown? *left_out: how many weren't since the one before. */
+/*
+ * Is a message of kind @place shown? *left_out: how many of the kind weren't shown since the last
+ * shown one.
+ */
 static bool is_shown(uintptr_t place, unsigned *left_out)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);

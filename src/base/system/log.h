@@ -22,8 +22,8 @@ enum log_level log_level(void);
 struct log_sink {
 	void (*say)(enum log_level level, const char *text);
 	/*
-	 * Shows in one line what krait does now, in place of the last progress line. NULL: that
-	 * work is over.
+	 * Shows in one line what krait does now, in place of the last progress line. NULL: the work
+	 * that the last line was about is over.
 	 */
 	void (*progress)(const char *text);
 };
@@ -33,12 +33,12 @@ void log_set_sink(const struct log_sink *sink);
 
 /*
  * For a program that runs for months: from now on each kind of message is shown at most @most times
- * in @ns. The first one after that says how many were left out. A kind is a place in the program
- * with its format.
+ * in @ns. The first message of the kind after that time says how many were left out. A kind is all
+ * messages that one place in the program sends.
  */
 void log_limit(unsigned most, uint64_t ns);
 
-/* Hands a line to the sink, if there is one and the level allows it. */
+/* Hands a line to the sink, if a sink is set and the level allows the line. */
 void log_at(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)

@@ -14,7 +14,7 @@ static int file_in(const char *dir)
 	_cleanup_free_ char *name = NULL;
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 
-	/* not every file system has O_TMPFILE; without it the file gets a name for a moment */
+	/* without O_TMPFILE, which not every file system has, the file gets a name for a moment */
 	if (fd >= 0)
 		return fd;
 	if (asprintf(&name, "%s/krait-XXXXXX", dir) < 0) {
@@ -27,7 +27,10 @@ static int file_in(const char *dir)
 	return fd;
 }
 
-/* Returns the i-th folder for temporary files: /var/tmp first, because /tmp is often in memory. */
+/*
+ * Returns the i-th folder for temporary files. /var/tmp comes before /tmp, because /tmp is often in
+ * memory.
+ */
 static const char *place(size_t i)
 {
 	const char *const dirs[] = {secure_getenv("TMPDIR") ?: "", "/var/tmp", "/tmp"};

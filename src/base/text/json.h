@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include "base/text/str.h"
 
-/* Appends @s to @out, or writes it there, as a JSON string with its quotes. */
+/* Appends @s to @out, or writes @s to the stream @out, as a JSON string with its quotes. */
 void json_string(struct str *out, const char *s);
 void json_put_string(FILE *out, const char *s);
 

@@ -226,8 +226,8 @@ static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t 
 }
 
 /*
- * Reads the exponent after an e or E. It is capped at 100000, far above any with which the number
- * fits in the result.
+ * Reads the exponent after an e or E. It is capped at 100000, far above any exponent with which the
+ * number fits in the result.
  */
 static int take_exponent(struct json_in *in, int64_t *power)
 {

@@ -14,8 +14,8 @@ struct json_in {
 	const char *start, *at, *end;
 	bool fresh; /* .at is right after a { or [, so no comma comes before the next item */
 	/*
-	 * Accept strings with unknown escapes and control characters, which stand for themselves.
-	 * Set for files of other tools.
+	 * Accept strings with unknown escapes and control characters, and take these literally. Set
+	 * for files of other tools.
 	 */
 	bool lenient;
 };
@@ -38,8 +38,8 @@ _must_use_ int json_in_enter(struct json_in *in, char open);
 _must_use_ int json_in_key(struct json_in *in, struct str *key);
 
 /*
- * Tells whether another item of the list follows. Returns 1, and the item is to be read next; or 0
- * if the list has ended.
+ * Tells whether the list has another item: returns 1, and the item is to be read next; or 0 if the
+ * list has ended.
  */
 _must_use_ int json_in_item(struct json_in *in);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the words that are nearest to one that somebody typed wrongly. */
+/* Finds the words that are spelt most like a word that somebody mistyped. */
 #ifndef BASE_TEXT_NEAREST_H
 #define BASE_TEXT_NEAREST_H
 
@@ -15,12 +15,14 @@ enum { NEAREST_MOST = 3 };
 unsigned int word_distance(const char *a, const char *b);
 
 struct nearest {
-	char typed[64]; /* what the user typed; of a pattern only its longest piece of plain text */
+	/* what the user typed; of a pattern, only its longest piece of plain text */
+	char typed[64];
 	struct {
 		char *name;
 		unsigned int score; /* how far the word is from what was typed; 0 is nearest */
 	} best[NEAREST_MOST];
-	char *any[NEAREST_MOST]; /* the words that were added first, however near they are */
+	/* the words that were added first, whatever their distance from the typed word */
+	char *any[NEAREST_MOST];
 	size_t n_best, n_any;
 };
 

@@ -25,7 +25,7 @@ void str_add_c(struct str *b, char c);
 void str_shrink(struct str *b); /* gives back memory that the string doesn't use */
 void str_addf(struct str *b, const char *fmt, ...) _printf_(2, 3);
 
-/* Appends @s as one word of a shell's command line: quoted where it needs that. */
+/* Appends @s as one word of a shell's command line, quoted if it needs quotes. */
 void str_add_shell_word(struct str *b, const char *s);
 
 const char *str_cstr(const struct str *b); /* never NULL: "" when empty */

@@ -5,8 +5,8 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /*
- * The length of the well-formed character at @s. 0: there is none, and one U+FFFD stands for *bad
- * bytes.
+ * The length of the well-formed character at @s. 0: no such character is there, and one U+FFFD
+ * stands for *bad bytes.
  */
 static size_t character(const unsigned char *s, size_t n, size_t *bad)
 {

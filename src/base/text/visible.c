@@ -119,7 +119,7 @@ static ssize_t filter_write(void *filter, const char *s, size_t n)
 		f->kept[f->n++] = s[i];
 		pass(f, false);
 	}
-	/* @f->to is flushed here, because fflush() of this stream doesn't flush it. */
+	/* fflush() of this stream flushes only the stream itself, so @f->to is flushed here */
 	return fflush(f->to) || ferror(f->to) ? 0 : (ssize_t)n;
 }
 

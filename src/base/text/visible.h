@@ -2,7 +2,7 @@
 /*
  * Which characters may be shown to people. Names come from target processes and files, and a
  * terminal obeys some characters instead of showing them. The only list of those characters is
- * here. Whatever goes to a terminal has '?' in their place.
+ * here. In text that goes to a terminal, '?' replaces each of them.
  */
 #ifndef BASE_TEXT_VISIBLE_H
 #define BASE_TEXT_VISIBLE_H
@@ -11,9 +11,9 @@
 #include "base/text/str.h"
 
 /*
- * Can character @c be shown as it is? These can't: controls (C0, DEL, C1), marks that change the
+ * Can character @c be shown as it is? Not so for: controls (C0, DEL, C1), marks that change the
  * direction of the text around them, line separators, and characters without width and shape. The
- * joiners U+200C and U+200D can: some scripts and emoji aren't written without them.
+ * joiners U+200C and U+200D can be shown: some scripts and emoji aren't written without them.
  */
 bool visible(uint32_t c);
 

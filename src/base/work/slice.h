@@ -11,10 +11,10 @@
 
 #include "base/util.h"
 
-/* Each WORK_* is the most time, in ns, that such work takes on a common machine of today. */
+/* Each WORK_* is the most time, in ns, that the named work takes on a common machine of today. */
 #define SLICE_MS    1000000ull
 #define WORK_BYTE   1  /* the work of reading and checking one byte */
-#define WORK_SYMBOL 16 /* the work of checking a symbol, or another entry of a table */
+#define WORK_SYMBOL 16 /* the work of checking one symbol, or one entry of any other table */
 /* the work of decoding one byte of machine code (unwind/prove/code_rows.h) */
 #define WORK_CODE 25
 #define WORK_CALL 1000 /* the work of a system call that reads something small */
@@ -28,7 +28,8 @@ struct slice {
 	uint64_t left;
 	uint64_t memory; /* bytes that may still be allocated until the end of the slice */
 	/*
-	 * the slice around this one, from which the same work and memory are taken too; NULL: none
+	 * the enclosing slice, from which all work and memory of this slice are taken too; NULL:
+	 * none
 	 */
 	struct slice *outer;
 	bool cut; /* set when something was left out because the slice was spent */
@@ -47,27 +48,27 @@ void slice_begin(struct slice *s, uint64_t work);
 void slice_end(struct slice *s);
 
 /*
- * Takes @work from the thread's slice, before the work is done. False: less is left, and the caller
- * leaves this work out; smaller work may still be possible. A job that nobody waits for any more
- * (worker_cancelled()) has no work left. True if the thread has begun no slice.
+ * Takes @work from the thread's slice, before the work is done. False: the slice has less work
+ * left, and the caller leaves this work out; smaller work may still be possible. A job that nobody
+ * waits for any more (worker_cancelled()) has no work left. True if the thread has begun no slice.
  */
 bool slice_spend(uint64_t work);
 
 /*
- * Limits how many bytes may be allocated in the slice for the contents of a file. Freeing gives
- * nothing back.
+ * Limits how many bytes may be allocated in the slice for the contents of a file. Freed bytes still
+ * count.
  */
 void slice_limit_memory(struct slice *s, uint64_t bytes);
 
 /*
- * Takes @bytes from the memory of the thread's slice, before they are allocated. False: fewer are
- * left.
+ * Takes @bytes from the memory of the thread's slice, before they are allocated. False: the slice
+ * has fewer bytes left.
  */
 bool slice_hold(uint64_t bytes);
 
 /*
- * CPU time that was spent on some work. A burst is allowed at once, and then a share of the time
- * that passes.
+ * CPU time that was spent on some work. A burst may be spent at once; after that, a share of the
+ * time that passes.
  */
 struct budget {
 	/* when the first work was charged to this budget, CLOCK_MONOTONIC; 0: none was yet */

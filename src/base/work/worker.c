@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs jobs in two lanes, one for urgent jobs and one for all others. Each has its own queue and
- * threads; see worker.h.
+ * Runs jobs in two lanes, one for urgent jobs and one for all others. Each lane has its own queue
+ * and threads; see worker.h.
  */
 #include "base/work/worker.h"
 
@@ -20,7 +20,7 @@
 #include "base/work/thread.h"
 
 #define LANE_THREADS 16
-/* a job that takes longer is called stuck; others no longer wait for it */
+/* a job that takes longer is called stuck; jobs of other groups no longer wait for it */
 #define STUCK_NS NSEC_PER_SEC
 
 struct queue {
@@ -36,7 +36,10 @@ struct slot {
 	_Atomic(const char *) step;
 };
 
-/* A queue of jobs and the threads that run them: one thread, and another whenever all are stuck. */
+/*
+ * A queue of jobs and the threads that run them: one thread at first, and another one whenever all
+ * threads are stuck.
+ */
 struct lane {
 	struct worker *worker;
 	struct slot slots[LANE_THREADS];
@@ -59,7 +62,7 @@ struct worker {
 	unsigned count; /* how many jobs were ever done */
 };
 
-/* The slot of the job that the calling thread runs; NULL: it runs none. */
+/* The slot of the job that the calling thread runs; NULL: the thread runs no job. */
 static _Thread_local struct slot *own_slot;
 
 static void add(struct queue *q, struct worker_job *job)
@@ -180,7 +183,7 @@ static bool is_running(const struct lane *l)
 	return false;
 }
 
-/* Sees to it that no further job is started. True: no job runs any more. */
+/* Sees to it that no further job is started. True: no job is running now. */
 static bool stop(struct worker *w)
 {
 	bool running;
@@ -217,7 +220,7 @@ static void tell(struct worker *w)
 	w->told = write(w->fd, &one, sizeof(one)) > 0 || w->told;
 }
 
-/* Runs @job. The caller holds the worker's lock; it is released while the job runs. */
+/* Runs @job. The caller holds the worker's lock, which is released while the job runs. */
 static void run(struct slot *s, struct worker_job *job)
 {
 	struct worker *w = s->lane->worker;

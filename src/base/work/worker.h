@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Threads beside the main one, for work that would keep the main thread from emptying the kernel's
- * ring buffers in time: one thread for urgent jobs, one for all other jobs. Each runs its jobs one
- * after another. Whatever a job may touch belongs to the job's thread until the job is taken back.
- * A thread starts with its first job. It has the rights that krait has then, and no signal is
- * delivered to it. If a job takes longer than a second, maybe for ever, another thread goes on with
- * the waiting jobs, except those that may hang for the same reason (worker_job.group). Jobs have no
- * capabilities in effect except those that they raise (caps.h).
+ * ring buffers in time: one thread for urgent jobs, one for all other jobs. Each thread runs its
+ * jobs one after another. Whatever a job may touch belongs to the job's thread until the job is
+ * taken back. A thread starts with its first job. It keeps the rights that krait has at that
+ * moment, and no signal is delivered to it. If a job takes longer than a second, maybe for ever,
+ * another thread goes on with the waiting jobs, except those that may hang for the same reason
+ * (worker_job.group). Jobs have no capabilities in effect except those that they raise (caps.h).
  */
 #ifndef BASE_WORK_WORKER_H
 #define BASE_WORK_WORKER_H
@@ -42,7 +42,7 @@ _must_use_ bool worker_abandon(struct worker *w);
 /* Returns a descriptor that is readable when a job is done. */
 int worker_fd(const struct worker *w);
 
-/* Queues @job. Runs it at once, in this thread, if no other thread can be started. */
+/* Queues @job. If no other thread can be started, runs @job at once in the calling thread. */
 void worker_give(struct worker *w, struct worker_job *job, bool urgent);
 
 /* Returns a job that is done, which is the caller's again; NULL: there is none. */
@@ -84,7 +84,7 @@ bool worker_cancelled(void);
 /* Tells whether the calling thread runs a job of a worker. */
 bool worker_is_job(void);
 
-/* Says what the job does now, for those who wait: static text, as in "unwind tables". */
+/* Says what the job does now, for whoever waits for the job: static text, as in "unwind tables". */
 void worker_step(const char *words);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The commands behind `krait agent`. Each is defined in a file of this folder. */
+/* The commands that follow the word `krait agent`. Each is defined in a file of this folder. */
 #ifndef CLI_AGENT_AGENT_H
 #define CLI_AGENT_AGENT_H
 

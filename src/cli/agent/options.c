@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what the agent is told; see options.h. */
+/* Reads the agent's configuration; see options.h. */
 #include "cli/agent/options.h"
 
 #include <errno.h>
@@ -31,7 +31,8 @@ void agent_options_init(struct agent_run_options *o)
 					.max_bytes = DEFAULT_BYTES,
 					.max_cpu_ppm = DEFAULT_CPU_PPM};
 	record_options_init(&o->record);
-	o->record.session.users = true; /* the server of queries decides by it */
+	/* the server of queries decides by this label which samples a user may see */
+	o->record.session.users = true;
 }
 
 void agent_options_fini(struct agent_run_options *o)

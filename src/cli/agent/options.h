@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent is told: by /etc/krait/agent.conf, the files in agent.conf.d, and the command line
- * of `krait agent run`. `krait agent check` takes the same options, and says where each is from.
+ * The agent's configuration: it comes from /etc/krait/agent.conf, the files in agent.conf.d, and
+ * the command line of `krait agent run`. `krait agent check` takes the same options, and says where
+ * each setting comes from.
  */
 #ifndef CLI_AGENT_OPTIONS_H
 #define CLI_AGENT_OPTIONS_H
@@ -15,21 +16,25 @@
 #define AGENT_USER   "krait" /* the user who may own a store of root's agent */
 
 struct agent_run_options {
-	struct record_options record; /* first, for the rows of rows.h */
+	/* must come first, because the option rows of rows.h point into it */
+	struct record_options record;
 	const char *store;
 	uint64_t max_bytes;
 	uint32_t max_cpu_ppm;
-	const char *config;	     /* the file in place of AGENT_CONFIG; NULL: none is named */
-	bool print;		     /* of `krait agent check` */
-	VEC(const char *) functions; /* whose times are counted for Prometheus */
+	/* the configuration file that replaces AGENT_CONFIG; NULL: none is named */
+	const char *config;
+	bool print; /* --print of `krait agent check` */
+	/* names of functions whose CPU time is counted for Prometheus */
+	VEC(const char *) functions;
 };
 
 void agent_options_init(struct agent_run_options *o);
 void agent_options_fini(struct agent_run_options *o);
 
 /*
- * Reads files and command line into @o, and checks it. @c, which is initialised, keeps what @o
- * points to. 0; OPTIONS_HELP_ASKED; -EINVAL: @c has the faults; -ENOMEM + message.
+ * Reads configuration files and command line into @o, and checks the options. @c, which is
+ * initialised, keeps what @o points to. 0; OPTIONS_HELP_ASKED; -EINVAL: @c has the faults; -ENOMEM
+ * + message.
  */
 _must_use_ int agent_options_load(struct config *c, const struct command *self, int argc,
 				  char **argv, struct agent_run_options *o);

@@ -14,9 +14,12 @@
 #include "host/users.h"
 #include "record/command/signals.h"
 
-#define LINES_A_MINUTE 10 /* of each kind of message */
+#define LINES_A_MINUTE 10 /* how many messages of each kind are shown in a minute */
 
-/* Starts the writer first: it is forked before krait has threads, files and programs of its own. */
+/*
+ * Starts the writer before all else, so that it is forked while krait has no threads, files and
+ * programs yet.
+ */
 static int begin(struct session *s, const struct agent_options *o, struct agent **ret)
 {
 	int r = agent_begin(s, o, ret);
@@ -26,7 +29,10 @@ static int begin(struct session *s, const struct agent_options *o, struct agent 
 	agent_confine(*ret);
 	r = caller_find(&s->caller);
 	r = r ? r : session_set_up(s);
-	/* the writer alone writes, so root's rights over others' files aren't needed */
+	/*
+	 * only the writer writes files, so this process doesn't need root's rights over others'
+	 * files
+	 */
 	r = r ? r : rights_drop(true);
 	r = r ? r : session_start(s);
 	agent_confine_loaded(*ret);
@@ -51,14 +57,14 @@ static int record(struct session *s, const struct agent_options *o, enum color_m
 	return r ? fail(s, fail_code(r)) : EXIT_DONE;
 }
 
-/* What a SIGHUP needs: the command line and the files are read again, as they are then. */
+/* What is needed at a SIGHUP to read the configuration files again, with the same command line. */
 struct reload {
 	const struct command *self;
 	int argc;
 	char **argv;
-	struct agent_run_options *o; /* what the agent goes by */
-	struct config *c;	     /* where that is from */
-	struct agent_options *agent; /* what of it the agent reads */
+	struct agent_run_options *o; /* the options that are in force */
+	struct config *c;	     /* where the options in force come from */
+	struct agent_options *agent; /* the part of the options that the agent reads */
 };
 
 static void say_restart(void *ctx, const struct option_row *row)
@@ -67,7 +73,7 @@ static void say_restart(void *ctx, const struct option_row *row)
 		log_warn("%s is as it was until the agent is started again", row->name);
 }
 
-/* Takes over what a program that runs can take over. */
+/* Takes over those new options that a running agent can take over. */
 static void take_over(const struct agent_run_options *from, struct agent_run_options *to)
 {
 	to->record.verbose = from->record.verbose;
@@ -77,7 +83,7 @@ static void take_over(const struct agent_run_options *from, struct agent_run_opt
 	log_set_level(LOG_NOTE + MIN(to->record.verbose, 2));
 }
 
-/* All of the new configuration counts, or nothing of it. */
+/* Uses all of the new configuration or, if it has a fault, nothing of it. */
 static void reload(void *ctx)
 {
 	_cleanup_(agent_options_fini) struct agent_run_options o;

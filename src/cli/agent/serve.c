@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent serve`: answers questions of users who can't read the store, and Prometheus'. */
+/*
+ * `krait agent serve`: answers queries of users who can't read the store, and those of Prometheus.
+ */
 #include "agent/serve/serve.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent status`: what the agent keeps, costs and loses. */
+/* `krait agent status`: prints what the agent stores, costs and loses. */
 #include "cli/agent/agent.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static double mebibytes(uint64_t bytes)
 	return (double)bytes / (1 << 20);
 }
 
-/* What the agent costs, as a share of one CPU since it began. */
+/* Prints how much CPU time the agent has taken since it began, as a share of one CPU. */
 static void print_cost(const struct store_facts *f)
 {
 	const int64_t *v = f->figures;
@@ -48,7 +48,7 @@ static void print_cost(const struct store_facts *f)
 	       (double)v[BATCH_WRITER_CPU] / NSEC_PER_SEC, ms / 1000);
 }
 
-/* What keeps the agent's processes from more than their work. */
+/* Prints what the kernel keeps the agent's processes from doing. */
 static void print_confined(unsigned confined)
 {
 	if (!(confined & CONFINED_FILES))

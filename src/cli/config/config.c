@@ -140,7 +140,10 @@ static int copy_argv(struct config *c, int argc, char **argv)
 	return vec_push(&c->argv, NULL) ? err_nomem() : 0;
 }
 
-/* The value of --config among the options of the command line; NULL: it isn't there. */
+/*
+ * Returns the value of --config among the options of the command line; NULL: the option isn't
+ * there.
+ */
 static const char *typed_path(const settings_vec *typed)
 {
 	const char *path = NULL;
@@ -185,7 +188,7 @@ int config_load(struct config *c, const char *path, int argc, char **argv, struc
 	return r ? r : c->faults.n || c->more_faults ? -EINVAL : 0;
 }
 
-/* Are the settings of @row the same in both? */
+/* Are all settings of @row the same in both configurations? */
 static bool is_same(const struct config *a, const struct config *b, const struct option_row *row)
 {
 	size_t i = 0, j = 0;
@@ -203,7 +206,7 @@ static bool is_same(const struct config *a, const struct config *b, const struct
 	}
 }
 
-/* Is the last setting of @row the same in both? */
+/* Is the last setting of @row the same in both configurations? */
 static bool is_same_last(const struct config *a, const struct config *b,
 			 const struct option_row *row)
 {

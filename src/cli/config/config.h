@@ -24,24 +24,25 @@
 
 #define CONFIG_BYTES  (64u << 10) /* the most bytes of a file */
 #define CONFIG_FILES  100	  /* the most files in FILE.d */
-#define CONFIG_FAULTS 100	  /* how many faults are kept; the others are counted */
+#define CONFIG_FAULTS 100	  /* how many faults are kept; further ones are only counted */
 
 /* An option that a file or the command line has set. */
 struct config_setting {
 	const struct option_row *row;
-	const char *value; /* NULL: the option takes none */
-	const char *file;  /* where it was said; NULL: on the command line */
+	const char *value; /* value of the option; NULL: the option takes none */
+	const char *file;  /* file with the setting; NULL: the command line has it */
 	unsigned line;
 };
 
 struct config {
 	const struct command *command;
-	void *fields;			     /* the command's options; the caller's */
-	VEC(struct config_setting) settings; /* in the order in which they were set */
+	void *fields;			     /* the command's options, which belong to the caller */
+	VEC(struct config_setting) settings; /* settings in the order in which they were made */
 	VEC(const char *) files;	     /* the files that were read */
-	VEC(char *) faults;		     /* what is wrong, a sentence each */
-	size_t more_faults;		     /* how many faults came after CONFIG_FAULTS */
-	VEC(char *) texts, argv;	     /* the memory of the texts above */
+	/* what is wrong with the configuration, one sentence for each fault */
+	VEC(char *) faults;
+	size_t more_faults;	 /* how many faults came after CONFIG_FAULTS */
+	VEC(char *) texts, argv; /* the memory of the texts above */
 };
 
 /* @fields are set to the command's defaults, and stay the caller's. */
@@ -59,7 +60,10 @@ _must_use_ int config_load(struct config *c, const char *path, int argc, char **
 
 /* Reads the lines of a file, as config_load() does. 0 (also with faults) or -ENOMEM + message. */
 _must_use_ int config_read_text(struct config *c, const char *file, const char *text, size_t n);
-/* Reads the file @path and its directory. @must: the file must exist. 0 or -ENOMEM + message. */
+/*
+ * Reads the configuration file @path and the directory of its parts. @must: the file must exist. 0
+ * or -ENOMEM + message.
+ */
 _must_use_ int config_read_files(struct config *c, const char *path, bool must);
 
 /* Adds a fault. */
@@ -73,7 +77,7 @@ int config_blame(struct config *c);
 /* Logs all faults. */
 void config_say_faults(const struct config *c);
 
-/* Prints the settings in the form of a configuration file, each with its origin. */
+/* Prints the settings in the form of a configuration file, each with where it comes from. */
 void config_print(const struct config *c, FILE *out);
 
 /*
@@ -85,7 +89,7 @@ void config_changes(const struct config *before, const struct config *after,
 		    void (*met)(void *ctx, const struct option_row *row), void *ctx);
 
 /*
- * Appends where the option @row got its value: "/etc/krait/agent.conf:3", "command line",
+ * Appends where the value of option @row comes from: "/etc/krait/agent.conf:3", "command line",
  * "default".
  */
 struct str;

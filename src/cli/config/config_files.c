@@ -79,7 +79,7 @@ static int read_file(struct config *c, int dir, const char *name, const char *pa
 		return 0;
 	if (!bytes)
 		return err_nomem();
-	/* one byte more than allowed: the file may grow meanwhile */
+	/* reads one byte more than allowed, because the file may grow while it is read */
 	for (; got > 0 && n <= CONFIG_BYTES; n += (size_t)MAX(got, (ssize_t)0))
 		got = read(fd, bytes + n, CONFIG_BYTES + 1 - n);
 	if (got < 0) {
@@ -153,8 +153,8 @@ static int read_directory(struct config *c, const char *path)
 }
 
 /*
- * May only root and krait's own user write to the file's directory? If others may, they could put
- * another file there.
+ * May only root and krait's own user write to the file's directory? Other users could put another
+ * file there.
  */
 static bool is_in_safe_place(struct config *c, const char *path)
 {

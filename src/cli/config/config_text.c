@@ -234,7 +234,8 @@ static char *keep(struct config *c, const char *s, size_t n)
 
 int config_read_text(struct config *c, const char *file, const char *text, size_t n)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
+	/* some editors begin files in UTF-8 with this mark */
+	static const char mark[] = "\xef\xbb\xbf";
 	size_t skip = n >= 3 && !memcmp(text, mark, 3) ? 3 : 0;
 	char *copy, *name;
 

@@ -37,7 +37,10 @@ static struct view_options view_of(const struct diff_options *o, enum diff_side 
 	return view;
 }
 
-/* Reads one side: its file, and what the filters (and with one file, its labels) let through. */
+/*
+ * Reads one side of the comparison: its file, and those samples that pass the filters and, with one
+ * file, have the side's labels.
+ */
 static int read_side(const struct diff_options *o, const struct operands *operands,
 		     enum diff_side side, struct diff_facts *f)
 {
@@ -213,7 +216,7 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Leaves out waits of threads without work on a side, unless the user asks for them. */
+/* Leaves out a side's waits of threads without work, unless the user asks for such waits. */
 static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 			     struct diff_facts *f)
 {
@@ -243,7 +246,7 @@ static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
 	return r;
 }
 
-/* Makes rows of groups instead of functions, if they are wanted. */
+/* Makes rows of groups instead of functions, if the user wants groups. */
 static int group(struct diff_facts *f)
 {
 	int r = 0;

@@ -13,7 +13,7 @@ struct diff_facts {
 	/* names of the two sides of the comparison: files, or values of a label */
 	const char *name[DIFF_SIDES];
 	struct diff diff;
-	const char *type, *unit; /* the type of the compared values, and its unit */
+	const char *type, *unit; /* the type of the compared values, and the unit of that type */
 	/*
 	 * What a unit of work is: "requests", "run". NULL: costs are per second of wall time, or
 	 * with .by_share only shares are compared.

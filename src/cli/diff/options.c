@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of krait diff: their table, and which of them exclude each other. */
+/* The options of krait diff: their table, and which options exclude each other. */
 #include "cli/diff/options.h"
 
 #include "base/error.h"

@@ -11,7 +11,7 @@
 #include "cli/options/view_options.h"
 #include "picture/markup.h"
 
-/* Appends a cell of the table and its mark, right-justified in @width columns. */
+/* Appends a cell of the table with the cell's mark, right-justified in @width columns. */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
 {
 	int n = cells_width(str_cstr(cell), cell->n) + (int)strlen(mark);
@@ -364,8 +364,8 @@ static void put_text(FILE *out, const char *key, const char *text)
 }
 
 /*
- * Writes from what krait knows how much work was done. If it doesn't know, also writes which shares
- * changed most.
+ * Writes by what krait knows how much work was done. If krait doesn't know that, also writes which
+ * shares changed most.
  */
 static void put_work(const struct diff_facts *f, FILE *out)
 {

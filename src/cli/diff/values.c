@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chooses the values that are compared, and refuses those of different events. */
+/* Chooses the values that are compared. Refuses to compare values of different events. */
 #include <errno.h>
 
 #include "base/error.h"

@@ -44,7 +44,10 @@ struct dump_print {
 	/* whether the process that is printed goes on, has ended, or isn't known */
 	enum dump_life life;
 	bool colored;
-	/* kernel frames are shown; if nothing else is known of a process, they are in any case */
+	/*
+	 * kernel frames are shown (if nothing else is known of a process, its kernel frames are
+	 * shown in any case)
+	 */
 	bool kernel;
 	bool short_frames;	  /* one line for each frame, without source */
 	struct dump_files *files; /* short names of files for frames of one line */

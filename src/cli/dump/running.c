@@ -146,7 +146,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = x->threads.n;
 
-		/* such a process can't be sampled, because what identifies it can't be read */
+		/* a hanging process can't be sampled, because what identifies it can't be read */
 		if (list[i].locked)
 			continue;
 		x->options.all |= !list[i].version;
@@ -192,7 +192,7 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
 	/*
-	 * of several processes one may end meanwhile, which is no error; so the error names no
+	 * one of several processes may end in that time, which is no error; so the error names no
 	 * process
 	 */
 	if (x->options.pids.n > 1)

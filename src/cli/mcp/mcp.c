@@ -23,7 +23,8 @@ struct mcp_options {
 
 struct input {
 	struct str line; /* the message that is being read, as far as it has come */
-	bool too_long; /* the message that is being read is too long: the rest of it is discarded */
+	/* the message that is being read is too long: its further bytes are discarded */
+	bool too_long;
 };
 
 static int put(const struct str *answer)
@@ -110,8 +111,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return r;
 	mcp_take_signals();
 	/*
-	 * Messages are read without privileges. Each tool runs as a krait of its own, which has
-	 * them.
+	 * Messages are read without privileges. Each tool runs as another krait process, which has
+	 * the privileges.
 	 */
 	caps_restore(0);
 	r = serve(&o);

@@ -19,7 +19,8 @@
 
 extern char **environ;
 
-#define GRACE_MS 2000 /* milliseconds that a tool has to write what it recorded */
+/* in how many milliseconds a tool that was told to end must write what it recorded */
+#define GRACE_MS 2000
 #define KILL_MS	 1000
 
 static volatile sig_atomic_t running; /* process id of the tool that runs; 0: none does */
@@ -74,7 +75,9 @@ static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
 	*cut += n - MIN(n, room);
 }
 
-/* Reads until the tool closes its output or @seconds are over. Returns false if they are. */
+/*
+ * Reads until the tool closes its output or @seconds are over. Returns false if the time is over.
+ */
 static bool listen_to(int fd, unsigned seconds, struct str *ret)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * NSEC_PER_SEC, now;

@@ -94,7 +94,7 @@ static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 	return r > 0 ? 1 : r;
 }
 
-/* how many seconds a tool may take in addition to those that it was asked to record */
+/* how many seconds a tool may take in addition to the seconds that it was asked to record */
 #define PATIENCE 60u
 
 static int call_list(const char *directory, const struct given *g, struct str *ret)

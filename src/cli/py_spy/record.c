@@ -32,7 +32,7 @@ static const struct format formats[] = {
 				"Visit chrome://tracing or https://ui.perfetto.dev/ to view"},
 };
 
-/* How samples are changed before they are written, and how many there are. */
+/* How samples are changed before they are written, and how many samples there are. */
 struct shaping {
 	const struct py_spy_options *o;
 	uint64_t samples;
@@ -86,9 +86,7 @@ static void say_start(const struct py_spy_options *o, const char *lead)
 	fflush(stdout);
 }
 
-/*
- * Says that there are no samples. Then no file is written.
- */
+/* Prints that there are no samples. No file is written in that case. */
 static int say_nothing(const struct py_spy_options *o, const char *path)
 {
 	if (o->duration_ns == PY_SPY_NO_TIME)

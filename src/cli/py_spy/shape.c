@@ -19,8 +19,9 @@ struct shape {
 	struct profile_copy copy;
 	struct render_names *names; /* names of the frames in .from */
 	uint32_t mark;		    /* id in .to of the mapping of frames that are only a text */
-	uint32_t *locations; /* id of a location in .from -> its id in .to; 0: not made yet */
-	int root;	     /* root directory of the process; -1: none */
+	/* id of a location in .from -> id of the location made from it in .to; 0: not made yet */
+	uint32_t *locations;
+	int root; /* root directory of the process; -1: none */
 	uint64_t samples;
 };
 
@@ -175,7 +176,10 @@ static uint32_t process_frame(struct shape *s, uint32_t labels)
 	return text_frame(s, str_cstr(&text));
 }
 
-/* Tells whether py-spy shows the frame; it shows none of the kernel or the garbage collector. */
+/*
+ * Tells whether py-spy shows the frame. It shows no frames of the kernel or of the garbage
+ * collector.
+ */
 static bool is_shown(const struct shape *s, uint32_t id)
 {
 	switch (profile_get_mapping(s->from, profile_get_location(s->from, id)->mapping)->kind) {

@@ -22,7 +22,9 @@ static void add_unread(const struct session *s, struct closing *c)
 	char text[64];
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
-	/* with .prompt names weren't waited for, and what was shown then can't change */
+	/*
+	 * with .prompt, krait didn't wait for names, and can't change what was printed without them
+	 */
 	if (s->prompt)
 		return;
 	if (st->unread_files == 1)

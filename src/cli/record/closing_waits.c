@@ -132,7 +132,7 @@ static void add_ready(const struct session *s, struct closing *c)
 			     stolen);
 }
 
-/* Says how many threads lack the wait in which they were when the recording began. */
+/* Says how many threads lack the wait that had begun before the recording. */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct session_unread *u = &s->unread;

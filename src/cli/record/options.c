@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line of `krait record`: the table of options, their defaults, and which exclude each
- * other.
+ * The command line of `krait record`: the table of options, their defaults, and which options
+ * exclude each other.
  */
 #include "cli/record/record.h"
 
@@ -252,7 +252,7 @@ static int check_value(const struct record_options *o)
 		return 0;
 	if (is_wall(o->value) && session_events_wait(&o->events) && session_events_cpu(&o->events))
 		return 0;
-	/* values that every recording of waits has beside those of its events */
+	/* values that every recording of waits has, in addition to those of its events */
 	if (session_events_wait(&o->events) &&
 	    (streq(o->value, "gil_wait") || streq(o->value, "gil_blame") ||
 	     streq(o->value, "lock_blame")))

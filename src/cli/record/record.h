@@ -41,7 +41,7 @@ struct record_options {
 	bool require_samples; /* EXIT_FAILED is returned if there are no samples */
 	/* if rights are missing, the command runs without being profiled, with one warning */
 	bool if_permitted;
-	/* when the recording ends, the command is killed, and its exit code is ignored */
+	/* when the recording ends, krait kills the command, and ignores the command's exit code */
 	bool end_command;
 	int verbose; /* -q -1, default 0, -v 1, -vv 2; log_set_level() already has it */
 

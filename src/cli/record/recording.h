@@ -19,7 +19,7 @@ struct recording {
 	char *path;		       /* path of the output */
 	/* the first sentence of the report; set once the output is written */
 	struct str headline;
-	bool tells_waits;  /* the headline says how much of its time the program waits */
+	bool tells_waits;  /* .headline says how much of the time the program waits */
 	int stopped;	   /* the signal that ended the recording, or 0 */
 	uint64_t shown_ns; /* when progress was last shown, CLOCK_MONOTONIC */
 };

@@ -80,12 +80,12 @@ static void add_shares(const struct report_facts *f, const report_shares *shares
 	}
 }
 
-/* A process whose threads had the GIL in samples, and for how long. */
+/* A process with samples of threads that had the GIL, and for how long they had it. */
 struct holder {
 	/* one of the process's label sets, and the thread that was found first */
 	uint32_t labels, tid;
 	int64_t held;
-	bool threads; /* more than one thread of the process had the GIL */
+	bool threads; /* more than one thread of the process had the GIL in samples */
 };
 
 struct holders {

@@ -10,12 +10,15 @@
 #include "view/waits/gil.h"
 
 #define SHOWN	     6	 /* the most threads that have a row or a column of their own */
-#define SHOWN_JSON   100 /* the same for programs */
+#define SHOWN_JSON   100 /* how many threads have a row or a column of their own in JSON */
 
 #define NAME_COLUMNS 22
 #define CELL_COLUMNS 11
 
-/* Returns how many holders' columns fit into a line, beside those of "others" and "nobody". */
+/*
+ * Returns how many holders' columns fit into a line, in addition to the columns "others" and
+ * "nobody".
+ */
 static size_t columns_in(int width)
 {
 	int n = (width - NAME_COLUMNS - 2) / CELL_COLUMNS - 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For how long threads waited for the GIL, and what the threads that held it did meanwhile: the
+ * For how long threads waited for the GIL, and what the threads that held it did in that time: the
  * values gil_wait and gil_blame.
  */
 #include <errno.h>

@@ -115,7 +115,7 @@ static int put_states(const struct report_facts *f, FILE *out)
 	return r ? err_set(r, "out of memory") : 0;
 }
 
-/* Writes how much each kind of code ran, as the text does in its last lines. */
+/* Writes how much each kind of code ran, as the last lines of the text report do. */
 static void put_kinds(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "";

@@ -14,7 +14,8 @@ struct report_printer {
 	FILE *out;
 	/* .row: the row that is being composed; .shares: lines that follow the tables */
 	struct str row, shares;
-	unsigned above; /* how many rows were printed so far; only the rest of the screen is left */
+	/* how many rows were printed so far; the screen has that many fewer for what follows */
+	unsigned above;
 	bool md;
 };
 
@@ -27,7 +28,7 @@ void report_end_row(struct report_printer *p);
  */
 bool report_keeps_end(const struct report_printer *p, uint32_t location);
 
-/* head.c: prints how much there is, and which other values. */
+/* head.c: prints how much was recorded, and which values the report doesn't show. */
 void report_print_head(struct report_printer *p);
 void report_print_other_values(struct report_printer *p);
 

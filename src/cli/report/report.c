@@ -143,9 +143,9 @@ static bool shows_source(const struct report_options *o)
 }
 
 /*
- * Will others read the output? Files and Markdown are passed on to others. Anybody may have made
- * the profile and may have put names of the user's private files into it. krait doesn't publish the
- * text of such files.
+ * Will users other than the caller read the output? Files and Markdown are passed on to other
+ * users. Anybody may have made the profile and may have put names of the user's private files into
+ * it. krait doesn't publish the text of such files.
  */
 static bool is_passed_on(const struct report_options *o)
 {
@@ -254,7 +254,7 @@ static const char *value_of(const struct report_options *o, struct profile *p)
 	return !o->render.value && blame ? "lock_blame" : o->render.value;
 }
 
-/* Removes from the profile what isn't shown. */
+/* Removes from the profile the samples and frames that aren't shown. */
 static int choose_samples(const struct report_options *o, struct report_facts *f)
 {
 	int64_t idle;
@@ -297,7 +297,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	return 0;
 }
 
-/* How many rows a table has if --limit doesn't say it. */
+/* How many rows a table has without --limit. */
 #define ROWS	 10
 #define FEW_ROWS 5
 

@@ -15,7 +15,7 @@ struct report_facts {
 	struct profile *p;
 	unsigned value; /* index of the value type that is shown */
 	struct view_totals totals;
-	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
+	/* .filtered: filters left out samples; .frames_left_out: filters left out frames */
 	bool filtered, frames_left_out;
 	bool partial; /* the filters chose samples by their stacks or labels */
 	/* sum of the waits that were left out because their threads had no work (--idle) */
@@ -97,7 +97,8 @@ _must_use_ int report_find_too_few(struct report_facts *f);
 _must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted);
 
 /*
- * Makes .waits from all samples of .p, for a caller that then leaves some out and sets .partial.
+ * Makes .waits from all samples of .p, for a caller that leaves out some samples after that and
+ * sets .partial.
  * @by, @inverted: as for report_find_costs(). 0 or -errno + message.
  */
 _must_use_ int report_find_waits(struct report_facts *f, enum costs_by by, bool inverted);
@@ -109,13 +110,13 @@ void report_facts_fini(struct report_facts *f);
 void report_add_lede(const struct report_facts *f, struct str *b);
 void report_add_totals(const struct report_facts *f, struct str *b);
 /*
- * Appends lines about the GIL, each with its newline; none if the recording doesn't know. 0 or
- * -errno + message.
+ * Appends lines about the GIL, each with its newline; nothing if the recording says nothing of the
+ * GIL. 0 or -errno + message.
  */
 _must_use_ int report_add_gil(const struct report_facts *f, int width, struct str *out);
 /*
- * Appends rows on how long threads were in which state, each with its newline; none if the
- * recording doesn't know. 0 or -errno + message.
+ * Appends rows on how long threads were in which state, each with its newline; nothing if the
+ * recording has no states. 0 or -errno + message.
  */
 _must_use_ int report_add_states(const struct report_facts *f, bool md, struct str *out);
 /*
@@ -124,7 +125,9 @@ _must_use_ int report_add_states(const struct report_facts *f, bool md, struct s
  */
 _must_use_ int report_add_gil_waits(const struct report_facts *f, int width, bool md,
 				    struct str *out);
-/* The index of the value of type @type, in nanoseconds; -1: there is none. */
+/*
+ * Returns the index of the value of type @type, in nanoseconds; -1: the profile has no such value.
+ */
 int report_value_index(const struct report_facts *f, const char *type);
 /*
  * Write who waited for whom for the GIL and for locks, as a member of JSON. 0 or -errno + message.
@@ -138,7 +141,10 @@ const char *report_value_words(const struct report_facts *f);
  */
 bool report_is_note(const char *comment);
 
-/* The value of the samples of a process or thread, largest first. roots.h describes the names. */
+/*
+ * A process or thread, and the value of its samples. In a list, the largest value comes first.
+ * roots.h describes the names.
+ */
 struct report_share {
 	char *name;
 	int64_t value;

@@ -164,7 +164,7 @@ static bool are_alike(const struct cost_lines *own, const struct cost_lines *all
 	return true;
 }
 
-#define BELOW 3 /* how many rows of the next table must fit below */
+#define BELOW 3 /* how many rows of the next table must fit below a table */
 
 static void print_own_lines(struct report_printer *p)
 {
@@ -203,8 +203,8 @@ static void add_share(struct report_printer *p, const char *what, const char *wo
 }
 
 /*
- * Ends a line of shares. In a terminal there is no blank line before it, since that would be too
- * much for 24 rows.
+ * Ends a line of shares. In a terminal no blank line comes before it, because 24 rows have no room
+ * for that.
  */
 static void end_shares(struct report_printer *p, bool none)
 {
@@ -233,7 +233,7 @@ static void add_kinds(struct report_printer *p)
 	end_shares(p, first);
 }
 
-/* Adds the lines about the GIL; in Markdown each is a paragraph. */
+/* Adds the lines about the GIL. In Markdown, each line is a paragraph. */
 static int add_gil(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};

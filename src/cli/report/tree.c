@@ -27,7 +27,7 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
-	bool only; /* this is the only call of the row above that has a row */
+	bool only; /* the row is the only call of the row above that has a row of its own */
 };
 
 /*
@@ -91,7 +91,7 @@ static uint32_t child(const struct tree *t, uint32_t node)
 	return t->order[t->nodes.v[node].first];
 }
 
-/* The location of the frame of a node, if it is a library's frame; else 0. */
+/* Returns the location of a node's frame if the frame is a library's; else 0. */
 static uint32_t library_frame(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct costs *c = &p->f->costs;
@@ -111,8 +111,8 @@ static bool passes_on(const struct report_printer *p, const struct tree *t, uint
 }
 
 /*
- * Counts library frames from @node on, each the only call of the frame before. *@end is the first
- * node after them.
+ * Counts library frames from @node on, each of which is the only call of the frame before. *@end is
+ * the first node after these frames.
  */
 static unsigned count_folded(const struct report_printer *p, const struct tree *t, uint32_t node,
 			     uint32_t *end)

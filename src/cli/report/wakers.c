@@ -28,12 +28,12 @@ struct wakers {
 	VEC(struct ended) rows;
 	struct map pid_of; /* string of the label `tid` -> string of the label `pid` */
 	struct fold_names wakers, waiters;
-	bool several; /* there are threads of several processes */
+	bool several; /* the threads belong to more than one process */
 	unsigned blame;
 	int off_cpu;
 	int columns[2]; /* widths of the columns with names */
-	int64_t waited,
-		known; /* all waits for locks, and those of which it's known who ended them */
+	/* sum of all waits for locks; .known: of those for which krait knows who ended them */
+	int64_t waited, known;
 };
 
 static void free_row(struct ended *row)
@@ -77,9 +77,7 @@ static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, 
 	add_pid(k, pid ? (uint32_t)*pid : 0, b);
 }
 
-/*
- * Notes the names of both threads of each wait, so that it is known which differ only in numbers.
- */
+/* Notes the names of both threads of each wait, to find out which names differ only in numbers. */
 static int note_names(struct wakers *k)
 {
 	int r = 0;
@@ -117,7 +115,7 @@ static int add_row(struct wakers *k, const struct profile_sum *s)
 	return 0;
 }
 
-/* How long the threads of the sum waited for locks; not idle time. */
+/* Returns how long the threads of the sum waited for locks, without idle time. */
 static int64_t waited_for_locks(const struct profile *p, const struct profile_sum *s, int off_cpu)
 {
 	const struct waits_word *state = waits_word(profile_label_text(p, s->labels, "state"));
@@ -211,7 +209,7 @@ static void add_cell(struct report_printer *p, const char *text, int columns, bo
 	markup_add_md_code(&p->row, str_cstr(&shown), shown.n);
 }
 
-/* Prints a row. @share: of all waits for locks. @text: as in struct ended. */
+/* Prints a row. @share: the row's share of all waits for locks. @text: as in struct ended. */
 static void print_row(struct report_printer *p, const struct wakers *k, int64_t ns,
 		      const char *const *text)
 {

@@ -57,7 +57,8 @@ bool report_is_note(const char *comment)
 }
 
 /*
- * Appends that there is nothing to show, and why if the filters or the recording's comments tell.
+ * Appends that there is nothing to show, and the reason if filters or comments of the recording
+ * tell it.
  */
 static void add_nothing(const struct report_facts *f, struct str *b)
 {
@@ -139,7 +140,7 @@ static void add_part(const struct report_facts *f, int64_t part, int64_t whole, 
 		str_addf(b, "%d of these %d %%", whole_percent(f, part), percent);
 }
 
-/* The value of the line or function that is named first. */
+/* Returns the value of the line or function that is named first. */
 static int64_t named_value(const struct lede *l)
 {
 	return l->at_line ? l->line_value : l->value;
@@ -330,8 +331,8 @@ int report_find_too_few(struct report_facts *f)
 }
 
 /*
- * Tells whether the report says how long the program waited. It doesn't if filters were given: then
- * the user asks what used CPU time.
+ * Tells whether the report says how long the program waited. It doesn't if filters were given,
+ * because with filters the user asks what used CPU time.
  */
 static bool waits(const struct report_facts *f)
 {

@@ -26,14 +26,14 @@
 #define JOB_PAGES     4096
 #define JOB_NS	      (100 * NSEC_PER_MSEC)
 #define JOBS	      64
-/* a read that takes longer counts as one that hangs, because no disk is that slow */
+/* a read that takes longer counts as hanging, because no disk is that slow */
 #define STUCK_NS (2 * NSEC_PER_SEC)
 #define END_MS	 200
 /* the most bytes read of one range of memory; the largest is ABI_LINETABLE_BYTES */
 #define RANGE_BYTES (64u << 10)
 
 struct absent_job {
-	struct worker_job job; /* must be the first member, because workers know only this one */
+	struct worker_job job; /* must be the first member, because workers know only this member */
 	struct rec_absent rec;
 	struct py_layout layout;
 	bool is_python;
@@ -93,8 +93,8 @@ static void refuse(struct collect *c, struct process *p)
 }
 
 /*
- * The process for which a record was sent. NULL: krait has forgotten that process, or another one
- * has its number now.
+ * The process for which a record was sent. NULL: krait has forgotten that process, or another
+ * process has its number now.
  */
 static struct process *asked_by(const struct collect *c, const struct rec_absent *rec)
 {
@@ -153,8 +153,8 @@ void absent_met(struct collect *c, const struct rec_absent *rec)
 	absent_take(c);
 	p = process_at(c, i);
 	/*
-	 * @p has asked for memory already, and reading that may bring in this memory as well. If it
-	 * doesn't, the next sample asks again.
+	 * A read for @p is under way already, and may bring in this memory as well. If it doesn't
+	 * bring this memory in, the next sample asks again.
 	 */
 	if (p->absent.asked || process_has_ended(p) || p->unwanted) {
 		if (p->absent.asked && clock_ns(CLOCK_MONOTONIC) - p->absent.asked_ns > STUCK_NS)

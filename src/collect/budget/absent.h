@@ -20,7 +20,7 @@ void absent_met(struct collect *c, const struct rec_absent *rec);
 void absent_take(struct collect *c);
 
 /*
- * Frees the state. Returns false if a read hangs: then the thread that reads is left behind
+ * Frees the state. Returns false if a read hangs: the thread that reads is left behind
  * (worker_abandon()).
  */
 _must_use_ bool absent_fini(struct collect *c);

@@ -8,7 +8,7 @@
 
 /*
  * Without this limit, a process that keeps making large code objects would leave krait no time for
- * other processes. Names that can't be read within it stay unknown.
+ * other processes. Names that can't be read within this limit stay unknown.
  */
 #define ASKED_NS (250 * NSEC_PER_MSEC)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The budget for asking processes: for reading from their memory, their files or /proc what krait
- * can't know otherwise. It begins anew at each flush, and at each collect_ask() between two
- * flushes. It counts the CPU time that asking takes, and the time for which a process's memory
+ * can't know otherwise. The budget begins anew at each flush, and at each collect_ask() between two
+ * flushes. What counts is the CPU time that asking takes, and the time for which a process's memory
  * keeps krait waiting. The time for which krait waits for a CPU says nothing about the process, and
  * isn't counted.
  */
@@ -14,9 +14,15 @@
 
 struct collect;
 
-/* May processes still be asked? False: the budget is spent until it begins anew. */
+/*
+ * May processes still be asked? False: the budget is spent; at the next flush or collect_ask() it
+ * begins anew.
+ */
 bool asked_may(const struct collect *c);
-/* Call both around the work; asked_end() charges what passed since asked_begin(). */
+/*
+ * asked_begin() is called before the work, asked_end() after it. asked_end() charges what passed
+ * since asked_begin().
+ */
 uint64_t asked_begin(void);
 void asked_end(struct collect *c, uint64_t began_ns);
 

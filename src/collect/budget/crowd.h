@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Limits what new processes may cost krait, for looking at them and naming their first stacks. All
- * new processes of a user share a budget of CPU time, and all users share another. A process that
- * begins while a budget is spent is only counted, without stacks, until the budget allows more
- * (bpf/process/crowd.bpf.h). The same holds for an older process that execs. All other processes
- * keep their stacks.
+ * new processes of a user share a budget of CPU time, and all users share a second budget. A
+ * process that begins while a budget is spent is only counted, without stacks, until the budget
+ * allows more (bpf/process/crowd.bpf.h). The same holds for an older process that execs. All other
+ * processes keep their stacks.
  */
 #ifndef COLLECT_BUDGET_CROWD_H
 #define COLLECT_BUDGET_CROWD_H
@@ -32,8 +32,8 @@ struct crowds {
 	struct budget all;
 	uint64_t all_told_ns;
 	/*
-	 * the user for whose new process krait works now: 1 + index into .users; 0: it works for
-	 * none
+	 * the user for whose new process krait works now: 1 + index into .users; 0: krait works for
+	 * no user's new process
 	 */
 	uint32_t turn;
 	uint64_t since_ns; /* CPU time (as of upkeep_begin()) at the last crowd_pay() */
@@ -47,7 +47,9 @@ void crowd_fini(struct collect *c);
 
 /* Returns 1 + the index of user @uid in .users; 0: out of memory. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
-/* Is the budget of this user (1 + index; 0: not known) spent, or that of all users? */
+/*
+ * Is the budget of this user (1 + index; 0: not known) spent, or is the budget of all users spent?
+ */
 bool crowd_is_over(const struct collect *c, uint32_t user);
 
 /*
@@ -58,7 +60,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 
 /*
  * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
- * Returns true if another user's budget paid before; that one has been charged.
+ * Returns true if another user's budget paid before; the other budget has been charged by now.
  */
 bool crowd_turn(struct collect *c, const struct process *p);
 /* Charges the CPU time since the last call to the user whose turn it is. */

@@ -13,8 +13,9 @@
 #define NEW_NS (2 * NSEC_PER_SEC)
 
 /*
- * Counts a crowded process. The closing lines name the first one, unless the recording may not show
- * some users' processes: it isn't known yet whether this is such a process.
+ * Counts a process that is only counted (crowd.h). The closing lines name the first such process.
+ * But if the recording may not show some users' processes, they name none, because it isn't known
+ * yet whether this process may be shown.
  */
 static void count(struct collect *c, struct process *p)
 {
@@ -40,8 +41,8 @@ static void tell_state(struct collect *c, const struct process *p, enum proc_sta
 }
 
 /*
- * Is this new process one too many? The kernel programs may have decided so. Else it is decided
- * here, and the kernel programs are told.
+ * Is this one new process too many? The kernel programs may have decided so. Else this function
+ * decides, and tells the kernel programs.
  */
 static bool is_too_many(struct collect *c, const struct process *p, const struct rec_proc *rec)
 {

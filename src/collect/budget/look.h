@@ -3,7 +3,7 @@
  * Limits for looking into files that processes map, on the thread that drains. Each file has a
  * slice (base/work/slice.h). Each process, each user, and all users together have a budget of CPU
  * time. When a budget is spent, slices get small. When a larger budget of the user or of all users
- * is spent, too, files aren't looked into for a while.
+ * is also spent, files aren't looked into for a while.
  */
 #ifndef COLLECT_BUDGET_LOOK_H
 #define COLLECT_BUDGET_LOOK_H
@@ -39,8 +39,8 @@ struct look {
 /*
  * Begins a look into a file that process @proc maps (NULL: krait itself asks), with a limit on the
  * CPU time and memory that it may take (a slice). Returns 0, or -EBUSY + message if looking into
- * files of this user's processes, or of all processes, has taken too much CPU time. Then no file is
- * looked into for now.
+ * files of this user's processes, or of all processes, has taken too much CPU time. While that is
+ * so, no file is looked into.
  */
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 

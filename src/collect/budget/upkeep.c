@@ -9,8 +9,8 @@
 #include "proc/read/reader.h"
 
 /*
- * Limits of CPU time. A program that loads hundreds of libraries takes 0.3 s. A process within
- * of_small isn't put off, however much others took.
+ * Limits of CPU time. A program that loads hundreds of libraries takes 0.3 s. Upkeep of a process
+ * within of_small isn't put off, however much time other processes took.
  */
 static const struct budget_limit of_small = {100 * NSEC_PER_MSEC, 200};
 static const struct budget_limit of_process = {300 * NSEC_PER_MSEC, 100};
@@ -45,12 +45,15 @@ bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns)
  */
 #define CPU_GUESS_NS (NSEC_PER_MSEC / 10)
 
-/* As the CPU time of this thread; up to CPU_GUESS_NS more where the thread had to wait. */
+/*
+ * Returns the CPU time of this thread. The result is up to CPU_GUESS_NS too large where the thread
+ * had to wait.
+ */
 static uint64_t thread_cpu_ns(void)
 {
 	static _Thread_local struct {
-		uint64_t read_ns, at_ns; /* what was read, and when */
-		uint64_t told_ns;	 /* the largest time that was returned */
+		uint64_t read_ns, at_ns; /* the CPU time that was read last, and when it was read */
+		uint64_t told_ns;	 /* the largest time that thread_cpu_ns() has returned */
 	} last;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), passed_ns = now - last.at_ns;
 

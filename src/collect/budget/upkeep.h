@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Upkeep: what is done again and again for a known process on the thread that drains, such as
- * reading its mappings and its threads' names when they may have changed. A process that changes
- * them all the time has a budget of CPU time, and all processes together have another. Work beyond
- * a budget is done later and counted, and the first such process is named.
+ * reading its mappings and its threads' names when they may have changed. Each process has a budget
+ * of CPU time for this, and all processes together have a second budget. Work beyond a budget is
+ * done later and counted, and the first process whose work was put off is named.
  */
 #ifndef COLLECT_BUDGET_UPKEEP_H
 #define COLLECT_BUDGET_UPKEEP_H
@@ -14,14 +14,18 @@
 struct collect;
 struct process;
 
-/* May upkeep be done now? If not, counts it as put off, but only once until it has been done. */
+/*
+ * May upkeep be done now? If not, counts the upkeep as put off, but only once until the upkeep has
+ * been done.
+ */
 bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns);
 /* Returns from when on (CLOCK_MONOTONIC) upkeep may be done. */
 uint64_t upkeep_due_ns(const struct collect *c, const struct process *p);
 
 /*
- * Call both around the work. upkeep_begin() returns the CPU time of this thread and of the children
- * that read for it; upkeep_end() charges the difference to @p, and returns it.
+ * upkeep_begin() is called before the work, upkeep_end() after it. upkeep_begin() returns the CPU
+ * time of this thread and of the children that read for it; upkeep_end() charges the difference to
+ * @p, and returns it.
  */
 uint64_t upkeep_begin(void);
 uint64_t upkeep_end(struct collect *c, struct process *p, uint64_t began_ns);

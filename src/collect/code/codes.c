@@ -8,7 +8,8 @@
 #include "collect/code/same.h"
 
 struct codes {
-	struct recent_codes *recent; /* code objects that came last; NULL: none has come yet */
+	/* code objects that came last; NULL: no code object has come yet */
+	struct recent_codes *recent;
 	uint32_t round;	 /* how often codes_next_round() was called: the present round */
 	uint64_t serial; /* the py_code.serial that was given last */
 };
@@ -33,7 +34,7 @@ void codes_fini(struct collect *c)
 	free(c->codes);
 }
 
-/* Frees code object @i of the process. The last one of .codes gets its index. */
+/* Frees code object @i of the process. The last code object of .codes gets the index @i. */
 static void drop(struct collect *c, struct process *p, size_t i)
 {
 	struct py_code *code = p->codes.v[i], *last = p->codes.v[p->codes.n - 1];
@@ -54,7 +55,7 @@ static uint64_t id_of(const struct process *p, const struct py_code *code)
 
 /*
  * Notes that a record of this code object came. The code object of the same set (recent.h) that
- * came longest ago may be freed for it.
+ * came longest ago may be freed to make room.
  */
 static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
 {
@@ -78,8 +79,8 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 	p = process_at(c, last.process);
 	at = map_get(&p->code_index, last.key);
 	/*
-	 * The list may name a process that has ended, and another process may have its entry in the
-	 * table now.
+	 * The list may name a process that has ended, and another process may have that entry of
+	 * the table now.
 	 */
 	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
 		drop(c, p, *at - 1);

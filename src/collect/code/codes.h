@@ -9,7 +9,7 @@
 #include "collect/process/process.h"
 #include "python/code/code.h"
 
-/* Returns the key of a code object among those of its process. */
+/* Returns a code object's key in the index of its process's code objects. */
 static inline uint64_t code_key(uint64_t code, uint64_t check)
 {
 	return code ^ check * 0x9e3779b97f4a7c15ull;
@@ -27,7 +27,9 @@ static inline struct py_code *code_of(const struct process *p, uint64_t key)
 _must_use_ bool codes_init(struct collect *c);
 void codes_fini(struct collect *c);
 
-/* A record of a code object came. Returns the code object; NULL: it isn't known yet. */
+/*
+ * A record of a code object came. Returns the code object; NULL: the code object isn't known yet.
+ */
 struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uint64_t check);
 /*
  * Adds @code, which is new, to the process and takes ownership. False: out of memory, and @code was
@@ -35,7 +37,7 @@ struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uin
  */
 _must_use_ bool code_keep(struct collect *c, struct process *p, struct py_code *code);
 
-/* Returns a number for py_code.serial that no other code has, and none ever will. */
+/* Returns a number for py_code.serial that no other code object has or will ever have. */
 uint64_t codes_next_serial(struct collect *c);
 
 /* Frees the code objects of which no record has come since the last call. */

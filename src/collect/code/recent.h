@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The latest ids of stacks and code objects. A process that makes code all the time has new ones
- * without end, so krait can't keep them all. The kernel programs forget an id once SENT_WAYS newer
+ * The latest ids of stacks and code objects. A process that makes code all the time has new ids
+ * without end, so krait can't keep all ids. The kernel programs forget an id once SENT_WAYS newer
  * ids of its set came (abi/sent.h). When they meet it again, they send its contents again. krait
- * forgets an id later than they do: once more than twice as many newer ids of its set came.
+ * forgets an id later than the kernel programs do: once more than twice as many newer ids of its
+ * set came.
  */
 #ifndef COLLECT_CODE_RECENT_H
 #define COLLECT_CODE_RECENT_H
@@ -15,14 +16,15 @@
 
 #define RECENT_KEPT (2 * SENT_WAYS)
 
-/* Sets of ids; in each the latest is first; 0: there is no id. */
+/* Sets of ids; in each set the latest id is first; 0: there is no id. */
 struct recent {
 	uint64_t id[SENT_SETS][RECENT_KEPT];
 };
 
 /*
  * Makes @id, which came or was used, the first of its set. Returns where in the set it was;
- * RECENT_KEPT - 1 if it wasn't there. *gone: the id that is forgotten for it; 0: none.
+ * RECENT_KEPT - 1 if it wasn't there. *gone: the id that is forgotten to make room for @id; 0:
+ * none.
  */
 static inline size_t recent_to_front(struct recent *r, uint64_t id, uint64_t *gone)
 {

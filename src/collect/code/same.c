@@ -13,7 +13,7 @@
 #include "collect/code/codes.h"
 
 #define BYTES	 4096 /* longer contents aren't shared */
-#define CONTENTS 512  /* how many contents are kept; a new one takes the place of the oldest */
+#define CONTENTS 512  /* how many contents are kept; a new content takes the place of the oldest */
 #define SEEN	 4096 /* hashes of contents that came once: a power of two */
 
 /* The content of a record: all but what differs between processes, such as addresses. */
@@ -34,15 +34,19 @@ struct kept_content {
 	uint64_t hash;
 	size_t n;		 /* how many bytes .content has */
 	struct content *content; /* NULL: this place is free */
-	/* the code object whose names and lines the others share; it belongs to no process */
+	/*
+	 * the code object whose names and lines the code objects with this content share; it
+	 * belongs to no process
+	 */
 	struct py_code *code;
 };
 
 struct same {
 	struct kept_content kept[CONTENTS];
-	size_t oldest;	     /* index in .kept of the one that is replaced next */
-	struct map by_hash;  /* kept_content.hash -> 1 + index in .kept */
-	uint64_t seen[SEEN]; /* the hash that came last, of those with these low bits */
+	size_t oldest;	    /* index in .kept of the content that is replaced next */
+	struct map by_hash; /* kept_content.hash -> 1 + index in .kept */
+	/* for each value of a hash's low bits: the latest hash with these bits */
+	uint64_t seen[SEEN];
 };
 
 bool same_init(struct collect *c)
@@ -51,8 +55,8 @@ bool same_init(struct collect *c)
 }
 
 /*
- * A code object that shares the content of @code is about to be freed. If it is the last one, @code
- * isn't kept any more, and its bytes aren't counted.
+ * A code object that shares the content of @code is about to be freed. If it is the last such code
+ * object, @code isn't kept any more, and its bytes aren't counted.
  */
 static void uncount(struct collect *c, const struct py_code *code)
 {
@@ -62,7 +66,8 @@ static void uncount(struct collect *c, const struct py_code *code)
 
 void same_free_code(struct collect *c, struct py_code *code)
 {
-	c->kept.codes -= code->counted; /* names that came later aren't counted */
+	/* names that came after the code object was counted aren't counted */
+	c->kept.codes -= code->counted;
 	uncount(c, code->like);
 	py_code_free(code);
 }
@@ -95,7 +100,7 @@ void same_fini(struct collect *c)
 }
 
 /*
- * Are file name, name and qualified name one object? They are in code objects that CPython makes
+ * Are file name, name and qualified name one object? That is so in code objects that CPython makes
  * itself, such as _Py_InitCleanup (py_code_is_internal()).
  */
 static bool has_one_text(const struct wire_text *text)

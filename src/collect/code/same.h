@@ -16,17 +16,18 @@ _must_use_ bool same_init(struct collect *c);
 void same_fini(struct collect *c);
 
 /*
- * As py_code_from_record(), but the code object shares the content of an earlier one if that is the
- * same. Only for processes that began after sampling did. For older ones, making a location also
- * notes the process's age (profile_ran_before()), and a shared code object would skip that.
+ * As py_code_from_record(), but the code object shares the content of an earlier code object if
+ * their contents are the same. Only for processes that began after sampling did. For older
+ * processes, making a location also notes the process's age (profile_ran_before()), and a shared
+ * code object would skip that.
  */
 _must_use_ int same_code(struct collect *c, const struct rec_code *rec, size_t n, unsigned version,
 			 struct py_code **ret);
-/* Frees @code, and counts what that frees. */
+/* Frees @code, and adjusts the counts of bytes that are kept. */
 void same_free_code(struct collect *c, struct py_code *code);
 /*
- * Forgets all contents, so that later code objects don't share them. Frees those that no code
- * object uses.
+ * Forgets all contents, so that later code objects don't share them. Frees the contents that no
+ * code object uses.
  */
 void same_forget(struct collect *c);
 

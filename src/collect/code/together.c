@@ -30,8 +30,9 @@
 
 /* A package whose installed distribution is looked for. */
 struct together {
-	char *key;		 /* container and directory of the package, as one text */
-	char *file;		 /* a file of the package, by which it is found; NULL: none yet */
+	char *key; /* container and directory of the package, as one text */
+	/* a file of the package, by which its distribution is found; NULL: no file is known yet */
+	char *file;
 	struct proc_key process; /* the process that last had code of the package */
 	unsigned tries;
 	bool done;
@@ -57,7 +58,7 @@ static bool same_name(const char *typed, const char *name, size_t n)
 
 /*
  * Was the process told on its command line to run this package? Only such a package is the user's.
- * Its directory may also hold others, such as servers.
+ * Its directory may also hold other packages, such as servers.
  */
 static bool is_run(const struct process *p, const char *name, size_t n)
 {

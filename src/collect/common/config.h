@@ -10,7 +10,7 @@
 
 #define ALL_USERS UINT32_MAX
 
-/* How the collector answers the kernel programs: functions sampler_*(), or those of a test. */
+/* How the collector answers the kernel programs: functions sampler_*(), or a test's functions. */
 struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
@@ -26,12 +26,12 @@ struct collect_ops {
 	void (*ask_again)(void *ctx, uint32_t tgid);
 	/*
 	 * Until @until_ns (CLOCK_MONOTONIC) new processes of user @uid are only counted; ALL_USERS:
-	 * those of all users.
+	 * new processes of all users.
 	 */
 	void (*crowd)(void *ctx, uint32_t uid, uint64_t until_ns);
 };
 
-/* The store of unwind rows and mappings: functions unwind_store_*(), which are described there. */
+/* The store of unwind rows and mappings: functions unwind_store_*() (sampler/unwind/store.h). */
 struct unwind_rows;
 struct unwind_fde;
 struct unwind_cache;
@@ -89,7 +89,7 @@ struct collect_config {
 	void *ctx;
 	/* the store of unwind rows; NULL: stacks have no native frames */
 	const struct collect_unwind_ops *unwind;
-	/* the kernel programs notice it when memory is unmapped: sampler_sees_unmaps() */
+	/* the kernel programs notice when memory is unmapped: sampler_sees_unmaps() */
 	bool sees_unmaps;
 	/*
 	 * The caller reads all of perf's records of what processes do (the side band) before each
@@ -102,10 +102,10 @@ struct collect_config {
 	 * descriptor of /proc/kallsyms, opened with the right to see addresses (borrowed); -1: none
 	 */
 	int kallsyms;
-	bool interpreter_frames; /* the interpreter's own functions are shown too */
+	bool interpreter_frames; /* the interpreter's own functions are also shown */
 	/*
-	 * of native frames, show only those that the innermost Python frame called, and those of
-	 * the garbage collector
+	 * of native frames, show only the frames that the innermost Python frame called, and the
+	 * garbage collector's frames
 	 */
 	bool leaf;
 	/* addresses of the kernel are shown as they are, not relative to its start */
@@ -114,22 +114,25 @@ struct collect_config {
 	bool end_positions; /* it is recorded where expressions end: profile_location.end_column */
 	/* samples are shown as they come, so no sample waits for names that take long */
 	bool prompt;
-	bool all_processes; /* processes without Python are recorded too */
+	bool all_processes; /* processes without Python are also recorded */
 	bool whole_machine; /* no process was named by number or started by krait */
 	bool users;	    /* label samples with their process's user, as uid */
-	/* finds services of processes, for the labels service, version, pod and image; NULL: not */
+	/*
+	 * finds services of processes, for the labels service, version, pod and image; NULL:
+	 * samples get no such labels
+	 */
 	struct services *services;
-	struct proc_match *match;	    /* which processes are wanted; NULL: all of them */
+	struct proc_match *match;	    /* which processes are wanted; NULL: all processes */
 	const struct profile_label *labels; /* labels that the user gave for every sample */
 	size_t n_labels;
 	/*
-	 * Limit of collect_bytes() + collect_kept_bytes(), in bytes. Beyond it no new stacks are
-	 * kept. 0: no limit.
+	 * Limit of collect_bytes() + collect_kept_bytes(), in bytes. Beyond this limit no new
+	 * stacks are kept. 0: no limit.
 	 */
 	size_t max_bytes;
 	/*
-	 * How many files with native code may be held open. Files beyond it get no names and no
-	 * rows. 0: no limit.
+	 * How many files with native code may be held open. Files beyond this number get no names
+	 * and no rows. 0: no limit.
 	 */
 	size_t max_files;
 	/* time 0 of the profile, CLOCK_MONOTONIC; collect_begin() sets it anew */
@@ -142,8 +145,9 @@ struct collect_config {
 	 */
 	int cpu_source;
 	/*
-	 * Waits are recorded too. Then samples of other events get the label that says that the
-	 * thread ran. The profile has COLLECT_WAIT_VALUES more values, after those of the events.
+	 * Waits are also recorded. In that case, samples of other events get the label that says
+	 * that the thread ran. The profile has COLLECT_WAIT_VALUES more values, after the events'
+	 * values.
 	 */
 	bool waits;
 	unsigned wait_source; /* if .waits: rec_sample.source of waits */

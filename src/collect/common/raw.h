@@ -13,13 +13,14 @@ struct waiting {
 	struct rec_sample rec;
 	uint32_t process; /* the sample's process, as an index into processes.all */
 	uint32_t flush;	  /* value of collect.flushes when the sample came */
-	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: it ran */
+	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: the thread ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
-	bool met;	   /* the sample was counted and its thread noted, since the last flush */
-	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
-	uint64_t gil_ns;   /* how long the thread waited for the GIL */
-	/* of a wait, as in struct rec_wait; see thread_share() */
+	bool met; /* the sample was counted and its thread noted, since the last flush */
+	/* the sample's time in the profile: when the sample was taken, or when the wait began */
+	uint64_t shown_ns;
+	uint64_t gil_ns; /* how long the thread waited for the GIL */
+	/* of a wait: the times of the same names in struct rec_wait; see thread_share() */
 	uint64_t others_ns, gil_others_ns;
 	uint32_t times, cost_ns;
 	uint8_t site; /* below WAIT_SITES */
@@ -35,10 +36,14 @@ struct waiting {
 	 */
 	bool woken, waker;
 	/*
-	 * of a waker: 1 + index of the thread whose wait it ended; 0: the wait wasn't handed on yet
+	 * of a waker: 1 + index of the thread whose wait the waker ended; 0: the wait wasn't handed
+	 * on yet
 	 */
 	uint32_t waiter;
-	/* the number of that thread: once it is forgotten, another one may have its index */
+	/*
+	 * the number (tid) of thread .waiter: after that thread is forgotten, another thread may
+	 * have its index
+	 */
 	uint32_t waiter_tid;
 };
 /*
@@ -69,7 +74,7 @@ struct raw_native {
 	uint32_t version;
 	uint16_t n, n_kernel;
 	uint8_t outcome;
-	/* addresses: first those of .n_kernel kernel frames, then those of native frames */
+	/* addresses of .n_kernel kernel frames, followed by the addresses of native frames */
 	uint64_t pc[];
 };
 

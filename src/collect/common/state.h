@@ -44,21 +44,24 @@ struct collect {
 	} kept;
 
 	struct processes *processes; /* state of process/ (process/process.h) */
-	struct look_budgets *look;   /* state of budget/: of look.c */
-	struct crowds *crowds;	     /* of crowd.c (budget/crowd.h) */
-	/* of absent.c; NULL: no process has had absent memory yet */
+	struct look_budgets *look;   /* state of budget/look.c */
+	struct crowds *crowds;	     /* state of budget/crowd.c (budget/crowd.h) */
+	/* state of budget/absent.c; NULL: no process has had absent memory yet */
 	struct absent *absent;
 	struct threads *threads;   /* state of thread/ */
-	struct codes *codes;	   /* state of code/: of codes.c */
-	struct same *same;	   /* of same.c */
-	struct packages *packages; /* of together.c */
+	struct codes *codes;	   /* state of code/codes.c */
+	struct same *same;	   /* state of code/same.c */
+	struct packages *packages; /* state of code/together.c */
 	struct images *images;	   /* state of interp/ (interp/image.h) */
 	struct natives *natives;   /* state of native/ (native/native.h) */
 	struct spaces *spaces;	   /* state of space/ (space/space.h) */
 	struct made *made;	   /* state of madecode/ (madecode/made.h) */
 	struct stacks *stacks;	   /* state of stack/ (stack/stack.h) */
 	struct intake *intake;	   /* state of intake.c (collect/internal.h) */
-	/* state of first.c and the like: what is known of the command (collect/internal.h) */
+	/*
+	 * state of first.c, teach.c and foresee.c: what is known of the command
+	 * (collect/internal.h)
+	 */
 	struct command *command;
 };
 
@@ -70,8 +73,8 @@ size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * Is the limit of memory reached? Then nothing more may be kept until the caller has condensed the
- * profile, or something was freed.
+ * Is the limit of memory reached? If so, nothing more may be kept until the caller has condensed
+ * the profile, or something was freed.
  */
 bool collect_is_full(const struct collect *c);
 

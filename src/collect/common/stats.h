@@ -18,26 +18,28 @@ struct collect_unsupported {
 
 /*
  * Processes with a second interpreter that is initialised but isn't shown: how many there are, and
- * the number and interpreter of the last one that was met.
+ * the number and interpreter of the last such process that was met.
  */
 struct collect_other {
 	unsigned processes;
 	uint32_t tgid;
-	/* name of the interpreter that isn't shown, like "CPython 3.9" */
+	/* name of the last such interpreter, like "CPython 3.9" */
 	char name[32];
-	/* path of the file of interpreter .name, or as much of its beginning as fits */
+	/* path of the file of interpreter .name, or as much of the path's beginning as fits */
 	char file[256];
 };
 
 /* The counted samples of one event. */
 struct collect_source {
-	uint64_t samples, weight;	     /* weight: their sum, in the event's unit */
+	/* weight: sum of the samples' weights, in the event's unit */
+	uint64_t samples, weight;
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
 	/* number of samples by the outcome of native unwinding */
 	uint64_t native[NATIVE_OUTCOME_MAX];
 };
 
-#define COLLECT_STATES 24 /* kinds of waits that are summed up apart; the last is for all others */
+/* kinds of waits that are summed up apart; the last entry is for all other kinds */
+#define COLLECT_STATES 24
 
 /* How long threads waited for one thing, as the samples of waits say. */
 struct collect_waited {
@@ -73,7 +75,8 @@ struct collect_stats {
 	 */
 	uint64_t cpu_ns;
 	uint64_t came; /* samples of .cpu_source taken in the CPU time that .cpu_ns counts */
-	uint64_t outcomes[WALK_OUTCOME_MAX]; /* as in .sources, of all events */
+	/* number of samples of all events, by the outcome of the walk */
+	uint64_t outcomes[WALK_OUTCOME_MAX];
 	uint64_t native[NATIVE_OUTCOME_MAX];
 	/* samples of processes that turned out not to be Python; they aren't in the profile */
 	uint64_t not_python;
@@ -90,13 +93,15 @@ struct collect_stats {
 		map_dropped;
 	/* number of processes whose perf maps or jitdumps weren't read to their end */
 	unsigned maps_unread;
-	/* how often an unwind table was emptied to make room for others */
+	/* how often an unwind table was emptied to make room for other tables */
 	uint64_t rows_given_up;
-	/* how often there was no room for a file's rows; they are tried again later */
+	/* how often there was no room for a file's rows, which are tried again later */
 	uint64_t rows_refused;
 	/* number of files whose rows are too large for the kernel's maps */
 	uint64_t rows_too_large;
-	/* how often names of a file, or of registered code, were freed to make room for others */
+	/*
+	 * how often names of a file, or of registered code, were freed to make room for other names
+	 */
 	uint64_t names_given_up;
 	/*
 	 * how often only a part of a file was searched for an interpreter, because the slice (limit
@@ -110,7 +115,7 @@ struct collect_stats {
 	uint64_t tables_cut;
 	/*
 	 * how often a file wasn't looked into because too much time was spent already on files that
-	 * processes map: those of the same user, or all
+	 * processes of the same user, or of all users, map
 	 */
 	uint64_t looks_refused;
 	/*
@@ -120,7 +125,7 @@ struct collect_stats {
 	uint64_t strangers_refused;
 	/* number of files whose names were needed, but weren't read before the end */
 	unsigned unread_files;
-	/* path of the first file that .unread_files counts, or as much of its end as fits */
+	/* path of the first file that .unread_files counts, or as much of the path's end as fits */
 	char unread_file[256];
 	/* reads of memory or files that weren't answered, by process and file system */
 	struct reader_stats unreadable;
@@ -139,7 +144,7 @@ struct collect_stats {
 		uint64_t pages;
 		/*
 		 * how often a read was refused: a budget was spent, too many reads were under way,
-		 * or one hangs
+		 * or a read hangs
 		 */
 		uint64_t refused;
 		/* number of processes of which a read of absent memory was refused */

@@ -40,8 +40,8 @@ struct file_version file_version_of(const struct stat *st)
 
 /*
  * Is @fd the file that @m shows? While @fd is open, no other file gets its inode number. On some
- * file systems (overlayfs, btrfs) mappings show other numbers, which several files may share; then
- * the answer is no.
+ * file systems (overlayfs, btrfs) mappings show other numbers, which several files may share; in
+ * that case the answer is no.
  */
 static bool is_held(int fd, const struct mapping *m, struct stat *st)
 {
@@ -133,8 +133,8 @@ void images_fini(struct collect *c)
 /*
  * Keeps the file open, unless that could keep somebody from unmounting a file system. Most machines
  * start the same few programs again and again, and krait has to know each time whether the
- * program's file is unchanged. It knows that at once from an open file. Asking /proc was most of
- * the cost of watching such a machine.
+ * program's file is unchanged. An open file tells that at once. Asking /proc was most of the cost
+ * of watching such a machine.
  */
 static int hold(struct collect *c, int fd)
 {
@@ -148,8 +148,8 @@ static int hold(struct collect *c, int fd)
 }
 
 /*
- * The entry that was made for this file before its contents changed; NULL: there is none. @version:
- * the file's present version.
+ * Returns the entry that was made for this file before its contents changed; NULL: there is no such
+ * entry. @version: the file's present version.
  */
 static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
 					 const struct file_version *version)
@@ -162,9 +162,9 @@ static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, 
 }
 
 /*
- * Reads file @fd within its budget. If other files have cost too much, only a part of this one may
- * be read. Then the result isn't kept, and the file is read again for the next process that maps
- * it.
+ * Reads file @fd within its budget. If other files have cost too much, only a part of this file may
+ * be read. In that case the result isn't kept, and the file is read again for the next process that
+ * maps it.
  */
 static int look_into(struct collect *c, const struct proc *proc, int fd, const char *path,
 		     struct image_file *ret)
@@ -286,8 +286,8 @@ int image_key(int fd, struct exe_key *ret)
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
 {
 	/*
-	 * Some file systems, such as tmpfs, don't give the key. Then the key comes with the first
-	 * sample of a process.
+	 * Some file systems, such as tmpfs, don't give the key. On these, the key comes with the
+	 * first sample of a process.
 	 */
 	if (image_key(fd, key))
 		return NULL;

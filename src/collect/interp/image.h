@@ -19,18 +19,18 @@
 struct collect;
 
 /*
- * What stat() says of a file, which identifies the file and its contents. Mappings aren't enough
- * for that: several files of an overlayfs may show the same device and inode.
+ * What stat() says of a file, which identifies the file and its contents. A mapping's device and
+ * inode aren't enough: several files of an overlayfs may show the same device and inode.
  */
 struct file_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, bytes;
 };
 
-/* What was found in one ELF file. .dev and .ino are those that mappings show. */
+/* What was found in one ELF file. .dev and .ino are the numbers that mappings of the file show. */
 struct image_file {
 	uint64_t dev, ino;
-	int fd; /* descriptor of the file; -1: it isn't held open */
+	int fd; /* descriptor of the file; -1: the file isn't held open */
 	struct file_version version;
 	uint64_t checked_ns; /* when image_known() compared .version last (CLOCK_MONOTONIC) */
 	/* the kernel programs know that a process of this executable is Python */
@@ -45,9 +45,9 @@ struct image_file {
 
 /* The files that were looked into for an interpreter. */
 struct images {
-	/* the files; they are pointers, which stay valid when files are added */
+	/* the files; pointers to them stay valid when files are added */
 	VEC(struct image_file *) files;
-	struct map index; /* file_key() -> 1 + index in .files of the file that came last with it */
+	struct map index; /* file_key() -> 1 + index in .files of the latest file with this key */
 	/* numbers of processes that image_left_out() has counted */
 	struct map others;
 	unsigned held; /* how many files have an open .fd */
@@ -110,7 +110,7 @@ bool image_named_python(const char *path);
 /* Tells by the file's name whether it is a library that is nothing but an interpreter. */
 bool image_is_library(const char *path);
 
-/* An interpreter in a process: its file, and where that is mapped. */
+/* An interpreter in a process: the interpreter's file, and where the file is mapped. */
 struct image_at {
 	struct image_file *file;
 	/* the mapping of .file's executable segment with the lowest address */
@@ -120,9 +120,12 @@ struct image_at {
 struct image_found {
 	struct image_at first, others[ABI_INTERPRETERS - 1];
 	size_t n_others;
-	/* another interpreter, initialised but not shown; its .file is NULL if there is none */
+	/* an initialised interpreter that isn't shown; .file NULL: there is none */
 	struct image_at left_out;
-	/* there are several interpreters; none is initialised (yet), as far as they can be read */
+	/*
+	 * there are several interpreters; no interpreter is initialised (yet), as far as krait can
+	 * read this
+	 */
 	bool idle;
 	/* the process has several interpreters, and not all of them are initialised yet */
 	bool waits;
@@ -130,7 +133,7 @@ struct image_found {
 
 /*
  * Finds the interpreters of a process. 1: found. 0: there is none. -EPERM, -EACCES + message: none
- * was found, but a file called python can't be read. If there are several, the initialised ones
+ * was found, but a file called python can't be read. Of several interpreters, the initialised ones
  * count, in the order in which they were loaded. A library that nobody initialises, as ctypes may
  * load one, isn't the interpreter.
  */
@@ -138,16 +141,16 @@ _must_use_ int image_find(struct collect *c, const struct proc *proc, const stru
 			  struct image_found *ret);
 
 /*
- * Counts process @tgid once if one of its interpreters isn't shown. @one: that interpreter; .file
- * NULL: there is none.
+ * Counts process @tgid once if @one, an interpreter of the process, isn't shown. .file NULL: all
+ * interpreters are shown.
  */
 void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
 		    const struct image_at *one);
 
 /*
  * java_is_exe(): does @proc run the java command? java_python(): the name of the Python interpreter
- * that this command was told to run; NULL: it runs none that krait knows. java_python_in(): the
- * same for a command line, which ends with a NUL.
+ * that this command was told to run; NULL: it runs none that krait knows. java_python_in(): as
+ * java_python(), for a command line, which ends with a NUL.
  */
 bool java_is_exe(const struct proc *proc);
 const char *java_python(const struct proc *proc);

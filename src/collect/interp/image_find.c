@@ -20,7 +20,9 @@ enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 struct candidate {
 	struct image_at is;
 	enum use use;
-	/* if there are several files: which one was loaded first, by loaded_order() */
+	/*
+	 * if there are several files: the file's place in the order of loading, by loaded_order()
+	 */
 	uint32_t order;
 	bool is_program; /* this file is the process's executable */
 };
@@ -84,8 +86,8 @@ bool image_is_library(const char *path)
 
 /*
  * Collects files with an interpreter. @others false: looks at files with "python" in their name.
- * Once one of them has an interpreter, looks only at libraries, because extension modules have such
- * names too (cpython-312). @others true: looks at all other files.
+ * Once such a file has an interpreter, looks only at libraries, because extension modules also have
+ * such names (cpython-312). @others true: looks at all other files.
  */
 static void look(struct search *s, bool others)
 {
@@ -127,7 +129,7 @@ static bool is_understood(const struct candidate *one)
 
 /*
  * Was @a loaded before @b? If the loader's list doesn't tell, the program counts as first, and of
- * two other files the one at higher addresses.
+ * two other files the file at higher addresses counts as first.
  */
 static bool is_earlier(const struct candidate *a, const struct candidate *b)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order in which the dynamic loader loaded files. It is in the list that the loader keeps for
- * debuggers: struct r_debug and struct link_map (<link.h> of glibc and musl). Addresses don't show
- * the order: they grow downwards or upwards (the legacy layout, ulimit -s unlimited), and a file
- * may lie where another one was before.
+ * The order in which the dynamic loader loaded files. This order is in the list that the loader
+ * keeps for debuggers: struct r_debug and struct link_map (<link.h> of glibc and musl). Addresses
+ * don't show the order: they grow downwards or upwards (the legacy layout, ulimit -s unlimited),
+ * and a file may lie where another file was before.
  */
 #include "collect/interp/loaded.h"
 
@@ -60,7 +60,7 @@ static bool read_auxv(const struct proc *proc, uint64_t *phdrs, uint64_t *n)
 	return *phdrs && *n && *n <= PHDRS_MOST;
 }
 
-/* Returns the address of the program's dynamic section; 0: it has none. */
+/* Returns the address of the program's dynamic section; 0: the program has none. */
 static uint64_t find_dynamic(pid_t pid, const struct question *q)
 {
 	Elf64_Phdr phdrs[PHDRS_MOST];
@@ -77,7 +77,7 @@ static uint64_t find_dynamic(pid_t pid, const struct question *q)
 	return dynamic ? dynamic + bias : 0;
 }
 
-/* Returns the address of the loader's struct r_debug; 0: it isn't known (yet). */
+/* Returns the address of the loader's struct r_debug; 0: the address isn't known (yet). */
 static uint64_t find_debug(pid_t pid, const struct question *q, uint64_t until_ns)
 {
 	uint64_t at = find_dynamic(pid, q);
@@ -118,8 +118,8 @@ static bool number_all(pid_t pid, struct question *q)
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
 	uint64_t at = find_debug(pid, q, until_ns);
 	/*
-	 * whether struct debug has .next; the version in the first namespace's struct tells it for
-	 * all of them
+	 * whether struct debug has .next; the version in the first namespace's struct tells this
+	 * for all namespaces
 	 */
 	bool several = false;
 	uint32_t number = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks with code of a kind that is .dated (struct code_source). The names and unwind rows of such
- * code hold for some samples of a stack, and not for others. So such a stack is made twice: with
- * them, and as a plain stack without them; see registered.c.
+ * code hold for some samples of a stack, and not for other samples of the stack. So such a stack is
+ * made twice: with these names and rows, and as a plain stack without them; see registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
@@ -53,9 +53,9 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * If a stack was noted with @never, all its samples get the plain stack: its version is 0, which no
- * space has. In a fork that still uses its parent's mappings only the plain stack is certain to be
- * right.
+ * If a stack was noted with @never, all its samples get the plain stack: the version that is kept
+ * for the stack is 0, which no space has. In a fork that still uses its parent's mappings only the
+ * plain stack is certain to be right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

@@ -3,7 +3,7 @@
  * Code of CPython 3.14's JIT compiler, which tells nobody what code it has made. krait finds the
  * code by its bytes. A name found in one reading is valid for the same samples as a name of
  * registered code (registered.c). While a program warms up, a new executor (a piece of such code)
- * comes every few milliseconds; only new ones are analysed.
+ * comes every few milliseconds; only new executors are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* check.h of abi/ */
@@ -15,10 +15,14 @@
 #define MOST_BYTES (32u << 20)
 /* the most new bytes that are analysed at a time; these take some 100 ms */
 #define MOST_NEW (4u << 20)
-#define LONGEST	 (256u << 10) /* the most bytes of an executor; the longest one seen had 12 KiB */
-/* the beginning of the names that CPython 3.15 gives to executors; the rest isn't known here */
+/* the most bytes of an executor; the longest executor seen had 12 KiB */
+#define LONGEST (256u << 10)
+/*
+ * the beginning of the names that CPython 3.15 gives to executors; how the names go on isn't known
+ * here
+ */
 #define NAME	   "py::jit"
-#define MOST_RULES 64 /* the most rules of one executor; 18 were seen */
+#define MOST_RULES 64 /* the most rules of one executor; the most seen in one executor were 18 */
 
 bool executors_possible(const struct collect *c, const struct process *p)
 {
@@ -53,7 +57,8 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 
 struct search {
 	pid_t pid;
-	executor_vec *before, *now; /* the executors of the last reading, and of this one */
+	/* .before: the executors of the last reading; .now: the executors of the present reading */
+	executor_vec *before, *now;
 	/*
 	 * .left: how many bytes may still be searched; .fresh: how many bytes of new executors may
 	 * still be analysed
@@ -72,7 +77,8 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 
 	if (code->n > s->fresh || !slice_spend(code->n * WORK_CODE)) {
 		s->partial = true;
-		ret->bytes = 0; /* it isn't analysed now; the next reading tries it again */
+		/* the executor isn't analysed now; the next reading tries it again */
+		ret->bytes = 0;
 		return 0;
 	}
 	s->fresh -= code->n;
@@ -84,7 +90,9 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 	return r;
 }
 
-/* Adds the executor at @code. If the last reading had the same one, its rows are taken over. */
+/*
+ * Adds the executor at @code. If the last reading had the same executor, its rows are taken over.
+ */
 static int add_executor(struct search *s, const struct code_memory *code)
 {
 	struct executor now = {.start = code->vaddr,
@@ -108,8 +116,8 @@ static int add_executor(struct search *s, const struct code_memory *code)
 }
 
 /*
- * Reads code. Pages that can't be read have gone since the mappings were read; they become zeros,
- * in which no executor begins.
+ * Reads code. Pages that can't be read have gone since the mappings were read. Such pages become
+ * zeros, in which no executor begins.
  */
 static void read_code(pid_t pid, uint64_t start, uint8_t *bytes, size_t n)
 {
@@ -190,7 +198,7 @@ void executors_close(struct process *p)
 
 /*
  * Names the code at @pc. Executors are found in the same readings as registered code, and their
- * names hold as long as those of registered code.
+ * names hold as long as names of registered code.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {

@@ -3,7 +3,7 @@
  * Guarded code lies in no file, nothing describes it, and the process may write to its memory.
  * oneDNN's kernels are an example. If a stack breaks off in such code, krait reads the function and
  * derives from its instructions how to unwind it (docs/decisions/0011). Each time the kernel
- * program unwinds with the rows made of that, it first compares the code's bytes
+ * program unwinds with rows made of these instructions, it first compares the code's bytes
  * (docs/decisions/0012). So the rows can't be out of date.
  */
 #include "base/system/clock.h"
@@ -51,7 +51,7 @@ static void want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
-	c->news = true; /* so the next flush, which reads the code, comes soon */
+	c->news = true; /* makes the next flush, which reads the code, come soon */
 }
 
 static void drop(struct process *p, size_t i)
@@ -104,7 +104,7 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 
 /*
  * Finds the function around @pc. A generator of code gives each function pages of its own, so the
- * function begins at @pc's page or at one before.
+ * function begins at the start of @pc's page or of an earlier page.
  */
 static int read_code(struct collect *c, struct process *p, const struct space_map *m, uint64_t pc)
 {

@@ -29,11 +29,11 @@
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC)
 
 /*
- * Limits of the work. Programs decide how large these files are, and large ones must not keep krait
- * from other samples. Each flush reads a limited amount of all these files together; stacks that
- * need the rest wait for later flushes. In the last flush, in which nothing else has to be done,
- * the limit is higher. The time between two readings of a process's map is READ_SHARE times the
- * time that a reading takes. All readings share a budget of CPU time.
+ * Limits of the work. Programs decide how large these files are, and large files must not keep
+ * krait from other samples. Each flush reads a limited amount of all these files together; stacks
+ * that need more of these files wait for later flushes. In the last flush, in which nothing else
+ * has to be done, the limit is higher. The time between two readings of a process's map is
+ * READ_SHARE times the time that a reading takes. All readings share a budget of CPU time.
  */
 #define FLUSH_WORK (20 * SLICE_MS)
 #define LAST_WORK  (1000 * SLICE_MS)
@@ -139,7 +139,9 @@ static bool is_dump_name(const char *path)
 	       str_ends(name, ".dump");
 }
 
-/* Is @fd a regular file that belongs to the process's user? perf_map_open() asks for the same. */
+/*
+ * Is @fd a regular file that belongs to the process's user? perf_map_open() makes the same check.
+ */
 static bool is_own_file(const struct proc *proc, int fd)
 {
 	struct proc_status status;
@@ -180,7 +182,7 @@ static void jit_mapped(struct collect *c, struct process *p, const struct proc *
 	end_reading(c, p, &slice);
 }
 
-/* Looks again for a perf map that wasn't there: the process may have made it since. */
+/* Looks again for a perf map that wasn't there: the process may have made the perf map since. */
 static void open_late(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -191,7 +193,7 @@ static void open_late(struct collect *c, struct process *p)
 
 /*
  * Reads what was appended to the files since the last reading. Returns the name that the code at
- * @pc has then; NULL: none.
+ * @pc has after that; NULL: none.
  */
 static const char *look_again(struct collect *c, struct process *p, uint64_t pc, uint64_t *start)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All kinds of code that lies in no file, and the calls to each of them; see made.h. */
+/*
+ * All kinds of code that lies in no file, and the functions that call each kind's functions; see
+ * made.h.
+ */
 #include "collect/madecode/made.h"
 
 #include <stdlib.h>

@@ -19,9 +19,15 @@
 
 /* The name of code that lies at some address. */
 struct made_name {
-	/* name that the process gives to the code; NULL: none, or it is in .symbol */
+	/*
+	 * name that the process gives to the code; NULL: the process gives none, or the name is in
+	 * .symbol
+	 */
 	const char *text;
-	/* name that is a symbol of an ELF file which the process registered; NULL: none */
+	/*
+	 * name that is a symbol of an ELF file which the process registered; NULL: there is no such
+	 * symbol
+	 */
 	const char *symbol;
 	uint64_t start; /* address where the named function begins */
 	bool machinery; /* the code has no name and belongs to the interpreter's machinery */
@@ -45,7 +51,7 @@ struct code_source {
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
 	/*
 	 * Stack @raw has code at @pc, or broke off there. Has this kind found out all that it can
-	 * about that code? Only then the stack is named.
+	 * about that code? Only if so, the stack is named.
 	 */
 	bool (*ready)(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
@@ -69,16 +75,16 @@ struct code_source {
 	void (*expect)(struct collect *c, struct process *p);
 	void (*begin)(struct collect *c);
 	/*
-	 * wanted(): may @p have code of this kind? unread(): may it have such code, none of which
-	 * was read yet?
+	 * wanted(): may @p have code of this kind? unread(): may @p have such code, and was nothing
+	 * of it read yet?
 	 */
 	bool (*wanted)(const struct process *p);
 	bool (*unread)(const struct process *p);
-	/* Called when a flush begins: sets how much work may be done in it. */
+	/* Called when a flush begins: sets how much work may be done in this flush. */
 	void (*flush)(struct collect *c);
 	/*
 	 * Called at the end of each flush: reads again what may have changed, of at least one
-	 * process, and of others until @until_ns (CLOCK_MONOTONIC).
+	 * process, and of further processes until @until_ns (CLOCK_MONOTONIC).
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
 	/*
@@ -88,8 +94,8 @@ struct code_source {
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * bytes(): how many bytes are kept of a process that could be freed and read again.
-	 * read_at(): the flush in which they were read. give_up(): frees them to make room for
-	 * others; they are read again some seconds later.
+	 * read_at(): the flush in which these bytes were read. give_up(): frees these bytes to make
+	 * room; they are read again some seconds later.
 	 */
 	size_t (*bytes)(const struct process *p);
 	uint32_t (*read_at)(const struct process *p);
@@ -103,16 +109,19 @@ struct code_source {
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* The kinds of code made at run time. If several of them know some code, the first one names it. */
+/*
+ * The kinds of code made at run time. If several kinds know some code, the first kind in this list
+ * names the code.
+ */
 extern const struct code_source jit_source, trampoline_source, registered_source, executors_source,
 	guarded_source;
 
-/* The functions of struct code_source, each of which calls those of all kinds. */
+/* The functions below call the functions of struct code_source, of all kinds. */
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 /*
- * Finds the name of code. @plain: doesn't ask the kinds that are .dated. Sets *dated if such a kind
- * named the code.
+ * Finds the name of code. @plain: code_source kinds that are .dated aren't asked. Sets *dated if
+ * such a kind named the code.
  */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
@@ -129,7 +138,7 @@ void made_stats(const struct process *p, struct collect_stats *ret);
 void made_close(struct collect *c, struct process *p);
 /*
  * Frees what one kind of code keeps of one process. Chooses the kind and process whose data was
- * read longest ago. Returns how many bytes it had; 0: nothing is kept.
+ * read longest ago. Returns how many bytes were freed; 0: nothing is kept.
  */
 size_t made_give_up(struct collect *c);
 
@@ -164,7 +173,10 @@ struct reading {
 	struct gdb_jit *jit; /* what was registered; NULL: this struct holds no reading */
 	/* stretches of code of CPython's JIT compiler, ascending, not overlapping */
 	VEC(struct compiled_code) compiled;
-	/* addresses of the gdb lists that were known then; the rest of the array is 0 */
+	/*
+	 * addresses of the gdb lists that were known at this reading; further entries of the array
+	 * are 0
+	 */
 	uint64_t lists[REGISTERED_LISTS];
 	/* not all code of CPython's JIT compiler was analysed */
 	bool partial;
@@ -184,7 +196,7 @@ struct registered {
 	/* addresses of the descriptors of gdb's lists, in the process */
 	uint64_t at[REGISTERED_LISTS];
 	size_t n;
-	struct reading readings[2]; /* the two latest readings, the last one first */
+	struct reading readings[2]; /* the two latest readings, the latest first */
 	executor_vec executors;	    /* executors that the latest reading found */
 	uint64_t due_ns;
 	/*
@@ -192,12 +204,15 @@ struct registered {
 	 * whole
 	 */
 	bool cut;
-	unsigned tries; /* how many readings have failed since one succeeded */
+	unsigned tries; /* how many readings have failed since a reading last succeeded */
 	/* number of the flush (collect.flushes) that last read everything there was */
 	uint32_t read_at;
 };
 
-/* The guarded code of a process, and where more of it may be; see guarded.c. */
+/*
+ * The guarded code of a process (code of no file, whose rows hold only as long as its bytes stay
+ * the same), and where more guarded code may be; see guarded.c.
+ */
 struct guarded {
 	/* guarded functions as whole pages, not overlapping; the oldest first */
 	VEC(struct space_part) code;
@@ -227,7 +242,7 @@ struct made_code {
 
 /* Stacks with code of kinds that are .dated (dated.c). */
 struct dated {
-	/* wire id of such a stack -> what dated.c packs for it */
+	/* wire id of a stack -> what dated.c packs for the stack */
 	struct map by_stack;
 	bool rows; /* at some time the kernel's maps had rows of code that is .dated */
 };
@@ -251,8 +266,8 @@ _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
 
 /*
- * jit.c: the name that @p gives the code at @pc; *start: where that code begins. NULL: it has no
- * name. Valid until the next call.
+ * jit.c: the name that @p gives the code at @pc; *start: where that code begins. NULL: the code has
+ * no name. Valid until the next call.
  */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /*
@@ -279,9 +294,9 @@ _must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32
  * that can't be decided yet.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native);
-/* Forgets what dated_note() has noted for the stack with this wire id. */
+/* Forgets what dated_note() has noted for the stack with wire id @id. */
 void dated_forget(struct collect *c, uint64_t id);
-/* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
+/* Replaces the ids of stacks by their ids in the rebased profile. False: out of memory. */
 _must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
 
 /*
@@ -290,16 +305,15 @@ _must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
  * cut. That is counted once for each process. 0 or -errno.
  */
 _must_use_ int reading_read(struct collect *c, struct process *p, struct reading *ret);
-/* Do the process's lists look as they did in this reading? */
+/* Do the process's lists look as they did when this reading was made? */
 bool reading_looks_same(const struct process *p, const struct reading *r);
 size_t reading_bytes(const struct reading *r);
 void reading_fini(struct reading *r);
 /*
  * reading_map(): the mapping with the code at @pc of stack @raw, if registered code may lie in it;
- * *s: its space. NULL: none.
- * reading_of(): the latest reading of @p whose names hold for the code at @pc in mapping @m. NULL:
- * none.
- * reading_of_stack(): the same for the code at @pc of stack @raw.
+ * *s: its space. NULL: none. reading_of(): the latest reading of @p whose names hold for the code
+ * at @pc in mapping @m. NULL: none. reading_of_stack(): as reading_of(), for the code at @pc of
+ * stack @raw.
  */
 const struct space_map *reading_map(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 				    const struct space **s);

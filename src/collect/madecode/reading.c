@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a process's registered code, and decides which reading holds for some code; see
+ * Reads the list of code that a process has registered for gdb. The list is read again when it
+ * changes; a stack's frames are named by the reading that was made when their code was there. See
  * registered.c.
  */
 #include <errno.h>
@@ -56,8 +57,8 @@ void reading_fini(struct reading *r)
 }
 
 /*
- * Reads the mappings whose code the lists may name. They are read after the lists, because code can
- * be registered before it is executable.
+ * Reads the mappings whose code the lists may name. The mappings are read after the lists, because
+ * code can be registered before it is executable.
  */
 static int read_code(const struct proc *proc, struct reading *ret)
 {

@@ -19,12 +19,12 @@
 #include "collect/madecode/made.h"
 #include "symbol/madecode/gdb_jit.h"
 
-/* least time between two readings of a process, as a multiple of what one took */
+/* least time between two readings of a process, as a multiple of what the last reading took */
 #define READ_SHARE 10
 #define ALL_SHARE  20 /* as READ_SHARE, but for rounds that read several processes */
 /*
  * how often reading lists may fail, as when they keep changing; after that, stacks don't wait for
- * them
+ * lists
  */
 #define TRIES 3
 /* after this time, lists that couldn't be read in TRIES are tried again */
@@ -75,8 +75,8 @@ static void retire_table(struct process *p, struct reading *r)
 }
 
 /*
- * The unwind table @table was dropped from the kernel's maps. A process that uses the table has
- * none until its lists of registered code are read again.
+ * The unwind table @table was dropped from the kernel's maps. A process that uses the table is
+ * without a table until its lists of registered code are read again.
  */
 static void given_up(struct collect *c, uint32_t table)
 {
@@ -100,8 +100,8 @@ static bool has_same_rows(const struct reading *a, const struct reading *b)
 }
 
 /*
- * Makes a table for a reading. Each reading has its own, because the mappings with the old table
- * are in use meanwhile.
+ * Makes a table for a reading. Each reading has a table of its own, because the mappings with the
+ * old table are still in use while the new table is made.
  */
 static void make_table(struct collect *c, struct process *p, struct reading *now)
 {
@@ -222,8 +222,8 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 }
 
 /*
- * Reads the registered code of the process, and code of CPython's compiler. The latter is in no
- * list, so it is read even before all files were searched for lists.
+ * Reads the registered code of the process, and code of CPython's compiler. Code of CPython's
+ * compiler is in no list, so it is read even before all files were searched for lists.
  */
 static bool read_process(struct collect *c, struct process *p, const struct space *latest)
 {
@@ -301,8 +301,8 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 		return true;
 	}
 	/*
-	 * The flush after the stack's knows all mappings that were made before the stack was
-	 * sampled.
+	 * The flush that follows the stack's own flush knows all mappings that were made before the
+	 * stack was sampled.
 	 */
 	if (raw->flush == c->flushes)
 		return false;

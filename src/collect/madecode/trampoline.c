@@ -16,7 +16,9 @@
 #define STUB_MAX   64
 #define PERIOD_MAX 512 /* the most bytes from one trampoline to the next */
 
-/* the most bytes of a mapping with trampolines: enough for those of a million functions */
+/*
+ * the most bytes of a mapping with trampolines: enough for the trampolines of a million functions
+ */
 #define BLOCKS_MAX (16u << 20)
 
 struct trampoline {
@@ -119,8 +121,8 @@ static bool read_stub(const uint8_t *block, struct stub *s)
 }
 
 /*
- * Is the block filled with copies, one every s->period bytes? Bytes shorter than a copy may be left
- * at its end.
+ * Is the block filled with copies of the stub, a copy every s->period bytes? Bytes shorter than a
+ * copy may be left at its end.
  */
 static bool is_filled(struct stub *s)
 {
@@ -201,7 +203,7 @@ static void given_up(struct collect *c, uint32_t table)
 				c->made->trampolines->list.v[--c->made->trampolines->list.n];
 }
 
-/* Returns the table of rows for the block at @start; 0: the block isn't one of trampolines. */
+/* Returns the table of rows for the block at @start; 0: the block has no trampolines. */
 static uint32_t table_at(struct collect *c, const struct process *p, uint64_t start)
 {
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
@@ -214,8 +216,8 @@ static uint32_t table_at(struct collect *c, const struct process *p, uint64_t st
 }
 
 /*
- * Each part of the mapping that has a table ends with a block, because blocks may lie next to each
- * other. Only a process with a perf map has trampolines.
+ * Each part of the mapping that has a table ends where a block of trampolines ends, because blocks
+ * may lie next to each other. Only a process with a perf map has trampolines.
  */
 static uint64_t until(const struct process *p, const struct mapping *m, uint64_t at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of kernel frames, also those of modules that are loaded during the recording. Reading all
+ * Names of kernel frames, also names of modules that are loaded during the recording. Reading all
  * names takes a tenth of a second. A worker's thread does that. The first kernel stack comes early,
- * when many new processes have to be examined, and these mustn't wait so long.
+ * when many new processes have to be examined, and these processes mustn't wait so long.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #define WAIT_MAX_NS (60 * WAIT_MIN_NS)
 
 struct kernel {
-	struct kernel_names *names; /* the names; NULL: they weren't read yet, or there are none */
+	struct kernel_names *names; /* the names; NULL: no names were read yet, or there are none */
 	bool asked;
 	uint64_t unknown; /* the address without a name because of which names are being read */
 	/*
-	 * names aren't read again before .retry_ns (CLOCK_MONOTONIC); .wait_ns: the wait until
-	 * then, 0: never read
+	 * names aren't read again before .retry_ns (CLOCK_MONOTONIC); .wait_ns: the length of that
+	 * pause; 0: names were never read
 	 */
 	uint64_t retry_ns, wait_ns;
 };
@@ -56,7 +56,7 @@ const char *kernel_name(const struct collect *c, uint64_t pc, const char **modul
 	return k->names ? kernel_names_find(k->names, pc, module) : NULL;
 }
 
-/* Returns the first address in @pc[@n] that has no name; 0: all have one. */
+/* Returns the first address in @pc[@n] that has no name; 0: all addresses have a name. */
 static uint64_t first_unknown(struct collect *c, const uint64_t *pc, size_t n)
 {
 	const char *module;

@@ -19,8 +19,8 @@
 struct collect;
 
 /*
- * A file with native code that processes map, with its rows and names. .dev and .ino are those that
- * mappings show.
+ * A file with native code that processes map, with its rows and names. .dev and .ino are the
+ * numbers that mappings of the file show.
  */
 struct native_file {
 	uint64_t dev, ino;
@@ -44,7 +44,8 @@ struct native_file {
 	struct elf_names *names;
 	/* number of the flush (collect.flushes) in which a name of the file was last asked for */
 	uint32_t used_at;
-	struct dwarf_file *lines; /* lines by DWARF; NULL: there are none, or they aren't wanted */
+	/* lines by DWARF; NULL: there are no lines, or lines aren't wanted */
+	struct dwarf_file *lines;
 	/* names of functions that have no symbol, from tables of methods; NULL: there are none */
 	struct method_names *methods;
 	/*
@@ -87,7 +88,7 @@ struct native_file {
 struct natives {
 	VEC(struct native_file *) files;
 	size_t open;	  /* how many files have an open .fd */
-	struct map index; /* file_key() -> 1 + index in .files of the file that came last with it */
+	struct map index; /* file_key() -> 1 + index in .files of the latest file with this key */
 	/* root directories of containers whose processes map files */
 	root_vec roots;
 	struct worker *worker;	    /* the worker; NULL: stacks have no native frames */
@@ -98,8 +99,8 @@ struct natives {
 /* Makes the state of this folder. 0 or -errno. */
 _must_use_ int natives_init(struct collect *c);
 /*
- * Ends the work on files. False: a job still runs. Then the files and all else that the job reads
- * must stay, and natives_fini() may not be called.
+ * Ends the work on files. False: a job still runs. In that case the files and all else that the job
+ * reads must stay, and natives_fini() may not be called.
  */
 _must_use_ bool native_work_fini(struct collect *c);
 void natives_fini(struct collect *c);
@@ -111,8 +112,8 @@ static inline struct native_file *native_file_at(const struct collect *c, uint32
 }
 
 /*
- * native_file.c: the file behind @m, opened when it is first met. *index: its .index; 0: it isn't
- * known. NULL: it can't be opened or has no code.
+ * native_file.c: the file behind @m, opened when it is first met. *index: the file's .index; 0: the
+ * file isn't known. NULL: the file can't be opened or has no code.
  */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
@@ -123,14 +124,14 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
 					const char *path);
 /*
- * Was the file overwritten since it was opened (as by cp)? Then what was read from it doesn't
- * describe what processes map. Any thread may call this.
+ * Was the file overwritten since it was opened (as by cp)? In that case, what was read from the
+ * file doesn't describe what processes map. Any thread may call this.
  */
 bool native_file_changed(const struct native_file *f);
 
 /*
- * The .index of the file with code that processes map as @path, with @m's .dev and .ino, if it was
- * met before; 0: it isn't known.
+ * The .index of the file with code that processes map as @path, with @m's .dev and .ino, if the
+ * file was met before; 0: the file isn't known.
  */
 uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path);
 
@@ -144,7 +145,8 @@ struct native_name {
 	/* .text is a symbol of the file; else it is the function's name in Python code */
 	bool symbol;
 	/*
-	 * If .symbol: the function's name in Python code; NULL: it has none, or that isn't certain.
+	 * If .symbol: the function's name in Python code; NULL: the function has no such name, or
+	 * the name isn't certain.
 	 */
 	const char *called;
 	/*
@@ -199,14 +201,14 @@ struct native_rows {
 	struct elf_reads reads; /* what was read of the file, if .key is set */
 };
 
-/* native_rows.c: asks for the file's rows, because a stack needs them. */
+/* native_rows.c: asks for the file's rows because a stack needs these rows. */
 void native_rows_want(struct collect *c, struct native_file *f);
 /*
- * Asks for the file's rows, because stacks may need them. They are only loaded from the cache on
- * disk: rows that the cache doesn't have aren't made.
+ * Asks for the file's rows because stacks may need these rows. The rows are only loaded from the
+ * cache on disk: rows that the cache doesn't have aren't made.
  */
 void native_rows_want_cached(struct collect *c, struct native_file *f);
-/* Asks for the file's rows anew, because those in use are wrong. */
+/* Asks for the file's rows anew, because the rows in use are wrong. */
 void native_rows_again(struct collect *c, struct native_file *f);
 /* Tells whether rows of the file, or more rows, are being made. */
 static inline bool native_rows_coming(const struct native_file *f)
@@ -216,7 +218,7 @@ static inline bool native_rows_coming(const struct native_file *f)
 
 /*
  * Loads or compiles the rows of @f; called in a thread. Reads only those parts of @f that never
- * change. @cache: NULL if there is none. 0 or -errno + message.
+ * change. @cache: NULL if there is no cache. 0 or -errno + message.
  */
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
@@ -273,8 +275,8 @@ void native_work_take(struct collect *c, bool all);
 
 /*
  * kernel.c. kernel_ready(): was a name looked for at all @pc[@n] of the kernel? If not, a thread is
- * reading the names. kernel_take(): uses @names, which that thread has read. NULL: they couldn't be
- * read. @why: the reason; "": nothing is shown.
+ * reading the names. kernel_take(): uses @names, which that thread has read. @names NULL: the names
+ * couldn't be read. @why: the reason; "": no reason is shown.
  */
 struct kernel_names;
 _must_use_ bool kernel_init(struct collect *c);
@@ -282,7 +284,7 @@ void kernel_fini(struct collect *c);
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
 /*
  * Do addresses @pc[@n] lack names that reading the kernel's symbols may find? *ask: no thread reads
- * them yet, so the caller has to start that.
+ * the symbols yet, so the caller has to have them read.
  */
 bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask);
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why);

@@ -34,8 +34,8 @@
 #define AGAIN_NS   (2 * NSEC_PER_SEC)
 
 /*
- * Is @m the vDSO? The vDSO is no file. All 64-bit processes have the same one. 32-bit processes
- * have another one, below 4 GiB.
+ * Is @m the vDSO? The vDSO is no file. All 64-bit processes have the same vDSO. 32-bit processes
+ * have another vDSO, below 4 GiB.
  */
 static bool is_vdso(const struct mapping *m, const char *path)
 {
@@ -241,8 +241,8 @@ static struct native_file *keep_file(struct collect *c, struct native_file *f)
 }
 
 /*
- * Did the file system not answer, or didn't krait ask it at all? In both cases nothing is known
- * about the file.
+ * Did the file system not answer, or didn't krait ask the file system at all? In both cases nothing
+ * is known about the file.
  */
 static bool is_unanswered(int r)
 {
@@ -250,7 +250,7 @@ static bool is_unanswered(int r)
 }
 
 /*
- * Opens and adds a file. A file that can't be used is kept, too, without segments, so that it isn't
+ * Opens and adds a file. A file that can't be used is also kept, without segments, so that it isn't
  * opened again and again.
  */
 static struct native_file *meet_file(struct collect *c, const struct proc *proc,
@@ -284,7 +284,7 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 
 /*
  * The file behind @m, if it is known. NULL also for a file whose file system didn't answer a while
- * ago. Then the file is opened again, because it may be one that all processes map.
+ * ago. Such a file is opened again, because it may be a file that all processes map.
  */
 static struct native_file *find_answered(const struct collect *c, const struct proc *proc,
 					 const struct mapping *m)

@@ -41,7 +41,8 @@ static int nobody_waits(void)
 
 /*
  * Fills the kernel's tables with the rows, in the job's thread. The tables belong to the sampler,
- * which may be closed while a job still hangs. Then worker_enter() returns false.
+ * which may be closed while a job still hangs. Once the sampler is closed, worker_enter() returns
+ * false.
  */
 static int fill(const struct job *j)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Jobs of native_work.c: what a thread does with one file. A job reads only those members of a
- * native_file that never change (.fd, .root, .path, .base, .table, .version); of other members it
- * has a copy (native_rows.interpreter).
+ * native_file that never change (.fd, .root, .path, .base, .table, .version); other members that
+ * the job needs are copied (native_rows.interpreter).
  */
 #ifndef COLLECT_NATIVE_NATIVE_JOB_H
 #define COLLECT_NATIVE_NATIVE_JOB_H
@@ -21,14 +21,14 @@ struct step {
 	const struct step *(*done)(struct collect *c, struct job *j);
 	enum {
 		FOR_STACKS, /* stacks wait for the result */
-		/* stacks don't wait for the result, and the next recording can use it too */
+		/* stacks don't wait for the result, and the next recording can also use it */
 		FOR_BOTH,
 		FOR_NEXT /* for the next recording alone */
 	} use;
 };
 
 struct job {
-	struct worker_job job; /* must be the first member, because workers know only this one */
+	struct worker_job job; /* must be the first member, because workers know only this member */
 	const struct step *step;
 	struct native_file *file;
 	const struct collect_config *config;
@@ -43,8 +43,9 @@ struct job {
 	/* .cut: the slice ended the work early; .counted: stats.tables_cut has counted that */
 	bool cut, counted;
 	int r;
-	char *why;	/* text of the error .r */
-	bool no_memory; /* memory was lacking for a part of the result; the rest is used */
+	char *why; /* text of the error .r */
+	/* memory was lacking for a part of the result; what there is of the result is used */
+	bool no_memory;
 };
 
 /* native_job.c: the work of each kind of step, in a worker's thread. */

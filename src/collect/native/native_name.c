@@ -24,7 +24,7 @@ static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 	return !f->fdes.n ? vaddr : f->base + (i ? f->fdes.v[i - 1].end : 0);
 }
 
-/* The whole function that @fde is a part of; @fde if it isn't a part. */
+/* The whole function that @fde is a part of; @fde itself if it isn't a part of another function. */
 static const struct unwind_fde *whole_of(const struct native_file *f, const struct unwind_fde *fde)
 {
 	uint64_t start = fde && f->parts ? function_parts_find(f->parts, f->base + fde->start) : 0;
@@ -33,8 +33,8 @@ static const struct unwind_fde *whole_of(const struct native_file *f, const stru
 }
 
 /*
- * The name that Python code uses for the function; NULL: none, or C code calls the function too,
- * such as PyObject_Repr. Such a function keeps its own name.
+ * The name that Python code uses for the function; NULL: there is no such name, or C code also
+ * calls the function. A function that C code also calls, such as PyObject_Repr, keeps its own name.
  */
 static const char *called(const struct native_file *f, const struct unwind_fde *fde,
 			  const char *symbol)

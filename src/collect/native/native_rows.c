@@ -29,7 +29,7 @@
  * maps.
  */
 #define RETRY_SECONDS 2
-#define RETRY_DOUBLED 5u /* how often the time until the next try doubles */
+#define RETRY_DOUBLED 5u /* how many times the time until the next try doubles at most */
 
 /* Ranges of addresses of the evaluation loop in a file, found by the loop's symbols. */
 struct eval_ranges {
@@ -43,7 +43,7 @@ static int take_eval(const char *name, const struct elf_symbol *sym, void *arg)
 	struct eval_ranges *e = arg;
 	size_t n = strlen(e->name);
 
-	/* A symbol's parts and clones count too: .cold, .part.0, .constprop.1, .lto_priv.2. */
+	/* A symbol's parts and clones also count: .cold, .part.0, .constprop.1, .lto_priv.2. */
 	if (!strncmp(name, e->name, n) && (!name[n] || name[n] == '.') && sym->size &&
 	    e->n < MAX_EVAL_RANGES)
 		e->found[e->n++] = *sym;
@@ -60,7 +60,8 @@ static bool is_eval(const struct eval_ranges *e, uint64_t start, uint64_t end)
 
 /*
  * Finds the functions that are CPython's evaluation loop. Up to 3.10 each native frame of the loop
- * is one Python frame. In 2.7 PyEval_EvalFrameEx is the loop; later it only calls the loop.
+ * is one Python frame. In 2.7 PyEval_EvalFrameEx is the loop; in later versions PyEval_EvalFrameEx
+ * only calls the loop.
  */
 static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_vec *ret)
 {

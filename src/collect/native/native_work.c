@@ -60,8 +60,8 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
 /*
- * The thread that made the rows may have found out that the file holds CPython. Then the rows are
- * made again, and this returns true.
+ * The thread that made the rows may have found out that the file holds CPython. In that case this
+ * function has the rows made again, and returns true.
  */
 static bool came_too_early(struct collect *c, struct job *j)
 {
@@ -252,8 +252,8 @@ static const char *describe(struct collect *c, char *text, size_t n)
 #define PROGRESS_NS (NSEC_PER_SEC / 4)
 
 /*
- * Returns a number that grows whenever a job is done or has made progress. This thread only waits
- * meanwhile, so the CPU time of krait's process is the jobs' CPU time.
+ * Returns a number that grows whenever a job is done or has made progress. While jobs run, this
+ * thread only waits, so the CPU time of krait's process is the jobs' CPU time.
  */
 static unsigned progress(struct worker *w)
 {

@@ -62,8 +62,8 @@ static void read_script(const struct process *p, const struct proc *proc, const 
 }
 
 /*
- * Reads from the arguments of the process which package it was told to run: that is the user's own
- * code (view/names/origin.h). Only some programs run packages by name.
+ * Reads from the arguments of the process which package it was told to run: that package is the
+ * user's own code (view/names/origin.h). Only some programs run packages by name.
  */
 static void read_entry(struct process *p, const struct proc *proc)
 {
@@ -84,8 +84,8 @@ static void read_entry(struct process *p, const struct proc *proc)
 }
 
 /*
- * Reads whose the process is, if that is wanted. Of a process that may act as several users it
- * isn't known, because what it does isn't for each of them to see.
+ * Reads which user the process belongs to, if that is wanted. A process that may act as several
+ * users counts as no user's, because not each of these users may see what it does.
  */
 static void read_user(const struct collect *c, struct process *p, const struct proc *proc)
 {
@@ -118,7 +118,10 @@ static void take_place(struct process *p, struct proc_facts *facts)
 	p->container = TAKE_PTR(facts->container);
 }
 
-/* Reads name, control group and container of a process. False: it isn't wanted (config.match). */
+/*
+ * Reads name, control group and container of a process. False: the process isn't wanted
+ * (config.match).
+ */
 static bool read_all(struct collect *c, struct process *p, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
@@ -136,8 +139,9 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 }
 
 /*
- * Reads only what the process's first record doesn't say. @at: the process's place then, or NULL.
- * True: all processes with that place have the same cgroup and container.
+ * Reads only what the process's first record doesn't say. @at: the process's place (struct
+ * proc_place) when the record was made, or NULL. True: all processes with that place have the same
+ * cgroup and container.
  */
 static bool read_rest(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -222,8 +226,8 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 }
 
 /*
- * Takes what the kernel program read of the process. Nothing else is known of a process that is
- * gone already. If a fork has exec'ed since, /proc has only the new image's name.
+ * Takes what the kernel program read of the process. If the process is gone already, nothing else
+ * is known of it. If a fork has exec'ed since, /proc has only the new image's name.
  */
 void facts_from_record(struct process *p, const struct rec_proc *rec)
 {

@@ -21,13 +21,13 @@
 #include "proc/files/walk.h"
 
 #define PLACES 16
-/* what /proc said longer ago isn't used: groups and directories can be renamed */
+/* older results of /proc aren't used, because groups and directories can be renamed */
 #define KNOWN_NS NSEC_PER_SEC
 
 struct known_place {
 	struct proc_place at;
-	uint64_t read_ns; /* when /proc said so, CLOCK_MONOTONIC; 0: this entry is free */
-	char *cgroup, *container, *directory; /* as in struct process */
+	uint64_t read_ns; /* when /proc said this, CLOCK_MONOTONIC; 0: this entry is free */
+	char *cgroup, *container, *directory; /* members of the same names as in struct process */
 };
 
 struct known_places {
@@ -115,9 +115,9 @@ static bool is_dir(int fd, const struct place_dir *dir)
 }
 
 /*
- * The process may change its directory meanwhile. So the directory is opened first, and its numbers
- * and its path are both taken from the open directory. A directory isn't opened if its file system
- * may not answer.
+ * The process may change its directory at any time. So the directory is opened first, and its
+ * numbers and its path are both taken from the open directory. A directory isn't opened if its file
+ * system may not answer.
  */
 bool known_place_directory(const struct proc *proc, const struct place_dir *dir,
 			   char path[static PATH_MAX], ssize_t *n)

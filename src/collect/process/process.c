@@ -17,8 +17,8 @@ struct process *process_newest(const struct collect *c, uint32_t tgid)
 }
 
 /*
- * Called once perf has reported that the first thread of the process has ended. Other threads may
- * run on (pthread_exit() in main).
+ * Do threads of the process still run? Called once perf has reported that the first thread of the
+ * process has ended. Other threads may run on (pthread_exit() in main).
  */
 bool process_has_threads(const struct process *p)
 {
@@ -26,13 +26,16 @@ bool process_has_threads(const struct process *p)
 	struct stat st;
 
 	/*
-	 * Mostly all threads of the process have ended by then. kill() shows that at a tenth of the
-	 * cost of looking into /proc.
+	 * In most cases all threads of the process have ended when this is called. kill() shows
+	 * that at a tenth of the cost of looking into /proc.
 	 */
 	if (kill((pid_t)p->key.tgid, 0) && errno == ESRCH)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u/task", p->key.tgid);
-	/* links of the directory: itself, .., and one for each thread, also for the first */
+	/*
+	 * the links of the directory are itself, .. and one for each thread, the first thread
+	 * included
+	 */
 	return !stat(path, &st) && st.st_nlink > 3;
 }
 

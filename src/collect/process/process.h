@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Process images: an image is a process between two execs. Records find it by its key. It is
- * forgotten when no more records of it can come.
+ * Process images: an image is a process between two execs. Records find an image by its key. An
+ * image is forgotten when no more records of it can come.
  */
 #ifndef COLLECT_PROCESS_PROCESS_H
 #define COLLECT_PROCESS_PROCESS_H
@@ -40,8 +40,8 @@ struct absent_spent {
 };
 
 /*
- * One image of one process. It stays for a while after its end, because samples of it may still
- * come.
+ * One image of one process. The entry stays for a while after the image's end, because samples of
+ * the image may still come.
  */
 struct process {
 	/* Who the process is, and what it runs. */
@@ -57,7 +57,7 @@ struct process {
 	char unsupported[128];
 	/* where the interpreter is, in absolute addresses; set only if .state is PROC_PYTHON */
 	struct py_where where;
-	/* the addresses of all interpreters, .where first; NULL: there is only one */
+	/* the addresses of all interpreters, .where first; NULL: there is only one interpreter */
 	struct proc_several *several;
 	struct later_look later; /* when to find out again which interpreters are initialised */
 
@@ -71,45 +71,58 @@ struct process {
 	bool reported; /* intake.unsupported has counted the process */
 	bool unwanted; /* the process isn't shown, because it isn't wanted or is .foreign */
 	bool foreign;  /* the user may not see the process (config.may_see) */
-	bool headless; /* the first thread has ended (so .ended is set), but others go on */
+	bool headless; /* the first thread has ended (so .ended is set), but other threads go on */
 	bool replaced; /* an exec has replaced this image: the process goes on as another image */
-	/* how many flushes came since the process ended, counting from 1; 0: it runs */
+	/* how many flushes came since the process ended, counting from 1; 0: the process runs */
 	uint8_t ended;
-	/* What the process held was freed. Its entry stays as long as anything refers to it. */
+	/* What the process held was freed. This entry stays as long as anything refers to it. */
 	bool forgotten;
 	struct image_place place; /* if .expected: where in memory the examined image lies */
 	uint64_t samples;
 	uint64_t
-		met_ns; /* when the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't */
-	uint64_t task;	/* rec_proc.task of the record that came then */
+		/*
+		 * when the kernel program met the process, CLOCK_MONOTONIC; 0: the kernel program
+		 * hasn't met it
+		 */
+		met_ns;
+	/* rec_proc.task of the record that came when the kernel program met the process */
+	uint64_t task;
 	uint64_t seen_ns; /* when the latest record of the process was made, CLOCK_MONOTONIC */
 
 	/* How much still refers to the process. */
 	/*
-	 * waiting samples and stacks of the process; its entry in the table isn't reused before
-	 * this is 0
+	 * number of waiting samples and stacks of the process; the process's entry in the table
+	 * isn't reused before this is 0
 	 */
 	uint32_t users;
-	/* stacks of the process that wait for names; it isn't forgotten before this is 0 */
+	/*
+	 * number of stacks of the process that wait for names; the process isn't forgotten before
+	 * this is 0
+	 */
 	uint32_t unnamed;
 
 	/* What the process is called, and what its arguments say it runs (facts.c). */
 	char *name, *cgroup, *container;
 	/* packages that the arguments name (proc/entry.h); NULL: not read */
 	char *entry;
-	/* package that the process's console script imports; NULL: it runs none */
+	/*
+	 * package that the process's console script imports; NULL: the process runs no console
+	 * script
+	 */
 	char *launched;
 	struct service service;
-	/* 1 + the user as whom the process runs, in every respect; 0: not known, or several */
+	/*
+	 * 1 + the user as whom the process runs, in every respect; 0: not known, or several users
+	 */
 	uint64_t runs_as;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
-	/* .name is from the kernel program's first record, and /proc's name doesn't replace it */
+	/* .name is from the kernel program's first record; the name in /proc doesn't replace it */
 	bool name_is_said;
-	/* name of the first thread that the kernel has; "": not known yet */
+	/* name that the kernel has for the first thread; "": not known yet */
 	char comm[PROC_COMM_BYTES];
 	/*
 	 * When name, control group and container are read next (CLOCK_MONOTONIC), and the value
-	 * that .samples had when they were read last.
+	 * that .samples had when these were read last.
 	 */
 	uint64_t facts_due_ns, facts_samples;
 
@@ -120,7 +133,8 @@ struct process {
 	bool upkeep_named; /* stats.put_off.processes has counted the process */
 	struct absent_spent absent;
 	/*
-	 * the user whose budget for new processes is charged: 1 + index in crowds.users; 0: none is
+	 * the user whose budget for new processes is charged: 1 + index in crowds.users; 0: no
+	 * user's budget is charged
 	 */
 	uint32_t user;
 	uint64_t new_until_ns; /* until this time (CLOCK_MONOTONIC) .user's budget is charged */
@@ -130,7 +144,7 @@ struct process {
 	struct map threads; /* tid -> 1 + index of the thread in threads.all */
 	/*
 	 * When names of threads were looked for last (0: never), when they are looked for next (0:
-	 * no thread was met), and how long to wait after that.
+	 * no thread was met), and how long to wait after the next look.
 	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	/* how many samples of the process came; a sample that had to wait counts more than once */
@@ -154,12 +168,14 @@ struct process {
 	uint64_t space_ns;    /* when mappings were last read, CLOCK_MONOTONIC */
 	uint64_t read_ns;     /* CPU time that the last reading of mappings took, without waits */
 	VEC(uint32_t) spaces; /* versions of the spaces that are kept, the latest last */
-	/* unwind tables that the kernel program may use until it has new mappings */
+	/* unwind tables that the kernel program may use until it has the process's new mappings */
 	VEC(uint32_t) old_tables;
 	struct made_executable {
 		uint64_t start, end, time_ns;
-		uint32_t version; /* version of the latest reading of mappings before .time_ns */
-	} made_executable; /* memory that was made executable last: older code there is gone */
+		/* version of the latest reading of mappings before .made_executable.time_ns */
+		uint32_t version;
+		/* memory that was made executable last; the code that was there before is gone */
+	} made_executable;
 
 	/*
 	 * The process's code that lies in no file (madecode/made.h); NULL: this entry of the table
@@ -169,8 +185,8 @@ struct process {
 };
 
 /*
- * A process that was forgotten after its end. Its entry in the table is reused once nothing can
- * refer to it any more.
+ * A process that was forgotten after its end. The process's entry in the table is reused once
+ * nothing can refer to the process any more.
  */
 struct forgotten {
 	uint32_t process;
@@ -180,17 +196,18 @@ struct forgotten {
 struct processes {
 	VEC(struct process) all;
 	VEC(uint32_t) live; /* processes that weren't forgotten, as indices in .all */
-	/* processes that were forgotten; the one forgotten first comes first */
+	/* processes that were forgotten, in the order in which they were forgotten */
 	VEC(struct forgotten) forgotten;
 	VEC(uint32_t) free; /* indices in .all that are free to be used again */
 	struct map by_key;  /* process_key_hash() -> 1 + index of the process in .all */
-	/* process number -> 1 + index in .all of the newest image with it */
+	/* process number -> 1 + index in .all of the newest image with that number */
 	struct map by_tgid;
 	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
 	struct known_places *known; /* state of known_place.c */
 	/*
-	 * what process_mapping_of() returned last, and for which version; .mapping 0: nothing yet
+	 * what process_mapping_of() returned last, and for which version; .mapping 0: nothing was
+	 * returned yet
 	 */
 	uint32_t mapping;
 	uint16_t mapping_version;
@@ -250,7 +267,7 @@ static inline void space_wanted(struct process *p, enum space_stale why)
  * negative: out of memory.
  */
 long process_of(struct collect *c, const struct proc_key *key);
-/* The process of @key; NULL: no record of it has come before. */
+/* The process of @key; NULL: no record of the process has come before. */
 struct process *process_known(const struct collect *c, const struct proc_key *key);
 
 /*
@@ -260,24 +277,24 @@ struct process *process_known(const struct collect *c, const struct proc_key *ke
 uint64_t process_key_hash(const struct proc_key *k);
 void process_drop_index(struct map *m, uint64_t key, uint32_t i);
 
-/* Returns the newest image of process @tgid; NULL: none is known. */
+/* Returns the newest image of process @tgid; NULL: no image is known. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
 
 /* Do other threads go on? To be called after the process's first thread has ended. */
 bool process_has_threads(const struct process *p);
 
 /*
- * Have all threads of the process ended, or has it exec'ed? Then no more samples of this image are
- * taken.
+ * Have all threads of the process ended, or has it exec'ed? If so, no more samples of this image
+ * are taken.
  */
 bool process_is_gone(const struct process *p);
 
-/* Is @proc the same process as @p, and not a later one with its number? */
+/* Is @proc the same process as @p, and not a later process with the same number? */
 bool process_is(const struct process *p, const struct proc *proc);
 
 /*
  * Opens the process. False: it can't be opened. A short-lived process may have ended before krait
- * knew of it; then .ended is set.
+ * knew of it; in that case .ended is set.
  */
 bool process_open(struct process *p, struct proc *ret);
 
@@ -306,16 +323,16 @@ void process_note_version(struct collect *c, uint16_t version);
 
 /*
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
- * it. False: the process isn't wanted. facts_renew() does the same for a process with samples;
+ * it. False: the process isn't wanted. facts_renew(): as facts_read(), for a process with samples;
  * false: the process isn't wanted any more. *changed: something that labels say of the process has
  * changed.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, bool *changed);
 /*
- * Calls facts_read() for the process of @rec, and facts_read_start() too if it is Python. Sets
- * .unwanted if the process isn't wanted. Opens the process as @proc, unless the facts of another
- * process with the same place can be used. False: the process can't be opened.
+ * Calls facts_read() for the process of @rec, and also facts_read_start() if the process is Python.
+ * Sets .unwanted if the process isn't wanted. Opens the process as @proc, unless the facts of
+ * another process with the same place can be used. False: the process can't be opened.
  */
 _must_use_ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 			  struct proc *proc);
@@ -328,10 +345,11 @@ void facts_read_start(struct collect *c, struct process *p, const struct proc *p
  * known_place.c: keeps for a second what was read of processes, by their place (struct proc_place).
  *
  * known_place_find() sets cgroup, container and directory of @p, whose place was @at at @time_ns,
- * to those of another process with that place. False: none is known. known_place_keep(): notes that
- * all processes with place @at have those of @p. known_place_directory() reads the path of
+ * to the values that another process with that place had. False: no such process is known.
+ * known_place_keep(): notes that all processes with place @at have the cgroup, container and
+ * directory of @p. known_place_directory() reads the path of
  * @proc's working directory into @path[*n]. False: the path can't be read without waiting, or it
- * may be that of another directory than @dir.
+ * may be the path of another directory than @dir.
  */
 _must_use_ bool known_place_init(struct collect *c);
 void known_place_fini(struct collect *c);

@@ -12,13 +12,13 @@
 /*
  * How many flushes a process image is kept that an exec has replaced, if waits are recorded. perf
  * reports the exec in the middle of execve(), but the kernel programs send the threads' last
- * records (struct rec_account) at its end.
+ * records (struct rec_account) at the end of execve().
  */
 #define FLUSHES_AFTER_EXEC 16
 /* for how long after a process was forgotten records of it may still come */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
-/* Frees what the entry of a process points to. The entry in the table can be reused then. */
+/* Frees what the entry of a process points to. After that the entry in the table can be reused. */
 static void process_fini(struct collect *c, struct process *p)
 {
 	if (!p->made)

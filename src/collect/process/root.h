@@ -16,7 +16,7 @@ struct proc;
  * gone.
  */
 struct target_root {
-	/* .mount: number of the mount, which no other one gets while .fd is open */
+	/* .mount: number of the mount, which no other mount gets while .fd is open */
 	uint64_t mount, ino;
 	int fd;
 };
@@ -27,7 +27,7 @@ bool root_has(int fd);
 
 /*
  * A descriptor of the root directory of @proc; @roots owns it. -1: the directory is krait's own,
- * can't be opened, or there are too many.
+ * can't be opened, or there are too many root directories.
  */
 int root_of(root_vec *roots, const struct proc *proc);
 

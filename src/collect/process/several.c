@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes with several interpreters: where each interpreter is, and when krait looks for
- * initialised ones again.
+ * Processes with several interpreters: where each interpreter is, and when krait looks again for
+ * initialised interpreters.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /*
  * How long to wait before looking again, which doubles each time. An interpreter that is only
- * loaded, as ctypes may load one, may never be initialised.
+ * loaded, as by ctypes, may never be initialised.
  */
 #define APART_NS      NSEC_PER_SEC
 #define APART_MOST_NS (64 * NSEC_PER_SEC)

@@ -13,13 +13,13 @@ struct process;
 
 /*
  * When a process is examined again because one of its interpreters isn't initialised yet: at
- * .due_ns (CLOCK_MONOTONIC), then after .apart_ns. .apart_ns 0: it isn't examined again.
+ * .due_ns (CLOCK_MONOTONIC), then after .apart_ns. .apart_ns 0: the process isn't examined again.
  */
 struct later_look {
 	uint64_t due_ns, apart_ns;
 };
 
-/* Tells whether both lists have the same interpreters. NULL: a process with only one. */
+/* Do both lists have the same interpreters? NULL: a process with only one interpreter. */
 bool several_same(const struct proc_several *a, const struct proc_several *b);
 
 /*
@@ -33,11 +33,11 @@ void several_forget(struct collect *c, struct process *p);
 /* Tells whether the version of at least one interpreter of @p has this capability. */
 bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
-/* Makes krait examine @p again later. By then more of its interpreters may be initialised. */
+/* Makes krait examine @p again later, when more of its interpreters may be initialised. */
 void several_wait(struct process *p);
 /*
  * To be called after @p was examined: decides whether and when it is examined again. @waits: not
- * all of its interpreters are initialised. @idle: none is.
+ * all of its interpreters are initialised. @idle: no interpreter is initialised.
  */
 void several_looked(struct process *p, bool waits, bool idle);
 bool several_is_due(const struct process *p, uint64_t now);

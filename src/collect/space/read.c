@@ -20,12 +20,12 @@
 
 /* least time between two readings of one process's mappings */
 #define READ_SOON_NS (5 * NSEC_PER_MSEC)
-/* least time between two readings, as a multiple of the CPU time that one takes */
+/* least time between two readings, as a multiple of the CPU time that one reading takes */
 #define READ_SHARE 10
 /* upper bound of the time between two readings that READ_SHARE gives */
 #define READ_APART_NS (100 * NSEC_PER_MSEC)
 /*
- * after this many readings because of unknown code, the time between two of them doubles each time
+ * after this many readings because of unknown code, the time between two readings doubles each time
  */
 #define FREE_READS 8
 /* after this long without a reading of mappings, FREE_READS counts anew */
@@ -135,7 +135,10 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 	return r;
 }
 
-/* At the first reading: gives the process a slot of its own. A fork used its parent's until now. */
+/*
+ * At the first reading: gives the process a slot of its own. A fork has used its parent's slot
+ * until now.
+ */
 static int take_slot(struct collect *c, struct process *p)
 {
 	int r = p->slot ? 0 : c->config.unwind->new_space(c->config.ctx, &p->slot);
@@ -156,7 +159,10 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 	return true;
 }
 
-/* Has the process the same mappings still? @maps: what was read; NULL: the side band told. */
+/*
+ * Has the process the same mappings still? @maps: what was read; NULL: the mappings are from the
+ * side band's list (told.h).
+ */
 static bool still_has(const struct collect *c, const struct process *p, struct proc *proc,
 		      const struct maps *maps)
 {
@@ -172,10 +178,11 @@ static bool still_has(const struct collect *c, const struct process *p, struct p
  * Hands the mappings to the kernel program, and checks that they were complete. Without the kprobe
  * (.sees_unmaps) the kernel program notices a new mapping only if it replaces one that the program
  * knows. So while mappings are read, the kernel program counts all new mappings whose address the
- * kernel chooses. Most of them hold no code. If there was one, the mappings are read once more; if
- * they are the same, they are valid. A mapping at an address that a program chooses itself
- * (MAP_FIXED) isn't counted. A loader makes such mappings inside a range of addresses that the
- * kernel chose before, and perf reports all others later. @maps: as for still_has().
+ * kernel chooses. Most of them hold no code. If a mapping was counted, the mappings are read once
+ * more; if both readings are the same, they are valid. A mapping at an address that a program
+ * chooses itself (MAP_FIXED) isn't counted. A loader makes such mappings inside a range of
+ * addresses that the kernel chose before, and perf reports all other such mappings later. @maps: as
+ * for still_has().
  */
 static int hand_over_checked(struct collect *c, struct process *p, struct proc *proc,
 			     const struct maps *maps, const struct space *s,
@@ -200,8 +207,8 @@ static int hand_over_checked(struct collect *c, struct process *p, struct proc *
 
 /*
  * Can the side band's list be used in place of /proc? No if a stack had code that isn't in the
- * list, or if something was unmapped. No for an eager process either: it maps so much that the list
- * is out of date.
+ * list, or if something was unmapped. Also no for an eager process, because it maps so much that
+ * the list is out of date.
  */
 static bool may_be_told(const struct process *p, enum space_stale why)
 {

@@ -32,8 +32,8 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 }
 
 /*
- * Frees the index, and the spaces that only stacks still pin. All others were freed with their
- * processes.
+ * Frees the index, and the spaces that only stacks still pin. All other spaces were freed with
+ * their processes.
  */
 void spaces_fini(struct collect *c)
 {
@@ -70,7 +70,9 @@ static void free_if_unused(struct collect *c, struct space *s)
 	space_free(s);
 }
 
-/* No version is used twice, so a space that is found is the one that was pinned. */
+/*
+ * No version is used twice, so a space that is found by its version is the space that was pinned.
+ */
 void space_unpin(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);
@@ -195,9 +197,9 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 }
 
 /*
- * @s has no mapping at @pc: returns that of the latest reading. If nothing was unmapped since @s
- * was read, code at @pc belonged to this mapping when it was sampled. For a fork's stack, which was
- * unwound with its parent's mappings, that isn't certain.
+ * @s has no mapping at @pc: returns the mapping of the latest reading. If nothing was unmapped
+ * since @s was read, code at @pc belonged to this mapping when it was sampled. For a fork's stack,
+ * which was unwound with its parent's mappings, that isn't certain.
  */
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)

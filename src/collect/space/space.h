@@ -20,7 +20,8 @@ struct process;
 struct space_map {
 	uint64_t start, end;
 	uint64_t vaddr; /* the vaddr in the file that lies at .start */
-	uint32_t file;	/* number of the file for native_file_at(); 0: no file, or it isn't known */
+	/* number of the file for native_file_at(); 0: there is no file, or it isn't known */
+	uint32_t file;
 	uint32_t table; /* number of the unwind table of a mapping without a file; 0: none */
 	uint32_t key;	/* offset that .start has in the code of .table */
 	/*
@@ -68,7 +69,7 @@ struct space_part {
 };
 
 /*
- * Functions of the folder that knows code of no file (madecode/). They are called for each mapping
+ * Functions of madecode/, the folder that knows code of no file. These are called for each mapping
  * that is read.
  */
 struct space_code {
@@ -82,7 +83,10 @@ struct space_code {
 	 * Returns where the part of @m ends that begins at @at. Each part may have another table.
 	 */
 	uint64_t (*until)(const struct process *p, const struct mapping *m, uint64_t at);
-	/* Sets @part->table and the members that describe it, if the code of @part has a table. */
+	/*
+	 * Sets @part->table and the members that describe the table, if the code of @part has a
+	 * table.
+	 */
 	void (*table)(struct collect *c, struct process *p, const struct mapping *m,
 		      struct space_map *part);
 	/*
@@ -125,7 +129,7 @@ struct native_file *space_find(const struct collect *c, uint32_t version, uint32
 
 /*
  * space_pin(): keeps a space from being freed, because a stack with its version waits for names.
- * space_unpin(): the stack waits no longer.
+ * space_unpin(): undoes that when the stack waits no longer.
  */
 void space_pin(struct collect *c, uint32_t version);
 void space_unpin(struct collect *c, uint32_t version);
@@ -145,7 +149,7 @@ void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);
 /*
  * perf reports that memory in [start, end) was made executable at @time_ns; 0: the time isn't
- * known. That may have been before the latest reading.
+ * known. @time_ns may be before the latest reading.
  */
 void space_made_executable(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns);

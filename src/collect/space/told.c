@@ -12,8 +12,9 @@
 #include "collect/space/space.h"
 #include "proc/read/stat.h"
 
-#define IMAGES	 128 /* how many images have lists; a new one takes the place of the oldest */
-#define MAPPINGS 24  /* the most mappings in a list: a Python that just began has eight */
+/* how many images have lists; the list of a new image takes the place of the oldest */
+#define IMAGES	 128
+#define MAPPINGS 24 /* the most mappings in a list: a Python that just began has eight */
 
 struct told_map {
 	uint64_t start, end, offset;
@@ -31,7 +32,7 @@ struct told_image {
 
 struct told {
 	struct told_image image[IMAGES];
-	size_t oldest;	    /* index in .image of the one that is replaced next */
+	size_t oldest;	    /* index in .image of the image that is replaced next */
 	struct map by_tgid; /* process number -> 1 + index in .image */
 	uint64_t newest_ns; /* time of the newest event so far */
 };
@@ -176,12 +177,12 @@ static uint64_t code_bytes(const struct collect *c, const struct process *p, str
 }
 
 /*
- * Does process @p map as much code as its list has, and has the side band no more to tell of it?
- * Then nothing in the list was unmapped, because the side band tells of a mapping before the kernel
- * counts it. (mprotect() and mremap() change the count before the side band tells of it, or without
- * the side band. So krait could miss that a mapping is gone if they make as many bytes of code
- * elsewhere. That does harm only if other code lies in the mapping's place, and the side band would
- * have told of that code.)
+ * Does process @p map as much code as its list has, and has the side band nothing more to tell of
+ * the process? Then nothing in the list was unmapped, because the side band tells of a mapping
+ * before the kernel counts it. (mprotect() and mremap() change the count before the side band tells
+ * of it, or without the side band. So krait could miss that a mapping is gone if they make as many
+ * bytes of code elsewhere. That does harm only if other code lies in the mapping's place, and the
+ * side band would have told of that code.)
  */
 static bool is_exact(const struct collect *c, struct told_image *i, const struct process *p,
 		     struct proc *proc)
@@ -196,7 +197,7 @@ static bool is_exact(const struct collect *c, struct told_image *i, const struct
 }
 
 /*
- * Is all known of the list's files that has to be known, so that the process needn't be looked at?
+ * Is all that has to be known of the list's files known, so that the process needn't be looked at?
  */
 static bool is_settled(const struct collect *c, const struct told_image *i)
 {

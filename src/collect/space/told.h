@@ -25,9 +25,9 @@ _must_use_ bool told_init(struct collect *c);
 void told_fini(struct collect *c);
 
 /*
- * Events of the side band: process @tgid has exec'ed; it has mapped @m, a file's @path, or made it
- * executable; its first thread has ended. They come in order of time. Only an event that another
- * CPU was just writing may come later than newer ones.
+ * Events of the side band: process @tgid has exec'ed; it has mapped @m, of the file @path, or has
+ * made @m executable; its first thread has ended. They come in order of time. Only an event that
+ * another CPU was just writing may come later than newer events.
  */
 void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
 void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
@@ -38,14 +38,17 @@ void told_forget(struct collect *c);
 
 /*
  * Sets @ret to the mappings of process @p; call maps_fini() in every case. If all is known of their
- * files, adds the mappings to @s instead, and @ret stays empty. Opens @proc if that is needed and
- * it isn't open. False: the mappings aren't known exactly, and have to be read. What the process
- * maps or unmaps during this call may be missed, so the caller must check that by other means.
+ * files, adds the mappings to @s instead, and @ret stays empty. Opens @proc if it is needed and
+ * isn't open. False: the mappings aren't known exactly, and have to be read. What the process maps
+ * or unmaps during this call may be missed, so the caller must check that by other means.
  */
 _must_use_ bool told_maps(struct collect *c, struct process *p, struct proc *proc, struct maps *ret,
 			  struct space *s);
 
-/* After told_maps(), before other events are read: are its mappings still all that there are? */
+/*
+ * After told_maps(), before other events are read: are the mappings that it returned still all that
+ * there are?
+ */
 _must_use_ bool told_still(const struct collect *c, const struct process *p, struct proc *proc);
 
 #endif

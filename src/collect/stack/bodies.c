@@ -19,8 +19,8 @@ bool bodies_init(struct collect *c)
 }
 
 /*
- * Takes off the list the bodies that have the last body's process and layout, as many as @ret has
- * room for. Returns how many @ret has.
+ * Takes off the list the bodies (modules' top-level code) that have the last body's process and
+ * layout, as many as @ret has room for. Returns how many bodies @ret has.
  */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])
 {
@@ -107,8 +107,8 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 }
 
 /*
- * The process that may have the text. NULL: it is gone from the table, or another process has its
- * entry.
+ * The process that may have the text. NULL: the process is gone from the table, or another process
+ * has its entry.
  */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
@@ -136,8 +136,8 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 }
 
 /*
- * Asks processes for source texts, as long as asked_may(). The next flush asks for the rest. In the
- * last flush the rest counts as missing.
+ * Asks processes for source texts, as long as asked_may(). The next flush asks for texts that
+ * weren't asked for. In the last flush these texts count as missing.
  */
 static void find_texts(struct collect *c)
 {

@@ -12,11 +12,11 @@
 #include "base/vec.h"
 #include "collect/code/codes.h"
 
-/* A code object that is the body of a module. The module's name isn't known yet. */
+/* A code object that is the body (top-level code) of a module whose name isn't known yet. */
 struct body {
 	uint32_t process;
 	uint16_t layout;
-	uint64_t code; /* code_key() of the body's code object */
+	uint64_t code; /* code_key() of the code object */
 	uint64_t globals;
 };
 
@@ -33,14 +33,17 @@ struct wanted_text {
 
 struct bodies {
 	VEC(struct body) list;
-	VEC(struct wanted_text) texts; /* source texts that processes weren't asked for yet */
+	VEC(struct wanted_text) texts; /* source texts for which processes weren't asked yet */
 };
 
 /* Makes the state of bodies.c. False: out of memory. */
 _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
-/* Puts @code, the body of a module, on the list. It came in record @rec of @n bytes. */
+/*
+ * Puts @code, the body (top-level code) of a module, on the list. The code object came in record
+ * @rec of @n bytes.
+ */
 void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 		const struct rec_code *rec, size_t n);
 /*
@@ -48,12 +51,15 @@ void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
  * have text under the same name.
  */
 void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code);
-/* Finds the modules of bodies, and source texts; called once a flush, before stacks are named. */
+/*
+ * Finds the names of modules whose bodies (top-level code) were met, and source texts; called once
+ * a flush, before stacks are named.
+ */
 void bodies_find(struct collect *c);
 
 /*
- * frozen.c: takes off the list the bodies that can be named without asking their process, and names
- * them.
+ * frozen.c: takes off the list the bodies (modules' top-level code) that can be named without
+ * asking their process, and names them.
  */
 void bodies_name_frozen(struct collect *c);
 

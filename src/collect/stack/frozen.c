@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names the bodies (top-level code) of imported frozen modules after their files, such as "<frozen
- * os>". That needs no memory of the process.
+ * os>". This needs no read of the process's memory.
  */
 #include <stdlib.h>
 
@@ -46,8 +46,8 @@ static bool is_frozen_importer(const struct py_code *code)
 }
 
 /*
- * Did the importer of frozen modules call the body, in a stack that waits for names? Looks at no
- * more than *left frames.
+ * Did the importer of frozen modules call the body (a module's top-level code), in a stack that
+ * waits for names? Looks at no more than *left frames.
  */
 static bool is_imported_frozen(const struct collect *c, const struct body *b, size_t *left)
 {
@@ -67,9 +67,9 @@ static bool is_imported_frozen(const struct collect *c, const struct body *b, si
 }
 
 /*
- * Names a body after its file, if that is certain: the body of "<frozen os>" that the importer of
- * frozen modules runs is the module os. Only CPython's tests have frozen modules under two names,
- * which begin with two underscores.
+ * Names a body (a module's top-level code) after its file, if that is certain: the body of "<frozen
+ * os>" that the importer of frozen modules runs is the module os. Only CPython's tests have frozen
+ * modules under two names, which begin with two underscores.
  */
 static bool is_named_by_file(const struct collect *c, const struct body *b, size_t *left)
 {

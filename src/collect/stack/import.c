@@ -2,7 +2,7 @@
 /*
  * Shows an import as one frame. An import statement runs five to ten functions of importlib and of
  * the interpreter before the module's body runs. If it is known which module the body belongs to,
- * these functions are shown as one frame, `import NAME`. If it isn't known (while a file is
+ * these functions are shown as one frame, `import NAME`. If that isn't known (while a file is
  * searched for, or if a program runs a loader itself), these frames stay, and
  * _call_with_frames_removed() gets the name of the builtin that it runs.
  */
@@ -67,7 +67,7 @@ static bool is_native_at(const struct folding *f, size_t i)
 /*
  * The module's body is frame @from - 1. Returns the index behind the frames of the import system
  * that called it; @from: there are none. If a package is imported because a module in it is,
- * _find_and_load() is there twice, and all of it is one import.
+ * _find_and_load() is in the stack twice, and both belong to one import.
  */
 static size_t end_of_import(const struct folding *f, size_t from)
 {

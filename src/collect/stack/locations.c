@@ -47,8 +47,8 @@ static uint32_t mapping_of(struct collect *c, const struct native_file *f,
 
 /*
  * Adds a location for each function that DWARF has at @loc->address. The outermost function comes
- * first; the others were inlined into it. The outermost has the name of the file's symbol. Returns
- * the location of the innermost one; 0: DWARF knows none.
+ * first; the other functions were inlined into it. The outermost function has the name of the
+ * file's symbol. Returns the location of the innermost function; 0: DWARF knows no function.
  */
 static uint32_t line_location(struct collect *c, struct native_file *f,
 			      const struct native_name *name, struct profile_location *loc)

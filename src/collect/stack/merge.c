@@ -158,8 +158,8 @@ static size_t count_evals(const struct merge *m)
 
 /*
  * Merges by counting: each evaluation loop has one Python frame. Only the innermost loop has none
- * while it is entered or left. Then there is one more loop than there are Python frames. False: the
- * numbers differ in any other way, or the outermost Python frames may be missing.
+ * while it is entered or left. In that case there is one more loop than there are Python frames.
+ * False: the numbers differ in any other way, or the outermost Python frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -180,8 +180,8 @@ static bool merge_counted(struct merge *m)
 }
 
 /*
- * Of native frames, adds only those that the innermost Python function called, because only they
- * are certain.
+ * Of native frames, adds only the frames that the innermost Python function called, because only
+ * these frames are certain.
  */
 static void merge_leaf(struct merge *m)
 {
@@ -257,7 +257,7 @@ static bool is_at_start(const struct merge *m)
 	return f && f->file && native_file_called_main(f->file, f->vaddr);
 }
 
-/* Merges native and Python frames. False: they contradict each other. */
+/* Merges native and Python frames. False: native and Python frames contradict each other. */
 static bool merge_native(struct merge *m, bool counted, bool whole)
 {
 	if (counted && whole)

@@ -23,8 +23,8 @@ struct merge {
 	uint16_t version; /* version of Python in the stack's Python frames */
 	size_t next;	  /* index of the Python frame that is to be merged next */
 	/*
-	 * config.leaf is set, and the stack has more native frames than are shown then: of the
-	 * others only the garbage collector's are shown
+	 * config.leaf is set, and the stack has native frames further out than config.leaf shows;
+	 * of those frames only the garbage collector's are shown
 	 */
 	bool leaf;
 };
@@ -64,7 +64,7 @@ bool merge_is_switching(const struct merge *m);
 /*
  * Only greenlet itself calls its function slp_switch(). If the caller seems to be in another file,
  * greenlet is just restoring a stack, and the frames further out belong to neither of the two
- * greenlets. Leaves out those frames. Returns whether there were any.
+ * greenlets. Leaves out these frames. Returns whether there were such frames.
  */
 bool merge_cut_at_switch(struct merge *m);
 /*
@@ -78,9 +78,9 @@ bool merge_cut_at_greenlet(struct merge *m, bool counted);
 /*
  * nameless.c: finds machinery (functions of the interpreter that are hidden) in an interpreter
  * without symbols, as distributions have it. A function without a name that enters an evaluation
- * loop is machinery. So is one between the outermost loop and the C library that started the
- * program or the thread. A function that does something of its own has a name: a method's, a
- * slot's, or an exported one.
+ * loop is machinery. So is a function without a name between the outermost loop and the C library
+ * that started the program or the thread. A function that does something of its own has a name: a
+ * method's, a slot's, or an exported one.
  */
 void merge_find_nameless(struct merge *m, bool counted);
 

@@ -156,8 +156,8 @@ static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 }
 
 /*
- * The mark at the stack's outermost end: the walk didn't get that far, or a name is missing. 0:
- * none.
+ * The mark at the stack's outermost end: the walk didn't get as far as the start of the thread's
+ * stack, or a name is missing. 0: there is no mark.
  */
 static uint32_t end_mark(struct naming *n)
 {
@@ -197,7 +197,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 
 /*
  * Names @raw with its first @n native frames only, as if the kernel program had had no unwind rows
- * for the last of these.
+ * for the last of these frames.
  */
 static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n,
 			       struct outcome *ret)

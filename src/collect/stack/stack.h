@@ -23,7 +23,8 @@ struct stacks {
 	VEC(struct raw_stack) raw;
 	/* wire id of a stack that ended where a file had no rows -> native_file.index */
 	struct map rowless;
-	struct recent *recent; /* wire ids of .named that came or were used last; NULL: none yet */
+	/* wire ids of .named that came or were used last; NULL: no stack has come yet */
+	struct recent *recent;
 	uint64_t kept_at; /* value of collect.stats.stacks when collect_keeps_due() was last true */
 	struct known_frames *known; /* state of known.c */
 	struct bodies *bodies;	    /* state of bodies.c */
@@ -49,12 +50,12 @@ _must_use_ int stacks_name(struct collect *c, bool last);
 /* Makes workers read the names for which stacks wait. */
 void stacks_ask_for_names(struct collect *c);
 /*
- * The profile's stack of sample @w; 0: it has no name yet. *native: how the unwinding of the native
- * part ended. On entry it has the kernel program's outcome; if the stack has a name, it is set to
- * the outcome that is shown.
+ * The profile's stack of sample @w; 0: the stack has no name yet. *native: how the unwinding of the
+ * native part ended. On entry it has the kernel program's outcome; if the stack has a name, it is
+ * set to the outcome that is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
-/* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
+/* Replaces the ids of stacks by their ids in the rebased profile. False: out of memory. */
 _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
 
 /*
@@ -70,8 +71,9 @@ void stack_wants_rows_again(struct collect *c, uint64_t id);
 
 /*
  * locations.c: profile ids of locations of native code. native_file_location(): of the code at
- * @vaddr of a file. If functions were inlined there, it is the innermost one, and .outer leads to
- * the others, which follow it in a stack. kernel_location(): of the kernel's code at @pc.
+ * @vaddr of a file. If functions were inlined there, the id is the innermost function's, and .outer
+ * leads to the outer functions, which follow it in a stack. kernel_location(): of the kernel's code
+ * at @pc.
  */
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
 uint32_t kernel_location(struct collect *c, uint64_t pc);
@@ -87,8 +89,8 @@ uint32_t unknown_code_location(struct collect *c, uint64_t offset);
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /*
- * stack.c: makes the profile's stack of @raw, with marks where it isn't complete. *native: how its
- * native part ended, as it is shown. 0: out of memory.
+ * stack.c: makes the profile's stack of @raw, with marks where it isn't complete. *native: how the
+ * unwinding of its native part ended, as shown to the user. 0: out of memory.
  */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native);
 /* Tells whether all code objects of @raw have come. */
@@ -109,8 +111,9 @@ struct merged {
 	bool failed;
 	/* set by the caller: .dated code sources (made.h) aren't asked for names */
 	bool plain;
-	bool dated;		    /* a .dated code source has named a frame */
-	enum native_outcome native; /* how the native part of the stack ended, as it is shown */
+	bool dated; /* a .dated code source has named a frame */
+	/* how unwinding the native part of the stack ended, as shown to the user */
+	enum native_outcome native;
 };
 /* Adds the Python frames [from, to) of the stack to merged.loc. */
 typedef void merge_python_fn(void *arg, size_t from, size_t to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that wait for their names, and stacks that have one. A waiting stack pins (keeps from
- * being freed) its process and the mappings that it was sampled with, because its names come from
- * these.
+ * Stacks that wait for the names of their frames, and stacks that have these names. A waiting stack
+ * pins (keeps from being freed) its process and the mappings that it was sampled with, because the
+ * names of its frames come from the process and its mappings.
  */
 #include <stdlib.h>
 
@@ -107,7 +107,10 @@ int stack_add(struct collect *c, const struct raw_stack *raw)
 	return 0;
 }
 
-/* Pins the process of @raw, so that it isn't forgotten while @raw waits for names; or unpins it. */
+/*
+ * Pins the process of @raw, so that the process isn't forgotten while @raw waits for names. Or
+ * unpins the process.
+ */
 static void pin_process(struct process *p, struct raw_stack *raw, bool pins)
 {
 	p->unnamed += (uint32_t)pins - (uint32_t)raw->pins;
@@ -137,7 +140,8 @@ static int keep_stack(struct collect *c, struct raw_stack *raw, uint64_t id)
 
 /*
  * Can @raw be named now? If its process has ended, the stack still waits for names of files, which
- * threads read. It doesn't wait for code objects: all that there are have come by then.
+ * threads read. The stack doesn't wait for code objects, because all code objects of an ended
+ * process have come.
  */
 static bool is_ready(struct collect *c, struct raw_stack *raw)
 {
@@ -170,8 +174,8 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 }
 
 /*
- * In the last flush: asks config.wait whether the user still waits, because looking up lines takes
- * time, too. If not, no lines are looked up for the stacks that are left.
+ * In the last flush: asks config.wait whether the user still waits, because looking up lines also
+ * takes time. If the user doesn't wait, no lines are looked up for the stacks that are left.
  */
 static void ask_to_go_on(struct collect *c, size_t done)
 {

@@ -9,8 +9,8 @@
 
 /*
  * Returns by how much @told is more than *@known, and adds that to *@known. @most, the length of
- * the recording so far, bounds @told, because no thread can have more. Records of several CPUs come
- * out of order; an older record adds nothing.
+ * the recording so far, bounds @told, because no thread can have more time than that. Records of
+ * several CPUs come out of order; an older record adds nothing.
  */
 static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)
 {

@@ -18,7 +18,7 @@
 
 /* One of a thread's label sets. */
 struct label_set {
-	uint32_t id; /* profile id of the set; 0: it isn't made yet */
+	uint32_t id; /* profile id of the set; 0: the set isn't made yet */
 	bool own;    /* no other thread's samples have this set */
 };
 
@@ -34,27 +34,35 @@ struct thread {
 	uint32_t process; /* the thread's process, as an index into processes.all */
 	struct label_set sets[GIL_STATE_MAX]; /* label sets of samples of the running thread */
 	/*
-	 * label sets of the thread's waits, by what they say of it (key_of() in labels.c), and of
-	 * what it ran to end waits of others (thread_waker_key())
+	 * label sets of the thread's waits, by key_of() in labels.c; label sets of the time in
+	 * which the thread ended other threads' waits, by thread_waker_key()
 	 */
 	struct map waits;
-	/* for the thread's waits whose stacks weren't taken; NULL: it had none */
-	struct wait_shares *shares;
-	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
-	uint64_t last_ns;  /* CPU time of the thread at its last sample */
 	/*
-	 * .came: number of samples from .first_ns until .last_ns; .since: number of those at
+	 * time of the thread's waits whose stacks weren't taken; NULL: the thread had no such waits
+	 */
+	struct wait_shares *shares;
+	/* CPU time of the thread when counting began; 0: counting hasn't begun */
+	uint64_t first_ns;
+	uint64_t last_ns; /* CPU time of the thread at its last sample */
+	/*
+	 * .came: number of samples from .first_ns until .last_ns; .since: number of samples at
 	 * .last_ns
 	 */
 	uint64_t came, since;
-	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
+	/* when the thread ended, so that its number became free; 0: the thread runs */
+	uint64_t ended_ns;
 	/*
-	 * .earlier: index + 1 in threads.all of the thread of this process that had the number
-	 * before; 0: there was none. .met_ns: the time of the record by which krait met this one.
+	 * .earlier: index + 1 in threads.all of the earlier thread of this process with the same
+	 * number; 0: there was none. .met_ns: the time of the record by which krait met this
+	 * thread.
 	 */
 	uint32_t earlier;
 	uint64_t met_ns;
-	/* the largest values of these sums in the thread's records so far (struct rec_sample) */
+	/*
+	 * the largest values of the sums of these names in the thread's records so far (struct
+	 * rec_sample)
+	 */
 	uint64_t ready_ns, stolen_ns;
 	/*
 	 * .last_stack: profile id of the stack of the thread's last sample; 0: there is none.
@@ -62,8 +70,10 @@ struct thread {
 	 */
 	uint32_t last_stack;
 	uint8_t last_gil;
-	bool named;  /* .name is the thread's name in Python; else the kernel's */
-	bool waited; /* threads that ended this thread's waits have label sets with its name */
+	/* true: .name is the thread's name in Python; false: it is the kernel's name */
+	bool named;
+	/* threads that ended this thread's waits have label sets with this thread's name */
+	bool waited;
 	/*
 	 * Number of .name, which no other thread's name has. A new name in Python gets the same
 	 * number, because it replaces the old name in all label sets. A new name in the kernel gets
@@ -86,7 +96,7 @@ struct threads {
 	VEC(struct thread) all;
 	uint32_t last_name_id;
 	VEC(uint32_t) free;	     /* indices in .all that are free */
-	struct places places;	     /* which stacks are those of threads without work */
+	struct places places;	     /* which stacks are stacks of threads without work */
 	struct on_values on;	     /* the values of the label `on` */
 	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
 	struct ended_threads {
@@ -113,7 +123,7 @@ void thread_forget_sets(struct collect *c, struct thread *t);
 /* Counts a sample that came when the thread had run for @runtime_ns. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
 
-/* Notes that the thread has another name now. Its label sets stay as they are. */
+/* Notes that the thread has another name now. The thread's label sets stay as they are. */
 static inline void thread_new_name(struct collect *c, struct thread *t)
 {
 	t->name_id = ++c->threads->last_name_id;
@@ -126,8 +136,8 @@ static inline void thread_new_name(struct collect *c, struct thread *t)
  */
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id);
 /*
- * Returns the .name_id in a key that thread_waker_key() made; 0: it is another key, or names no
- * thread.
+ * Returns the .name_id in a key that thread_waker_key() made; 0: @key is another kind of key, or
+ * names no thread.
  */
 uint32_t thread_waker_name(uint64_t key);
 

@@ -10,7 +10,7 @@
 #include "profile/remake/condense.h"
 
 #define MAX_LABELS 32
-/* a thread with this many label sets gets no more of them for threads whose waits it ended */
+/* a thread with this many label sets gets no more label sets for threads whose waits it ended */
 #define SETS_MOST 1000
 
 struct label_list {
@@ -166,7 +166,7 @@ static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 }
 _Static_assert(ON_VALUES + 1 < 1 << 16, "");
 
-#define WAKER_KEY (1ull << 63) /* key_of() hasn't this bit */
+#define WAKER_KEY (1ull << 63) /* bit that no key of key_of() has */
 
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id)
 {
@@ -258,9 +258,9 @@ static void rebase_set(struct label_set *set, const struct rebase *r)
 }
 
 /*
- * Condensing a profile keeps its samples and their label sets, also those of threads that still
- * run. A window leaves an empty profile: there a thread's sets are made again when it is sampled
- * again.
+ * Condensing a profile keeps its samples and their label sets, also the label sets of threads that
+ * still run. A window leaves an empty profile: there a thread's sets are made again when it is
+ * sampled again.
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {

@@ -42,7 +42,7 @@ static void rename_waiters(struct collect *c, const struct map *renamed)
 }
 
 /*
- * Sets the thread's name in Python. The label sets with the old name get the new one, and .name_id
+ * Sets the thread's name in Python. The label sets with the old name get the new name, and .name_id
  * stays the same.
  */
 static void rename_thread(struct collect *c, struct thread *t, const char *name,
@@ -66,8 +66,8 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name,
 }
 
 /*
- * Reads the thread names that one interpreter has. Of several interpreters, the first that knows a
- * thread names it.
+ * Reads the thread names that one interpreter has. If several interpreters know a thread, the first
+ * of them names the thread.
  */
 static int read_names(struct collect *c, const struct process *p, const struct py_where *where,
 		      struct py_thread_names *ret)
@@ -113,10 +113,7 @@ static void name_threads(struct collect *c, struct process *p, struct map *renam
 
 	for (size_t i = 0; i < all->n; i++)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
-	/*
-	 * The process is still the same one, so its memory was read, and not that of a later
-	 * process.
-	 */
+	/* The process is still the same, so the memory that was read was not a later process's. */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
 		rename_threads(c, p, names, all->n, renamed);
 	for (size_t i = 0; i < all->n; i++)

@@ -90,7 +90,8 @@ static bool ends_in(const char *path, const char *name)
 
 /*
  * Adds the path of the file that the descriptor refers to, if that is still the file of the moment
- * when the wait began. If not, adds @name, the last part of that file's path.
+ * when the wait began. If not, adds @name, the last part of the path that the file had at that
+ * moment.
  */
 static void add_path(struct collect *c, uint32_t tgid, int fd, const char *name, struct str *ret)
 {
@@ -157,8 +158,8 @@ static uint32_t number_of_child(struct on_values *v, uint32_t tgid)
 }
 
 /*
- * Does the call wait for a descriptor, its first argument? The kernel program takes the first
- * argument of every call for a descriptor.
+ * Does the call wait for the descriptor that is its first argument? The kernel program takes the
+ * first argument of every call for a descriptor.
  */
 static bool waits_for_descriptor(const struct rec_wait *wait)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The values of the label `on`: what a thread waited for, as "10.0.0.5:5432", "/run/x.sock",
- * "/var/log/app.log", "make". There are at most ON_VALUES of them. Whatever comes after these is
+ * "/var/log/app.log", "make". There are at most ON_VALUES values. All further values become
  * "[other]".
  */
 #ifndef COLLECT_THREAD_ON_H
@@ -20,7 +20,7 @@ struct collect;
 #define ON_BYTES    256	 /* the most bytes of a value */
 #define ON_COMMANDS 4096 /* how many processes' commands are kept, as a power of two */
 
-/* A process and what it was called when it last exec'ed. */
+/* A process, and the name that it got at its last exec. */
 struct on_command {
 	uint32_t tgid;
 	char comm[ABI_COMM_BYTES];
@@ -28,17 +28,20 @@ struct on_command {
 
 /* The path that a descriptor had when it was looked up. */
 struct on_path {
-	/* .flush: the flush in which the path was looked up; in later flushes it isn't used */
+	/*
+	 * .flush: the flush in which the path was looked up; in later flushes the path isn't used
+	 */
 	uint32_t tgid, flush;
 	int32_t fd;
 	uint32_t value;
 };
 
 struct on_values {
-	VEC(char *) texts;	     /* the values; the number of one is its index + 1 */
-	struct map by_hash;	     /* hash of the text -> its number */
-	struct on_command *commands; /* by tgid % ON_COMMANDS; NULL: none was told yet */
-	struct on_path paths[64];    /* by hash of process and descriptor */
+	VEC(char *) texts;  /* the values; the number of a value is its index + 1 */
+	struct map by_hash; /* hash of a value's text -> the value's number */
+	/* by tgid % ON_COMMANDS; NULL: no process's name was told yet */
+	struct on_command *commands;
+	struct on_path paths[64]; /* by hash of process and descriptor */
 };
 
 void on_fini(struct on_values *v);
@@ -46,7 +49,7 @@ void on_fini(struct on_values *v);
 /* Process @tgid is called @comm from now on. Its parent may be recorded, and wait for it. */
 void on_command(struct collect *c, uint32_t tgid, const char *comm);
 
-/* As collect_child_of(). */
+/* As collect_child_of() in collect/named.h. */
 uint32_t on_child(int32_t call, const uint64_t *arg, uint8_t flags);
 
 /*

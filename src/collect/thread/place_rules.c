@@ -104,8 +104,8 @@ const struct place_rule place_rules[] = {
 	 */
 	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .line = 17),
 	/*
-	 * Timer.run() waits for its time. It stands below its caller in the file. Thread.run()
-	 * stands above its caller.
+	 * Timer.run() waits for its time. Timer.run() stands below its caller in the file;
+	 * Thread.run() stands above its caller.
 	 */
 	IDLE("threading.run", LOCKS, THROUGH("threading.wait"), .after_caller = true),
 	IDLE("multiprocessing.pool._handle_tasks", LOCKS),

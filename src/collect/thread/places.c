@@ -12,7 +12,7 @@
 	(WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP) | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) |  \
 	 WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
 
-/* Numbers of places: index + 1 of a rule in the list, then the places that have no rule. */
+/* Numbers of places: index + 1 of a rule in the list, followed by the places that have no rule. */
 #define RULE_UVLOOP (PLACE_MAX_RULES + 1)
 #define RULE_ADDED  (PLACE_MAX_RULES + 2)
 _Static_assert(RULE_ADDED < UINT8_MAX, "struct places has the number + 1");
@@ -41,7 +41,10 @@ static size_t module_end(const char *file, size_t n)
 	return n;
 }
 
-/* Is @file the source of the module @module[0..@n)? "/usr/lib/python3.11/a/b.py" is that of a.b. */
+/*
+ * Is @file the source of the module @module[0..@n)? "/usr/lib/python3.11/a/b.py" is the source of
+ * module a.b.
+ */
 static bool is_module(const char *module, size_t n, const char *file)
 {
 	static const char frozen[] = "<frozen ";
@@ -107,8 +110,9 @@ struct walk {
 	const struct profile *p;
 	const uint32_t *frames;
 	size_t n, i;
-	const char *file, *name; /* of the Python function at .i; NULL: there is none */
-	bool collects;		 /* the garbage collector was passed */
+	/* file and name of the Python function at .i; NULL: there is no such function */
+	const char *file, *name;
+	bool collects; /* the walk has passed the garbage collector */
 };
 
 static enum frame_kind kind_at(const struct walk *w, size_t i)
@@ -153,7 +157,7 @@ static const char *way_at(const struct walk *w)
 	return NULL;
 }
 
-/* Is the function at .i on the line that is @offset lines below its first one? */
+/* Is the function at .i on the line that is @offset lines below the function's first line? */
 static bool is_on_line(const struct walk *w, int offset)
 {
 	const struct profile_function *f = function_at(w, w->i);
@@ -191,8 +195,8 @@ static bool is_in_thread(const struct walk *w)
 }
 
 /*
- * Does the caller of accept() wait for one certain server, as ftplib does? Then it doesn't wait for
- * any client.
+ * Does the caller of accept() wait for one certain server, as ftplib does? In that case it doesn't
+ * wait for a client.
  */
 static bool is_awaited(struct walk w)
 {
@@ -206,7 +210,8 @@ static bool is_awaited(struct walk w)
 
 /*
  * Does the rule fit the stack? @w is at the innermost Python function that isn't in place_ways.
- * @through: the function of place_ways that it calls directly; NULL: it calls none of them.
+ * @through: the function of place_ways that this function calls directly; NULL: it calls no such
+ * function.
  */
 static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
 {

@@ -15,7 +15,7 @@
 #include "profile/profile.h"
 
 enum place {
-	PLACE_OTHER, /* the thread waits for something, or it isn't known for what */
+	PLACE_OTHER, /* the thread waits for something, or nobody knows what it waits for */
 	PLACE_IDLE,  /* the thread has nothing to do until it is given work */
 	PLACE_LOOP,  /* an event loop has nothing to run */
 };
@@ -26,25 +26,28 @@ struct place_rule {
 	/* the worker's own function: the innermost one that isn't in place_ways */
 	const char *at;
 	/*
-	 * the function of place_ways that .at calls directly; "": .at calls C code; NULL: any of
-	 * the two
+	 * the function of place_ways that .at calls directly; "": .at calls C code; NULL: a call of
+	 * either kind
 	 */
 	const char *through;
-	/* .at must be on the line that is this many lines below its first one; 0: on any line */
+	/*
+	 * .at must be on the line that is this many lines below the function's first line; 0: on
+	 * any line
+	 */
 	int line;
 	bool after_caller; /* .at must stand further down in its file than its caller does */
 	bool in_thread;	   /* the outermost Python function must be that of a threading.Thread */
 	uint32_t states;   /* the waits that count, as WAIT_KIND_BIT()s */
 };
 
-/* The list; .at of the last one is NULL. Of the rules that fit, the first counts. */
+/* The list; .at of the last rule is NULL. If several rules fit, the first of them counts. */
 extern const struct place_rule place_rules[];
 #define PLACE_MAX_RULES 250
 
 /*
  * Functions that other functions call in order to wait. They say nothing of what is waited for, so
  * they are skipped on the way from the innermost function outwards. PACKAGE.* stands for all
- * functions of a package in site-packages or dist-packages. The last one is NULL.
+ * functions of a package in site-packages or dist-packages. The last entry is NULL.
  */
 extern const char *const place_ways[];
 
@@ -58,14 +61,15 @@ struct place_names {
 };
 
 /*
- * Is function @name of source file @file the one that @text names, as MODULE.FUNCTION or
+ * Is function @name of source file @file the function that @text names, as MODULE.FUNCTION or
  * MODULE.CLASS.FUNCTION? A module fits by the end of the file's path: a.b fits every file a/b.py.
  */
 bool place_names_function(const char *text, const char *file, const char *name);
 
 /*
- * The place at which a thread with stack @stack of @p waits, as a number: that of the rule, or
- * PLACE_NO_RULE. places_kind(): what that rule says of a wait with @state (wait_state.h).
+ * The place at which a thread with stack @stack of @p waits, as a number: the number of the rule
+ * that fits, or PLACE_NO_RULE. places_kind(): what the rule with that number says of a wait with
+ * @state (wait_state.h).
  */
 #define PLACE_NO_RULE 0
 uint8_t places_find(const struct profile *p, uint32_t stack, const struct place_names *more);

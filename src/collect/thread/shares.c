@@ -2,10 +2,10 @@
 /*
  * Divides the time of waits whose stacks weren't taken; see shares.h. A wait whose stack was taken
  * with chance p is taken to stand for 1/p - 1 other waits of its length, an unbiased estimate
- * (Horvitz and Thompson). How long these others really took at a site is known, and the estimates
- * of all its stacks are scaled to that sum. Each new wait gets the time that its stack still lacks
- * of its share, but never more than is left of the sum. So the sum over all stacks is exact at any
- * time.
+ * (Horvitz and Thompson). How long these other waits really took at a site (what is waited for) is
+ * known, and the estimates of all its stacks are scaled to that sum. Each new wait gets the time
+ * that its stack still lacks of its share, but never more than is left of the sum. So the sum over
+ * all stacks is exact at any time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@
 #define STACKS_FEW 16
 
 /*
- * An estimate of the waits that had no stack, by the waits that had one: how long they took in sum,
- * and their number.
+ * An estimate of the waits that had no stack, computed from the waits that had a stack: the time of
+ * the waits without a stack, in sum, and their number.
  */
 struct estimate {
 	double ns, n;
@@ -30,14 +30,17 @@ struct estimate {
 
 /* A stack of a site. */
 struct stack_share {
-	uint64_t key; /* key_of() its waits */
+	uint64_t key; /* key_of() the waits with this stack */
 	struct estimate of;
 	uint64_t given_ns; /* time of waits without a stack that waits with this stack got so far */
 };
 
 struct site_shares {
-	struct estimate of; /* the sum over the site's stacks */
-	/* how much longer the waits at this site would have taken if their stacks had been taken */
+	struct estimate of; /* the sum of the estimates of the site's stacks */
+	/*
+	 * how much longer the waits at this site (what is waited for) would have taken if their
+	 * stacks had been taken
+	 */
 	double cost_ns;
 	uint64_t others_ns;   /* sum of waiting.others_ns of this site's waits */
 	uint64_t left_ns;     /* time of waits without a stack that no stack has got yet */
@@ -46,7 +49,10 @@ struct site_shares {
 };
 
 struct wait_shares {
-	/* the sites at which the thread had waits without a stack; there are few */
+	/*
+	 * the sites (what is waited for) at which the thread had waits without a stack; there are
+	 * few
+	 */
 	VEC(struct site_shares) sites;
 	VEC(struct stack_share) stacks;
 	struct map index; /* key -> index in .stacks, once there are more than STACKS_FEW */
@@ -90,7 +96,7 @@ static int index_stacks(struct wait_shares *s, size_t from)
 }
 
 /*
- * The entry of the wait's stack; NULL: no memory. If there are too many stacks, further ones of a
+ * The entry of the wait's stack; NULL: no memory. If there are too many stacks, further stacks of a
  * site share one entry.
  */
 static struct stack_share *stack_of(struct wait_shares *s, const struct waiting *w)
@@ -121,7 +127,7 @@ static struct site_shares *find_site(const struct wait_shares *s, const struct w
 	return NULL;
 }
 
-/* The entry of the wait's site; NULL: no memory. */
+/* Returns the entry of the wait's site (what it waits for); NULL: no memory. */
 static struct site_shares *site_of(struct wait_shares *s, const struct waiting *w)
 {
 	struct site_shares *found = find_site(s, w);
@@ -176,8 +182,8 @@ static uint64_t whole(double ns, uint64_t most)
 }
 
 /*
- * Moves @ns of the time that is left at the site to the wait, and the same part of the site's time
- * of waiting for the GIL. Returns @ns.
+ * Moves @ns of the time that is left at the site (what is waited for) to the wait, and the same
+ * part of the site's time of waiting for the GIL. Returns @ns.
  */
 static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 {
@@ -221,8 +227,8 @@ static void share(struct site_shares *site, struct stack_share *stack, struct wa
 }
 
 /*
- * Keeps the wait as .last, unless the stack of the wait that is there lacks more of its share. At
- * the end that stack gets the time that is left.
+ * Keeps the wait as .last, unless the stack of the wait that .last already has lacks more of its
+ * share. At the end that stack gets the time that is left.
  */
 static void keep(const struct wait_shares *s, struct site_shares *site,
 		 const struct stack_share *stack, const struct waiting *w)

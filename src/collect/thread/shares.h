@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Divides the time of waits whose stacks weren't taken between the stacks that were, of the same
- * thread and site (docs/decisions/0023).
+ * Divides the time of waits whose stacks weren't taken between the stacks that were taken, of the
+ * same thread and site (what is waited for; docs/decisions/0023).
  */
 #ifndef COLLECT_THREAD_SHARES_H
 #define COLLECT_THREAD_SHARES_H
@@ -19,13 +19,13 @@ void shares_take(struct wait_shares **s, struct waiting *w);
 
 /*
  * @w isn't a wait, but carries time of waits without a stack: keeps that time for later waits at
- * the same site. False: no wait with a stack came from that site yet.
+ * the same site (what is waited for). False: no wait with a stack came from that site yet.
  */
 bool shares_owe(struct wait_shares *s, const struct waiting *w);
 
 /*
- * Takes out the time of one site that no stack has got yet. Sets *ret to a wait at that site, with
- * this time as its own. False: nothing is left. @s may be NULL.
+ * Takes out the time of one site (what is waited for) that no stack has got yet. Sets *ret to a
+ * wait at that site, with this time as its own. False: nothing is left. @s may be NULL.
  */
 bool shares_left(struct wait_shares *s, struct waiting *ret);
 

@@ -85,8 +85,9 @@ uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uin
 }
 
 /*
- * Is the sample of this thread, and not of a later one with its number? perf reports the end in the
- * middle of do_exit(). REC_SAMPLE_END comes after that and still belongs to the thread.
+ * Is the sample of this thread, and not of a later thread with the same number? perf reports the
+ * end in the middle of do_exit(). REC_SAMPLE_END comes after perf's report and still belongs to the
+ * thread.
  */
 static bool is_its(const struct thread *t, const struct rec_sample *rec)
 {
@@ -94,9 +95,10 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
 }
 
 /*
- * Returns the thread of @rec, which is @t or one that had its number before. Records wait for what
- * their stacks need, so a record of the earlier thread may be handed on after the later thread was
- * met: in execve() a thread takes the number of the first one. NULL: krait hasn't met the thread.
+ * Returns the thread of @rec, which is @t or a thread that had its number before. Records wait for
+ * what their stacks need, so a record of the earlier thread may be handed on after the later thread
+ * was met: in execve() a thread takes the number of the first thread. NULL: krait hasn't met the
+ * thread.
  */
 static struct thread *its_thread(const struct collect *c, struct thread *t,
 				 const struct rec_sample *rec)
@@ -106,7 +108,7 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 
 		if (earlier->tid != t->tid || earlier->process != t->process ||
 		    !earlier->ended_ns || earlier->ended_ns > t->met_ns)
-			break; /* the thread was forgotten, and another one has its entry */
+			break; /* the thread was forgotten, and another thread has its entry */
 		if (!is_its(earlier, rec))
 			break;
 		t = earlier;
@@ -157,8 +159,8 @@ struct thread *thread_of_sample(struct collect *c, struct process *p, const stru
 /*
  * Counts a sample, for the rate of samples per CPU time. A sample is due after each period of CPU
  * time. The kernel updates a thread's CPU time only at ticks and task switches, so several samples
- * may show the same time. If a sample shows another time than the one before, that time is exact to
- * one period. Only samples between two such moments are counted.
+ * may show the same time. If a sample shows another time than the sample before, that time is exact
+ * to one period. Only samples between two such moments are counted.
  */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns)
 {
@@ -208,7 +210,7 @@ static void give_up(struct collect *c, struct thread *t)
 
 	if (vec_push(&c->threads->free, i))
 		return;
-	/* if another thread has the number now, the map leads to that one */
+	/* if another thread has the number now, the map leads to that thread */
 	if (at && *at == i + 1)
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->threads->ended.cpu_ns, &c->threads->ended.came);

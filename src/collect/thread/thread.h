@@ -17,16 +17,16 @@ struct waiting;
 _must_use_ bool threads_init(struct collect *c);
 void threads_fini(struct collect *c);
 
-/* Returns how many entries the table of threads has, free ones included. */
+/* Returns how many entries the table of threads has, free entries included. */
 size_t threads_kept(const struct collect *c);
-/* Puts the ids of the rebased profile's label sets in place of the old ones. */
+/* Puts the ids that label sets have in the rebased profile in place of the old ids. */
 void threads_rebase(struct collect *c, struct rebase *r);
 
 /* What the labels of a sample say of a wait. All 0: the thread ran. */
 struct wait_labels {
 	uint32_t state; /* what the thread waited for (wait_state.h) */
 	bool idle;	/* the thread had nothing to do */
-	uint32_t on;	/* which file, peer or child it waited for (on.h); 0: not known */
+	uint32_t on;	/* which file, peer or child the thread waited for (on.h); 0: not known */
 	/*
 	 * thread_number() of the thread whose wait this thread ended while it ran; 0: the sample
 	 * isn't that of a waker
@@ -34,8 +34,8 @@ struct wait_labels {
 	uint32_t waiter;
 };
 /*
- * value of .waiter: the thread whose wait ended isn't named, because there are too many or because
- * krait has forgotten it
+ * value of .waiter: the thread whose wait ended isn't named, because there are too many such
+ * threads or because krait has forgotten the thread
  */
 #define WAITER_UNNAMED UINT32_MAX
 
@@ -53,13 +53,13 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 
 /* Times in which a thread neither ran nor waited. */
 struct thread_apart {
-	uint64_t ready_ns;  /* it was ready to run, and had no CPU */
-	uint64_t stolen_ns; /* it had a CPU that was stolen */
+	uint64_t ready_ns;  /* the thread was ready to run, and had no CPU */
+	uint64_t stolen_ns; /* the thread had a CPU that was stolen from it */
 };
 
 /*
- * account.c: returns by how much these times are longer in @rec, which is handed on, than in the
- * thread's earlier records. The record may be hostile.
+ * account.c: returns by how much the times of struct thread_apart are longer in @rec, which is
+ * handed on, than in the thread's earlier records. The record may be hostile.
  */
 struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec);
 /* Notes that a sample of the thread was added with stack @stack of the profile. */
@@ -73,21 +73,23 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
 			   uint8_t *gil);
 /*
  * account.c: adds to the times of *w, a wait that is handed on, its share of the time of waits
- * without a stack at its site.
+ * without a stack at the same site (what is waited for).
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
  * @w isn't a wait, but carries time of waits whose stacks weren't taken: keeps that time for later
- * waits of the thread at the same site. False: no wait with a stack came from that site yet.
+ * waits of the thread at the same site (what is waited for). False: no wait with a stack came from
+ * that site yet.
  */
 bool thread_owes(struct collect *c, const struct waiting *w);
 /*
- * Takes out the part of that time that no wait has got yet (shares_left()). @of: a record of the
- * thread. False: nothing is left.
+ * Of waits whose stacks weren't taken: returns the time that hasn't been added to another wait of
+ * the thread yet, and forgets it (shares_left()). @of: a record of the thread. False: no such time
+ * is left.
  */
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
 
-/* Adds the two sums of the account to collect_stats.accounts. */
+/* Adds the two sums of the thread's account to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 
 /* Returns the index of a sample's thread in the table of threads, counted from 1; 0: no memory. */
@@ -106,8 +108,8 @@ void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *r
 void thread_begin_anew(struct collect *c, struct process *p);
 
 /*
- * Forgets the labels of @p's threads, so that they are made anew, because something that they say
- * has changed.
+ * Forgets the labels of @p's threads, so that they are made anew, because something that the labels
+ * say has changed.
  */
 void thread_forget_labels(struct collect *c, struct process *p);
 
@@ -120,7 +122,7 @@ void threads_forget_sets(struct collect *c);
 /*
  * perf reports that a thread of @tgid has ended (thread_exited(), before process_exited()), or that
  * the kernel's name of it changed (thread_comm()). Threads that ended long ago are forgotten, to
- * make room for others.
+ * make room for other threads.
  */
 void thread_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 /* When the thread ended that had number @tid at @time_ns; 0: it runs, as far as is known. */
@@ -134,10 +136,14 @@ void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 /* Of which processes Python's names of threads are read. */
 enum names_of {
 	NAMES_OF_DUE, /* processes whose names are due to be read again */
-	NAMES_OF_NEW, /* processes in which a thread was met since the names were read last */
+	/* processes in which a thread was met since the names of their threads were read last */
+	NAMES_OF_NEW,
 	NAMES_OF_ALL,
 };
-/* Reads Python's names of threads. All but NAMES_OF_ALL keep to the budget (upkeep.h). */
+/*
+ * Reads Python's names of threads. Only with NAMES_OF_ALL may this exceed the budget of upkeep
+ * (upkeep.h).
+ */
 void thread_names(struct collect *c, enum names_of which);
 
 /* Forgets all threads of process @p, which is being forgotten itself. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names what a thread waited for; see wait_state.h. The rules are those of `krait dump`. */
+/* Names what a thread waited for; see wait_state.h. The rules are the same as in `krait dump`. */
 #include "collect/thread/wait_state.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #define FROZEN		0x8000 /* 6.1+ */
 
 /*
- * Numbers of states: enum wait_kind + 1, then "stolen", of which `krait dump` knows nothing, then
- * "other" with the index of a rule, then "other" with the number of a system call that no rule
+ * Numbers of states, in ascending order: enum wait_kind + 1; "stolen", which `krait dump` doesn't
+ * know; "other" with the index of a rule; "other" with the number of a system call that no rule
  * names.
  */
 #define STOLEN	    (WAIT_KIND_MAX + 1)
@@ -62,7 +62,7 @@ static uint32_t what_for(const struct rec_wait *wait)
 		return WAIT_STOPPED + 1;
 	if (wait->state & TRACED)
 		return WAIT_TRACED + 1;
-	/* a parent that waits for its vfork counts as frozen too, but waits uninterruptibly */
+	/* a parent that waits for its vfork also counts as frozen, but waits uninterruptibly */
 	if (wait->state & FROZEN || (wait->flags & WAIT_CGROUP && !(wait->state & UNINTERRUPTIBLE)))
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)

@@ -12,7 +12,7 @@
 
 /*
  * wait_state_runnable(): the state of a thread that is ready to run, but has no CPU.
- * wait_state_stolen(): that of a thread whose CPU is stolen from it.
+ * wait_state_stolen(): the state of a thread whose CPU is stolen from it.
  */
 uint32_t wait_state_runnable(void);
 uint32_t wait_state_stolen(void);
@@ -40,7 +40,7 @@ static inline uint32_t wait_state_of_kind(enum wait_kind kind)
  * there is no word count as IO.
  */
 #define WAIT_KIND_BIT(kind) (1u << WAIT_##kind)
-/* waits that another thread ends, to whom lock_blame goes */
+/* waits that another thread ends; that thread gets the value lock_blame */
 #define WAIT_LOCK_BITS (WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(WORLD) | WAIT_KIND_BIT(SECTION))
 bool wait_state_is(uint32_t state, uint32_t kinds);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out what a socket is connected to. The lists in /proc/PID/net say so, which are those of
- * the process's network namespace.
+ * Finds out what a socket is connected to. The lists in /proc/PID/net, which are those of the
+ * process's network namespace, tell that.
  */
 #ifndef DUMP_FACTS_SOCKET_H
 #define DUMP_FACTS_SOCKET_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads source lines with the rights of the process that they belong to; see source.h. */
+/* Reads source lines of a process's program with the rights of that process; see source.h. */
 #include "dump/facts/source.h"
 
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #define SOURCE_BYTES  (8u << 20) /* the most bytes of one source file */
 #define SOURCE_FILES  4096
 #define ENVIRON_BYTES (1u << 20)
-/* by how much a process's start time and a file's time may be off */
+/* by how much the start time of a process and the change time of a file may be off */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
-/* Returns the variable PWD, in which shells keep their working directory; NULL: there is none. */
+/* Returns the variable PWD, in which shells keep their working directory; NULL: it isn't set. */
 static const char *started_in(const struct str *environment)
 {
 	static const char name[] = "PWD=";

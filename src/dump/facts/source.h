@@ -15,7 +15,7 @@
 #include "proc/read/owner.h"
 #include "proc/proc.h"
 
-/* A process, and those of its source files that were read. */
+/* A process, and those of its source files that krait has read. */
 struct source {
 	const struct proc *proc;	/* borrowed */
 	const struct dump_texts *texts; /* texts in processes' memory; borrowed */
@@ -31,7 +31,7 @@ struct source {
 
 struct source_file {
 	char *path;
-	char *text; /* text of the file; NULL: no line of it is shown */
+	char *text; /* text of the file; NULL: no line of the file is shown */
 	size_t n;
 	bool changed;	   /* the file changed after the process started */
 	VEC(size_t) lines; /* offset of each line of the file in .text */

@@ -11,8 +11,9 @@
 #include "base/util.h"
 
 /*
- * One look at a thread. If it sleeps in two looks and .switches is equal in both, it didn't run in
- * between. (In the kernel: nvcsw + nivcsw of task_struct, counted when a thread leaves its CPU.)
+ * One look at a thread. If the thread sleeps at two looks and .switches is equal in both, the
+ * thread didn't run in between. (In the kernel: nvcsw + nivcsw of task_struct, counted when a
+ * thread leaves its CPU.)
  */
 struct task_look {
 	/* the thread's state as /proc/PID/stat has it: 'R', 'S', 'D', 'T', 't', 'Z', 'I', ... */
@@ -44,7 +45,7 @@ struct task_place {
 	/* stack pointer and program counter of user code; 0: not known */
 	uint64_t sp, pc;
 	bool runs; /* the thread isn't blocked any more, so .call isn't known */
-	/* kernel function in which the thread sleeps; "": not known, or it runs */
+	/* kernel function in which the thread sleeps; "": not known, or the thread runs */
 	char wchan[TASK_WCHAN_BYTES];
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	MOST_TEXTS = 4096, /* a process could name any number */
+	MOST_TEXTS = 4096, /* the most texts that are stored: a process could name any number */
 	MOST_BYTES = 8 << 20,
 };
 

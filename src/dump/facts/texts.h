@@ -16,12 +16,14 @@ struct dump_text {
 	uint32_t tgid;
 	char *path; /* name of the file in the profile */
 	char *name; /* name of the file in the process */
-	/* two files of the process have the name .path, so it isn't known whose text this is */
+	/*
+	 * several files of the process have the name .path, so it isn't known whose text .text is
+	 */
 	bool several;
 	struct str text; /* lines, each with a newline; "": not known */
 };
 
-/* Texts of all processes. All members 0: there are none. */
+/* Texts of all processes. A struct of zeros has no texts. */
 struct dump_texts {
 	VEC(struct dump_text) list;
 	size_t bytes; /* bytes of all texts together */

@@ -8,7 +8,10 @@
 
 #include "base/text/str.h"
 
-/* Returns what the thread does as far as its state tells. For WAIT_BLOCKED, the rules tell more. */
+/*
+ * Returns what the thread does as far as its state tells. WAIT_BLOCKED: the wait rules will tell
+ * more.
+ */
 static enum wait_kind by_state(char state)
 {
 	switch (state) {

@@ -8,15 +8,18 @@
 
 struct wait {
 	enum wait_kind kind;
-	const char *call; /* name of the system call; NULL: there is none, or it has no rule */
-	int fd;		  /* the descriptor that the thread waits for; -1: none */
-	bool disk;	  /* the thread sleeps uninterruptibly: state D */
+	/*
+	 * name of the system call; NULL: the thread is in no system call, or no rule has this call
+	 */
+	const char *call;
+	int fd;	   /* the descriptor that the thread waits for; -1: none */
+	bool disk; /* the thread sleeps uninterruptibly: state D */
 };
 
 /*
- * If @w is a wait for input or output (WAIT_IO), replaces its kind by one that says for what: a
- * page, a network, a disk or a pipe, for example. Other waits stay as they are. @target: what the
- * link of the descriptor says; "" if that isn't known.
+ * If @w is a wait for input or output (WAIT_IO), replaces its kind by a kind that says what the
+ * wait is for: a page, a network, a disk or a pipe, for example. Other waits stay as they are.
+ * @target: what the link of the descriptor says; "" if that isn't known.
  */
 void wait_tell_io(struct wait *w, const struct task_place *place, const char *target);
 

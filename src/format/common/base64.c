@@ -13,7 +13,7 @@ enum { LINE_GROUPS = 30 };
 
 struct encoder {
 	FILE *out;
-	uint8_t rest[3]; /* bytes of a group of three that isn't complete yet */
+	uint8_t rest[3]; /* the 1 or 2 bytes that don't yet make a group of three */
 	unsigned n_rest, groups;
 };
 
@@ -82,7 +82,10 @@ static bool blank(char c)
 	return c == '\n' || c == '\r' || c == ' ' || c == '\t';
 }
 
-/* Decodes into @out, which has room for 3/4 of @n bytes. Returns the bytes written, or -EBADMSG. */
+/*
+ * Decodes @n characters into @out, which has room for 3/4 of @n bytes. Returns the bytes written,
+ * or -EBADMSG.
+ */
 static ssize_t decode(const char *s, size_t n, uint8_t *out)
 {
 	uint32_t bits = 0;

@@ -16,8 +16,8 @@
 #define EMBEDDED_AFTER	"<script type=\"application/octet-stream\" id=\"krait-after\">"
 
 /*
- * Tags before source text, which is in the form that picture/html/source.h describes: of the one
- * recording in a page, or of each of the two that a page compares.
+ * Tags before source text, which is in the form that picture/html/source.h describes: for a page
+ * with one recording, and for each of the two recordings that a page compares.
  */
 #define EMBEDDED_SOURCE "<script type=\"application/octet-stream\" id=\"krait-source\">"
 #define EMBEDDED_SOURCE_BEFORE                                                                     \
@@ -26,9 +26,9 @@
 
 /*
  * The recording (gzipped pprof) inside a picture or page that krait wrote. Input is hostile; memory
- * is bounded by its size. embedded_probe() tells whether there is one. embedded_extract() returns
- * it in *ret, which the caller frees: 0; -EINVAL + message if there is none or it is damaged; or
- * -ENOMEM.
+ * is bounded by its size. embedded_probe() tells whether the file has a recording.
+ * embedded_extract() returns the recording in *ret, which the caller frees. 0; -EINVAL + message if
+ * the file has no recording or the recording is damaged; or -ENOMEM.
  */
 bool embedded_probe(const char *data, size_t n);
 _must_use_ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_t *ret_n);

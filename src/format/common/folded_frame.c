@@ -191,7 +191,7 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 	end = n - digits - 1;
 	for (at = end; at && s[at - 1] != ':'; at--)
 		;
-	/* "std::sort:12" isn't of that form: the file would be empty or end in a colon. */
+	/* In "std::sort:12" the file would be empty or end in a colon: not FILE:FUNCTION:LINE. */
 	if (at < 2 || at == end || s[at - 2] == ':')
 		return false;
 	f->file = TEXT(s, at - 1);
@@ -221,7 +221,7 @@ static size_t end_of_v8_name(const char *s, size_t n)
 	return last ? (size_t)(last - s) : n;
 }
 
-/* Takes a number such as ":39" off the end of the text. False: there is none. */
+/* Takes a number such as ":39" off the end of the text. False: it doesn't end in a number. */
 static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 {
 	size_t digits = digits_at_end(s, *n);
@@ -262,7 +262,7 @@ static bool take_v8(const char *s, size_t n, struct folded_frame *f)
 	s += end + 1;
 	n -= end + 1;
 	if (take_number_at_end(s, &n, &f->line) && take_number_at_end(s, &n, &column))
-		f->line = column; /* two numbers: the one that was read first is the column */
+		f->line = column; /* the last number is the column, the number before it the line */
 	f->file = TEXT(s, n);
 	return true;
 }
@@ -371,8 +371,8 @@ static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
 	} else if (f->mapping.n) {
 		m.name = string(p, f->mapping);
 		/*
-		 * As in a recording, the name of the mapping decides the kind, whatever a suffix
-		 * says.
+		 * The name of the mapping decides the kind, as in a recording, whatever kind a
+		 * suffix of the frame gives.
 		 */
 		m.kind = profile_kind(profile_get_string(p, m.name));
 	} else {
@@ -393,7 +393,7 @@ struct profile_location folded_frame_location(struct profile *p, const struct fo
 	return l;
 }
 
-/* Returns the offset of @what in @s, or @n if it isn't there. */
+/* Returns the offset of @what in @s; @n if @s doesn't contain @what. */
 static size_t find(const char *s, size_t n, const char *what)
 {
 	const char *at = memmem(s, n, what, strlen(what));

@@ -16,7 +16,7 @@ struct folded_text {
 /* The parts point into the frame's text; .n is 0 if a part is missing. */
 struct folded_frame {
 	enum frame_kind kind;
-	bool inlined; /* the function was inlined into the function of the frame before this one */
+	bool inlined; /* the function was inlined into the function of the preceding frame */
 	/* the frame is like "[libz.so.1+0x1234]": only .mapping and .address are known */
 	bool unnamed;
 	struct folded_text name, file, mapping;
@@ -42,7 +42,7 @@ void folded_frame_make(struct folded_text name, struct folded_text place, int32_
 /* Returns the frame as a location that profile_location() can add to @p. Its .outer isn't set. */
 struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f);
 
-/* A label that a root frame stands for; .key is NULL if the frame is an ordinary one. */
+/* A label that a root frame stands for; .key is NULL if the frame isn't a root frame. */
 struct folded_label {
 	const char *key;
 	struct folded_text value;

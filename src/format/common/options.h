@@ -26,8 +26,8 @@ struct render_options {
 	bool bare;     /* for trace: only the list of events is written, as py-spy does */
 	/*
 	 * Opens a file that the recording names, for the page's source text. Returns a descriptor
-	 * or -errno. After two of the errors the page says why there is no text: -EPERM (the text
-	 * is only shown on request) and -ESTALE (the file isn't the one that ran). NULL: no source
+	 * or -errno. After these two errors the page says why it has no text: -EPERM (the text is
+	 * only shown on request) and -ESTALE (the file isn't the one that ran). NULL: no source
 	 * text. *since_ns: in: the start of the recording; out: a file that changed after this time
 	 * isn't the one that ran.
 	 */
@@ -36,12 +36,13 @@ struct render_options {
 	/* Called for each file of which lines are in the page; may be NULL. @arg: .source_arg. */
 	void (*source_shown)(void *arg, const char *path);
 	/*
-	 * source text that read_source_file() took from a page; if it isn't NULL, .open_source
-	 * isn't used
+	 * source text that read_source_file() took from a page; unless it is NULL, .open_source
+	 * isn't called
 	 */
 	const char *source_text;
-	const char *headline; /* the first sentence of the page; NULL or "": none */
-	bool tells_waits;     /* .headline says for how much of its time the program waits */
+	/* the first sentence of the page; NULL or "": the page has no such sentence */
+	const char *headline;
+	bool tells_waits; /* .headline says for how much of its time the program waits */
 	/* the comparison, if the page compares two recordings; else NULL */
 	const struct html_diff *diff;
 };

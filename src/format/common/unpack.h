@@ -13,7 +13,8 @@
 
 struct unpack {
 	const uint8_t *data;
-	size_t n, used; /* number of bytes in .data, and how many of them were decompressed */
+	/* .n: number of bytes in .data; .used: how many of these were decompressed */
+	size_t n, used;
 	enum { UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD } kind;
 	bool ended; /* all bytes of .data were decompressed */
 	z_stream z;
@@ -25,8 +26,9 @@ _must_use_ int unpack_open(struct unpack *u, const uint8_t *data, size_t n);
 void unpack_close(struct unpack *u);
 
 /*
- * Decompresses up to @cap (> 0) bytes into @buf. *got: how many; it may be 0 before u->ended. 0;
- * -EINVAL + a message that says where the data is damaged; or -ENOMEM + message.
+ * Decompresses up to @cap (> 0) bytes into @buf. *got: the number of bytes, which may be 0 even
+ * before u->ended is set. 0; -EINVAL + a message that says where the data is damaged; or -ENOMEM +
+ * message.
  */
 _must_use_ int unpack_more(struct unpack *u, uint8_t *buf, size_t cap, size_t *got);
 

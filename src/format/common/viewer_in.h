@@ -30,8 +30,8 @@
 	((64ull << 20) + MIN(64 * (uint64_t)(n), 16 * (uint64_t)(unpacked)))
 
 /*
- * Both look at @head, the beginning of a file. viewer_in_begins() tells whether its first character
- * is @first, viewer_in_has() whether it contains @word.
+ * viewer_in_begins() tells whether the first character of @head, the beginning of a file, is
+ * @first. viewer_in_has() tells whether @head contains @word.
  */
 bool viewer_in_begins(const uint8_t *head, size_t n, char first);
 bool viewer_in_has(const uint8_t *head, size_t n, const char *word);
@@ -43,7 +43,7 @@ int viewer_in_bad(const char *format, const struct json_in *in, const char *fiel
 /* If @r is an error of base/text/json_in.h, adds format and field to its message. Returns @r. */
 int viewer_in_wrap(const char *format, int r, const char *field);
 
-/* Reads a string. Any value of another kind gives "". */
+/* Reads a string. A value that isn't a string gives "". */
 _must_use_ int viewer_in_text(const char *format, struct json_in *in, const char *field,
 			      struct str *ret);
 
@@ -78,7 +78,7 @@ struct viewer_counts {
 /*
  * viewer_in_count() reads a count, and returns what viewer_in_scaled() returns. After the whole
  * file was read, viewer_in_counts_again() tells whether the file must be read again, with its
- * counts kept in another way.
+ * counts kept in another unit.
  */
 _must_use_ int viewer_in_count(const char *format, struct json_in *in, const char *field,
 			       struct viewer_counts *c, int64_t *ret, bool *known);

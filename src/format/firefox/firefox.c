@@ -25,10 +25,10 @@ struct threads {
 	struct firefox_states states;
 	struct timeline timeline;
 	bool in_time;	 /* the values are times, which are written in milliseconds */
-	unsigned digits; /* how many decimal places the values have, if not .in_time */
+	unsigned digits; /* how many decimal places the values have, if they aren't times */
 	const char *thread_comma, *comma;
 	uint64_t n; /* how many samples of the thread were written */
-	/* when the latest sample that was written ended; not before its own time */
+	/* when the latest sample that was written ended, but at least the time of that sample */
 	int64_t at_ns;
 	int64_t period_ns; /* time between two samples; 0: not known */
 };
@@ -39,8 +39,8 @@ static void put_ms(FILE *out, int64_t ns)
 }
 
 /*
- * Writes a sample. @node is 0 if it has no stack. @cpu: the part of the weight that counts as CPU
- * time since the sample before.
+ * Writes a sample. @node: the sample's node in the profile's tree of stacks; 0: the sample has no
+ * stack. @cpu: the part of the weight that counts as CPU time since the preceding sample.
  */
 static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_t weight,
 		       int64_t cpu)
@@ -122,7 +122,7 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 
 /*
  * Writes a run of equal samples, of which the last was taken at @last_ns. If no sample of the
- * profile has a time, the samples follow one another from 0 on.
+ * profile has a time, each sample begins where the preceding one ends, from 0 on.
  */
 static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 {

@@ -14,8 +14,8 @@
 #include "view/names/names.h"
 
 /*
- * What the Firefox Profiler calls a func: all functions with the same name, file and mapping, or a
- * location without a name.
+ * What the Firefox Profiler calls a "func": all functions with the same name, file and mapping, or
+ * a location without a name.
  */
 struct firefox_func {
 	uint32_t location; /* id of one of the locations of this func */
@@ -36,10 +36,10 @@ struct firefox {
 	/* strings that the profile itself doesn't have, as JSON, each after ",\n" */
 	struct str made;
 	uint32_t n_made;
-	uint32_t *func_of; /* by location id: index of its func in .funcs */
+	uint32_t *func_of; /* by location id: index of the location's func in .funcs */
 	VEC(struct firefox_func) funcs;
 	VEC(uint32_t) sources; /* names of source files, as indexes in the file's strings */
-	/* by mapping id: index of its library in the file's "libs"; UINT32_MAX: none */
+	/* by mapping id: index of the mapping's library in the file's "libs"; UINT32_MAX: none */
 	uint32_t *lib_of;
 	uint32_t n_libs;
 	/*

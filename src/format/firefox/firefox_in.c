@@ -8,13 +8,14 @@
 #include "format/firefox/firefox_in_tables.h"
 
 #define NEWEST 75
-#define MS     6 /* the file has milliseconds; times 10^MS they are nanoseconds */
+#define MS     6 /* 10^MS is what the file's milliseconds are multiplied by, to get ns */
 
 /* A thread of the file. Its samples are read once all its members are known. */
 struct thread {
 	struct json_in samples, stack, time, deltas, weight;
 	struct str weight_type, name, process, pid, tid;
-	bool no_name, no_process; /* krait has made up the name of the thread, of the process */
+	/* krait made up the thread's name (.no_name) or the process's name (.no_process) */
+	bool no_name, no_process;
 	bool is_count;
 	unsigned value; /* index of the value type of the thread's weights */
 	uint32_t labels;
@@ -50,8 +51,8 @@ static int take_type(struct ff_reader *r, struct thread *t)
 }
 
 /*
- * Reads the next item of a list that has one item for each item of "stack". *ret is @otherwise if
- * the file has no such list or the item is no number.
+ * Reads the next item of a list that has one item for each item of "stack". If the file has no such
+ * list, or the item isn't a number, *ret is @otherwise.
  */
 static int read_beside(struct ff_reader *r, struct json_in *in, const char *field, int times,
 		       int64_t otherwise, int64_t *ret)
@@ -117,7 +118,7 @@ static int enter_list(struct json_in *in, const char *field)
 	return in->at ? ff_in_field(json_in_enter(in, '['), field) : 0;
 }
 
-/* Reads the samples from lists of equal length. A delta is relative to the sample before. */
+/* Reads the samples from lists of equal length. A delta is relative to the preceding sample. */
 static int read_samples(struct ff_reader *r, struct thread *t)
 {
 	bool timed = t->time.at || t->deltas.at;

@@ -152,7 +152,7 @@ static int make_node(struct ff_reader *r, int32_t stack, const struct ff_node *c
 	return made->node ? 0 : VIEWER_NO_MEMORY;
 }
 
-/* Makes the nodes of @stack and of those of its callers that have none yet. */
+/* Makes the nodes that @stack and its callers don't have yet. */
 static int make_path(struct ff_reader *r, int32_t stack)
 {
 	int32_t caller = stack;

@@ -207,7 +207,7 @@ const char *ff_string(const struct ff_reader *r, int64_t i)
 
 /*
  * Sets the message that @row of a column is wrong. The message names the byte in the file where the
- * row is. These bytes aren't stored, so the column is read again to find it.
+ * row is. The bytes of rows aren't stored, so the column is read again to find this one.
  */
 static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, const char *what)
 {
@@ -244,7 +244,7 @@ static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, 
 		return texts->starts.n;
 	}
 	*own = r->own.columns[of[target]].there;
-	/* A table of resources may lack one of its two columns. */
+	/* a table of resources may lack one of the two columns that such a table can have */
 	if (target == RESOURCES)
 		*own |= r->own.columns[RESOURCE_LIB].there;
 	return target == RESOURCES ? MAX(tables_of(r, RESOURCE_NAME)->columns[RESOURCE_NAME].v.n,

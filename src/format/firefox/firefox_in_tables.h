@@ -19,23 +19,27 @@ enum ff_column {
 	STACK_FRAME,
 	STACK_PREFIX,
 	/*
-	 * from version 66 on, in place of STACK_PREFIX: how far before this row the prefix is; 0:
-	 * none
+	 * from version 66 on, in place of STACK_PREFIX: how many rows before this row the row of
+	 * the prefix is; 0: there is no prefix
 	 */
 	STACK_OFFSET,
 	FRAME_FUNC,
 	FRAME_LINE,
 	FRAME_COLUMN,
 	FRAME_CATEGORY,
-	/* from version 70 on; before that the library is that of the function's resource */
+	/*
+	 * from version 70 on; in earlier versions a frame's library is that of its function's
+	 * resource
+	 */
 	FRAME_LIB,
-	FRAME_FLAGS, /* from version 71 on: tells which columns are set, because 0 may be a value */
+	/* from version 71 on: tells which columns of a frame are set, because 0 may be a value */
+	FRAME_FLAGS,
 	FUNC_NAME,
 	FUNC_FILE,
-	FUNC_SOURCE, /* from version 58 on it replaces FUNC_FILE */
+	FUNC_SOURCE, /* from version 58 on, in place of FUNC_FILE */
 	FUNC_LINE,
 	FUNC_RESOURCE,
-	FUNC_FLAGS, /* from version 75 on: tells which columns are set */
+	FUNC_FLAGS, /* from version 75 on: tells which columns of a function are set */
 	RESOURCE_LIB,
 	RESOURCE_NAME,
 	SOURCE_FILE,
@@ -69,7 +73,8 @@ struct ff_tables {
 
 /* What a row of the file's table of stacks became in the profile. */
 struct ff_node {
-	uint32_t node, depth, stack; /* ids in the profile, and depth; 0: not made yet */
+	/* .node, .stack: ids in the profile, 0: not made yet; .depth: number of frames */
+	uint32_t node, depth, stack;
 	/* number of the last thread that was charged for the frames of this row */
 	uint32_t thread;
 };
@@ -77,22 +82,28 @@ struct ff_node {
 struct ff_reader {
 	struct profile *p;
 	struct viewer_counts counts;
-	/* Number of samples that were left out, and of times and weights that aren't numbers. */
+	/*
+	 * .n_no_stack: how many samples were left out; .n_no_number: how many times and weights
+	 * aren't numbers
+	 */
 	uint64_t n_no_stack, n_no_number;
 	size_t budget;
 	uint64_t steps;
-	/* where these members are in the file; their .at is NULL if the file doesn't have them */
+	/*
+	 * where the members "meta", "libs", "shared" and "threads" are in the file; .at is NULL if
+	 * the file doesn't have the member
+	 */
 	struct json_in meta, libs, shared_at, threads;
 	bool of_krait;
 	struct ff_texts lib_paths, categories;
-	/* the tables for all threads, and those of the thread that is read now */
+	/* .shared: the tables for all threads; .own: the tables of the thread that is being read */
 	struct ff_tables shared, own;
 	/* by row of the table of frames: id of the location; 0: not made yet */
 	VEC(uint32_t) locations;
 	VEC(struct ff_node) nodes; /* what became of each row of the table of stacks */
 	VEC(int32_t) path;	   /* rows of the table of stacks, innermost frame first */
 	bool shared_checked[FF_COLUMNS];
-	uint32_t thread; /* number of the thread that is read now, from 1 */
+	uint32_t thread; /* number of the thread that is being read, from 1 */
 	struct str key, text;
 	const struct json_in *at; /* the place in the file that error messages name */
 };

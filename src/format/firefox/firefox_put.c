@@ -68,7 +68,7 @@ static void number(const struct firefox *f, bool first, int64_t v)
 	fprintf(f->out, "%s%lld", first ? "" : ",", (long long)v);
 }
 
-/* Writes a number, or null if it isn't above 0. */
+/* Writes a number, or null if the number isn't above 0. */
 static void number_or_null(const struct firefox *f, bool first, int64_t v)
 {
 	if (v > 0)
@@ -77,7 +77,7 @@ static void number_or_null(const struct firefox *f, bool first, int64_t v)
 		fprintf(f->out, "%snull", first ? "" : ",");
 }
 
-/* Writes an index, or null if it is -1. */
+/* Writes an index, or null if the index is -1. */
 static void index_or_null(const struct firefox *f, bool first, int64_t v)
 {
 	if (v >= 0)

@@ -9,23 +9,27 @@
 
 struct firefox_states {
 	struct profile *p;
-	int waits;	  /* index of the value that is waiting time; -1: there is none */
+	/* index of the value that is waiting time; -1: the profile has no such value */
+	int waits;
 	FILE *columns[4]; /* columns of the table of markers of the current thread */
 	const char *comma;
 	uint64_t n; /* how many markers the thread has so far */
 };
 
-/* 0 or -errno + message. Call firefox_states_close() in any case. */
+/* Prepares @s. 0 or -errno + message. Call firefox_states_close() in any case. */
 _must_use_ int firefox_states_open(struct firefox_states *s, struct profile *p);
 void firefox_states_close(struct firefox_states *s);
 
 /* Adds a marker for a sample of the current thread, if it is a wait with a time. */
 void firefox_states_add(struct firefox_states *s, const struct profile_sample *wait);
 
-/* Writes "markers" of the current thread, and begins the next one's. 0 or -errno + message. */
+/*
+ * Writes "markers" of the current thread, and begins those of the next thread. 0 or -errno +
+ * message.
+ */
 _must_use_ int firefox_states_put(struct firefox_states *s, FILE *out);
 
-/* The schema of these markers, for "meta". */
+/* The schema of the markers for waits, as JSON for "meta". */
 extern const char firefox_state_schema[];
 
 #endif

@@ -49,7 +49,7 @@ static int source_of(struct firefox *f, struct map *at, uint32_t location, int64
  */
 struct func_key {
 	uint32_t name, file, mapping;
-	uint32_t unnamed; /* id of the location if it has no name; else 0 */
+	uint32_t unnamed; /* id of the location, if it has no name; else 0 */
 	int32_t start_line;
 };
 

@@ -20,9 +20,9 @@
 
 /*
  * Does @s begin with a character beyond ASCII that a reader could take for a line break, or a
- * terminal for a command? Returns the character's length in bytes, else 0. These are C1 controls
- * (some terminals obey these, and U+0085 ends a line), and the line and paragraph separators, at
- * which Python's splitlines() splits too.
+ * terminal for a command? Returns the character's length in bytes, else 0. Such characters are C1
+ * controls (some terminals obey them, and U+0085 ends a line), and the line and paragraph
+ * separators, at which Python's splitlines() splits too.
  */
 static size_t unicode_control(const char *s)
 {
@@ -69,7 +69,7 @@ static const char *annotation(const struct profile *p, uint32_t location)
 
 struct folded {
 	const struct render_options *opt;
-	unsigned digits; /* how many decimal places the values have */
+	unsigned digits; /* how many decimal places the values of the profile have */
 	/*
 	 * the texts of frames, in order; input 0 is MARK_NO_STACK, any other input is the id of a
 	 * location
@@ -117,7 +117,7 @@ static int compare(const void *arg, const struct tree_node *a, const struct tree
 }
 
 /*
- * Tells whether every line that would be written ends with two numbers: a reader would then take
+ * Tells whether every line that would be written ends with two numbers. If so, a reader would take
  * both for counts.
  */
 static bool has_two_numbers(const struct folded *f)
@@ -140,7 +140,7 @@ static bool has_two_numbers(const struct folded *f)
 
 struct visit {
 	uint32_t node;
-	size_t prefix; /* bytes of the line before the frame of this node */
+	size_t prefix; /* length of the line up to the frame of this node */
 };
 
 /*

@@ -23,8 +23,8 @@
 #define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*
- * What is only known once the whole file was read. If it isn't what krait assumed while reading,
- * the file is read again.
+ * The form of a file's counts, which is known only once the whole file was read. If it isn't what
+ * krait assumed while reading, the file is read again.
  */
 struct form {
 	bool two;     /* every line has two counts, as difffolded.pl writes them */
@@ -34,11 +34,12 @@ struct form {
 
 struct reader {
 	struct profile *p;
-	size_t budget, bytes; /* memory that may still be used, and the length of the file */
+	/* .budget: how many bytes of memory may still be used; .bytes: the length of the file */
+	size_t budget, bytes;
 	struct form form;
 	/*
-	 * Austin's counts are multiplied by 10^power; -1: counts aren't Austin's times or bytes but
-	 * samples
+	 * Austin's counts are multiplied by 10^power; -1: counts are numbers of samples, not
+	 * Austin's times or bytes
 	 */
 	int power;
 	bool one; /* a comment of the file says that each line has one count */
@@ -47,7 +48,7 @@ struct reader {
 	bool has_fraction, has_large;
 	uint64_t n_lines, n_two, n_bad, bad_at;
 	VEC(uint32_t) frames; /* locations of the present stack, root first */
-	/* Texts of frames, each of which is parsed once because it occurs many times. */
+	/* Texts of frames. Each text is parsed once, because it occurs many times. */
 	struct intern texts;
 	VEC(uint32_t) locations; /* by id of a frame's text - 1: id of the location */
 	VEC(struct profile_label) labels;
@@ -95,8 +96,8 @@ static bool is_number(struct folded_text t)
 }
 
 /*
- * Finds the last word of a line. *stack_n is the length of what comes before the blank that
- * precedes this word; 0 if there is no such blank.
+ * Finds the last word of a line. *stack_n is the length of the text before the blank that precedes
+ * this word; 0 if no blank precedes it.
  */
 static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_text *last)
 {
@@ -141,7 +142,7 @@ static uint32_t string(struct profile *p, struct folded_text t)
 	return t.n ? profile_string_n(p, t.s, t.n) : 0;
 }
 
-/* Adds a location for @f. An inlined frame's location depends on the frame before it. */
+/* Adds a location for @f. An inlined frame's location depends on the preceding frame. */
 static uint32_t make_location(struct reader *r, const struct folded_frame *f)
 {
 	struct profile_location l = folded_frame_location(r->p, f);
@@ -190,7 +191,7 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			/* if memory is lacking, the root frame becomes an ordinary frame */
+			/* if memory ran out, the root frame becomes an ordinary frame */
 			return false;
 	}
 	return labels[0].key;
@@ -289,8 +290,8 @@ static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VA
 }
 
 /*
- * Parses the counts at the end of a line. The stack is what precedes them. Returns false if there
- * are none, or if one is too large.
+ * Parses the counts at the end of a line. The stack is the text before the counts. Returns false if
+ * the line has no counts, or if one is too large.
  */
 static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack_n,
 			int64_t values[static PROFILE_MAX_VALUES])
@@ -338,7 +339,7 @@ static int take_line(void *arg, const struct line *line)
 
 	while (n && s[n - 1] == '\r')
 		n--;
-	if (!n || s[0] == '#') { /* a comment, as Austin and Perfetto write it */
+	if (!n || s[0] == '#') { /* a comment, as Austin and Perfetto write comments */
 		take_comment(r, s, n);
 		return 0;
 	}

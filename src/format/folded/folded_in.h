@@ -19,9 +19,9 @@
 #define FOLDED_ONE_COUNT "# counts: 1"
 
 /*
- * Tells whether a file looks like folded stacks. @head: its first @n (uncompressed) bytes. They
- * must be text, and either the first line or most lines must end with a count. Also true for an
- * empty file.
+ * Tells whether a file looks like folded stacks. @head: its first @n (uncompressed) bytes. These
+ * bytes must be text, and either the first line or most lines must end with a count. Also true for
+ * an empty file.
  */
 bool folded_probe(const uint8_t *head, size_t n);
 

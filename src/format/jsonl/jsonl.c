@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes JSON lines: everything that a recording holds, for scripts, jq and databases.
- * docs/format.md describes them. Each line is an object; objects that others refer to come first.
- * format/jsonl/jsonl_in.c reads them.
+ * docs/format.md describes them. Each line is an object; an object that other objects refer to
+ * comes before these. format/jsonl/jsonl_in.c reads them.
  */
 #include "format/common/writers.h"
 
@@ -89,7 +89,7 @@ static void put_mapping(const struct jsonl *j, uint32_t id)
 	fputs("}\n", j->out);
 }
 
-/* Writes a frame. If a symbol covers it, it has a member "name", which may be empty. */
+/* Writes a frame. A frame that a symbol covers has a member "name", which may be empty. */
 static void put_frame(const struct jsonl *j, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(j->p, id);

@@ -179,7 +179,10 @@ static int take_frame(struct reader *r)
 	return err ? err : put_id(r, &r->frames, profile_location(r->p, &l));
 }
 
-/* Reads a stack: an inlined frame must follow the one that it was inlined into (root first). */
+/*
+ * Reads a stack. Root first, an inlined frame must come right after the frame that it was inlined
+ * into.
+ */
 static int take_stack(struct reader *r)
 {
 	size_t n = r->line.list.n;

@@ -46,7 +46,7 @@ static int too_many(const char *what, unsigned max)
 	return err_set(-EINVAL, "more than %u %s", max, what);
 }
 
-/* Empties the members that the line before has set. Their memory is kept. */
+/* Empties the members that the preceding line has set. Their memory is kept. */
 static void clear(struct jsonl_line *l, uint64_t number)
 {
 	l->number = number;

@@ -21,7 +21,7 @@ enum jsonl_text {
 	JSONL_TEXTS
 };
 
-/* Addresses, which the file has as strings: "0x12ab". */
+/* Addresses, which the file has as strings like "0x12ab". */
 enum jsonl_address { JSONL_START, JSONL_LIMIT, JSONL_OFFSET, JSONL_ADDRESS, JSONL_ADDRESSES };
 
 enum jsonl_number {
@@ -53,7 +53,7 @@ struct jsonl_type {
 	struct str type, unit;
 };
 
-/* The members of a line; those that it doesn't have are empty or 0. */
+/* The members of a line. Members that the line doesn't have are empty or 0. */
 struct jsonl_line {
 	uint64_t number;
 	struct str texts[JSONL_TEXTS];

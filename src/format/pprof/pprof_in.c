@@ -45,8 +45,8 @@ static int unpack_here(struct pprof_in *in)
 }
 
 /*
- * Makes at least @want bytes available that weren't consumed yet, or all that are left. 0 or -errno
- * + message.
+ * Makes at least @want bytes available that weren't consumed yet, or all the bytes that are left. 0
+ * or -errno + message.
  */
 static int fill(struct pprof_in *in, size_t want)
 {
@@ -93,7 +93,10 @@ static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 	return false;
 }
 
-/* Reads a field, except the contents of a PB_BYTES field. Their length goes to f->v. */
+/*
+ * Reads a field, except the contents of a PB_BYTES field. The length of these contents goes to
+ * f->v.
+ */
 static int field_head(struct pb_cursor *c, struct pb_field *f)
 {
 	const uint8_t *start = c->at;

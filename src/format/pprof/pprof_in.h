@@ -16,8 +16,9 @@
 struct pprof_in {
 	struct unpack from;
 	uint8_t *buf;
-	size_t cap, at, end; /* bounds of the buffer; buf[at..end) isn't consumed yet */
-	uint64_t base;	     /* offset in the message of buf[0] */
+	/* .cap: size of .buf; buf[.at..end): bytes that weren't consumed yet */
+	size_t cap, at, end;
+	uint64_t base; /* offset of buf[0] in the message */
 };
 
 struct pb_field {
@@ -27,7 +28,10 @@ struct pb_field {
 	/* the @n bytes of a PB_BYTES field; valid until the next field of the same level */
 	const uint8_t *s;
 	size_t n;
-	/* offsets in the message, for errors: of the tag, and of what follows the field's head */
+	/*
+	 * offsets in the message, for errors: .off of the field's tag, .data_off of what follows
+	 * the tag and the length
+	 */
 	uint64_t off;
 	uint64_t data_off;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the value types and comments of a pprof file. If not all value types fit in struct
- * profile_meta, a comment names the others.
+ * profile_meta, a comment names the value types that were left out.
  */
 #include "format/pprof/pprof_meta.h"
 

@@ -13,7 +13,7 @@ struct pprof_out {
 	FILE *f;
 	z_stream z;
 	size_t n;
-	int error; /* the first error; after it nothing is written any more */
+	int error; /* the first error; after an error nothing more is written */
 	uint8_t raw[1 << 16], packed[1 << 15];
 };
 
@@ -22,8 +22,8 @@ _must_use_ int pprof_out_init(struct pprof_out *o, FILE *f);
 void pprof_out_fini(struct pprof_out *o);
 
 /*
- * pprof_out_bytes() writes a top-level field of bytes, pprof_out_uint() one that is an integer. An
- * integer of 0 isn't written.
+ * pprof_out_bytes() writes a top-level field of bytes, pprof_out_uint() a top-level field with an
+ * integer. An integer of 0 isn't written.
  */
 void pprof_out_bytes(struct pprof_out *o, unsigned field, const void *s, size_t n);
 void pprof_out_uint(struct pprof_out *o, unsigned field, uint64_t v);

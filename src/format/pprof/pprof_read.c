@@ -16,14 +16,13 @@
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_tables.h"
 
-/* Real files need far less: a sample takes 8 bytes, a table entry some more. */
+/* Real files need far less than the budget: a sample takes 8 bytes, a table entry some more. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
 #define SAMPLES_PER_BYTE 4
 /*
- * the most frames of stacks that are read for each byte of the file; stacks in the cache don't
- * count
+ * How many frames of stacks may be read for each byte of the file. Stacks in the cache don't count.
  */
 #define WORK_PER_BYTE 64
 #define MAX_DEPTH     65536
@@ -36,8 +35,8 @@ struct raw_label {
 };
 
 /*
- * An entry of the cache of stacks, which is there because stacks repeat: the 128-bit hash of a list
- * of location ids, and the stack that these are.
+ * An entry of the cache of stacks: the 128-bit hash of a list of location ids, and the stack with
+ * these locations. There is a cache because stacks repeat.
  */
 struct cached_stack {
 	XXH128_hash_t hash;

@@ -220,8 +220,8 @@ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t o
 }
 
 /*
- * Returns a line number as the profile has it, in 32 bits. Other tools may write any number; one
- * that doesn't fit gives 0.
+ * Returns a line number as the profile has it, in 32 bits. Other tools may write any number; a
+ * number that doesn't fit gives 0.
  */
 static int32_t to_line(uint64_t v)
 {
@@ -312,8 +312,8 @@ static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 }
 
 /*
- * Returns a mapping for a file that has none, as some tools write it. Code is Python if the name of
- * its source file says so.
+ * Returns a mapping for code of @function that has no mapping in the file, as some tools write it.
+ * The code is Python's if the name of the function's source file says so.
  */
 static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 {
@@ -385,8 +385,8 @@ static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location 
 }
 
 /*
- * Makes a location of the profile for each line of a location in the file. The first one is the
- * function that was called, the last one the innermost function inlined into it.
+ * Makes a location of the profile for each line of a location in the file. The first line is of the
+ * function that was called, the last line of the innermost function that was inlined into it.
  */
 static int resolve_lines(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			 uint32_t *ret)

@@ -41,7 +41,7 @@ struct pprof_id_range {
 struct pprof_tables {
 	struct profile *p;
 	size_t budget;	       /* how many bytes .p and these tables may take together */
-	VEC(uint32_t) strings; /* index in the file → id of the string in .p */
+	VEC(uint32_t) strings; /* index of a string in the file → id of the string in .p */
 	VEC(struct pprof_raw_mapping) mappings;
 	VEC(struct pprof_raw_function) functions;
 	VEC(struct pprof_raw_location) locations;
@@ -61,7 +61,7 @@ struct pprof_tables {
 	VEC(struct pprof_id_range) ranges;
 	/* ids in .p of the locations that each location of the file became, innermost line first */
 	VEC(uint32_t) expanded;
-	/* by index of a value in the profile: its index in the file */
+	/* by index of a value in the profile: index of the value in the file */
 	unsigned value_at[PROFILE_MAX_VALUES];
 };
 

@@ -71,14 +71,16 @@ static void put_strings(struct writer *w)
 }
 
 /*
- * What the locations of a mapping have: whether any lacks a name, and whether any has a file or a
- * line.
+ * What is known of the locations of a mapping: whether any of them lacks a name, and whether any
+ * has a file or a line.
  */
 struct known {
 	bool unnamed, files, lines;
 };
 
-/* Returns an array of these, by id of the mapping in the profile. NULL: out of memory. */
+/*
+ * Returns a struct known for each mapping, by the mapping's id in the profile. NULL: out of memory.
+ */
 static struct known *what_is_known(const struct profile *p)
 {
 	struct known *known = calloc(profile_n_mappings(p) + 1, sizeof(*known));
@@ -224,9 +226,9 @@ static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 }
 
 /*
- * Writes a sample. The time comes last, because it is what differs between neighbouring samples. So
- * the bytes before the time are often equal to those of the previous sample, which deflate makes
- * use of.
+ * Writes a sample. The time comes last, because neighbouring samples often differ only in their
+ * time. So the bytes before the time are often equal to those of the previous sample, and compress
+ * well.
  */
 static int put_sample(void *arg, const struct profile_sample *s)
 {
@@ -249,7 +251,10 @@ static int put_sample(void *arg, const struct profile_sample *s)
 	return w->out.error; /* pprof_out_finish() reports this error */
 }
 
-/* pprof takes the first mapping for the program's, so that must be Python's if there is one. */
+/*
+ * Returns the mapping that is written first. pprof takes the first mapping for the program's, so
+ * that must be Python's if the profile has one.
+ */
 static uint32_t find_main(const struct profile *p)
 {
 	for (uint32_t id = 1; id <= profile_n_mappings(p); id++) {

@@ -52,8 +52,8 @@ enum location_field {
 	LOCATION_IS_FOLDED = 5,
 };
 /*
- * The last two fields are krait's own. Their numbers are high, so that profile.proto won't use them
- * soon. Readers skip unknown fields, as protocol buffers require.
+ * LINE_END_COLUMN and LINE_END_LINE are krait's own fields. Their numbers are high, so that
+ * profile.proto won't use them soon. Readers skip unknown fields, as protocol buffers require.
  */
 enum line_field {
 	LINE_FUNCTION_ID = 1,
@@ -68,8 +68,8 @@ enum function_field {
 	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILENAME = 4,
 	FUNCTION_START_LINE = 5,
-	FUNCTION_RAN_BEFORE = 100, /* not pprof's: krait's own field */
-	FUNCTION_MADE_IN = 101,	   /* not pprof's: krait's own field */
+	FUNCTION_RAN_BEFORE = 100, /* krait's own field, which pprof doesn't have */
+	FUNCTION_MADE_IN = 101,	   /* krait's own field, which pprof doesn't have */
 };
 
 /* Key and unit of the numeric label that holds the time of a sample. */

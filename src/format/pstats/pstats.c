@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a file that Python's pstats and its tools read: a dict {(file, line, name): (calls, calls,
- * own seconds, seconds, {caller: the same four})}. It is encoded in version 2 of the marshal
- * module, which every Python from 2.5 on reads (CPython, Python/marshal.c). It has Python functions
- * only: native code counts for the function that called it, as in cProfile. krait doesn't count
- * calls, so the number of samples stands in their place. After the dict, where marshal.load()
- * stops, comes the recording, for krait.
+ * own seconds, seconds, {caller: (calls, calls, own seconds, seconds)})}. It is encoded in version
+ * 2 of the marshal module, which every Python from 2.5 on reads (CPython, Python/marshal.c). It has
+ * Python functions only: native code counts for the function that called it, as in cProfile. krait
+ * doesn't count calls, so the number of samples stands in their place. After the dict, where
+ * marshal.load() stops, comes the recording, for krait.
  */
 #include "format/common/writers.h"
 
@@ -25,7 +25,10 @@
 
 struct cost {
 	int64_t samples, own, all;
-	size_t seen; /* number of the last stack for which this entry was counted */
+	/*
+	 * number of the latest stack that was counted for this entry, so that a stack counts once
+	 */
+	size_t seen;
 };
 
 struct edge {
@@ -42,7 +45,8 @@ struct pstats {
 	VEC(struct edge) edges;
 	struct map edge_at; /* caller << 32 | callee -> index of the edge */
 	unsigned value;
-	int samples; /* index of the value that counts the samples of .value; -1: none does */
+	/* index of the value that is the number of samples of .value; -1: no value counts them */
+	int samples;
 	/* how many of the profile's samples were added, if no value counts samples */
 	size_t entries;
 	double unit; /* how many seconds a unit of the value is */
@@ -63,7 +67,7 @@ static void put_text(FILE *out, const char *s)
 	fwrite(s, 1, n, out);
 }
 
-/* Writes a number; one of more than 31 bits becomes digits of 15 bits. */
+/* Writes a number. A number of more than 31 bits becomes digits of 15 bits. */
 static void put_number(FILE *out, int64_t v)
 {
 	uint32_t n = 0;
@@ -136,8 +140,8 @@ static int by_callee(const void *va, const void *vb)
 }
 
 /*
- * Writes a function with its edges (calls of it). Edges are sorted by callee. *at is the first edge
- * of @function, and afterwards that of the next function.
+ * Writes a function with its edges (calls of it). Edges are sorted by callee. *at: the index of the
+ * first edge of @function; afterwards, that of the first edge of the next function.
  */
 static int put_function(struct pstats *s, uint32_t function, size_t *at)
 {
@@ -172,8 +176,8 @@ static int put_all(struct pstats *s)
 }
 
 /*
- * Adds a stack's values to @c, unless that was done already: a function may be on a stack several
- * times.
+ * Adds a stack's values to @c, unless that was done already for this stack: a function may be on a
+ * stack several times.
  */
 static void count(const struct pstats *s, struct cost *c, const struct profile_sum *sum,
 		  size_t seen)

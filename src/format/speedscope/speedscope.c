@@ -21,9 +21,10 @@ struct speedscope {
 	FILE *out, *weights;
 	struct frames frames;
 	struct timeline timeline;
-	unsigned value, digits; /* index of the value, and the decimal places of weights */
+	/* .value: index of the value that is written; .digits: decimal places of weights */
+	unsigned value, digits;
 	const char *unit, *comma;
-	bool first_thread, several; /* .several: several values are written */
+	bool first_thread, several; /* .several: several values of the profile are written */
 	int64_t end;		    /* sum of the weights of the current thread */
 };
 
@@ -133,7 +134,9 @@ static int put_value(struct speedscope *s, unsigned value)
 	return timeline_each(&s->timeline, &reader, s);
 }
 
-/* Tells whether an earlier value has the same type. A reader couldn't tell the two apart. */
+/*
+ * Tells whether an earlier value has the same type as @value. A reader couldn't tell the two apart.
+ */
 static bool is_again(const struct profile_meta *m, unsigned value)
 {
 	for (unsigned i = 0; i < value; i++)
@@ -142,7 +145,7 @@ static bool is_again(const struct profile_meta *m, unsigned value)
 	return false;
 }
 
-/* Writes the values. The default one comes first, because speedscope opens that one. */
+/* Writes the values. The default value comes first, because speedscope opens the first one. */
 static int put_values(struct speedscope *s, unsigned first)
 {
 	const struct profile_meta *m = profile_meta(s->p);
@@ -155,8 +158,8 @@ static int put_values(struct speedscope *s, unsigned first)
 }
 
 /*
- * Tells whether the profile has several values to write. If it has the number of samples and one
- * other value, only the other one is written.
+ * Tells whether the profile has several values to write. If its only values are the number of
+ * samples and another value, only the other value is written.
  */
 static bool has_several(const struct profile_meta *m)
 {

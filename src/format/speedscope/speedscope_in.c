@@ -134,7 +134,7 @@ static int read_part(struct ss_reader *r, struct json_in *in, bool alone)
 	return sampled ? ss_read_sampled(r, &part) : ss_read_evented(r, &part);
 }
 
-/* Returns the default value: CPU time, else any time, else the first one. */
+/* Returns the default value: CPU time, else any time, else the first value. */
 static unsigned choose_default(const struct profile_meta *m)
 {
 	unsigned time = 0;
@@ -248,8 +248,8 @@ static int prepare_frames(struct ss_reader *r)
 }
 
 /*
- * Reads the file with its counts kept in one way, and again as long as they show that another way
- * is needed (struct viewer_counts).
+ * Reads the file with its counts kept in one unit, and again as long as the counts show that
+ * another unit is needed (struct viewer_counts).
  */
 static int read_again(struct ss_reader *r, uint64_t steps)
 {

@@ -21,8 +21,8 @@ static int add_label(struct ss_reader *r, label_list *labels, const char *key,
 }
 
 /*
- * Parses krait's "app.py (pid 12) · Main (tid 34)". A name may itself contain the dot, but ends
- * with an id.
+ * Parses krait's "app.py (pid 12) · Main (tid 34)". The name of a process or thread may itself
+ * contain the dot "·", but is followed by an id.
  */
 static int take_name_of_krait(struct ss_reader *r, const char *name, label_list *labels)
 {

@@ -10,7 +10,7 @@
 
 #define SS_FORMAT "speedscope"
 
-/* Reasons why something was left out or changed. */
+/* Reasons for which something in the file was left out or changed. */
 enum ss_reason {
 	NO_FRAME,
 	NO_WEIGHT,
@@ -25,8 +25,8 @@ enum ss_reason {
 };
 
 /*
- * A frame that is open. .node is the node of its stack in the profile's tree, or 0 if no sample
- * used that stack yet.
+ * A frame that is open now. .node is the node of the stack up to this frame in the profile's tree,
+ * or 0 if no sample used that stack yet.
  */
 struct ss_open_frame {
 	uint32_t location, node;
@@ -38,7 +38,8 @@ struct ss_reader {
 	size_t budget;
 	uint64_t steps;
 	/*
-	 * where the lists "frames" and "profiles" are in the file; .at is NULL if the file has none
+	 * where the lists "frames" and "profiles" are in the file; .at is NULL if the file lacks
+	 * the list
 	 */
 	struct json_in frames, profiles;
 	VEC(uint32_t) locations; /* by index in the file's table of frames: id of the location */
@@ -46,8 +47,9 @@ struct ss_reader {
 	/* by index of a frame in the table: how often the frame is on the stack */
 	VEC(uint32_t) n_open;
 	struct viewer_counts counts;
-	uint64_t odd[SS_REASONS]; /* how often each reason was met */
-	bool has_types;		  /* krait wrote the file: the first value is the default */
+	uint64_t odd[SS_REASONS]; /* by reason: how often something was left out or changed */
+	/* krait wrote the file, so the first value is the default value */
+	bool has_types;
 	struct str key, name, file;
 };
 
@@ -55,9 +57,10 @@ struct ss_reader {
 struct ss_part {
 	struct json_in samples, weights, events;
 	struct str type, name, unit;
-	struct str value_type, value_unit; /* krait's own members: what the value is */
+	/* members that only krait writes: type and unit of the value */
+	struct str value_type, value_unit;
 	int power;	/* amounts in the file times 10^power are amounts in the profile */
-	unsigned value; /* index of the profile's value */
+	unsigned value; /* index of the value in the profile */
 	bool is_count, is_austin;
 	uint32_t labels;
 };
@@ -100,8 +103,9 @@ static inline int ss_odd(struct ss_reader *r, enum ss_reason why)
 void ss_take_unit(struct ss_reader *r, struct ss_part *part);
 
 /*
- * Sets .labels from the name of @part. To be called after ss_take_unit(). @alone: it is the file's
- * only profile, so its name may be that of the program instead of a thread. 0 or -ENOMEM + message.
+ * Sets .labels from the name of @part. To be called after ss_take_unit(). @alone: @part is the
+ * file's only profile, so its name may be that of a program instead of a thread. 0 or -ENOMEM +
+ * message.
  */
 _must_use_ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone);
 

@@ -94,7 +94,7 @@ static int read_stack(struct ss_reader *r, struct json_in *in, bool *known)
 	return err;
 }
 
-/* Reads a sample and its weight, from two lists. */
+/* Reads the next sample and the next weight, each from its own list. */
 static int read_sample(struct ss_reader *r, const struct ss_part *part, struct json_in *samples,
 		       struct json_in *weights)
 {
@@ -111,7 +111,7 @@ static int read_sample(struct ss_reader *r, const struct ss_part *part, struct j
 	return err ? err : ss_check_memory(r, samples);
 }
 
-/* Skips and counts what one of two lists has more than the other. */
+/* If one of the two lists has more items than the other, skips and counts these items. */
 static int skip_rest(struct ss_reader *r, struct json_in *in, const char *field)
 {
 	int more, err = 0;

@@ -3,9 +3,9 @@
  * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing. Where
  * consecutive samples of a thread share a function, it becomes one slice: a B and an E event. The
  * slices of a thread nest. A sample lasts as long as its value, so a function's slices add up to
- * its time. A sample begins at its own time. But if the sample before it ends later, or only a
- * little earlier, it begins at that end. So a thread that runs on shows no gaps, although samples
- * aren't taken to the nanosecond and their times may be in steps.
+ * its time. A sample begins at its own time. But if the preceding sample ends later, or only a
+ * little earlier, the sample begins at that end. So a thread that runs on shows no gaps, although
+ * samples aren't taken to the nanosecond and their times may be in steps.
  *
  * What a thread waited for is drawn on a track of its own, "states of MainThread": an asynchronous
  * event for the track, and one within it for each wait. Waits are as long as they were, and need no
@@ -30,7 +30,7 @@ struct trace {
 	struct frames frames;
 	struct timeline timeline;
 	unsigned value;
-	int64_t slack_ns; /* gaps between slices that are shorter than this are closed */
+	int64_t slack_ns; /* a gap between slices is closed if it is shorter than this */
 	const char *comma;
 	const struct timeline_thread *thread;
 	/*
@@ -39,10 +39,11 @@ struct trace {
 	 */
 	uint64_t pid_number;
 	VEC(uint32_t) open; /* frames of the slices that haven't ended yet, outermost first */
-	/* when the sample that was written last ends; -1: none was written yet */
+	/* when the sample that was written last ends; -1: no sample was written yet */
 	int64_t at_ns;
-	int waits;	   /* index of the value that is waiting time; -1: there is none */
-	int64_t waited_ns; /* when the thread's last wait ends; -1: it has none */
+	/* index of the value that is waiting time; -1: the profile has no such value */
+	int waits;
+	int64_t waited_ns; /* when the thread's last wait ends; -1: the thread has no wait */
 };
 
 static void put_head(struct trace *t, const char *phase)
@@ -263,7 +264,7 @@ static int put_all(struct trace *t, const struct render_options *opt)
 
 /*
  * Returns how long a gap between slices may be and still be closed: a little more than the length
- * of a sample. If the profile doesn't say how long a sample is, it is the resolution of times in
+ * of a sample. If the profile doesn't say how long a sample is, returns the resolution of times in
  * files.
  */
 static int64_t slack(const struct profile_meta *m)
@@ -277,7 +278,7 @@ static int64_t slack(const struct profile_meta *m)
 
 /*
  * Chooses the value that is drawn: the one asked for, else the default one, else any that is a
- * time. Others can't be drawn as slices.
+ * time. Values that aren't times can't be drawn as slices.
  */
 static int choose_value(struct trace *t, const struct render_options *opt)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One trace event as the file has it. */
+/* One trace event, with its fields as the file has them. */
 #ifndef FORMAT_TRACE_TRACE_EVENT_H
 #define FORMAT_TRACE_TRACE_EVENT_H
 
 #include "format/trace/trace_reader.h"
 
 struct event {
-	/* texts of an event; .given: the "name" in its "args" */
+	/* texts of the event; .given: the "name" in the event's "args" */
 	struct str phase, name, category, pid, tid, id, file, given;
-	/* where the event's "args" are in the file; .at is NULL if there are none */
+	/* where the event's "args" are in the file; .at is NULL if the event has no "args" */
 	struct json_in args;
 	int64_t ts, dur;
 	int32_t line;

@@ -3,8 +3,8 @@
  * Reads trace events; see trace_in.h. trace_event.c reads one event, trace_profiles.c the profiles
  * of V8 that events contain, trace_samples.c the list of samples that a file may have beside its
  * events. Events may come in any order: an X event comes after those of the functions it called. So
- * all slices are collected first, and then trace_walk.c makes the profile of them. An event with
- * something wrong in it is left out and counted.
+ * all slices are collected first, and after that trace_walk.c makes a profile of them. An event
+ * with something wrong in it is left out and counted.
  */
 #include "format/trace/trace_in.h"
 
@@ -31,7 +31,7 @@ static uint32_t intern(struct reader *r, const struct str *s)
 	return s->n ? profile_string_n(r->p, s->s, s->n) : 0;
 }
 
-/* Returns the thread with these ids. It is added if it is new. NULL: out of memory. */
+/* Returns the thread with these ids. Adds the thread if it is new. NULL: out of memory. */
 struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid)
 {
 	struct thread t = {.pid = pid, .tid = tid};
@@ -169,9 +169,9 @@ static int by_moment(const void *va, const void *vb)
 }
 
 /*
- * Ends the innermost open slice, or if the end mark has a name, the innermost one with that name.
- * The slices inside that slice end too. @n_open: by name, how many open slices have that name. If
- * none has, the open slices aren't searched.
+ * Ends the innermost open slice or, if the end mark has a name, the innermost open slice with that
+ * name. The slices inside that slice end too. @n_open: by name, how many open slices have that
+ * name. If no open slice has the name, the open slices aren't searched.
  */
 static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 {
@@ -225,7 +225,7 @@ static int pair_marks(struct reader *r)
 
 /*
  * Reads an event of V8's profiler. An event "Profile" is written by the thread that is profiled;
- * the events that follow it may be written by another one.
+ * the events that follow it may be written by another thread.
  */
 static int take_profile(struct reader *r, const struct json_in *in, const struct event *e)
 {
@@ -328,7 +328,10 @@ static int read_producer(struct reader *r, struct json_in *in)
 	return err;
 }
 
-/* Remembers where the samples and their frames are; the frames may come later in the file. */
+/*
+ * Remembers where the lists of samples and of their frames are in the file; the frames may come
+ * after the samples.
+ */
 static void keep_place(struct reader *r, struct json_in in)
 {
 	bool samples = streq(str_cstr(&r->key), "samples");

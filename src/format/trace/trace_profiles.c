@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* the file has microseconds; times 10^US they are nanoseconds */
+#define US	  3 /* 10^US is what the file's microseconds are multiplied by, to get ns */
 
 static int bad(const struct trace_profiles *t, const struct json_in *in, const char *field,
 	       const char *what)
@@ -68,7 +68,7 @@ static struct trace_profile *profile_of(struct trace_profiles *t,
 	return found ? t->list.v[*found] : add_profile(t, e, key);
 }
 
-/* Where the members of an event's "data" are in the file; .at is NULL if one is missing. */
+/* Where the members of an event's "data" are in the file. .at is NULL if the member is missing. */
 struct data {
 	struct json_in start, end, samples, deltas;
 };
@@ -141,7 +141,7 @@ static int read_args(struct trace_profiles *t, struct trace_profile *profile, st
 	return err;
 }
 
-/* Reads a time. It must be within a limit that keeps differences of times from overflowing. */
+/* Reads a time. If it is beyond a limit, differences of times could overflow, and it is refused. */
 static int read_moment(struct trace_profiles *t, struct json_in *in, const char *field,
 		       int64_t *ret)
 {

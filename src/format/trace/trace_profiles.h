@@ -8,25 +8,26 @@
 
 #include "format/v8/v8_nodes.h"
 
-/* A sample of a V8 profile, which lasts until the next one. */
+/* A sample of a V8 profile. It lasts until the profile's next sample. */
 struct trace_tick {
 	uint32_t node; /* index of the sample's node in trace_profile.nodes */
 	int64_t at_ns; /* time since the profile's start */
 };
 
 struct trace_profile {
-	uint32_t id; /* V8's id of this profile, as a string of the struct profile */
+	uint32_t id; /* V8's id of the profile, as a string of trace_profiles.p */
 	/*
-	 * number that the caller has for the thread; without a "Profile" event, for that of the
-	 * first "ProfileChunk"
+	 * Number of the thread that is profiled, as the caller counts threads. If the file has no
+	 * "Profile" event for the profile, it is the thread of the first "ProfileChunk".
 	 */
 	uint32_t thread;
-	bool begun;		  /* .start_ns is set */
+	bool begun;		  /* the profile's .start_ns is set */
 	int64_t start_ns, end_ns; /* when the V8 profile began and ended; .end_ns 0: not known */
-	int64_t at_ns;		  /* time of the last sample, counted from .start_ns */
+	int64_t at_ns;		  /* time of the latest sample so far, counted from .start_ns */
 	struct v8_nodes nodes;
 	VEC(struct trace_tick) ticks;
-	struct json_in last; /* "args" of the profile's last event; messages name their byte */
+	/* "args" of the profile's last event; error messages name the byte where these are */
+	struct json_in last;
 };
 
 struct trace_profiles {
@@ -35,8 +36,12 @@ struct trace_profiles {
 	size_t budget;
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
-	struct map at; /* pid << 32 | id (strings) -> index of the V8 profile */
-	/* number of samples whose node isn't in the file, and of nodes whose caller isn't */
+	/* pid << 32 | id, both as strings of the profile -> index of the V8 profile */
+	struct map at;
+	/*
+	 * .n_unknown: how many samples have a node that isn't in the file; .n_orphans: how many
+	 * nodes have a caller that isn't in the file
+	 */
 	uint64_t n_unknown, n_orphans;
 	struct str key;
 };
@@ -54,9 +59,9 @@ void trace_profiles_init(struct trace_profiles *t, const char *format, struct pr
 void trace_profiles_fini(struct trace_profiles *t);
 
 /*
- * Reads an event. This and the functions below return 0 or -errno + message. After -EINVAL the
- * profile has no samples of this event, but may have nodes of it. Then the caller may go on, if
- * memory allows.
+ * Reads an event. trace_profiles_take() and trace_profile_add() return 0 or -errno + message. After
+ * -EINVAL the profile has no samples of this event, but may have nodes of it. The caller may go on
+ * after -EINVAL.
  */
 _must_use_ int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e);
 

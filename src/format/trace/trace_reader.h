@@ -10,19 +10,19 @@
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3    /* the file has microseconds; times 10^US they are nanoseconds */
-#define CLIP_NS	  1000 /* in ns: slices may overlap by so much, because tools round times */
+#define US	  3    /* 10^US is what the file's microseconds are multiplied by, to get ns */
+#define CLIP_NS	  1000 /* by how many ns slices may overlap, because tools round times */
 #define DEEPER	  "slices are nested far deeper"
 
 struct slice {
 	int64_t start, end;
-	/* where the event that ends the slice is: the offset in the file of that event's end */
+	/* offset in the file where the event ends that ends the slice */
 	uint64_t at;
 	uint32_t thread, location;
-	uint32_t outer; /* node of the stack up to this slice, which is its innermost frame */
+	uint32_t outer; /* node of the stack whose innermost frame is this slice */
 };
 
-/* The beginning or the end of a slice, as an event of its own. */
+/* The event that begins a slice, or the event that ends one. */
 struct mark {
 	int64_t ts;
 	uint64_t at;
@@ -31,12 +31,12 @@ struct mark {
 };
 
 struct thread {
-	/* process, thread and name, as strings of the profile; 0: not known */
+	/* the thread's process id, thread id and name, as strings of the profile; 0: not known */
 	uint32_t pid, tid, name;
 	uint32_t n_profiles; /* in how many V8 profiles the thread has samples */
 };
 
-/* Why something of the file was left out. */
+/* Reasons for which something in the file was left out. */
 enum left_out { NO_PARTNER, NO_TIME, NO_LENGTH, NO_EVENT, NO_PHASE, NO_CHUNK, LEFT_OUTS };
 
 struct reader {
@@ -50,19 +50,19 @@ struct reader {
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
 	VEC(uint32_t) open; /* indexes of the slices or marks that are open, outermost first */
-	/* by stack id: 1 + the last thread for which the stack's frames were counted */
+	/* by stack id: 1 + number of the last thread for which the stack's frames were counted */
 	VEC(uint32_t) counted;
 	uint64_t left_out[LEFT_OUTS];
-	uint64_t cut; /* how many slices last longer than their caller */
+	uint64_t cut; /* how many slices last longer than their caller, and so were cut */
 	struct trace_profiles profiles;
 	struct trace_samples samples;
-	unsigned slice_value; /* index of the value for the length of slices */
+	unsigned slice_value; /* index in the profile of the value that is the length of slices */
 	struct str key;
 };
 
 /*
- * Returns the thread with these ids, which are strings of the profile. It is added if it is new.
- * NULL: out of memory. (In trace_in.c.)
+ * Returns the thread with these ids, which are strings of the profile. Adds the thread if it is
+ * new. NULL: out of memory. (In trace_in.c.)
  */
 struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid);
 

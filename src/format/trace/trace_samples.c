@@ -8,7 +8,7 @@
 #include "format/common/folded_frame.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* the file has microseconds; times 10^US they are nanoseconds */
+#define US	  3 /* 10^US is what the file's microseconds are multiplied by, to get ns */
 
 static int in_field(const struct trace_samples *t, int r, const char *field)
 {
@@ -29,7 +29,7 @@ void trace_samples_fini(struct trace_samples *t)
 	vec_fini(&t->all);
 }
 
-/* A frame as the file has it. */
+/* A frame of the file's "stackFrames". */
 struct frame {
 	struct str name, category, parent;
 	int64_t line, start;
@@ -42,7 +42,9 @@ static void frame_fini(struct frame *f)
 	str_fini(&f->parent);
 }
 
-/* Takes a number such as ":12" off the end of a text. False: there is none. */
+/*
+ * Takes a number such as ":12" off the end of a text. False: the text doesn't end in such a number.
+ */
 static bool take_number(struct folded_text *text, int32_t *ret)
 {
 	size_t n = text->n;

@@ -11,18 +11,21 @@
 
 struct trace_sample {
 	uint32_t node;	   /* index in trace_samples.nodes of the sample's node */
-	uint32_t pid, tid; /* process and thread, as strings of the profile */
+	uint32_t pid, tid; /* the sample's process and thread, as strings of the profile */
 	int64_t ts_ns, weight;
 	bool has_ts;
 };
 
 struct trace_samples {
-	/* where the frames and the samples are in the file; .at is NULL if the file has none */
+	/*
+	 * where the lists "stackFrames" (.frames) and "samples" (.list) are in the file; .at is
+	 * NULL if the file has no such list
+	 */
 	struct json_in frames, list;
 	struct v8_nodes nodes;
 	VEC(uint32_t) callers; /* by node: the caller's name, as a string of the profile; 0: none */
 	VEC(struct trace_sample) all;
-	uint64_t n_unknown; /* number of samples whose frame the file doesn't have */
+	uint64_t n_unknown; /* how many samples name a frame that the file doesn't have */
 };
 
 /* Prepares reading. All pointers are borrowed. */
@@ -30,7 +33,7 @@ void trace_samples_init(struct trace_samples *t, const char *format, struct prof
 			size_t budget, uint64_t *steps);
 void trace_samples_fini(struct trace_samples *t);
 
-/* Reads the lists that .frames and .list point to. 0 or -errno + message, as below. */
+/* Reads the lists that .frames and .list point to. 0 or -errno + message. */
 _must_use_ int trace_samples_read(struct trace_samples *t);
 
 /* Adds sample @s with @labels, as a count of 1. Times are counted from @base_ns. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a profile of trace events. Slices are sorted by thread and time. Then they are gone through
- * in this order, and the slices that are open between two moments become a sample.
+ * Makes a profile of trace events. Slices are sorted by thread and time. In this order, the slices
+ * that are open between two moments become a sample.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ static int too_much(const struct slice *s, const char *what)
 }
 
 /*
- * Subtracts the open slices, which are a stack, from r->steps, which limits the work. This is done
- * once for each thread and stack. Refuses the file if there are too many.
+ * Subtracts the number of open slices, which are a stack, from r->steps, the work that is left,
+ * once for each thread and stack. Refuses the file if no work is left.
  */
 static int count_frames(struct reader *r, uint32_t stack, const struct slice *inner)
 {
@@ -105,7 +105,7 @@ static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t f
 
 /*
  * Closes the slices that end by @until, the innermost first, and adds a sample before each end.
- * *at: up to where samples were added.
+ * *at: the time up to which samples were added.
  */
 static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t until, int64_t *at)
 {

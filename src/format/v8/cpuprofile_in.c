@@ -12,12 +12,16 @@
 
 #define FORMAT	  "cpuprofile"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* the file has microseconds; times 10^US they are nanoseconds */
+#define US	  3 /* 10^US is what the file's microseconds are multiplied by, to get ns */
 
 struct reader {
 	struct profile *p;
 	uint64_t steps;
-	struct json_in samples, deltas; /* the lists in the file; .at is NULL if it has none */
+	/*
+	 * where the lists "samples" and "timeDeltas" are in the file; .at is NULL if the file lacks
+	 * the list
+	 */
+	struct json_in samples, deltas;
 	int64_t start_ns, end_ns;
 	struct v8_nodes nodes;
 	struct str key;
@@ -33,7 +37,7 @@ static int in_field(int r, const char *field)
 	return viewer_in_wrap(FORMAT, r, field);
 }
 
-/* A sample that isn't added yet, because only the next one tells its length. */
+/* A sample that isn't added yet, because only the next sample tells how long it lasts. */
 struct waiting {
 	uint32_t node; /* node of the sample; V8_NO_NODE: there is none */
 	int64_t at_ns;

@@ -183,7 +183,7 @@ int v8_nodes_read(struct v8_nodes *n, struct json_in *in)
 	return err;
 }
 
-/* Collects the frames of a node. If parents form a circle, that ends at the limit of depth. */
+/* Collects the frames of a node. If parents form a circle, the limit of depth ends the search. */
 static int collect_frames(struct v8_nodes *n, const struct json_in *in, const struct v8_node *node)
 {
 	n->leaf_first.n = 0;

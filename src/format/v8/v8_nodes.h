@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The nodes of V8's profiler, in a .cpuprofile or in the chunks of a trace. A node is a function as
- * called by the function of its parent. The file has this relation in one of two ways. A node names
- * its children, which come before or after it in the list; or it names its parent, which comes
+ * called by the function of its parent. In one form of the file, a node names its children, which
+ * come before or after it in the list. In the other form, a node names its parent, which comes
  * before it.
  */
 #ifndef FORMAT_V8_V8_NODES_H
@@ -17,10 +17,11 @@
 struct v8_node {
 	/* id of the node's location; 0: the node is the root, which is no function */
 	uint32_t location;
-	uint32_t parent; /* 1 + index in v8_nodes.list of the parent; 0: there is none */
+	uint32_t parent; /* 1 + index of the parent in v8_nodes.list; 0: the node has no parent */
 	uint32_t stack;	 /* id of the node's stack; 0: not made yet */
 	uint32_t depth;	 /* how many frames the stack of the node has */
-	uint32_t thread; /* the last thread for which the frames of the stack were counted */
+	/* number of the last thread for which the frames of the stack were counted */
+	uint32_t thread;
 };
 
 /* A child that a node names by its id, which is looked up once the list was read. */
@@ -36,12 +37,12 @@ struct v8_nodes {
 	uint64_t *steps; /* how many frames the stacks may still have, see VIEWER_STEPS */
 	VEC(struct v8_node) list;
 	VEC(struct v8_edge) edges;
-	struct map at; /* id of a node in the file -> its index in .list */
+	struct map at; /* id of a node in the file -> index of the node in .list */
 	VEC(uint32_t) leaf_first;
 	struct str key, name, url;
 	/*
-	 * If the file lacks some nodes, the caller sets this after v8_nodes_init(). Then a node
-	 * whose caller is missing is taken as one without a caller, and counted in .n_orphans.
+	 * If the file lacks some nodes, the caller sets this after v8_nodes_init(). If it is set, a
+	 * node whose caller is missing counts as a node without a caller, and in .n_orphans.
 	 */
 	bool partial;
 	uint64_t n_orphans;
@@ -53,7 +54,7 @@ void v8_nodes_init(struct v8_nodes *n, const char *format, struct profile *p, si
 void v8_nodes_fini(struct v8_nodes *n);
 
 /*
- * Reads a list of nodes. Each call adds more nodes. This and the functions below that return int
+ * Reads a list of nodes. Each call adds more nodes. All functions in this file that return int
  * return 0 or -errno + message.
  */
 _must_use_ int v8_nodes_read(struct v8_nodes *n, struct json_in *in);

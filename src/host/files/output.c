@@ -37,8 +37,9 @@ static int choose_temporary(struct output *o)
 }
 
 /*
- * The mode of a new file, before the umask. If it replaces a file of the same user that others
- * couldn't read, they can't read the new one either. The mode of another user's file isn't used.
+ * The mode of a new file, before the umask. If others couldn't read the file that it replaces, and
+ * that file belongs to the same user, others can't read the new file either. The mode of another
+ * user's file isn't used.
  */
 static mode_t mode_of(const struct place *p)
 {
@@ -76,7 +77,7 @@ static int open_temporary(struct output *o)
 			return fd;
 		r = -errno;
 	}
-	/* nothing to remove: the temporary name is another file's, or unused */
+	/* this file has no temporary name now: the last name tried is another file's, or unused */
 	free(TAKE_PTR(o->temporary));
 	return r;
 }
@@ -189,7 +190,8 @@ static bool link_as(int dir, const char *self, const char *name)
 }
 
 /*
- * Gives the unnamed file its final name if that is free, else a temporary one, to be renamed later.
+ * Gives the unnamed file its final name if that name is free, else a temporary name, which is
+ * renamed later.
  */
 static int name_it(struct output *o)
 {
@@ -209,7 +211,7 @@ static int name_it(struct output *o)
 			return 0;
 		r = -errno;
 	}
-	/* nothing to remove: the temporary name is another file's, or unused */
+	/* this file has no temporary name now: the last name tried is another file's, or unused */
 	free(TAKE_PTR(o->temporary));
 	return r;
 }
@@ -241,7 +243,7 @@ int output_commit(struct output *o)
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
 	/*
-	 * rename() replaces the name: a link that has appeared there meanwhile is removed, not
+	 * rename() replaces the name itself: if a link has appeared there, it is removed, not
 	 * followed.
 	 */
 	if (o->temporary && renameat(p->dir, o->temporary, p->dir, p->name))

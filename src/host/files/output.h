@@ -14,15 +14,16 @@
 
 struct output {
 	FILE *stream;
-	char *path;	    /* path of the file as it was given; NULL: standard output */
-	struct place place; /* where the file will be; its .dir is valid only if .replaces */
+	char *path; /* path of the file, as the caller gave it; NULL: standard output */
+	/* where the file will be; .place.dir is valid only if .replaces is set */
+	struct place place;
 	/* the file is put into .place at the end; false: it is written in place (a FIFO) */
 	bool replaces;
 	bool unnamed;	 /* the file has no name until the end */
 	char *temporary; /* name that the file has in its directory until the end; NULL: none */
 	/*
-	 * path of a directory that krait made, to remove unless the file is put into it; NULL =
-	 * none
+	 * path of a directory that krait made for the file. It is removed unless the file is put
+	 * into it. NULL: krait made none.
 	 */
 	char *made;
 };
@@ -41,7 +42,7 @@ _must_use_ int output_open(struct output *o, const char *path);
 _must_use_ int output_open_chosen(struct output *o, const char *path);
 
 /*
- * Opens another output when the first can't be written where it belongs: a file @name in a new
+ * Opens another output if the first output can't be written where it belongs: a file @name in a new
  * directory in $TMPDIR, /var/tmp or /tmp. 0 or -errno + message.
  */
 _must_use_ int output_open_elsewhere(struct output *o, const char *name);
@@ -51,7 +52,7 @@ bool output_same(const struct output *a, const struct output *b);
 
 /*
  * Flushes the file and gives it its name. 0 or -errno + message; -ENOMEM if an allocation failed
- * since err_memory_begin(): then something may be missing from the file.
+ * since err_memory_begin(): in that case something may be missing from the file.
  */
 _must_use_ int output_commit(struct output *o);
 

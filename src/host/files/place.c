@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the directory that a path leads to, and opens it: one component at a time, checking each
- * link, so that nobody can exchange a part of the path meanwhile. See place.h.
+ * link, so that nobody can exchange a part of the path while it is followed. See place.h.
  */
 #include "host/files/place.h"
 
@@ -19,7 +19,7 @@
 
 struct walk {
 	struct place *p;
-	const char *path; /* the path as it was given, for messages */
+	const char *path; /* the path as the caller gave it, for messages */
 	char *rest;	  /* the part of the path that is still to be walked (heap) */
 	bool follow;
 	unsigned int links;
@@ -90,7 +90,7 @@ static int enter_path(struct walk *w, const char *path)
 	return 0;
 }
 
-/* Puts the text of the link @fd in front of the rest of the path. */
+/* Puts the text of the link @fd in front of @w->rest, the rest of the path. */
 static int take_text(struct walk *w, int fd)
 {
 	char text[PATH_MAX], *made;
@@ -143,7 +143,10 @@ static int follow_in_proc(struct walk *w, const char *name)
 	return end_at(w, name, TAKE_FD(fd), &st);
 }
 
-/* Takes the next component off @w->rest, with the slashes before it. The slashes after it stay. */
+/*
+ * Takes the next component off @w->rest, with the slashes before the component. Those after it
+ * stay.
+ */
 static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 {
 	size_t slashes = strspn(w->rest, "/"), n = strcspn(w->rest + slashes, "/");
@@ -153,12 +156,12 @@ static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 	memcpy(name, w->rest + slashes, n);
 	name[n] = '\0';
 	memmove(w->rest, w->rest + slashes + n, strlen(w->rest + slashes + n) + 1);
-	return n ? 0 : -EISDIR; /* -EISDIR: the path is "/", or has a slash at its end */
+	return n ? 0 : -EISDIR; /* -EISDIR: the path is "/", or ends in a slash */
 }
 
 /*
- * Opens @name itself as O_PATH. O_DIRECTORY makes an automounter mount a directory; for a link it
- * fails with ENOTDIR.
+ * Opens @name itself as O_PATH. @directory: open it with O_DIRECTORY first, which makes an
+ * automounter mount a directory; if that fails with ENOTDIR, as for a link, open it without.
  */
 static int open_itself(int dir, const char *name, bool directory)
 {
@@ -170,7 +173,7 @@ static int open_itself(int dir, const char *name, bool directory)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* Walks one component. 1: it was the last; 0: it wasn't; or -errno. */
+/* Walks one component. 1: it was the last component; 0: more components follow; or -errno. */
 static int step(struct walk *w)
 {
 	char name[NAME_MAX + 1];
@@ -216,7 +219,7 @@ int place_find(struct place *p, const char *path, bool follow)
 		r = step(&w);
 	free(w.rest);
 	if (r > 0)
-		/* the refusal of a link comes last: the walk may have set a better message */
+		/* the refusal of a link is returned only if the walk ended without another error */
 		r = w.forbidden;
 	if (!r)
 		return 0;
@@ -236,7 +239,7 @@ int place_open(const struct place *p, const char *path)
 		    O_WRONLY | O_NOCTTY | O_CLOEXEC | (p->handed ? 0 : O_NOFOLLOW));
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(-errno, "can't write %s", path);
-	/* @p->fd holds the inode, so no other file can have got its number. */
+	/* @p->fd keeps the inode in use, so no other file can have got the same inode number. */
 	if (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)
 		return err_set(-EPERM, "can't write %s: another file has just been put there",
 			       path);

@@ -18,12 +18,15 @@
 enum {
 	MAX_PATHS = 1 << 16, /* the most paths that are noted: a program could name any number */
 	MAX_MET = 1 << 20,
-	/* the most bytes of a file that is compared with another one; a longer one isn't shown */
+	/*
+	 * the most bytes of a file that has to be compared with another file; a longer file isn't
+	 * shown
+	 */
 	MAX_COMPARED = 4 << 20,
 	MAX_TEXT = 8 << 20, /* the most bytes of source text from memory of processes */
 };
 
-/* A source file as one process named it. */
+/* A source file under the name that one process has for it. */
 struct met {
 	uint64_t start_boot_ns;
 	uint32_t tgid, path;
@@ -126,8 +129,8 @@ static void add_owner(struct source_files *f, struct named_file *file, struct pr
 }
 
 /*
- * Opens the file in a container. Two containers of one image have two files, which count as one
- * because their contents are the same.
+ * Opens the file in a container. Two containers of one image have two files with the same contents,
+ * which count as one file.
  */
 static void take_contained(struct source_files *f, struct named_file *file, int procdir,
 			   const char *path, const struct proc_owner *o)
@@ -186,7 +189,10 @@ static int look(struct source_files *f, struct named_file *file, const struct me
 	return 0;
 }
 
-/* The entry of file @path, made if it is new. NULL: no memory, or too many paths. */
+/*
+ * Returns the entry of file @path, which is made if there is none yet. NULL: no memory, or too many
+ * paths.
+ */
 static struct named_file *file_of(struct source_files *f, const char *path, uint32_t *id)
 {
 	*id = f->paths.n < MAX_PATHS ? intern_put(&f->paths, path, strlen(path)) : 0;
@@ -267,7 +273,7 @@ void source_files_met_text(void *files, uint32_t tgid, const char *path, const s
 	file->textless |= !text->n;
 	if (!text->n)
 		return;
-	if (file->text.n) { /* a text is there already, from another process */
+	if (file->text.n) { /* the file has a text already, from another process */
 		file->several |=
 			file->text.n != text->n || memcmp(file->text.s, text->s, text->n) != 0;
 		return;
@@ -285,12 +291,14 @@ static int open_text(const struct str *text, int64_t *since_ns)
 		return -errno;
 	if (pwrite(fd, text->s, text->n, 0) != (ssize_t)text->n)
 		return -EIO;
-	/* the text can't have changed since: the code was compiled from it */
+	/* the text is what the code was compiled from, so it counts as unchanged at any time */
 	*since_ns = INT64_MAX / 2;
 	return TAKE_FD(fd);
 }
 
-/* Opens the file in krait's own root, if all owners that named it can read it. */
+/*
+ * Opens the file in krait's own root, if all owners of processes that named the file can read it.
+ */
 static int open_own(const struct source_files *f, const struct named_file *file, const char *path)
 {
 	_cleanup_close_ int fd = source_open_below(&f->rules, f->root, path);

@@ -12,10 +12,12 @@
 #include "host/files/source_open.h"
 
 struct named_file {
-	int fd;	      /* descriptor of the file if it is in the root of a container; -1: none */
-	bool own;     /* a process that has krait's own root named the file */
-	bool gone;    /* a process named the file, but had ended before it could be examined */
-	bool several; /* the name stands for different files in different processes */
+	/* descriptor of the file if the file is in the root of a container; else -1 */
+	int fd;
+	bool own; /* a process that has krait's own root named the file */
+	/* a process named the file, but had ended before krait could examine the process */
+	bool gone;
+	bool several; /* several processes use the name for different files */
 	/*
 	 * the caller may not see the text, because the file in a container isn't the caller's, or
 	 * the text is in the memory of another user's process
@@ -25,7 +27,7 @@ struct named_file {
 	 * a process named the file, but the source text couldn't be read from that process's memory
 	 */
 	bool textless;
-	struct str text;  /* source text from a process's memory, if no file has it; or "" */
+	struct str text;  /* source text from a process's memory, if no file has that text; or "" */
 	int64_t since_ns; /* wall clock time when the first process started that named the file */
 	VEC(uint32_t)
 	/*
@@ -45,7 +47,8 @@ struct source_files {
 	VEC(struct proc_owner) owner_of; /* owners; the index is the id in .owners - 1 */
 	VEC(struct named_file) files;	 /* files; the index is the id in .paths - 1 */
 	struct intern asked;		 /* pairs of process and name whose text was asked for */
-	size_t kept, max_kept;		 /* how many descriptors are open, and may be open */
+	/* .kept: how many descriptors are open; .max_kept: the most that may be open */
+	size_t kept, max_kept;
 	size_t text_bytes;
 };
 
@@ -65,9 +68,9 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 		      const char *path);
 
 /*
- * The functions .wants and .met of struct collect_texts. The first tells whether the source text of
- * code without a file is wanted, the second takes that text. If the text of one process can't be
- * read, no text is shown. @files is a struct source_files *.
+ * The functions .wants and .met of struct collect_texts. source_files_wants_text() tells whether
+ * the source text of code without a file is wanted. source_files_met_text() takes that text. If the
+ * text of one process can't be read, no text is shown. @files is a struct source_files *.
  */
 bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 			     const char *path);

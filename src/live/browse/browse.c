@@ -77,8 +77,8 @@ void browse_condense(struct browse *b, struct condense *c)
 	struct calltree *t = &b->tree;
 
 	/*
-	 * If .held isn't set, no row was chosen with a key. Then .key may be that of a row of
-	 * another table, which was shown before.
+	 * If .held isn't set, no row was chosen with a key. In that case .key may be the key of a
+	 * row of another table, which was shown before.
 	 */
 	b->key = b->held ? live_new_key(c, b->shown->live->table, b->key) : 0;
 	b->held = b->key != 0;
@@ -110,7 +110,7 @@ static int show_table(struct browse *b, enum live_table table)
 	return browse_refresh(b);
 }
 
-/* Shows or hides frames of two kinds. After that everything is counted anew. */
+/* Shows or hides frames of two kinds. Then the table is counted anew from all samples. */
 static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
 {
 	struct live *l = b->shown->live;
@@ -180,8 +180,8 @@ static int open_or_enter(struct browse *b, enum page page)
 }
 
 /*
- * Shows only the chosen process, thread or label value. If only one is shown already, shows all
- * again.
+ * Shows only the chosen process, thread or label value. If only one process, thread or label value
+ * is shown already, shows all again.
  */
 static int zoom_to(struct browse *b)
 {
@@ -323,7 +323,7 @@ static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 	return browse_refresh(b);
 }
 
-/* Handles a key that means the same on every page. Returns false if @key isn't one. */
+/* Handles a key that means the same on every page. Returns false if @key isn't such a key. */
 static bool common_key(struct browse *b, int key, enum browse_do *ret)
 {
 	switch (key) {

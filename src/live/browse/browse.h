@@ -29,8 +29,8 @@ enum browse_do {
 struct browse_facts {
 	const char *target; /* words for what is recorded: "pid 123", "every Python process" */
 	/*
-	 * .hz: sampling rate; .interval: seconds of an interval; .recent: seconds that shares are
-	 * of (0: those of the last interval)
+	 * .hz: sampling rate; .interval: length of an interval in seconds; .recent: over how many
+	 * seconds shares are computed (0: over the last interval)
 	 */
 	double hz, interval, recent;
 	uint64_t interval_samples;
@@ -50,7 +50,8 @@ struct tree_line {
 	uint32_t node;
 	uint16_t indent;
 	bool has_children, open;
-	bool only; /* the node is the only child of the line above, so it isn't indented further */
+	/* the node is the only child of the node in the line above, so it isn't indented further */
+	bool only;
 };
 
 /* A box of the flame view, at the place where it was drawn last. */
@@ -64,7 +65,8 @@ struct browse {
 	struct browse_facts facts;
 	enum page page, before_help;
 	bool paused, ended;
-	bool invert; /* trees begin with the innermost functions; a key reverses them */
+	/* trees begin with the innermost functions, not the outermost; a key changes this */
+	bool invert;
 
 	/*
 	 * The table page. If .held is set, a row was chosen with a key, and the chosen line follows
@@ -76,7 +78,7 @@ struct browse {
 
 	/* The tree of the row that the tree page and the flame page show. */
 	struct calltree tree;
-	char *opened; /* name of the row that is shown */
+	char *opened; /* name of the row whose tree is shown */
 	VEC(struct tree_line) lines;
 	struct map toggled; /* node -> 1: opened by hand, 2: closed by hand */
 	size_t tree_at, tree_from;
@@ -89,10 +91,12 @@ struct browse {
 
 	enum prompt prompt;
 	struct str input;
-	char message[256]; /* message in the last line, until the next key */
-	/* what to do to record several events, in the words of whoever shows the screen; or NULL */
+	char message[256]; /* message that the screen's last line shows until the next key */
+	/*
+	 * how the user can record several events, in the words of whoever shows the screen; or NULL
+	 */
 	const char *several_by;
-	/* how many lines of the list were on the screen when it was last drawn */
+	/* how many lines of the list fitted on the screen when it was last drawn */
 	int page_rows;
 };
 
@@ -104,7 +108,10 @@ void browse_fini(struct browse *b);
  * message.
  */
 _must_use_ int browse_refresh(struct browse *b);
-/* Does the same after a reset, and counts the opened row anew. 0 or -ENOMEM + message. */
+/*
+ * Like browse_refresh(), but after a reset: also builds the tree of the opened row again. 0 or
+ * -ENOMEM + message.
+ */
 _must_use_ int browse_reset(struct browse *b);
 
 /*

@@ -55,7 +55,7 @@ static void draw_who(struct browse *b, struct screen *s)
 
 /*
  * Writes how many processes or threads there are. @n is how many were sampled since the start,
- * @alive how many of these are still alive.
+ * @alive how many of the sampled ones are still alive.
  */
 static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *one,
 		      const char *many)
@@ -232,7 +232,7 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 	}
 }
 
-/* The keys of each page, the most useful ones first. As many are shown as fit. */
+/* The keys of each page, the most useful keys first. The foot shows as many keys as fit. */
 static const struct {
 	const char *key, *what;
 } keys[][13] = {
@@ -297,7 +297,7 @@ static void draw_foot(struct browse *b, struct screen *s)
 }
 
 #define WAITS_FROM_ROWS 20 /* a screen with this many rows shows who waits for whom */
-#define WAITS_PART	3  /* and it may take this part of the screen */
+#define WAITS_PART	3  /* who waits for whom takes 1/WAITS_PART of the screen at most */
 
 /* Draws who waits for whom, above the table. Returns the first line below it. */
 static int draw_waits(struct browse *b, struct screen *s)

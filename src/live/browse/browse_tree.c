@@ -73,7 +73,10 @@ static bool is_open(const struct browse *b, uint32_t node)
 	return n[node].since > 0 && n[node].since >= n[0].since / (100 / OPEN_PERCENT);
 }
 
-/* A node that is still to be listed. The last one of the list is the next to be listed. */
+/*
+ * A node that is still to be listed. The node that was put last into the list `todo` is listed
+ * next.
+ */
 struct todo {
 	uint32_t node;
 	uint16_t indent;

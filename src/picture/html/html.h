@@ -15,8 +15,8 @@
 /* A box of the preview, which draws the widest boxes of the first picture that the page shows. */
 struct html_wide {
 	/*
-	 * the function's key; a group's key is the number of functions plus the id of one of its
-	 * label sets
+	 * The function's key. A group of samples has a key too: the number of functions plus the id
+	 * of a label set that a sample of the group has.
 	 */
 	uint32_t key;
 	uint32_t depth;
@@ -32,12 +32,12 @@ struct html {
 	struct str title;
 	unsigned value; /* index of the value type that is shown first */
 	unsigned sides; /* 2 if two recordings are compared, else 1 */
-	bool large;	/* the page takes long to read, so it gets a preview */
+	bool large;	/* the page takes long to read, so a preview is written */
 	bool grouped;	/* the first picture has a row of groups below its root */
 	bool timed;	/* samples have times */
-	bool *used;	/* by id of a label set: whether a sample has it */
+	bool *used;	/* by id of a label set: does a sample have this label set? */
 	int64_t totals[PROFILE_MAX_VALUES];
-	/* the part of .totals that is below 0, as a positive number: it isn't drawn */
+	/* the part of .totals that is below 0, as a positive number; the page doesn't draw it */
 	int64_t less[PROFILE_MAX_VALUES];
 	/* boxes of the preview in preorder, [0] the root; empty: there is no preview */
 	VEC(struct html_wide) preview;
@@ -58,14 +58,14 @@ _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size
 
 /*
  * Writes the preview: the root's values, then the other boxes in preorder. Each box: how many
- * levels to go up from the box before; its key; its values. The values are of the type that is
+ * levels to go up from the preceding box; its key; its values. The values are of the type that is
  * shown first, one for each side.
  */
 void html_put_preview(const struct html *h, FILE *out);
 
 /*
- * Returns the value of type @v that one sample usually has, or 0. Of such a value the page stores
- * only the difference to this value times the number of samples.
+ * Returns the value of type @v that one sample usually has, or 0. If it isn't 0, the page stores of
+ * a value of type @v only its difference to this usual value times the number of samples.
  */
 int64_t html_usual(const struct html *h, unsigned v);
 
@@ -77,22 +77,23 @@ _must_use_ int html_put_header(struct html *h, FILE *out);
 
 /*
  * Writes the boxes in preorder. Each box:
- * - how many levels to go up from the box before, times two, plus one if the box has several nodes;
+ * - how many levels to go up from the preceding box, times two, plus one if the box has several
+ *   nodes;
  * - its key;
  * - the number of its nodes, if there are several;
  * - its nodes. Each node: which of the parent box's nodes it is below, if that box has several; its
- *   spot, counted from the function's first, if the function has several; values.
- * Values: the first value times two, plus one if other values differ from their usual ones. In that
- * case these differences follow.
+ *   spot, counted from the function's first, if the function has several; values. Values: the first
+ *   value times two, plus one if other values differ from their usual ones. In that case these
+ *   differences follow.
  */
 void html_put_tree(const struct html *h, FILE *out);
 
 /*
  * Writes the samples. Each sample:
- * - its node and its label set, as differences to those of the sample before;
- * - its time in units of html_time_unit(), plus 1, or 0 for none, also as a difference;
- * - its values, as in html_put_tree().
- * 0 or -errno + message.
+ * - its node and its label set, as differences to those of the preceding sample;
+ * - its time in units of html_time_unit(), plus 1, as a difference to that of the preceding sample;
+ *   a sample without a time has 0;
+ * - its values, as in html_put_tree(). 0 or -errno + message.
  */
 _must_use_ int html_put_samples(const struct html *h, FILE *out);
 int64_t html_time_unit(const struct html *h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes tree and samples as the page reads them; the format is in html.h. */
+/* Writes the call tree and the samples as the page reads them; html.h describes the format. */
 #include "format/common/options.h"
 #include "picture/html/html.h"
 
@@ -28,7 +28,7 @@ static uint64_t first_of(const int64_t *values)
 
 /*
  * Returns how much value @v differs from its usual value. A hostile file's numbers may be too large
- * for this subtraction. Then it wraps around, and the page shows the result.
+ * for this subtraction. Then the result wraps around, and the page shows it so.
  */
 static int64_t difference(const struct html *h, const int64_t *values, unsigned v)
 {

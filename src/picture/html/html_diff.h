@@ -27,21 +27,22 @@ enum {
 struct html_diff {
 	const char *name[2];	   /* names of the two sides: files, or values of a label */
 	const char *verdict, *sum; /* sentences that tell the reader the result, and the sums */
-	const char *per;	   /* what .counts counts; NULL: nothing, or wall time */
+	/* what .counts counts; NULL: .counts isn't set, or it is wall time */
+	const char *per;
 	/*
-	 * if above 0: numbers by which the first value is divided, so that the two sides can be
-	 * compared
+	 * if above 0: a number for each side by which its first value is divided, so that the two
+	 * sides can be compared
 	 */
 	double counts[2];
 	int64_t duration_ns[2]; /* duration of each side; 0: not known */
 	bool timed;		/* the noise was estimated from blocks of time */
 	const uint8_t *changed; /* HTML_DIFF_* bits, by location id of the page's profile */
-	/* both recordings, if the page embeds these instead of its own profile */
+	/* both recordings, if the page embeds them instead of its own profile */
 	struct profile *recording[2];
 	/*
 	 * .file: for each side, by location id of the page's profile, the file of a function's
 	 * lines. "": several files; NULL: the function isn't on that side. .file[i] itself may be
-	 * NULL: then that side's files are those of the page's profile. .source: for each side, the
+	 * NULL; that side's files are then those of the page's profile. .source: for each side, the
 	 * source text of the page that the recording was read from. If it is NULL or "",
 	 * render_options.open_source is called with .source_arg.
 	 */

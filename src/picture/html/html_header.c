@@ -13,7 +13,7 @@ struct header {
 	FILE *out;
 	struct str buf;
 	VEC(const char *) strings;
-	/* address of a string -> its index in .strings, because strings are interned */
+	/* address of an interned string -> index of the string in .strings */
 	struct map string_at;
 	/* numbers of the list that is being made, such as indexes in "strings" */
 	VEC(uint32_t) ids;
@@ -64,7 +64,7 @@ static void put_numbers(struct header *d, const char *name, const int64_t *numbe
 
 /*
  * Writes how much the program waited, because no share of CPU time shows that. Writes nothing if
- * the headline says it already, or for a comparison, where it isn't known.
+ * the headline says that already, or for a comparison, where waiting time isn't known.
  */
 static void put_use(struct header *d)
 {
@@ -75,7 +75,7 @@ static void put_use(struct header *d)
 	put_pair(d, "cpuUse", str_cstr(&words));
 }
 
-/* Words for groupings that aren't labels; ui/samples.js has the same ones. */
+/* Words for groupings that aren't labels; ui/samples.js has the same words. */
 #define BY_PROGRAM     "process, by name"
 #define BY_THREAD_NAME "thread, by name"
 

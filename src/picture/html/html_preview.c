@@ -17,9 +17,10 @@ struct preview {
 	/* samples in the order of their groups: group << 32 | index in .sums */
 	VEC(uint64_t) order;
 	uint32_t *box_of; /* index of the box of a node */
-	uint32_t *seen;	  /* by box: the last .stamp whose group has the box */
+	uint32_t *seen;	  /* by box: .stamp of the last group that has the box */
 	/*
-	 * .h->sides values for each box: those of box i in the current group begin at i * .h->sides
+	 * .h->sides values for each box. Those of box i in the current group begin at i *
+	 * .h->sides.
 	 */
 	int64_t *total;
 	uint32_t stamp;	    /* number of the current group */
@@ -64,8 +65,8 @@ static double width(const struct html *h, const int64_t *total)
 }
 
 /*
- * Tells whether the page gets a preview because of its size. A comparison with many samples does,
- * since until its samples are read it shows nothing but a preview.
+ * Tells whether the page gets a preview because of its size. A comparison with many samples gets
+ * one, because it has no other picture until its samples are read.
  */
 static bool is_large(const struct html *h)
 {
@@ -147,8 +148,8 @@ static int take_group(struct preview *g, uint32_t key, take_fn take)
 }
 
 /*
- * Calls @take for the boxes of each group, in preorder. The group itself is a box; without groups,
- * that one is the root.
+ * Calls @take for the boxes of each group, in preorder. The group itself is a box too. Without
+ * groups, there is one such box: the root.
  */
 static int each(struct preview *g, take_fn take)
 {

@@ -7,13 +7,13 @@
 #include "base/intern.h"
 
 /*
- * Nodes and boxes in the order in which they are found. They are numbered anew at the end. A
+ * Nodes and boxes in the order in which they are found. At the end they get other numbers. A
  * recording has millions of nodes.
  */
 struct draft {
 	/*
-	 * .box: index of the node's box; .next: another node of the same box, 0: this is the last
-	 * one
+	 * .box: index of the node's box; .next: index of another node of the same box, or 0 for
+	 * none
 	 */
 	uint32_t box, next;
 };
@@ -26,8 +26,8 @@ struct draft_box {
 };
 
 /*
- * What a node or a box is found by: its parent and its spot or key. Places are interned; the id of
- * a place is the index of the draft.
+ * What a node or a box is found by: its parent and its spot or key. Places are interned; a place's
+ * id is the index of its draft.
  */
 struct place {
 	uint32_t parent, at;
@@ -36,16 +36,18 @@ struct place {
 struct builder {
 	struct html_tree *t;
 	const struct functions *fs;
-	uint32_t *spot_of; /* by location id: the spot; [0] is for stacks without frames */
+	/* by location id: index of the location's spot; [0] is for stacks without frames */
+	uint32_t *spot_of;
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
-	struct intern node_at, box_at; /* from a struct place to the index of its node or box */
+	/* from a struct place to the index of the node or box at that place */
+	struct intern node_at, box_at;
 	/*
-	 * nodes and locations of the stack before this one, root first; most stacks begin as the
-	 * stack before them did
+	 * nodes and locations of the preceding stack, root first; most stacks begin as the
+	 * preceding one
 	 */
 	VEC(uint32_t) path, locations;
-	uint32_t *number; /* by index of a draft node: its number in the result */
+	uint32_t *number; /* by index of a draft node: number of the node in the result */
 };
 
 static int compare_spots(const void *a, const void *b)
@@ -190,7 +192,10 @@ static int compare_keys(const void *a, const void *b, void *arg)
 	uint32_t y = place_of(&builder->box_at, *(const uint32_t *)b)->at;
 
 	return x < y ? 1
-		     /* largest first, because the last one that is pushed is popped first */
+		     /*
+		      * sorts the largest first, because the node that is pushed last is popped
+		      * first
+		      */
 		     : -(x > y);
 }
 
@@ -236,7 +241,7 @@ static int number_nodes(struct builder *b, const struct draft_box *draft, struct
 }
 
 struct visit {
-	/* index of the draft node, and number of its parent in the result */
+	/* index of the draft node, and number of the node's parent in the result */
 	uint32_t draft, parent;
 };
 typedef VEC(struct visit) visits;

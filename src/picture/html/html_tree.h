@@ -12,7 +12,10 @@
 #include "base/vec.h"
 #include "view/shape/functions.h"
 
-/* Spots are sorted by function, line, column, end, so those of a function are neighbours. */
+/*
+ * A place in a function. Spots are sorted by function, line, column and end, so the spots of one
+ * function are neighbours.
+ */
 struct html_spot {
 	uint32_t function; /* number of the function in struct functions */
 	int32_t line, column, end_line, end_column;

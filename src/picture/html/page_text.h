@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the source text that a page has, for other views of the page: a report of it shows the same
- * source, even if the files have changed since.
+ * Reads the source text that a page has, for other views of the page: a report of that page shows
+ * the page's source, even if the files have changed since.
  */
 #ifndef PICTURE_HTML_PAGE_TEXT_H
 #define PICTURE_HTML_PAGE_TEXT_H
@@ -9,12 +9,12 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-/* A source file that the page names. */
+/* A source file of which the page says something. */
 struct page_file {
 	char *path;
 	/* the file had changed when the page was written, so the page has no text of it */
 	bool changed;
-	/* the page has no text of the file, because it is shown only on request (--source) */
+	/* the page has no text of the file, because the file is shown only on request (--source) */
 	bool foreign;
 	size_t from, to; /* the file's lines: page_text.lines[from .. to) */
 };

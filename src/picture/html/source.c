@@ -16,7 +16,7 @@ enum {
 	MAX_ALL = 8 << 20, /* the most bytes of source text in a page */
 	MAX_LINE = 400,	   /* the most bytes of one line that are shown */
 	MAX_LINES = 3000,  /* the most lines that are shown of a function whose end isn't known */
-	AFTER = 2,	   /* how many lines are shown after the last one that was sampled */
+	AFTER = 2,	   /* how many lines are shown after the last sampled line of a function */
 	/* the most bytes of source text, with what JSON adds, that are taken from another page */
 	MAX_TAKEN = 8 * MAX_ALL,
 };
@@ -34,7 +34,7 @@ struct sources {
 	void *arg; /* argument for opt->open_source */
 	FILE *out;
 	VEC(struct part) parts;
-	/* text of the file that is read now; reused for one file after the other */
+	/* text of the file that is being read; the same memory is used for each file */
 	struct source_text text;
 	struct str json;
 	size_t left; /* how many bytes of text may still be written */

@@ -13,9 +13,9 @@
 enum { MAX_FILE = 4 << 20 };
 
 /*
- * Two times are compared: when the file changed, and when a process began. This is by how much they
- * may be off. A file's time is that of the last clock tick, and a process's start is given in
- * hundredths of a second.
+ * By how much two times may be off that are compared: when the file changed, and when a process
+ * began. A file's time is that of the last clock tick, and a process's start is given in hundredths
+ * of a second.
  */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
@@ -37,7 +37,7 @@ static int read_all(struct source_text *t, int fd)
 
 /*
  * Tells whether the file changed after @since_ns. Compares ctime, because mtime can be set to any
- * time, and package managers set it. Each such change updates ctime.
+ * time, and package managers set it. Each change of mtime updates ctime.
  */
 static int check_age(int fd, int64_t since_ns)
 {
@@ -53,7 +53,8 @@ int source_text_read(struct source_text *t, int fd, int64_t since_ns)
 	int r = read_all(t, fd);
 
 	/*
-	 * The age is checked after the reading, so that a change of the file in between is noticed.
+	 * The age is checked after reading, so that a change of the file during the reading is
+	 * noticed.
 	 */
 	if (!r)
 		r = check_age(fd, since_ns);

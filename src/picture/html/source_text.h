@@ -23,7 +23,7 @@ struct source_text {
 _must_use_ int source_text_read(struct source_text *t, int fd, int64_t since_ns);
 void source_text_fini(struct source_text *t);
 
-/* Returns line @line (from 1) without its newline, @n bytes; NULL if there is none. */
+/* Returns line @line (from 1) without its newline, and its length in *@n; NULL: no such line. */
 const char *source_text_line(const struct source_text *t, int32_t line, size_t *n);
 
 /*

@@ -15,7 +15,8 @@ enum {
 	SVG_HEADER = 88,
 	SVG_FOOTER = 34,
 	/*
-	 * the most boxes of a picture; more make browsers slow; 20,000 boxes are about 7 MB of text
+	 * The most boxes of a picture. More boxes make browsers slow; 20,000 boxes are about 7 MB
+	 * of text.
 	 */
 	SVG_MAX_BOXES = 20000,
 	SVG_MAX_DEPTH = 2000,
@@ -26,7 +27,7 @@ enum {
 struct svg_box {
 	/* indexes of the box's node in svg.tree.nodes, and of its function in svg.functions */
 	uint32_t node, function;
-	/* where the box begins: the sum of the values of all that is to the left of it */
+	/* where the box begins: the sum of the values of all boxes to the left of it */
 	int64_t start;
 };
 
@@ -61,10 +62,13 @@ void svg_fini(struct svg *s);
 
 /*
  * Returns the name of the first value type, such as "samples", if it counts what the shown value
- * stands for. Returns "" if it doesn't, as in profiles whose stacks have a time only.
+ * stands for. Returns "" if it counts something else, as in profiles whose stacks have only a time.
  */
 const char *svg_counted(const struct svg *s);
-/* Appends "5 samples" or "1 sample". Returns false, and appends nothing, if nothing is counted. */
+/*
+ * Appends "5 samples" or "1 sample". Returns false, and appends nothing, if svg_counted() returns
+ * "".
+ */
 bool svg_add_count(const struct svg *s, int64_t n, struct str *b);
 /*
  * Appends a value with its unit as XML text. The unit comes from the profile and may be any text.
@@ -72,8 +76,8 @@ bool svg_add_count(const struct svg *s, int64_t n, struct str *b);
 void svg_add_value(const struct svg *s, int64_t value, struct str *b);
 
 /*
- * Write the parts of the file, which come in this order. svg_put_data() returns 0 or -ENOMEM (no
- * message).
+ * Write the parts of the file. The functions are declared in the order of the parts. svg_put_data()
+ * returns 0 or -ENOMEM (no message).
  */
 void svg_put_description(const struct svg *s, struct str *b);
 void svg_put_header(const struct svg *s, struct str *b);

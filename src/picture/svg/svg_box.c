@@ -8,8 +8,8 @@
 #include "picture/markup.h"
 
 /*
- * Width of a character in a 12 px fixed-width font: DejaVu Sans Mono and Menlo have 7.22, others
- * less.
+ * Width of a character in a 12 px fixed-width font: 7.22 in DejaVu Sans Mono and Menlo, less in
+ * other fonts.
  */
 static const double char_px = 7.23, pad_px = 4;
 
@@ -25,8 +25,8 @@ static const char *last_part(const struct function *f)
 }
 
 /*
- * Appends the longest of these that fits: name and file, the name, its last part, the beginning of
- * its last part.
+ * Appends the longest of the following texts that fits: name and file, the name, its last part, the
+ * beginning of its last part.
  */
 static void add_label(const struct function *f, size_t columns, struct str *b)
 {
@@ -55,7 +55,9 @@ static void add_label(const struct function *f, size_t columns, struct str *b)
 	str_add(b, "</tspan>");
 }
 
-/* Returns the index in tree.lines of the node's first line, or of the end. */
+/*
+ * Returns the index in tree.lines of the node's first line, or of the end if the node has no lines.
+ */
 static size_t first_line(const struct tree *t, uint32_t node)
 {
 	size_t low = 0, high = t->lines.n;

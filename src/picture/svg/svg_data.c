@@ -32,7 +32,10 @@ static void add_function(const struct function *f, struct str *b)
 	str_addf(b, ",%d]", f->kind == KIND_PYTHON && !f->root);
 }
 
-/* Writes [line, value, line, value, ...] of each box. Lines are sorted by node, boxes aren't. */
+/*
+ * Writes [line, value, line, value, ...] for each box. Lines are in the order of nodes, not of
+ * boxes.
+ */
 static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 {
 	vec_foreach(box, &s->boxes) {
@@ -49,8 +52,8 @@ static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 }
 
 /*
- * Returns the index of the first line of each node, and of the end as one more entry. NULL: out of
- * memory.
+ * Returns for each node the index of its first line. One more entry, at the end, has the number of
+ * lines. NULL: out of memory.
  */
 static uint32_t *index_lines(const struct tree *t)
 {

@@ -89,8 +89,8 @@ static void add_numbers(const struct svg *s, struct str *b)
 }
 
 /*
- * Each row is a colour family of svg.css, in the order of the legend. .members: digits of those of
- * the family's colours that the legend shows.
+ * Each row is a colour family of svg.css, in the order of the legend. .members: the colours of the
+ * family that the legend shows, as digits.
  */
 static const struct {
 	char family;

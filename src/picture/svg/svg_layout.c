@@ -12,7 +12,7 @@
 #include "base/map.h"
 
 /*
- * Orders boxes of one caller by width, widest first, because a picture is read from the left. Boxes
+ * Orders boxes of one caller by width, the widest first, because people read from the left. Boxes
  * of equal width are sorted by name, so that the picture is always the same.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
@@ -65,8 +65,8 @@ static const char *root_name(const struct svg *s)
 }
 
 /*
- * Describes the function of a node. The tree's root (node 0) and root frames have no function; they
- * are described as if they were one.
+ * Describes the function of a node. The tree's root (node 0) and root frames have no function; each
+ * is described as if it were a function.
  */
 static int describe(struct svg *s, uint32_t node, struct function *f)
 {
@@ -82,7 +82,7 @@ static int describe(struct svg *s, uint32_t node, struct function *f)
 	return 0;
 }
 
-/* Returns the index of a node's function in .functions, where it is added when it is first met. */
+/* Returns the index of a node's function in .functions. Adds the function if it isn't there yet. */
 static int function_of(struct svg *s, struct map *seen, uint32_t node, uint32_t *ret)
 {
 	uint64_t key = node ? s->tree.nodes.v[node].key : UINT64_MAX;
@@ -137,8 +137,8 @@ struct visit {
 typedef VEC(struct visit) visits;
 
 /*
- * Pushes the children of a box to @todo, the leftmost last. Children that aren't drawn are added to
- * .not_drawn_value instead.
+ * Pushes the children of a box to @todo, the leftmost child last. Children that aren't drawn are
+ * added to .not_drawn_value instead.
  */
 static int push_children(struct svg *s, visits *todo, struct visit v)
 {

@@ -60,7 +60,8 @@ function setWidth(w, least) {
 	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
 }
 
-// The width for the picture. clientWidth excludes scroll bars, which come and go with its size.
+// The width for the picture. clientWidth excludes scroll bars, which come and go with the picture's
+// size.
 const room = () => Math.max(svg.clientWidth, 360);
 
 function resize() {
@@ -96,8 +97,8 @@ function zoom(i) {
 	remember();
 }
 
-// Returns the query as a regular expression, or one for its plain text if it isn't valid. Case is
-// ignored.
+// Returns the query as a regular expression. If the query isn't a valid one, returns an expression
+// that finds the query as plain text. Case is ignored.
 function matcher(query) {
 	try {
 		return new RegExp(query, 'iu');
@@ -150,7 +151,8 @@ function report() {
 	result.textContent = text;
 }
 
-// Puts the state into the address, so that a reload or a link shows the same picture.
+// Puts the state of the view into the page's address, so that a reload or a link shows the same
+// picture.
 function remember() {
 	const p = new URLSearchParams();
 	if (state.zoom)
@@ -162,7 +164,8 @@ function remember() {
 	try {
 		window.history.replaceState(null, '', p.size ? '#' + p : location.pathname);
 	} catch {
-		// this document allows no such access; the picture works without it
+		// the browser allows this document no access to history; the picture works without
+		// it
 	}
 }
 

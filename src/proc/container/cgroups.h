@@ -10,14 +10,14 @@
 #include "records.h"
 
 /*
- * Appends the directory below @root where a hierarchy is mounted: the one whose path cgroup_path()
- * takes from the same @text.
+ * Appends the directory below @root where a hierarchy of control groups is mounted: the hierarchy
+ * whose path cgroup_path() takes from the same @text.
  */
 void cgroup_mount(const char *root, const char *text, size_t n, struct str *ret);
 
 /*
  * Tells whether @text, the contents of a /proc/PID/cgroup, names the control groups @group (struct
- * proc_place). False also if that can't be found out, because krait doesn't see a hierarchy.
+ * proc_place). False also if krait doesn't see one of the hierarchies, and so can't find out.
  */
 bool cgroups_are(const char *text, const __u64 group[static ABI_GROUPS]);
 

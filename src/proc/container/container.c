@@ -72,7 +72,7 @@ void cgroup_controllers(const char *text, size_t n, struct str *ret)
 	str_add_n(ret, h.controllers, h.controllers_n);
 }
 
-/* Tells whether @s begins with 64 lower-case hex digits and no hex digit follows them. */
+/* Tells whether @s begins with 64 lower-case hex digits, with no hex digit after these. */
 static bool is_id(const char *s, size_t n)
 {
 	if (n < CONTAINER_ID_HEX ||
@@ -145,7 +145,7 @@ bool container_from_cgroup(const char *path, struct str *ret)
 	struct str probe = {};
 
 	/*
-	 * The last id in the path counts, because a container may be inside another container or
+	 * The last id in the path counts, because a container may be inside another container, or
 	 * inside a pod's slice.
 	 */
 	for (s = path; s < end; s += n + 1) {
@@ -183,7 +183,7 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 		if (!memmem(line, line_n, " /etc/hostname ", 15) &&
 		    !memmem(line, line_n, " /etc/resolv.conf ", 18))
 			continue;
-		/* finds also Podman's ".../overlay-containers/ID/userdata/hostname" */
+		/* finds also the path of Podman, ".../overlay-containers/ID/userdata/hostname" */
 		at = memmem(line, line_n, "containers/", 11);
 		if (at && is_id(at + 11, (size_t)(line + line_n - at) - 11)) {
 			str_add_n(ret, at + 11, CONTAINER_ID_HEX);

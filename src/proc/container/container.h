@@ -14,8 +14,8 @@
 /*
  * Appends to @ret the cgroup path that @n bytes of /proc/PID/cgroup have
  * ("0::/system.slice/x.service" and, in v1, a line per hierarchy). This is the path in the v2
- * hierarchy or, if that is "/" or missing, the longest path in a v1 hierarchy; "/" if there is
- * none.
+ * hierarchy or, if that path is "/" or missing, the longest path in a v1 hierarchy; "/" if no
+ * hierarchy has a path.
  */
 void cgroup_path(const char *text, size_t n, struct str *ret);
 
@@ -26,8 +26,8 @@ void cgroup_path(const char *text, size_t n, struct str *ret);
 void cgroup_controllers(const char *text, size_t n, struct str *ret);
 
 /*
- * Appends the container's id, or the machine's name, that is in the cgroup path @path. False if
- * there is none.
+ * Appends the container's id, or the machine's name, that is in the cgroup path @path. False if the
+ * path has neither.
  */
 bool container_from_cgroup(const char *path, struct str *ret);
 

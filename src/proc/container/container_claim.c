@@ -43,7 +43,10 @@ static bool is_cgroup(int dir)
 	       (fs.f_type == CGROUP2_SUPER_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC);
 }
 
-/* Replaces the directory *@dir by the one with that name in it; -1: there is none. */
+/*
+ * Replaces the descriptor *@dir of a directory by that of the directory @name in it; -1: it has no
+ * such directory.
+ */
 static void step(int *dir, const char *name, size_t n)
 {
 	_cleanup_free_ char *one = strndup(name, n);
@@ -79,7 +82,7 @@ static size_t believed_from(int *dir, const char *path, size_t at, uid_t *owner)
 	return at;
 }
 
-/* Is the root of krait's cgroup namespace what is mounted at @mount? */
+/* Is @mount a mount whose root is the root of krait's cgroup namespace? */
 static bool shows_own_root(const char *mount)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -89,8 +92,8 @@ static bool shows_own_root(const char *mount)
 	size_t n = 0;
 
 	/*
-	 * "1057 1056 0:29 / /sys/fs/cgroup ro ..."; if several are mounted at one path, only the
-	 * last one is visible
+	 * A line is "1057 1056 0:29 / /sys/fs/cgroup ro ...". If several file systems are mounted
+	 * at one path, only the last one is visible.
 	 */
 	str_addf(&at, " %s ", mount);
 	str_addf(&root, " / %s ", mount);
@@ -102,7 +105,7 @@ static bool shows_own_root(const char *mount)
 
 /*
  * The root of krait's own cgroup namespace is mounted at @mount. Opens the same directory below
- * @all, where the whole hierarchy is mounted: there ".." leads to the cgroup above. Needs
+ * @all, where the whole hierarchy is mounted: below @all, ".." leads to the parent cgroup. Needs
  * CAP_DAC_READ_SEARCH.
  */
 static int open_own_root(const char *mount, const char *all)
@@ -120,9 +123,9 @@ static int open_own_root(const char *mount, const char *all)
 }
 
 /*
- * As container_believed(), but looks in the mounts of the first process. @mount: where krait's own
- * mounts have the hierarchy. If a path leads out of krait's cgroup namespace, it begins with "..",
- * once for each directory up.
+ * As container_believed(), but looks in the mounts of the first process. @mount: where the
+ * hierarchy is mounted among krait's own mounts. If a path leads out of krait's cgroup namespace,
+ * it begins with "..", once for each directory up.
  */
 static size_t believed_by_first(const char *mount, const char *all, const char *path, uid_t *owner)
 {

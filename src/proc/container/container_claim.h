@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Is a process really in the container that its cgroup's path names, or does somebody only claim
- * it? The owner of a cgroup's directory can make more cgroups in it, with any name: systemd lets
- * users do so (user@1000.service), and a container may do so within itself.
+ * that it is? The owner of a cgroup's directory can make more cgroups in it, with any name: systemd
+ * lets users do so (user@1000.service), and a container may do so within itself.
  */
 #ifndef PROC_CONTAINER_CONTAINER_CLAIM_H
 #define PROC_CONTAINER_CONTAINER_CLAIM_H
@@ -15,9 +15,9 @@
  * the @len bytes of @text. The believed part ends before the first name in a directory that belongs
  * neither to root nor to krait's own user, that others may write to, or that can't be examined.
  * What isn't in krait's own mounts is looked for in those of the first process, because krait may
- * be in a pod that sees the host's processes. There ".." at the path's beginning can be followed;
- * elsewhere the believed part ends before "..". Sets *@owner to the owner of the directory that was
- * examined last; (uid_t)-1: not known.
+ * be in a pod that sees the host's processes. In the first process's mounts, ".." at the path's
+ * beginning can be followed; in krait's own mounts the believed part ends before "..". Sets *@owner
+ * to the owner of the directory that was examined last; (uid_t)-1: not known.
  */
 size_t container_believed(const char *text, size_t len, const char *path, uid_t *owner);
 

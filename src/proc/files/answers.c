@@ -16,12 +16,15 @@
 #endif
 
 /*
- * how long a file system without a known .mount counts as one that answers: later another file
- * system may have the same .dev
+ * How long a file system without a known .mount counts as one that always answers. After that, .dev
+ * may be the number of another file system.
  */
 #define KNOWN_NS (10 * NSEC_PER_SEC)
 
-/* Is @type the type of a file system in memory, on the machine's own disks, or above such ones? */
+/*
+ * Is @type the type of a file system in memory, on the machine's own disks, or above such file
+ * systems?
+ */
 static bool always_answers(long type)
 {
 	static const unsigned long local[] = {
@@ -37,8 +40,8 @@ static bool always_answers(long type)
 }
 
 /*
- * File systems that are known to answer. New ones replace the oldest. Only the main thread uses
- * this.
+ * File systems that are known to answer. A new entry replaces the oldest. Only the main thread uses
+ * this list.
  */
 static struct {
 	struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * File systems that always answer. Others may not: a FUSE program may hang, and a network file
- * system's server may be gone.
+ * File systems that always answer. Any other file system may not answer: a FUSE program may hang,
+ * and a network file system's server may be gone.
  */
 #ifndef PROC_FILES_ANSWERS_H
 #define PROC_FILES_ANSWERS_H
@@ -11,7 +11,7 @@
 /*
  * Where a file lies. dev is the number of its file system (file_dev()); after an unmount another
  * file system may get that number. mount is the number of its mount, which is never used again; 0:
- * the kernel doesn't tell it (before Linux 6.8).
+ * the kernel doesn't tell the mount's number (before Linux 6.8).
  */
 struct file_place {
 	uint64_t dev, mount;
@@ -31,8 +31,8 @@ struct file_kind {
 bool answers_known(struct file_place at);
 
 /*
- * Does the file system at @at, which has this @kind, always answer? If so, answers_known() says so
- * from now on.
+ * Does the file system at @at, which is of this @kind, always answer? If so, answers_known(@at) is
+ * true from now on.
  */
 bool answers_kind(struct file_place at, const struct file_kind *kind);
 

@@ -16,7 +16,7 @@
 #include "base/system/clock.h"
 #include "proc/files/answers.h"
 
-/* the most files that a child keeps open; a new one replaces the file that was used longest ago */
+/* the most files that a child keeps open; a new file replaces the file that was used longest ago */
 #define FILES 1024
 
 struct file_opener file_opener_of(const struct opener *u)
@@ -83,7 +83,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 	return 0;
 }
 
-/* The files that a keeper's child keeps open; used only in that child. */
+/* One of the files that a keeper's child keeps open; used only in that child. */
 struct kept {
 	int fd;
 	uint32_t serial; /* number of the kept file; 0: this entry is free */

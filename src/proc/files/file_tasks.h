@@ -11,11 +11,14 @@
 #include "proc/files/open_as.h"
 #include "proc/read/reader.h"
 
-/* the most groups of an opener that are kept; if it has more, it loses the rights of the others */
+/*
+ * The most groups of a user whose rights a child can use to open files. Of a user with more groups,
+ * the further groups don't count.
+ */
 #define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
 
-/* A struct opener (open_as.h) without pointers, as a child of krait gets it. */
+/* A struct opener (open_as.h) without pointers, in the form in which a child of krait gets it. */
 struct file_opener {
 	bool other, has_id;
 	uid_t uid;
@@ -33,7 +36,7 @@ struct file_walk {
 	char path[FILE_TASK_PATH];
 };
 
-/* Asks the child for a part of a file that it keeps open. */
+/* Asks the child for a part of a file that the child keeps open. */
 struct file_question {
 	struct file_opener opener;
 	uint32_t serial;
@@ -45,8 +48,9 @@ struct file_kept {
 };
 
 /*
- * Do what the tasks do, but in this process: file_walk_here() walks to a file, file_open_here()
- * opens a file that is open as O_PATH. Both return a descriptor, or -errno.
+ * Do in this process what file_task_walk and file_task_keep do in a child: file_walk_here() walks
+ * to a file, file_open_here() opens a file that is open as O_PATH. Both return a descriptor, or
+ * -errno.
  */
 int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);

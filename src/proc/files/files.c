@@ -63,10 +63,10 @@ bool file_is_older(int procdir, struct timespec time)
 
 /*
  * On overlayfs a mapping may show device and inode of the lower file; on btrfs it shows the
- * superblock's device, not the subvolume's. On these, the file at the path counts as the mapped one
- * if its inode hasn't changed since the process started. (If another file was renamed to this path,
- * its inode was changed by that.) An overlay that a user mounted may show any time, so it isn't
- * believed.
+ * superblock's device, not the subvolume's. On both file systems, the file at the path counts as
+ * the mapped file if its inode hasn't changed since the process started. (If another file was
+ * renamed to this path, its inode was changed by that.) An overlay that a user mounted may show any
+ * time, so it isn't believed.
  */
 static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens the file behind a mapping. It is really that file, not another one that has the same path
- * now (after a package upgrade, or in another mount namespace). Something whose opening or reading
- * has effects, such as a FIFO or a device, is never opened. The main thread never waits long for a
- * file system: if that may not answer, the descriptor only stands for the file (base/system/far.h).
+ * Opens the file behind a mapping. What is opened is the mapped file itself, not another file that
+ * has the same path now (after a package upgrade, or in another mount namespace). Something whose
+ * opening or reading has effects, such as a FIFO or a device, is never opened. The main thread
+ * never waits long for a file system: if that may not answer, the descriptor only stands for the
+ * file (base/system/far.h).
  */
 #ifndef PROC_FILES_FILES_H
 #define PROC_FILES_FILES_H
@@ -26,8 +27,8 @@ enum file_how {
 	/* opened by /proc/PID/root/PATH; same device and inode: the mapped file for certain */
 	FILE_ROOT,
 	/*
-	 * /proc/PID/root/PATH, where device and inode can't be compared (overlayfs, btrfs): a
-	 * regular file that wasn't changed since the process started
+	 * opened by /proc/PID/root/PATH, on a file system where device and inode can't be compared
+	 * (overlayfs, btrfs): a regular file that hasn't changed since the process started
 	 */
 	FILE_ROOT_OLDER,
 };
@@ -36,7 +37,8 @@ enum file_how {
  * Opens the file that @m (@path = maps_path()) maps in the process whose /proc/PID is @procdir.
  * @how may be NULL. Returns a descriptor for reading (close-on-exec, regular file); -ENOENT if it
  * can't be found any more, -ESTALE if another file is there now, -EACCES without the rights, -EPERM
- * if it is gone from its path and only CAP_CHECKPOINT_RESTORE would reach it; each with a message.
+ * if the file is gone from its path and can only be opened with CAP_CHECKPOINT_RESTORE. Each error
+ * has a message.
  */
 _must_use_ int file_open_mapping(int procdir, const struct mapping *m, const char *path,
 				 enum file_how *how);
@@ -56,13 +58,13 @@ _must_use_ int file_open_exe(int procdir);
 /*
  * Opens @path as seen by the process (its mount namespace, its root), for files that belong to a
  * process but aren't mapped, such as perf maps in /tmp. Symbolic links stay inside the process's
- * root. Only regular files are opened. The target chooses what they hold.
+ * root. Only regular files are opened. The target chooses what the file holds.
  */
 _must_use_ int file_open_in_root(int procdir, const char *path);
 
 /*
- * As file_open_in_root(), below directory @root (a process's /proc/PID/root, opened, or krait's
- * own).
+ * As file_open_in_root(), for @path below the directory @root: a process's /proc/PID/root, opened,
+ * or krait's own root.
  */
 _must_use_ int file_open_below(int root, const char *path);
 
@@ -76,8 +78,8 @@ _must_use_ int file_open_as(const struct opener *u, enum file_links links, int r
 			    const char *path);
 
 /*
- * Returns an O_PATH descriptor of the file that is mapped at @m's addresses now, or -errno. By now
- * this may be another file than @m's. Sets *@ret to the file's stat.
+ * Returns an O_PATH descriptor of the file that is mapped at @m's addresses now, or -errno. This
+ * may be another file than the one that was mapped when @m was read. Sets *@ret to the file's stat.
  */
 struct stat;
 _must_use_ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *ret);

@@ -27,7 +27,7 @@ struct keeper {
 	struct waited waited;
 };
 
-/* All keepers; only the main thread adds some. */
+/* All keepers. Only the main thread adds keepers. */
 static struct {
 	struct keeper keeper[KEEPERS];
 	size_t n;
@@ -82,8 +82,8 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 }
 
 /*
- * Takes a far file's number apart. Returns the keeper that has the file, or NULL if there is no
- * such keeper. *@serial: the file's number in that keeper.
+ * Takes the number of a far file (base/system/far.h) apart. Returns the keeper that has the file;
+ * NULL: there is no such keeper. *@serial: the file's number in that keeper.
  */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {
@@ -102,7 +102,10 @@ static ssize_t read_far(uint64_t number, void *bytes, size_t n, uint64_t offset)
 	while (done < n) {
 		char block[sizeof(q)];
 		size_t want = MIN(n - done, AT_ONCE);
-		/* The question is written where the child's answer will come. */
+		/*
+		 * The question is written where the child's answer will come: in the caller's
+		 * buffer, or in @block if that buffer is too small.
+		 */
 		void *to = want < sizeof(q) ? block : (char *)bytes + done;
 		struct reader_request r = {.pid = -1,
 					   .task = file_task_read,
@@ -150,7 +153,10 @@ static int stat_far(uint64_t number, struct stat *ret)
 
 static const struct far_ops far_ops = {read_far, stat_far};
 
-/* Returns the keeper of file system @dev. NULL: there are too many, or no child can be started. */
+/*
+ * Returns the keeper of file system @dev; starts one if the file system has no keeper yet. NULL:
+ * there are too many keepers, or no child can be started.
+ */
 static struct keeper *keeper_for(uint64_t dev, pid_t pid, size_t *number)
 {
 	uid_t uid = proc_user_of(pid);

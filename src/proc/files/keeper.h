@@ -3,8 +3,8 @@
  * Opens files on file systems that may not answer. Each such file system has a child of krait,
  * which opens its files and keeps them open. Whoever wants to read such a file gets a descriptor
  * that stands for it (base/system/far.h). If the child doesn't answer in time, the main thread gets
- * an error; in all it waits no longer than waited.h allows. A job waits as long as somebody waits
- * for the job.
+ * an error; the sum of its waits is no longer than waited.h allows. A job of a worker waits as long
+ * as somebody waits for the job.
  */
 #ifndef PROC_FILES_KEEPER_H
 #define PROC_FILES_KEEPER_H
@@ -24,7 +24,7 @@ _must_use_ int keeper_open(int path_fd, uint64_t dev, pid_t pid, const struct fi
 /* Tells whether file system @dev has a child that keeps its files open. */
 bool keeper_has(uint64_t dev);
 
-/* Ends the children that keep files open, as far as they answer. */
+/* Ends the children that keep files open, except those that don't answer. */
 void keeper_close(void);
 
 #endif

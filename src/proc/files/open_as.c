@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Becomes another user for opening files; see open_as.h. The ids are changed by system calls that
- * concern this thread only: the C library's functions would change those of krait's workers too.
+ * concern this thread only: the C library's functions would change the ids of krait's workers too.
  * Only the ids that count for files are changed.
  */
 #include "proc/files/open_as.h"
@@ -48,8 +48,8 @@ static int clear_effective(void)
 }
 
 /*
- * setfsuid() and setfsgid() return the former id, whether they succeed or not. -1 isn't an id: with
- * it they change nothing.
+ * setfsuid() and setfsgid() return the former id, whether they succeed or not. With -1, which isn't
+ * an id, they change nothing.
  */
 static int set_ids(const struct opener *u)
 {

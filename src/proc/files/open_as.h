@@ -22,13 +22,13 @@ struct opener {
 };
 
 /*
- * Returns the opener with the rights of @owner; if that is root, the one with .as_is. The result
- * borrows the groups.
+ * Returns the opener with the rights of @owner; if @owner is root, the opener with .as_is. The
+ * result borrows @owner's groups.
  */
 struct opener opener_of(const struct proc_owner *owner);
 /*
- * Does what opener_of() does if krait can become another user; else returns the opener with the
- * rights of krait's own user, without capabilities.
+ * If krait can become another user, returns what opener_of() returns. Else returns the opener with
+ * the rights of krait's own user, without capabilities.
  */
 struct opener opener_if_root(const struct proc_owner *owner);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds how long the main thread waits for files. There is a bound for each file system, one for
- * each user (both WAITED_ONE), and one for all together (WAITED_ALL). The bound is what may be
- * waited at once. In addition, a share of the time since the first wait may be waited. For slow
- * answers only a part of WAITED_ONE and WAITED_ALL may be waited at once (WAITED_SLOW). Answers as
- * fast as those of the machine's own files don't count, because a machine that starts programs all
- * day has many of them.
+ * Bounds how long the main thread waits for files. Each file system and each user has the bound
+ * WAITED_ONE, and all together have the bound WAITED_ALL. A bound is how long the main thread may
+ * wait at once. In addition, it may wait a share of the time since its first wait. For slow answers
+ * only a part of WAITED_ONE and WAITED_ALL may be waited at once (WAITED_SLOW). Answers as fast as
+ * those of the machine's own files don't count, because a machine that starts programs all day has
+ * many of them.
  */
 #ifndef PROC_FILES_WAITED_H
 #define PROC_FILES_WAITED_H
@@ -14,10 +14,10 @@
 
 #define WAITED_ONE (3 * NSEC_PER_SEC)
 #define WAITED_ALL (6 * NSEC_PER_SEC)
-/* slow answers together may take WAITED_ONE or WAITED_ALL divided by this number */
+/* Waits for slow answers together may take WAITED_ONE or WAITED_ALL divided by this number. */
 #define WAITED_SLOW  6
-#define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes at least as long is a slow one */
-#define WAITED_LEAST NSEC_PER_MSEC	  /* an answer that took less isn't counted */
+#define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes at least this long is slow */
+#define WAITED_LEAST NSEC_PER_MSEC	  /* the wait for a faster answer isn't counted */
 /* the share of passing time that the main thread may wait, as a divisor: 50 means 2 % */
 #define WAITED_SHARE 50
 

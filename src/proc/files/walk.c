@@ -24,7 +24,7 @@
 
 /*
  * A question that reads no process has a negative number in place of the process's id (reader.h).
- * The numbers for paths are other ones than those for file systems, because targets choose paths.
+ * Paths and file systems have separate ranges of numbers, because targets choose paths.
  */
 enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
 
@@ -146,8 +146,8 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 	if (r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE)
 		return r; /* the file system wasn't asked, or gave no answer */
 	/*
-	 * no child can be started to ask (RLIMIT_NPROC), so a file system on a disk is taken to
-	 * answer
+	 * no child can be started to ask the file system (RLIMIT_NPROC), so a file system on a disk
+	 * counts as one that answers
 	 */
 	if (r == -ECHILD)
 		return major(st->st_dev) != 0;
@@ -171,8 +171,8 @@ int walk_open(int path_fd, pid_t pid)
 }
 
 /*
- * Returns a number for reader.h that all paths with the same directory part share, because if one
- * of them hangs, the others do too. No process has this number.
+ * Returns a number for reader.h that all paths with the same directory part share, because if
+ * opening one of them hangs, opening another one hangs too. No process has this number.
  */
 static pid_t group_of(int root, pid_t pid, const char *path)
 {
@@ -224,7 +224,7 @@ int walk_proc(int dir, pid_t pid, const char *name)
 
 /*
  * Opens a path if it stays within one file system that always answers, so that nothing hangs.
- * -EXDEV: it doesn't.
+ * -EXDEV: the path leaves that file system, or the file system may not answer.
  */
 static int walk_near(struct file_walk *w, int root, pid_t pid)
 {

@@ -16,8 +16,9 @@
 struct opener;
 
 /*
- * Both return an O_PATH descriptor or -errno. walk_proc() follows the link @name in @dir, which is
- * a /proc/PID. walk_below() follows @path below directory @root, with openat2()'s @flags and
+ * walk_proc() and walk_below() return an O_PATH descriptor or -errno. walk_proc() follows the link
+ * @name in @dir, which is a /proc/PID. walk_below() follows @path below directory @root, with
+ * openat2()'s @flags and
  * @resolve. @pid: the process for which the file is opened, 0: none. -ETIMEDOUT: the file system
  * doesn't answer.
  */
@@ -32,8 +33,8 @@ _must_use_ int walk_stat(int path_fd, struct stat *ret);
 
 /*
  * Returns the number of the mount in which the file of an O_PATH descriptor lies, which is never
- * used again; 0: not known (before 6.8). Then *@x has no use; else it has the file's inode and
- * device. Asks no file system.
+ * used again; 0: not known (before 6.8). If 0 is returned, *@x isn't set; else it has the file's
+ * inode and device. Asks no file system.
  */
 _must_use_ uint64_t walk_mount(int path_fd, struct statx *x);
 

@@ -22,7 +22,7 @@ _must_use_ int cpus_parse(const char *text, size_t n, cpu_vec *ret);
  */
 _must_use_ int cpus_online(cpu_vec *ret);
 
-/* What cpus_changed() saw at its last call. All zero: it wasn't called yet. */
+/* What cpus_changed() saw at its last call. All zero: cpus_changed() wasn't called yet. */
 struct cpus_watch {
 	bool seen;
 	size_t n;
@@ -31,8 +31,8 @@ struct cpus_watch {
 };
 
 /*
- * Have CPUs come or gone since the last call? True also after the machine slept: then all CPUs but
- * one were offline.
+ * Have CPUs come online or gone offline since the last call? True also if the machine slept since
+ * the last call, because all CPUs but one go offline for that.
  */
 bool cpus_changed(struct cpus_watch *w);
 

@@ -14,7 +14,7 @@ bool proc_hides(struct str *ret);
 
 /*
  * Sets the message for process @tgid, which /proc doesn't show: -EPERM if it is hidden, -ESRCH if
- * there is none.
+ * there is no such process.
  */
 int proc_not_there(pid_t tgid);
 /*

@@ -15,15 +15,15 @@ struct str;
 uint64_t memory_allowed(void);
 
 /*
- * The least memory limit, in bytes, of the cgroup @path ("/a/b") and of the cgroups around it, in
- * v2's tree or in v1's tree "memory". @root: where these trees are, "/sys/fs/cgroup". UINT64_MAX:
- * no limit.
+ * The smallest memory limit, in bytes, of the cgroup @path ("/a/b") and of the cgroups around it,
+ * in cgroup v2's tree or in v1's tree "memory". @root: the directory where these trees are,
+ * "/sys/fs/cgroup". UINT64_MAX: no limit.
  */
 uint64_t memory_of_cgroup(const char *root, const char *path);
 
 /*
- * Appends the path in the line of /proc/PID/cgroup (@text) that lists @controller; "" stands for
- * v2's line. False: there is no such line.
+ * Appends the path in the line of /proc/PID/cgroup (@text) that lists @controller; the line of
+ * cgroup v2 lists "". False: there is no such line.
  */
 bool memory_cgroup_path(const char *text, const char *controller, struct str *ret);
 

@@ -6,8 +6,8 @@
 #include "base/util.h"
 
 /*
- * Tells whether kernel.perf_event_paranoid is above 2. Then Debian's kernels up to 6.12 and many of
- * Ubuntu's require CAP_SYS_ADMIN for every event, and CAP_PERFMON isn't enough.
+ * Tells whether kernel.perf_event_paranoid is above 2. If it is, Debian's kernels up to 6.12 and
+ * many of Ubuntu's require CAP_SYS_ADMIN for every event; CAP_PERFMON isn't enough.
  */
 bool perf_event_restricted(void);
 

@@ -15,14 +15,14 @@
 #define DEPTH 16
 
 struct listing {
-	size_t root; /* number of bytes of the path of the tree */
+	size_t root; /* length in bytes of the path of the tree's root directory */
 	unsigned looked;
 	throttled_vec *ret;
 };
 
 /*
- * The time in the cpu.stat file of group @dir: v2 says it in us, v1 in ns. 0: it was never
- * throttled.
+ * Returns the time for which the group of directory @dir was throttled, by its cpu.stat file: v2
+ * gives it in us, v1 in ns. 0: the group was never throttled.
  */
 static uint64_t read_stat(const char *dir)
 {

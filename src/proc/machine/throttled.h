@@ -9,22 +9,23 @@
 #include "base/vec.h"
 
 struct throttled {
-	char *path;  /* "/a/b", as in /proc/PID/cgroup */
-	uint64_t ns; /* for how long in all, on all CPUs together */
+	char *path;  /* path of the control group, such as "/a/b", as in /proc/PID/cgroup */
+	uint64_t ns; /* for how long the group was throttled so far, on all CPUs together */
 };
 typedef VEC(struct throttled) throttled_vec;
 
 /*
- * Lists the groups that were ever throttled, of v2's tree or of v1's tree "cpu". @root: where these
- * trees are, "/sys/fs/cgroup". At most THROTTLED_GROUPS groups are looked at. What can't be read is
- * left out.
+ * Lists the groups that were ever throttled, in the tree of cgroup v2 or in v1's tree "cpu". @root:
+ * the directory where these trees are, "/sys/fs/cgroup". At most THROTTLED_GROUPS groups are looked
+ * at. What can't be read is left out.
  */
 #define THROTTLED_GROUPS 2048
 void throttled_list(const char *root, throttled_vec *ret);
 void throttled_fini(throttled_vec *v);
 
 /*
- * Reduces @now to the groups that were throttled after @before was read, with the time since then.
+ * Reduces @now to the groups that were throttled after @before was read, with their throttled time
+ * since that reading.
  */
 void throttled_since(throttled_vec *now, const throttled_vec *before);
 

@@ -67,8 +67,8 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 
 struct maps_question {
 	/*
-	 * number of the list of mappings that is asked for; each reading of mappings has a new
-	 * number
+	 * number of the wanted list of mappings; each time that mappings are read, a new number is
+	 * used
 	 */
 	uint64_t number;
 	uint64_t from; /* only mappings that end after this address are wanted */
@@ -82,13 +82,19 @@ struct maps_question {
  */
 #define ANSWER_BYTES (16u << 10)
 
-/* The child's answer; it is followed by .n mappings, and these by a text that holds their paths. */
+/*
+ * The head of the child's answer. After it come .n mappings, and after the mappings a text with
+ * their paths.
+ */
 struct maps_answer {
 	size_t n, text_bytes, malformed;
 	bool truncated, more;
 };
 
-/* Mappings of one file mostly follow one another; their path is sent once. */
+/*
+ * Has mapping @i the same path as @first? Mappings of one file mostly follow one another, and their
+ * path is sent once.
+ */
 static bool same_path(const struct maps *m, size_t first, size_t i)
 {
 	return i > first && streq(maps_path(m, &m->list.v[i]), maps_path(m, &m->list.v[i - 1]));
@@ -134,7 +140,7 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
  * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
  * while it is locked, but files of map_files can't be opened. So the child waits here for the lock,
  * and krait needn't wait later. It looks up a mapping in map_files that no process has: for that
- * the kernel takes the lock. SIGKILL ends this wait; a wait in process_vm_readv() it wouldn't end.
+ * the kernel takes the lock. SIGKILL ends this wait, but wouldn't end a wait in process_vm_readv().
  */
 static void wait_for_lock(void)
 {
@@ -143,7 +149,7 @@ static void wait_for_lock(void)
 	(void)fstatat(reader_given(), "map_files/0-1", &none, AT_SYMLINK_NOFOLLOW);
 }
 
-/* In the child: the list of mappings from which it gives several answers. */
+/* In the child: the last list of mappings that it read, from which it gives several answers. */
 static struct {
 	uint64_t number; /* number of the list that the child keeps; 0: it keeps none */
 	struct maps maps;

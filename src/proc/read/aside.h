@@ -24,8 +24,8 @@ _must_use_ int aside_read(int procdir, const char *name, size_t max, struct str 
 
 /*
  * Appends the mappings in PROCDIR/maps of process @pid (0: of no process) to @m; a child reads
- * them. -ETIMEDOUT: the child doesn't get them; any other -errno: no child can read the file, and
- * the caller has to read it itself.
+ * them. -ETIMEDOUT: the child doesn't get an answer; any other -errno: no child can read the file,
+ * and the caller has to read it itself.
  */
 _must_use_ int aside_maps(int procdir, pid_t pid, unsigned want, struct maps *m);
 

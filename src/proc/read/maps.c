@@ -15,7 +15,7 @@
 
 /*
  * How many bytes are read at once. This is also the longest line that is understood: it has room
- * for a path of PATH_MAX bytes, each of them escaped as four.
+ * for a path of PATH_MAX bytes, each byte escaped as four.
  */
 #define READ_BYTES (128u << 10)
 
@@ -112,8 +112,8 @@ static void add_path(struct str *text, const char *p, const char *end)
 }
 
 /*
- * Stores the path of a mapping. A mapping mostly has the same file as the one before, and then both
- * share one stored path.
+ * Stores the path of a mapping. If it is also the path of the preceding mapping, as it often is,
+ * both share one stored path.
  */
 static uint32_t intern_path(struct maps *m, const char *p, const char *end)
 {
@@ -160,7 +160,7 @@ static int add_line(struct maps *m, const char *line, size_t n, unsigned want)
 	return fits(&e, want) ? maps_add(m, &e, c.p, (size_t)(c.end - c.p)) : 0;
 }
 
-/* Parses the complete lines of @text; @ret_used: bytes up to the last newline, with it. */
+/* Parses the complete lines of @text. @ret_used: how many bytes these lines have. */
 static int add_lines(struct maps *m, const char *text, size_t n, unsigned want, size_t *ret_used)
 {
 	size_t at = 0;
@@ -178,7 +178,7 @@ static int add_lines(struct maps *m, const char *text, size_t n, unsigned want, 
 int maps_init(struct maps *m)
 {
 	*m = (struct maps){};
-	str_add_n(&m->text, "", 1); /* so that offset 0 is the empty path */
+	str_add_n(&m->text, "", 1); /* puts the empty path at offset 0 */
 	return m->text.failed ? -ENOMEM : 0;
 }
 

@@ -23,7 +23,8 @@ struct mapping {
 	uint32_t path; /* offset into maps.text, see maps_path() */
 	uint8_t prot;  /* PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
-	bool deleted; /* the kernel wrote " (deleted)" after the path; .path is without it */
+	/* the kernel wrote " (deleted)" after the path; .path doesn't have these words */
+	bool deleted;
 };
 
 struct maps {
@@ -48,7 +49,8 @@ enum maps_want {
 /*
  * Reads PROCDIR/maps into @ret (zero-initialised by this function; maps_fini() in every case).
  * @procdir is a descriptor of /proc/PID (struct proc .dirfd). @want: a set of enum maps_want; a
- * mapping that fits one of them is kept. 0; -ESRCH if the process is gone; -errno with a message.
+ * mapping that is of one of the wanted kinds is kept. 0; -ESRCH if the process is gone; -errno with
+ * a message.
  */
 _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
 /*
@@ -71,7 +73,8 @@ _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps
 
 /*
  * maps_query.c: adds the executable mappings of @fd, an open PROCDIR/maps, to the empty list @m.
- * False: the kernel can't be asked; the list is empty, and the text has to be read.
+ * False: the kernel lacks PROCMAP_QUERY; the list stays empty, and the caller has to read the text
+ * of maps.
  */
 bool maps_query_exec(int fd, struct maps *m);
 
@@ -84,8 +87,8 @@ void maps_fini(struct maps *m);
 #define _cleanup_maps_ _cleanup_(maps_fini)
 
 /*
- * Path of mapping @e of @m: "" for anonymous memory, "[vdso]" and the like for what has no file.
- * Lives as long as @m.
+ * Path of mapping @e of @m: "" for anonymous memory, "[vdso]" and the like for other memory without
+ * a file. Lives as long as @m.
  */
 const char *maps_path(const struct maps *m, const struct mapping *e);
 

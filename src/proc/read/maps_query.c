@@ -46,8 +46,8 @@ static struct mapping mapping_of(const struct query *q)
 }
 
 /*
- * Adds the next executable mapping from *@addr on, and moves *@addr past it. 1: go on; 0: there are
- * no more; -errno.
+ * Adds the next executable mapping from *@addr on, and moves *@addr past it. 1: there may be more
+ * mappings; 0: there are no more; -errno.
  */
 static int add_next(int fd, struct maps *m, uint64_t *addr)
 {

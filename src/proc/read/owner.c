@@ -13,8 +13,9 @@
 #include "proc/read/stat.h"
 
 /*
- * Returns the numbers after @key, which begins with a newline; NULL: there are none. A process's
- * name can't imitate @key, because newlines in it are escaped.
+ * Returns the text after @key, which is a newline and the name of a line in /proc/PID/status; NULL:
+ * there is no such line. A process's name can't imitate @key, because newlines in the name are
+ * escaped.
  */
 static const char *numbers_of(const struct str *text, const char *key)
 {

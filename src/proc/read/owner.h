@@ -8,8 +8,8 @@
 
 struct proc_owner {
 	/*
-	 * user id for opening files (credentials(7)); 65534 if krait's user namespace has no number
-	 * for it
+	 * user id with whose rights the process opens files (credentials(7)); 65534 if krait's user
+	 * namespace has no number for that user
 	 */
 	uid_t uid;
 	/*
@@ -27,7 +27,7 @@ struct proc_owner {
 _must_use_ int proc_owner_read(int procdir, struct proc_owner *ret);
 /*
  * The user of process @pid; its real user if it runs as root or isn't dumpable. 0 also if there is
- * no such process, or @pid is no process.
+ * no process @pid.
  */
 uid_t proc_user_of(pid_t pid);
 

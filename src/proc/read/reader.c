@@ -23,7 +23,7 @@
 #define IDLE_MOST 4
 #define END_TRIES 20
 #define END_MS	  5
-/* how many children may hang at once; if that many do, nothing is read any more */
+/* how many children may hang at once; if that many hang, nothing is read any more */
 #define STUCK_MOST 32
 #define STUCK_USER 4 /* how many children may hang for processes of one user other than root */
 
@@ -34,7 +34,10 @@ struct stuck {
 	struct shared *shared; /* memory that the child may still write to */
 };
 
-/* The readers of the whole program, because memory is read from everywhere. */
+/*
+ * What is known of all children that read. There is one such struct, because all parts of the
+ * program read memory.
+ */
 static struct readers {
 	pthread_mutex_t lock;
 	struct child idle[IDLE_MOST];
@@ -85,7 +88,10 @@ static void note(struct readers *r, pid_t pid)
 	fclose(f);
 }
 
-/* Stops waiting for the child. When its read ends it finds nobody to answer, and ends. */
+/*
+ * Stops waiting for the child. When its read ends, the child finds that nobody waits for the
+ * answer, and exits.
+ */
 static void give_up(struct readers *r, const struct child *c, uid_t uid)
 {
 	pid_t pid = c->shared->pid;
@@ -122,7 +128,7 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 
 /*
  * Gets a child for reading process @pid; 0 or -errno. Only the main thread has the rights to start
- * one.
+ * a child.
  */
 static int take(struct readers *r, pid_t pid, uid_t uid, struct child *ret)
 {
@@ -296,7 +302,7 @@ void reader_child_free(struct reader_child *c)
 	free(c);
 }
 
-/* Is the child free: has it answered its last question? */
+/* Is the child free, which means that it has answered its last question? */
 static bool is_free(struct reader_child *c)
 {
 	int fd = -1;

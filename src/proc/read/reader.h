@@ -24,16 +24,17 @@
 
 /*
  * As process_vm_readv(): reads @n pieces of @pid's memory into @to, one after the other. Bytes
- * read, or -errno. -ETIMEDOUT: the memory doesn't come, or didn't come at an earlier read; -EAGAIN:
- * a job found no idle child; -ECHILD: no child can be started. Threads may read at the same time.
+ * read, or -errno. -ETIMEDOUT: the memory doesn't come, or didn't come when it was read earlier;
+ * -EAGAIN: a job found no idle child; -ECHILD: no child can be started. Threads may read at the
+ * same time.
  */
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
  * A task: a function that reads much of process @pid by reader_read(). It runs in the child, where
- * a read costs no messages. The child knows only what krait knew when the child was started, so all
- * else has to be in @bytes. The task writes its answer over them, up to @most bytes, and returns
- * the answer's number of bytes, or -errno.
+ * a read costs no messages. The child has only the memory that krait had when the child was
+ * started, so everything newer has to be in @bytes. The task writes its answer over the question in
+ * @bytes, up to @most bytes, and returns the answer's number of bytes, or -errno.
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 
@@ -46,22 +47,23 @@ typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
  */
 ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n, size_t most);
 
-/* A request to run a task, which may get a descriptor and hand one over. */
+/* A request to run a task. The task may get a descriptor, and may hand over a descriptor. */
 struct reader_request {
 	/*
 	 * the process that is read; for a task that reads none, a negative number that the caller
 	 * chooses
 	 */
 	pid_t pid;
-	uid_t uid; /* the user who counts as the cause if the task hangs */
+	uid_t uid; /* the user who is charged if the task hangs */
 	reader_task *task;
-	void *bytes; /* @bytes holds a question of .n bytes, and has room for an answer of .most */
+	/* the memory where the question of .n bytes is, with room for an answer of .most bytes */
+	void *bytes;
 	size_t n, most;
-	/* a descriptor for the task, which gets it by reader_given() until it ends; -1: none */
+	/* a descriptor that the task gets by reader_given() while it runs; -1: none */
 	int give;
 	/*
-	 * gets the descriptor that the task gave to reader_hand_over(), -1: none; NULL: it isn't
-	 * wanted
+	 * gets the descriptor that the task gave to reader_hand_over(), or -1 if it gave none;
+	 * NULL: the caller wants no descriptor
 	 */
 	int *take;
 	/*
@@ -75,14 +77,14 @@ struct reader_request {
 /* As reader_run(), but the task always runs in a child. */
 ssize_t reader_ask(struct reader_request *q);
 int reader_given(void);
-/* called by a task: gives @fd to krait's main process, and then the child closes it */
+/* called by a task: gives @fd to krait's main process; after that the child closes @fd */
 void reader_hand_over(int fd);
 
 /*
  * Starts a child for this caller alone. What a task opened or read in the child is there for the
  * next task. If the child doesn't answer in time, every later question gets -ETIMEDOUT at once,
- * until the child has answered. The main thread must start it; then one thread at a time may use
- * it. NULL: it can't be started.
+ * until the child has answered. Only the main thread may start the child; after that, one thread at
+ * a time may use it. NULL: the child can't be started.
  */
 struct reader_child *reader_child_new(void);
 void reader_child_free(struct reader_child *c);
@@ -90,8 +92,8 @@ ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q);
 
 /*
  * From now on memory that is resident is read at once, without a child. This is for programs that
- * read much and have no ring buffers to empty in time. Only one thread may read from now on. It can
- * hang if a process takes a page away in the microsecond between the check and the read.
+ * read much and have no ring buffers to empty in time. Only one thread may read from now on. That
+ * thread can hang if a process takes a page away in the microsecond between the check and the read.
  */
 void reader_look_first(void);
 
@@ -101,7 +103,9 @@ void reader_look_first(void);
  */
 void reader_prepare(void);
 
-/* How many processes and file systems didn't answer; pid and name of the first such process. */
+/*
+ * How many processes and file systems didn't answer; pid and name of the first process that didn't.
+ */
 struct reader_stats {
 	unsigned processes, file_systems;
 	pid_t first;

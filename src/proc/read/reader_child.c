@@ -20,18 +20,19 @@
 #include "base/work/worker.h"
 #include "proc/read/starved.h"
 
-#define TASK_READS   5 /* a task reads several times; it may take as long as this many reads */
+#define TASK_READS   5 /* a task reads several times, so it may take as long as this many reads */
 #define STARVED_WAIT 3
 #define SLICES_MOST  100u
 #define SLICE_MS     50
 
-/* In a child: the request that it serves; in krait's main process NULL. */
+/* in a child: the request that the child serves; in krait's main process: NULL */
 static struct shared *serves;
-static int handed; /* in a child: the descriptor that goes back to the main process; -1: none */
+/* in a child: the descriptor that the task hands over to the main process; -1: none */
+static int handed;
 
 /* The descriptor that the running task was given; -1: none. */
 static _Thread_local int given = -1;
-static _Thread_local uint64_t spent_ns; /* what reader_spent_ns() returns */
+static _Thread_local uint64_t spent_ns; /* the value that reader_spent_ns() returns */
 
 struct shared *child_serves(void)
 {
@@ -51,7 +52,7 @@ static ssize_t answer(struct shared *s)
 	return s->task ? s->task(s->pid, s->bytes, s->n) : read_memory(s);
 }
 
-/* Sends the byte of a request or of an answer, with descriptor @fd (-1: none). */
+/* Sends the one byte that announces a request or an answer, with descriptor @fd (-1: none). */
 static ssize_t send_byte(int to, int fd)
 {
 	char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
@@ -144,7 +145,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	serves = s;
 	given = handed = -1;
 	dup2(fd, 0);
-	/* closes all descriptors; before Linux 5.9 they stay open */
+	/* closes all descriptors but 0; before Linux 5.9 they stay open */
 	(void)syscall(SYS_close_range, 1, ~0u, 0);
 	while (child_receive(0, &given) == 1) {
 		serve_one(s);
@@ -224,9 +225,9 @@ struct patience {
 
 /*
  * Counts a slice of time in which no answer came, unless the child had no CPU in it. The child may
- * be waiting until the process has changed its list of mappings, and the process may have no CPU to
- * do so. Then the limit is STARVED_WAIT times as long (but not in a job, whose limit is long
- * anyway). False: the wait was long enough.
+ * be waiting until the process has changed its list of mappings, for which the process needs a CPU.
+ * If the process gets no CPU, the limit is STARVED_WAIT times as long (but not in a job, whose
+ * limit is long anyway). False: the wait was long enough.
  */
 static bool is_worth_waiting(struct patience *p, const struct child *c)
 {
@@ -249,8 +250,8 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 }
 
 /*
- * Waits for the child's answer. 0: it has come; -errno. Slices are counted, not time: what stops
- * krait (Ctrl-Z) stops the child too, and says nothing about the process.
+ * Waits for the child's answer. 0: it has come; -errno. Slices are counted, not time, because a
+ * stop of krait (Ctrl-Z) stops the child too, and says nothing about the process.
  */
 static int await(const struct child *c, int *fd)
 {
@@ -272,7 +273,10 @@ static int await(const struct child *c, int *fd)
 	return 0;
 }
 
-/* Sends a request and waits. @give, @take: descriptor for the child, and from it; -1: none. */
+/*
+ * Sends a request and waits for the answer. @give: a descriptor for the child; @take: gets a
+ * descriptor from the child; -1: none.
+ */
 static int ask(const struct child *c, int give, int *take)
 {
 	c->shared->reads = 0;
@@ -306,8 +310,8 @@ static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struc
 }
 
 /*
- * Does @got say that the child doesn't answer, or is dead? process_vm_readv() doesn't have these
- * errors.
+ * Does @got say that the child doesn't answer, or is dead? process_vm_readv() never fails with one
+ * of these errors.
  */
 static bool is_lost(ssize_t got)
 {
@@ -315,8 +319,8 @@ static bool is_lost(ssize_t got)
 }
 
 /*
- * Takes the pieces from @from on that fit in one request; @skip bytes of the first were read
- * before. Returns the number of pieces; @bytes: their size together.
+ * Takes the pieces from @from on that fit in one request; @skip bytes of the first piece were
+ * already read. Returns the number of pieces; @bytes: their size together.
  */
 static size_t cut(const struct iovec *from, size_t n, size_t skip, size_t left, struct iovec *ret,
 		  size_t *bytes)

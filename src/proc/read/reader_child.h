@@ -15,11 +15,13 @@
 
 /* A request to a child and its answer, in memory that both processes map. */
 struct shared {
-	reader_task *task; /* the task that the child runs; NULL: the request is for memory */
-	unsigned reads;	   /* how many reads of the child's task have come back */
-	uint64_t cpu_ns;   /* CPU time that the child has used so far */
-	uint64_t took_ns;  /* how long the child took from the request to the answer */
-	uint64_t spent_ns; /* of .took_ns, the time in which it ran or slept (reader_spent_ns()) */
+	/* the task that the child runs; NULL: the child only reads memory of process .pid */
+	reader_task *task;
+	unsigned reads;	  /* how many reads of memory the child's task has finished */
+	uint64_t cpu_ns;  /* CPU time that the child has used so far */
+	uint64_t took_ns; /* how long the child took from getting the request to answering it */
+	/* the part of .took_ns in which the child ran or slept (reader_spent_ns()) */
+	uint64_t spent_ns;
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
@@ -39,31 +41,35 @@ struct child {
 /* Starts a child. 0, or -errno without a message. Only the main thread has the rights for it. */
 _must_use_ int child_start(struct child *c);
 
-/* Ends a child that is idle or dead: it ends when its socket is closed. */
+/* Ends a child that is idle or dead, by closing its socket. */
 void child_bury(const struct child *c);
 
 /*
- * Reads memory of @pid as reader_read() does. Bytes read, or -errno: -ETIMEDOUT: the child doesn't
- * answer; -EPIPE: it is dead. process_vm_readv() doesn't have these errors.
+ * Reads memory of @pid as reader_read() does. Returns the bytes read, or -errno. -ETIMEDOUT: the
+ * child doesn't answer; -EPIPE: the child is dead. process_vm_readv() never fails with these two
+ * errors.
  */
 ssize_t child_read(const struct child *c, pid_t pid, const struct iovec *to,
 		   const struct iovec *from, size_t n);
 
 /*
- * Runs a task in the child and returns what it returned. *@lost: 0, or the -errno, also returned,
- * if the child doesn't answer or is dead.
+ * Runs a task in the child and returns what it returned. *@lost: 0; or, if the child doesn't answer
+ * or is dead, the -errno that is returned too.
  */
 ssize_t child_ask(const struct child *c, struct reader_request *q, int *lost);
 
 /* Runs the task in this process. */
 ssize_t child_run_here(const struct reader_request *q);
 
-/* Receives a byte as recv() does. *@fd: the descriptor that came with it; -1: none did. */
+/*
+ * Receives a byte as recv() does. *@fd: the descriptor that came with the byte; -1: no descriptor
+ * came.
+ */
 ssize_t child_receive(int from, int *fd);
 
 /*
- * In a child that reads memory for krait: the memory in which its request stands. NULL: this
- * process isn't such a child, but krait itself.
+ * In a child that reads memory for krait, returns the memory in which its request is. In krait's
+ * main process, returns NULL.
  */
 struct shared *child_serves(void);
 

@@ -12,7 +12,7 @@
 
 /*
  * Is the first thread of process @pid running, ready to run, or stopped? With @all: is one of the
- * process's first 64 threads?
+ * process's first 64 threads running, ready to run, or stopped?
  */
 bool proc_is_starved(pid_t pid, bool all);
 

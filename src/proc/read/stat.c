@@ -59,7 +59,7 @@ static bool take_u64(const char **p, const char *end, uint64_t *ret)
 	return *p > first;
 }
 
-/* Steps over one field, whatever it holds; fields are separated by blanks. */
+/* Steps over one field, which may hold anything but blanks; fields are separated by blanks. */
 static bool skip_field(const char **p, const char *end)
 {
 	const char *first;
@@ -72,8 +72,8 @@ static bool skip_field(const char **p, const char *end)
 }
 
 /*
- * Takes fields 26 and 28, which come after the start time. Without the right to trace the process
- * the kernel shows 1 and 0 there.
+ * Takes start_code and start_stack, fields 26 and 28, which come after the start time. Without the
+ * right to trace the process the kernel shows 1 and 0 for them.
  */
 static void read_place(const char *p, const char *end, struct proc_stat *s)
 {
@@ -97,7 +97,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	uint64_t parent, flags;
 	size_t comm;
 
-	/* comm itself may hold ")": its end is the last one, because only numbers follow. */
+	/* comm may contain ")". Its own ")" is the last one, because only numbers follow. */
 	if (!open || !close || close < open || end - close < 4 || close[1] != ' ')
 		return -EINVAL;
 	comm = MIN((size_t)(close - open - 1), sizeof(s.comm) - 1);
@@ -124,7 +124,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	return 0;
 }
 
-/* Finds the value after "\nKEY:"; *@ret_end: the end of its line. */
+/* Finds the value after "\nKEY:". *@ret_end: the end of the line with the value. */
 static const char *value_of(const char *text, size_t n, const char *key, const char **ret_end)
 {
 	const char *p = memmem(text, n, key, strlen(key)), *nl;
@@ -137,7 +137,10 @@ static const char *value_of(const char *text, size_t n, const char *key, const c
 	return p;
 }
 
-/* The number after "\nKEY:", which is in KiB, in bytes; 0: it isn't there. */
+/*
+ * Returns the number after "\nKEY:", in bytes; in the text it is in KiB. 0: the text has no such
+ * line.
+ */
 static uint64_t size_of(const char *text, size_t n, const char *key)
 {
 	const char *end, *p = value_of(text, n, key, &end);
@@ -204,13 +207,17 @@ static bool shifts_times(void)
 	struct stat st;
 
 	if (stat("/proc/self/ns/time", &st))
-		return errno != ENOENT; /* it isn't there before Linux 5.6 */
+		/* before Linux 5.6 there is no /proc/self/ns/time, and no time namespace */
+		return errno != ENOENT;
 	return st.st_ino != FIRST_TIME_NAMESPACE;
 }
 
 uint64_t proc_stat_start_of(uint64_t start_boot_ns)
 {
-	/* a process with threads can't change its time namespace */
+	/*
+	 * whether /proc shifts start times; found out once, because a process with threads can't
+	 * change its time namespace
+	 */
 	static enum { UNKNOWN, SHIFTED, AS_IS } times;
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	struct proc_stat s = {.start_ticks = start_boot_ns / (NSEC_PER_SEC / hz)};

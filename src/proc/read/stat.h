@@ -20,7 +20,7 @@ struct proc_stat {
 	uint32_t flags; /* flags PF_* of the kernel's task */
 	/* when the process started, in ticks of 1 / sysconf(_SC_CLK_TCK) s since boot */
 	uint64_t start_ticks;
-	/* the fields of these names in mm_struct; 0 without the right to trace the process */
+	/* mm_struct.start_code and .start_stack; 0 without the right to trace the process */
 	uint64_t start_code, start_stack;
 };
 
@@ -31,15 +31,15 @@ struct proc_stat {
 _must_use_ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret);
 
 /*
- * PROCDIR/status is read whole: NSpid and the context switches follow up to 65,536 groups of 11
- * bytes.
+ * The most bytes of PROCDIR/status. It is read whole: up to 65,536 groups of 11 bytes may come
+ * before NSpid and the counts of context switches.
  */
 #define PROC_STATUS_BYTES (1u << 20)
 
 struct proc_status {
 	uid_t uid;  /* effective user id */
 	pid_t tgid; /* the process that this thread belongs to; 0 if not shown */
-	/* the process's id in its own PID namespace: innermost NSpid; 0 if there is none */
+	/* the process's id in its own PID namespace, the last number of NSpid; 0: not shown */
 	pid_t ns_tgid;
 	/*
 	 * in how many PID namespaces below that of /proc the process is: how many numbers NSpid has
@@ -47,7 +47,8 @@ struct proc_status {
 	 */
 	unsigned ns_level;
 	/*
-	 * bytes of code that isn't writable which the process maps: VmExe and VmLib; 0: not shown
+	 * how many bytes of code the process maps that aren't writable: VmExe and VmLib; 0: not
+	 * shown
 	 */
 	uint64_t code_bytes;
 };

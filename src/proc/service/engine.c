@@ -39,7 +39,7 @@ static void read_docker(int root, const char *id, struct engine_facts *ret)
 		engine_docker_from(str_cstr(&text), text.n, ret);
 }
 
-/* The directory has the name of the driver that keeps the layers. */
+/* The directory's name has the name of the storage driver, DRIVER-containers. */
 static void read_storage(int root, const char *id, struct engine_facts *ret)
 {
 	static const char *const drivers[] = {"overlay", "vfs", "btrfs", "zfs"};
@@ -109,10 +109,7 @@ void engine_log_from(const char *name, const char *id, struct engine_facts *ret)
 	end = container + strlen(container) - suffix.n;
 	if (end <= container || pod_end == name || namespace_end == from || ret->pod_namespace)
 		return;
-	/*
-	 * in a pod, CRI-O's files have the name that the container has there, but not the name of
-	 * the pod
-	 */
+	/* in a pod, CRI-O's files have the container's name in the pod, but not the pod's name */
 	free(ret->pod_container);
 	ret->pod_container = strndup(container, (size_t)(end - container));
 	ret->pod = ret->pod ?: strndup(name, (size_t)(pod_end - name));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the engine of a container, and the kubelet, keep about it in files of root. No engine is
- * asked. The files, and the versions that this follows:
+ * What container engines and the kubelet write about a container to files that belong to root. Only
+ * these files are read; no engine is asked. The files, and the versions whose format is read:
  * - Docker 24 (moby, container/container.go): /var/lib/docker/containers/ID/config.v2.json
  * - Podman 4 and CRI-O 1.29 (containers/storage 1.50, containers.go; cri-o,
  *   internal/storage/runtime.go): /var/lib/containers/storage/DRIVER-containers/containers.json and
@@ -18,11 +18,12 @@
 
 /* Heap; NULL: not known. */
 struct engine_facts {
-	char *name;	     /* the container's name, without Docker's slash */
-	char *image;	     /* the image's name, as it was asked for */
+	char *name; /* the container's name, without Docker's slash */
+	/* the image's name, as it was written when the container was started */
+	char *image;
 	char *pod;	     /* the Kubernetes pod */
 	char *pod_namespace; /* the pod's namespace */
-	char *pod_container; /* the container's name in the pod */
+	char *pod_container; /* the name that the container has in the pod */
 };
 
 /*
@@ -33,8 +34,9 @@ void engine_read(int root, const char *id, struct engine_facts *ret);
 void engine_facts_fini(struct engine_facts *f);
 
 /*
- * The readers of each file's text, which may hold anything. What was known before stays.
- * engine_storage_from() takes the entry of container @id; engine_log_from() takes a link's name.
+ * Each takes facts from the text of one file, which may hold anything. Facts that are known already
+ * stay. engine_storage_from() takes the entry of container @id; engine_log_from() takes a link's
+ * name.
  */
 void engine_docker_from(const char *json, size_t n, struct engine_facts *ret);
 void engine_storage_from(const char *json, size_t n, const char *id, struct engine_facts *ret);

@@ -7,7 +7,10 @@
 #include "base/text/str.h"
 #include "proc/service/engine.h"
 
-/* A member of an object: its value is a string that goes to .to, or an object with .n members. */
+/*
+ * A member of a JSON object that is read. Its value is a string that goes to .to, or an object with
+ * the .n members .of.
+ */
 struct member {
 	const char *key;
 	char **to;
@@ -21,7 +24,7 @@ static void keep(char **to, const char *s)
 		*to = strdup(s);
 }
 
-/* Reads a value: a string is kept in @to. Another one is skipped. */
+/* Reads a value. If it is a string, keeps it in @to; any other value is skipped. */
 static int take_string(struct json_in *in, char **to)
 {
 	_cleanup_str_ struct str text = {};
@@ -47,7 +50,7 @@ static int take_member(struct json_in *in, const char *key, const struct member 
 	return json_in_skip(in);
 }
 
-/* Reads these members of an object; others are skipped. */
+/* Reads the members @members of an object; other members are skipped. */
 static int take_object(struct json_in *in, const struct member *members, size_t n)
 {
 	_cleanup_str_ struct str key = {};
@@ -63,7 +66,7 @@ static int take_object(struct json_in *in, const struct member *members, size_t 
 	return r;
 }
 
-/* Reads these members of the object that the text is. */
+/* Reads the members @members of the object in @json. */
 static int take_text(const char *json, size_t n, const struct member *members, size_t n_members)
 {
 	struct json_in in;
@@ -84,7 +87,7 @@ void engine_docker_from(const char *json, size_t n, struct engine_facts *ret)
 	free(name);
 }
 
-/* One container of containers.json. */
+/* One container in the file containers.json. */
 struct entry {
 	char *id, *name, *metadata;
 };
@@ -125,8 +128,8 @@ static int take_entry(struct json_in *in, struct entry *e)
 }
 
 /*
- * The metadata is JSON of its own. CRI-O's has the pod's name beside the container's; the name in
- * .names is made of both.
+ * The metadata of a container is a string that contains JSON. CRI-O's metadata has the name of the
+ * pod and that of the container; the name in .names is made of both.
  */
 static void take_metadata(const char *json, struct engine_facts *ret)
 {

@@ -17,7 +17,7 @@ static void keep(char **to, const char *s, size_t n)
 		*to = strndup(s, n);
 }
 
-/* Keeps a value in which %2C stands for a comma (W3C Baggage). */
+/* Keeps a copy of the value, in which each %2C becomes a comma (W3C Baggage). */
 static void keep_decoded(char **to, const char *s, size_t n)
 {
 	_cleanup_str_ struct str value = {};

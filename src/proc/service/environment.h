@@ -16,11 +16,11 @@ struct service_variables {
 };
 
 /*
- * Reads them of the environment that the process was started with, of which 256 KiB are looked at.
- * What can't be read stays NULL.
+ * Reads these variables from the environment that the process was started with. Only the first 256
+ * KiB are looked at. A variable that can't be read stays NULL.
  */
 void service_variables_read(int procdir, struct service_variables *ret);
-/* As that, from the @n bytes of /proc/PID/environ. The text may hold anything. */
+/* As service_variables_read(), from the @n bytes of /proc/PID/environ, which may hold anything. */
 void service_variables_from(const char *environment, size_t n, struct service_variables *ret);
 void service_variables_fini(struct service_variables *v);
 

@@ -19,18 +19,19 @@ void service_files_init(struct service_files *f, int procdir);
 void service_files_fini(struct service_files *f);
 
 /*
- * Both put at most @max bytes of a regular file into @ret, which is cleared first. False: it can't
- * be read. service_file_of(): @path as the process sees it; links stay within the process's root.
- * service_file_below(): below the directory @root, with krait's own rights.
+ * Read at most @max bytes of a regular file into @ret, which is cleared first. False: the file
+ * can't be read. service_file_of(): @path as the process sees it; links stay within the process's
+ * root. service_file_below(): below the directory @root, with krait's own rights.
  */
 bool service_file_of(const struct service_files *f, const char *path, size_t max, struct str *ret);
 bool service_file_below(int root, const char *path, size_t max, struct str *ret);
 
 /*
  * Appends the name of the directory in which the process's virtual environment is, "shop" of
- * /srv/shop/.venv/bin/python, or that of the environment if it is called otherwise. An environment
- * is where pyvenv.cfg lies above the program that the command line names. @directory: what a
- * relative name begins at; may be NULL. False: there is none.
+ * /srv/shop/.venv/bin/python, or the name of the environment itself if it isn't a usual one like
+ * ".venv". A virtual environment has a pyvenv.cfg in the directory above the folder of the program
+ * that the command line names. @directory: where a relative name of the program begins; may be
+ * NULL. False: the process has no virtual environment.
  */
 bool venv_find(const struct service_files *f, int procdir, const char *directory, struct str *ret);
 

@@ -21,7 +21,9 @@ const char *git_packed(const char *text, const char *ref)
 {
 	size_t n = strlen(ref);
 
-	/* "DIGITS refs/heads/main"; comments begin with #, peeled tags with ^ */
+	/*
+	 * A line is "DIGITS refs/heads/main". Comments begin with #, lines of peeled tags with ^.
+	 */
 	while (*text) {
 		size_t line = strcspn(text, "\n"), digits = strcspn(text, " \n");
 
@@ -33,7 +35,7 @@ const char *git_packed(const char *text, const char *ref)
 	return NULL;
 }
 
-/* Ends the text at its first line's end, or at a blank. */
+/* Cuts the text off at the end of its first line, or at a blank. */
 static const char *first_line(struct str *text)
 {
 	if (text->n)
@@ -49,7 +51,10 @@ static void add_path(struct str *to, const char *base, const char *path)
 	str_add(to, path);
 }
 
-/* The directories of a repository: of a worktree, HEAD and the refs lie in different ones. */
+/*
+ * The two directories of a repository that are read. In a worktree, HEAD and the refs are in
+ * different directories.
+ */
 struct repository {
 	struct str head, refs;
 };
@@ -60,7 +65,7 @@ static void repository_fini(struct repository *r)
 	str_fini(&r->refs);
 }
 
-/* Finds the .git of directory @dir; *@head gets the text of its HEAD. */
+/* Finds the .git of directory @dir. *@head gets the text of the file HEAD. */
 static bool find_repository(const struct service_files *f, const char *dir, struct repository *r,
 			    struct str *head)
 {
@@ -69,7 +74,9 @@ static bool find_repository(const struct service_files *f, const char *dir, stru
 	add_path(&r->head, dir, ".git");
 	add_path(&path, str_cstr(&r->head), "HEAD");
 	if (!service_file_of(f, str_cstr(&path), HEAD_BYTES, head)) {
-		/* a worktree's or a submodule's .git is a file that names the directory */
+		/*
+		 * in a worktree or a submodule, .git is a file with the path of the real directory
+		 */
 		if (!service_file_of(f, str_cstr(&r->head), HEAD_BYTES, &text) ||
 		    !str_starts(first_line(&text), "gitdir: "))
 			return false;

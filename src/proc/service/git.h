@@ -11,7 +11,7 @@
 
 /*
  * Appends the first 12 digits of the commit that is checked out in @directory (as the process sees
- * it) or the next one above it that has a .git. False: not known.
+ * it) or, if that has no .git, in the nearest directory above that has one. False: not known.
  */
 struct service_files;
 bool git_revision(const struct service_files *f, const char *directory, struct str *ret);

@@ -7,7 +7,7 @@
 
 /* Appends the last part of the image's name, "shop"; nothing if @image is only a digest. */
 void image_name(const char *image, struct str *ret);
-/* Appends the image's tag, "1.2"; nothing if there is none, or if it is "latest". */
+/* Appends the image's tag, "1.2"; nothing if the name has no tag, or the tag "latest". */
 void image_tag(const char *image, struct str *ret);
 
 #endif

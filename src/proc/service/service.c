@@ -17,7 +17,7 @@
 #include "proc/service/image.h"
 #include "proc/service/unit.h"
 
-/* How many containers are remembered: their engine's files may be long. */
+/* How many containers' facts are kept, because reading an engine's files may take long. */
 #define CONTAINERS 16
 
 struct services {
@@ -81,7 +81,7 @@ static const struct service_files *files(struct look *l)
 	return &l->files;
 }
 
-/* What the engine's files say of the container; never NULL. */
+/* Returns what the container engine's files say of the process's container; never NULL. */
 static const struct engine_facts *engine(struct look *l)
 {
 	static const struct engine_facts none;
@@ -149,7 +149,8 @@ static void find_SCRIPT(struct look *l, struct str *ret)
 	add(ret, l->p->name);
 }
 
-typedef void (*find_fn)(struct look *l, struct str *ret); /* appends the name, if there is one */
+/* a rule's function: appends the service's name, if the rule finds a name */
+typedef void (*find_fn)(struct look *l, struct str *ret);
 
 static const struct rule {
 	const char *word;
@@ -160,7 +161,7 @@ static const struct rule {
 #undef X
 };
 
-/* The index of the rule that the @n bytes at @word name, or -1. */
+/* Returns the index of the rule whose word is the @n bytes at @word, or -1. */
 static int rule_of(const char *word, size_t n)
 {
 	for (int i = 0; i < SERVICE_N_RULES; i++)
@@ -209,7 +210,10 @@ int service_rules_parse(const char *text, struct service_rules *ret)
 	return 0;
 }
 
-/* Hands over a text of the target's: bounded, and without what a terminal obeys. NULL: none. */
+/*
+ * Hands over a text that the target chose: cut to a bound, and without characters that a terminal
+ * obeys. NULL: the text is empty.
+ */
 static char *clean(struct str *text)
 {
 	char *s;

@@ -3,8 +3,8 @@
  * What people call the service that a process belongs to, and its version, without asking any
  * service: from the process's environment, its control group, the files of the container's engine
  * and of the kubelet, and its working directory. A table of rules says where names come from; the
- * user orders them. What can't be read is left out. Names are the target's own words, or those of
- * root's files: their text is bounded, and what a terminal would obey is '?' in it.
+ * user orders them. What can't be read is left out. Names come from the target, or from files of
+ * root: their text is bounded, and has '?' in place of what a terminal would obey.
  */
 #ifndef PROC_SERVICE_SERVICE_H
 #define PROC_SERVICE_SERVICE_H
@@ -31,36 +31,45 @@ enum service_rule {
 		SERVICE_N_RULES
 };
 
-/* The rules in the order in which they are asked; the first that knows a name gives it. */
+/*
+ * The rules in the order in which they are asked. The first rule that finds a name gives the
+ * service's name.
+ */
 struct service_rules {
 	unsigned char order[SERVICE_N_RULES];
-	unsigned n; /* 0: no service is looked for */
+	unsigned n; /* how many rules are in .order; 0: no service is looked for */
 };
 
-/* The order that a user gets who chooses none. */
+/* The rules that are asked if the user chooses none. */
 #define SERVICE_DEFAULT "otel,dd,pod,container,unit,script"
 
-/* Reads words with commas between them. 0; -EINVAL + message: an unknown word, or one twice. */
+/*
+ * Reads words of rules, separated by commas. 0; -EINVAL + message: a word is unknown, or comes
+ * twice.
+ */
 _must_use_ int service_rules_parse(const char *text, struct service_rules *ret);
 
 /*
- * What is known of processes' services. @root: a directory in which /var/lib/docker and others are
- * looked for; the caller's; -1: the root directory. NULL: no memory.
+ * What is known of processes' services. @root: descriptor of the directory in which /var/lib/docker
+ * and other directories of engines are looked for, borrowed; -1: krait's root directory. NULL: no
+ * memory.
  */
 struct services;
 struct services *services_new(const struct service_rules *rules, int root);
 void services_free(struct services *s); /* may be NULL */
 
-/* A process, as far as it is known. Texts that aren't known are NULL or "". */
+/* What the caller knows of a process. Texts that aren't known are NULL or "". */
 struct service_process {
 	int procdir;
-	const char *name;      /* its script or module */
-	const char *cgroup;    /* the path of its control group */
-	const char *container; /* the id of its container, which was proved */
-	const char *directory; /* its working directory, as the process sees it */
+	const char *name;      /* name of the process's script or module */
+	const char *cgroup;    /* path of the process's control group */
+	const char *container; /* proven id of the process's container */
+	const char *directory; /* working directory of the process, as the process sees it */
 };
 
-/* All heap, service_fini() frees them; NULL: not known. */
+/*
+ * What is known of a service. All texts are heap, and service_fini() frees them; NULL: not known.
+ */
 struct service {
 	char *name;
 	/*

@@ -7,9 +7,10 @@
 
 /*
  * Appends the name of the service unit in the cgroup path @path, without ".service": "web" of
- * /system.slice/web.service. Of a user's manager it is the user's unit: "jobs" of
- * /user.slice/user-1000.slice/user@1000.service/app.slice/jobs.service. False: none. What lies
- * within a service's or a scope's group was named by somebody else than systemd, and doesn't count.
+ * /system.slice/web.service. Of a user's own systemd manager, the name is that of the user's unit:
+ * "jobs" of /user.slice/user-1000.slice/user@1000.service/app.slice/jobs.service. False: none. What
+ * lies within a service's or a scope's group was named by somebody else than systemd, and doesn't
+ * count.
  */
 bool unit_from_cgroup(const char *path, struct str *ret);
 

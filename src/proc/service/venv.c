@@ -9,7 +9,7 @@
 
 #define PROGRAM_BYTES 4096
 
-/* Cuts the last component off @path. False: there is none, or it is the root's. */
+/* Cuts the last component off @path. False: nothing would be left but the root directory. */
 static bool cut(struct str *path)
 {
 	char *slash = path->n ? strrchr(path->s, '/') : NULL;
@@ -41,7 +41,8 @@ bool venv_find(const struct service_files *f, int procdir, const char *directory
 	if (*str_cstr(&program) != '/')
 		str_addf(&path, "%s/", directory ?: "");
 	str_add(&path, str_cstr(&program));
-	if (path.failed || !cut(&path) || !cut(&path)) /* bin, and the program in it */
+	/* cuts off the program's name, and then the folder bin */
+	if (path.failed || !cut(&path) || !cut(&path))
 		return false;
 	str_addf(&file, "%s/pyvenv.cfg", str_cstr(&path));
 	if (file.failed || !service_file_of(f, str_cstr(&file), 1, &text))

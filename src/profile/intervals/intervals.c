@@ -28,7 +28,9 @@ struct track {
 	size_t first, n; /* the track's segments */
 };
 
-/* A range of tracks: those of one thread, or those that are for all threads of a process. */
+/*
+ * A range of tracks: the tracks of one thread, or the tracks that are for all threads of a process.
+ */
 struct tracks {
 	size_t first, n;
 };
@@ -40,15 +42,12 @@ struct tracks {
 struct inherited {
 	uint64_t begin_ns, end_ns;
 	/*
-	 * the label's key; 0: this process was started without labels. Such an entry hides those of
-	 * an earlier process with the same pid.
+	 * the label's key; 0: this process was started without labels. Such an entry hides the
+	 * labels of an earlier process with the same pid.
 	 */
 	uint32_t key;
 	uint32_t value;
-	/*
-	 * 1 + index, in .inherited, of the entry before this one with the same pid; 0: there is
-	 * none
-	 */
+	/* 1 + index, in .inherited, of the previous entry with the same pid; 0: there is none */
 	uint32_t before;
 };
 
@@ -87,8 +86,8 @@ static int compare_numbers(uint64_t a, uint64_t b)
 }
 
 /*
- * Orders intervals by track. Within a track, of two intervals that overlap, the one whose label
- * counts comes last.
+ * Orders intervals by track. Within a track, of two intervals that overlap, the interval whose
+ * label counts comes last.
  */
 static int compare(const void *a, const void *b)
 {
@@ -226,7 +225,10 @@ static const struct segment *segment_at(const struct labeller *l, const struct t
 	return i && at_ns < s[i - 1].end_ns ? &s[i - 1] : NULL;
 }
 
-/* Returns the label with @key that process @pid inherited and has at @at_ns; NULL: it has none. */
+/*
+ * Returns the label with @key that process @pid inherited and has at @at_ns; NULL: the process has
+ * no such label.
+ */
 static const struct inherited *inherited_at(const struct labeller *l, uint32_t pid, uint32_t key,
 					    uint64_t at_ns)
 {
@@ -343,8 +345,8 @@ static int add_label(struct labeller *l, uint32_t key, uint32_t value)
 }
 
 /*
- * Adds the labels of the tracks at this time. Of labels with the same key the last one counts, so
- * those of the thread are added after those of the process.
+ * Adds the labels that the tracks have at time @at_ns. Of labels with the same key the last one
+ * counts, so the thread's labels are added after the process's labels.
  */
 static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns)
 {

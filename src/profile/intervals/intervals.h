@@ -22,10 +22,10 @@
 /* the most bytes of a file of intervals that are read */
 #define INTERVALS_MAX_BYTES ((size_t)64 << 20)
 #define INTERVALS_MAX_KEYS  8 /* the most different keys in a file of intervals */
-/* the most different values in a file of intervals; further ones become INTERVALS_OTHER */
+/* the most different values in a file of intervals; further values become INTERVALS_OTHER */
 #define INTERVALS_MAX_VALUES 65536
 #define INTERVALS_MAX_TEXT   4096 /* the most bytes of a label's key or value */
-/* the most labels of a whole file; those after it are left out */
+/* the most labels of a whole file; further labels are left out */
 #define INTERVALS_MAX_LABELS (1 << 20)
 #define INTERVALS_MAX_FORKS  65536
 #define INTERVALS_OTHER	     "[other]"

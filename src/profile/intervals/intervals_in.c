@@ -22,7 +22,7 @@ struct parsed {
 enum { PID, TID, BEGIN, END };
 static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "begin", [END] = "end"};
 
-/* Tells whether @key is one that krait itself gives samples, and that views rely on. */
+/* Is @key the key of a label that krait itself gives samples, and that views rely on? */
 static bool is_own(const char *key)
 {
 	static const char *const own[] = {"pid",       "tid", "thread", "process",    "cgroup",
@@ -121,7 +121,7 @@ static int key_of(struct intervals *v, const struct str *key)
 			return (int)i + 1;
 	if (v->n_keys == INTERVALS_MAX_KEYS)
 		return err_set(-EINVAL, "more than %d keys in the file", INTERVALS_MAX_KEYS);
-	str_fini(new); /* frees the text that a skipped line left here */
+	str_fini(new); /* frees the text that a skipped line left in *new */
 	*new = (struct str){};
 	str_add_n(new, key->s, key->n);
 	return new->failed ? err_nomem() : (int)++v->n_keys;

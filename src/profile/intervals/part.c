@@ -71,7 +71,7 @@ static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_n
 }
 
 /*
- * Does the same as part_cut() for a thread that ended another one's wait for a lock. The sample's
+ * As part_cut(), for a sample of a thread that ended another thread's wait for a lock. The sample's
  * time is when the wait ended.
  */
 static bool cut_ended(const struct part *part, struct profile_sample *s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a sample belongs to a part of the time. A wait counts evenly from its sample's time on,
- * for as long as it was, so in each part that it touches it counts for that part.
+ * What of a sample belongs to a part of the time. A wait begins at its sample's time, and counts
+ * evenly over its length. So a wait that lies in several parts counts in each of them for as long
+ * as it lies there.
  */
 #ifndef PROFILE_INTERVALS_PART_H
 #define PROFILE_INTERVALS_PART_H
@@ -10,7 +11,7 @@
 
 struct part {
 	uint64_t since_ns, until_ns; /* since <= time < until; .until_ns 0: to the end */
-	/* indices of the profile's values; -1: it has none such */
+	/* indices of these three values in the profile; -1: the profile has no such value */
 	int off_cpu, gil_wait, lock_blame;
 };
 
@@ -18,8 +19,8 @@ struct part {
 struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 
 /*
- * Cuts sample @s, whose labels are of @p, to the part. Its time is within the part then. False:
- * nothing of it is in the part.
+ * Cuts sample @s, whose labels are of @p, to the part. After that, the sample's time is within the
+ * part. False: nothing of the sample is in the part.
  */
 bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s);
 
@@ -32,8 +33,8 @@ bool part_cut_as(const struct part *part, struct profile *p, struct profile_samp
 
 /*
  * Length in ns of the wait that sample @s is, and that began at the sample's time. @value: index of
- * the value off_cpu; -1: the profile has none. Returns 0 if the sample isn't one wait: those of the
- * states runnable and stolen have the sum of several moments.
+ * the value off_cpu; -1: the profile has none. Returns 0 if the sample isn't one wait: samples of
+ * the states runnable and stolen have the sum of several moments.
  */
 int64_t wait_length(const struct profile *p, const struct profile_sample *s, int value);
 

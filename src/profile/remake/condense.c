@@ -28,8 +28,8 @@ struct weight {
 typedef VEC(struct weight) weights;
 
 /*
- * Orders entries by value, largest first. Of equal values the one with the larger id comes first,
- * because it is newer.
+ * Orders entries by value, largest first. Of entries with equal values, the entry with the larger
+ * id comes first, because it is newer.
  */
 static int compare(const void *va, const void *vb)
 {
@@ -149,8 +149,8 @@ static void keep_last(struct condense *c, const struct sums *last)
 }
 
 /*
- * Tells whether the code at @i is inlined into the code at @i + 1. Then both are kept, or neither
- * is.
+ * Tells whether the code at @i is inlined into the code at @i + 1. If so, both frames are kept, or
+ * neither is.
  */
 static bool is_inlined(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
 {
@@ -264,8 +264,8 @@ static int leave_heaviest(struct map *values, size_t keep)
 }
 
 /*
- * Chooses c->keep stacks that are to have this detail: the heaviest among those that have none yet.
- * Stacks that look alike with this detail count as one.
+ * Chooses c->keep stacks that are to have this detail: the heaviest of the stacks for which no
+ * detail has been chosen yet. Stacks that look alike with this detail count as one.
  */
 static int choose_stacks(struct condense *c, enum detail detail)
 {
@@ -348,8 +348,8 @@ static void fini(struct condense *c)
 }
 
 /*
- * Ends the condensing. Frees what the profile held before; if @r is an error, puts that back
- * instead. Returns @r, or an error of rebase_end().
+ * Ends the condensing. Frees what the profile held before; if @r is an error, puts the old contents
+ * back instead. Returns @r, or an error of rebase_end().
  */
 static int end(struct condense *c, int r)
 {
@@ -431,7 +431,7 @@ uint32_t condense_labels_whole(struct condense *c, uint32_t id)
 }
 
 /*
- * Replaces the ids *stack and *labels by their new ones in the condensed profile. 0 or -ENOMEM +
+ * Replaces the ids *stack and *labels by the new ids in the condensed profile. 0 or -ENOMEM +
  * message.
  */
 static int renew(struct condense *c, uint32_t *stack, uint32_t *labels)

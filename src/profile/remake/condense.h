@@ -2,8 +2,8 @@
 /*
  * Makes a profile smaller while it is in use: what was rare so far is summed up. All ids change.
  *
- * The caller says how many functions to keep. These are the heaviest ones; each value of a sample
- * counts as a share of its total in the profile. Frames of all other functions become "[rare
+ * The caller says how many functions to keep. The heaviest functions are kept; each value of a
+ * sample counts as a share of its total in the profile. Frames of all other functions become "[rare
  * code]". As many stacks, the heaviest ones, stay whole. As many further stacks keep their
  * functions, without lines and recursion. The rest keep only their innermost frame. So the self
  * value of a kept function stays what it was. Its total lacks only the values of stacks of which
@@ -21,7 +21,8 @@
 #define CONDENSE_ENDED "0"
 
 struct condense {
-	struct rebase rebase; /* .copy of this goes from the old profile to the condensed one */
+	/* condensing is a rebase (rebase.h); .copy copies from the old profile to the new one */
+	struct rebase rebase;
 	/*
 	 * sums with the values of stacks, borrowed; set only while functions and stacks are chosen
 	 */
@@ -37,7 +38,7 @@ struct condense {
 	VEC(uint32_t) locations;
 	uint32_t rare; /* id of the location that is the mark "[rare code]" */
 	struct profile_label ended[3];
-	/* samples of ended processes keep their labels too; may be set after condense_begin() */
+	/* samples of ended processes also keep their labels; may be set after condense_begin() */
 	bool keeps_ended;
 	size_t given_up; /* how many functions were given up */
 };
@@ -51,13 +52,13 @@ struct condense {
 _must_use_ int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 			      const struct sums *const *sums, size_t n, size_t keep);
 
-/* Return the new id for an old one. If memory runs out, profile_failed() tells. */
+/* Return the new id for an old id. If memory runs out, profile_failed() tells. */
 uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
 /*
- * Does the same as condense_labels(), but gives up no label. If both are called for the same id,
- * this one must be called first.
+ * As condense_labels(), but gives up no label. If both functions are called for the same id,
+ * condense_labels_whole() must be called first.
  */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */

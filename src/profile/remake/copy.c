@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies parts of one profile into another; see copy.h. */
+/* Copies parts of one profile into another profile; see copy.h. */
 #include "profile/remake/copy.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies parts of one profile into another. Each part that a sample needs is copied once, when it
- * is first asked for. The source must not change meanwhile.
+ * Copies parts of one profile into another profile. Each part that a sample needs is copied once,
+ * when it is first asked for. The source must not change while it is copied.
  */
 #ifndef PROFILE_REMAKE_COPY_H
 #define PROFILE_REMAKE_COPY_H

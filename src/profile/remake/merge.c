@@ -16,7 +16,7 @@ struct merge {
 	VEC(struct profile_label) labels;
 	int64_t start_ns; /* wall clock time of the earliest start; 0: no profile has one */
 	bool all_ended;	  /* each profile is of whole runs that ended with 0 */
-	/* each profile has comments about CPU use, so the merged one gets them too */
+	/* each profile has comments about CPU use, so the merged profile gets such comments */
 	bool tells_use;
 
 	/* The members below are about the profile that is merged in now. */
@@ -35,8 +35,8 @@ static bool is_taken(const struct merge *m, unsigned n, unsigned at)
 }
 
 /*
- * Finds the value type @n of a profile, @type, in the merged profile; adds it if it isn't there. If
- * a profile has a type twice, the merged one has it twice.
+ * Finds the value type @n of a profile, @type, in the merged profile; adds the type if it isn't
+ * there. If a profile has a type twice, the merged profile has the type twice.
  */
 static int find_type(struct merge *m, const struct profile_value_type *type, unsigned n)
 {
@@ -93,9 +93,9 @@ static int64_t add_up_to_max(int64_t a, int64_t b)
 }
 
 /*
- * Adds a line that says how many whole runs the profiles are of. It replaces the lines of the
- * single profiles. But if any profile isn't of whole runs, those lines stay, and this one says why
- * they don't count.
+ * Adds a line that says how many whole runs the profiles are of. This line replaces the lines about
+ * runs in the single profiles. But if any profile isn't of whole runs, the lines of the single
+ * profiles stay, and the new line says why they don't count.
  */
 static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 {

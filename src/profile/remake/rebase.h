@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes everything out of a profile in use, and makes a profile of its own of that. The profile in
- * use goes on, empty. Some callers hold ids of it for samples that are still to come. Between
+ * Takes everything out of a profile in use, into a second profile. The profile in use goes on,
+ * empty. Some callers hold ids of the profile in use for samples that are still to come. Between
  * rebase_begin() and rebase_end() these callers ask for new ids, and what they ask for is copied
  * into the emptied profile. A rebase is used to cut a window of a recording that goes on
  * (record/session.h; docs/decisions/0022), and to condense a profile (condense.h).

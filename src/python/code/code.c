@@ -210,7 +210,7 @@ struct py_position py_code_position(const struct py_code *code, int lasti)
 {
 	struct py_position pos = {.col = -1, .end_col = -1};
 
-	/* An empty table is a line table too: up to 3.9 a function on one line has one. */
+	/* An empty line table is valid too: up to 3.9 a function on one line has an empty one. */
 	if (!(py_code_missing(code, lasti) & 1 << CODE_LINETABLE))
 		pos = py_linetable_position(code->version, code->linetable, code->linetable_bytes,
 					    code->firstlineno, lasti);

@@ -22,8 +22,8 @@ struct py_code {
 	/* the most qualified name that is known; UTF-8, one line; NULL: not known (yet) */
 	char *name;
 	/*
-	 * the module's name, if this is the body of an imported module and that was proved; else
-	 * NULL
+	 * the module's name, if the code is the top-level code of an imported module and that was
+	 * proved; else NULL
 	 */
 	char *module;
 	/*
@@ -43,17 +43,21 @@ struct py_code {
 	uint16_t version;	/* Python's version: major << 8 | minor */
 	/* bits 1 << enum code_text of texts that py_code_fill_from_process() may still read */
 	uint8_t missing;
-	bool internal;	/* the code is one of CPython's own helpers, which aren't shown to users */
-	uint32_t round; /* for the owner of this struct: the round in which the code came last */
+	bool internal; /* the code is one of CPython's own helpers, which aren't shown to users */
+	/*
+	 * for the owner of this struct: the latest round (codes_next_round()) in which a record of
+	 * the code came
+	 */
+	uint32_t round;
 	/* for the owner of this struct: a number that no other code object has, or ever had */
 	uint64_t serial;
 	size_t counted; /* for the owner of this struct: how many bytes it counted for the code */
 	/*
-	 * NULL: .name, .file and .linetable belong to this code object. Otherwise they are those of
+	 * NULL: .name, .file and .linetable belong to this code object. Otherwise they belong to
 	 * .like, which is kept as long as any code object refers to it.
 	 */
 	struct py_code *like;
-	/* if other code objects have this one as their .like: how many do; else 0 */
+	/* how many other code objects have this code object as their .like */
 	uint32_t users;
 	/* addresses and lengths of the texts as they were when the code object was first met */
 	struct wire_text text[CODE_TEXT_MAX];
@@ -66,14 +70,14 @@ struct py_code {
  */
 _must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 				   struct py_code **ret);
-/* @code may be NULL. If it has .users, one of them doesn't need it any more. */
+/* Frees @code, which may be NULL. If it has several .users, only subtracts one from .users. */
 void py_code_free(struct py_code *code);
 /* Returns the memory that @code takes, without what it has of .like. */
 size_t py_code_bytes(const struct py_code *code);
 
 /*
- * Makes a code object from a record with the same content as @like had, whose .users has counted
- * the caller. NULL: out of memory.
+ * Makes a code object whose record has the same content as that of @like. Adds one to @like's
+ * .users. NULL: out of memory.
  */
 struct py_code *py_code_like(struct py_code *like, const struct rec_code *rec);
 /*
@@ -121,7 +125,7 @@ struct py_body {
 	uint64_t globals;
 };
 
-#define PY_BODIES 16 /* how many bodies' modules are found in one request */
+#define PY_BODIES 16 /* for how many code objects one request finds the modules */
 
 /*
  * Could py_code_find_modules() find something? True for a module's body, code without a file, and a
@@ -130,8 +134,8 @@ struct py_body {
 bool py_code_has_module(const struct py_code *code, const struct py_layout *layout);
 
 /*
- * Sets .module of a module's body if its record says which it is. True: the record says that, or
- * that it is none, so the process needn't be asked.
+ * Sets .module of a module's body, or .made_in of code without a file, if the record has the
+ * module's name and file. True: the process needn't be asked any more.
  */
 _must_use_ bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n);
 

@@ -220,8 +220,8 @@ static bool find_in_mro(struct search *s, uint64_t type)
 }
 
 /*
- * The first argument may be an instance. It may also be a class (cls); then the metaclass has
- * methods too.
+ * The first argument may be an instance. It may also be a class (cls), whose metaclass has methods
+ * too.
  */
 static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 {
@@ -264,7 +264,7 @@ static int class_name(struct search *s, struct str *out)
 	return 0;
 }
 
-/* Of 3.x: is __qualname__ equal to @name, and not copied from another function? */
+/* In 3.x: is the function's __qualname__ equal to @name, and not copied from another function? */
 static bool agrees_3(struct search *s, const char *name)
 {
 	struct heap *h = &s->h;
@@ -278,8 +278,8 @@ static bool agrees_3(struct search *s, const char *name)
 }
 
 /*
- * 2.7: may the function belong to several classes? True if it is made anew by each call of the
- * function around it, or if it is a global function, which classes may share.
+ * 2.7: may the function belong to several classes? True if each call of the enclosing function
+ * makes another function of the same code, or if it is a global function, which classes may share.
  */
 static bool is_of_several(struct search *s)
 {

@@ -13,8 +13,8 @@
 #include "python/heap/text.h"
 
 /*
- * The most bytes of a line table that are read; more aren't worth the memory. Positions after these
- * bytes have no line.
+ * The most bytes of a line table that are read. More bytes wouldn't be worth the memory. Positions
+ * after these bytes have no line.
  */
 #define MAX_LINETABLE_BYTES (4u << 20)
 
@@ -122,7 +122,10 @@ int py_code_check_same(const struct py_code *code, struct heap *h)
 	return check == code->check ? 0 : -ESTALE;
 }
 
-/* Reads a missing text, and again the head of its object, which may have been unreadable before. */
+/*
+ * Reads a missing text. First reads the head of its object again, because it may have been
+ * unreadable when the code object was met.
+ */
 static int fill_text(struct heap *h, struct py_code *code, enum code_text which)
 {
 	_cleanup_free_ uint8_t *buf = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the name of the module whose body a code object is: __name__ in the dict that the body runs
- * in. Everything is read from the live process, maybe some time after the body ran; so the dict's
- * __file__ must be the code object's file, too. After an import the code object is gone, and the
- * dict may belong to another run of the same file. Then the name must fit the file.
+ * Finds the name of the module whose body (top-level code) a code object is: __name__ in the dict
+ * that the body runs in. Everything is read from the live process, maybe some time after the body
+ * ran; so the dict's __file__ must be the code object's file, too. After an import the code object
+ * is gone, and the dict may belong to another run of the same file. In that case the module's name
+ * must fit the file.
  *
  * Also finds the number of a notebook's cell. ipykernel calls the cell's file
  * /tmp/ipykernel_PID/HASH.py. IPython's shell object knows the number, and the dict that cells run
@@ -108,7 +109,7 @@ struct question {
 	} of[PY_BODIES];
 };
 
-/* What the child answers: __name__ and __file__ of a module; "": it has none. */
+/* What the child answers: __name__ and __file__ of a module; "": the module has none. */
 struct answer {
 	char name[MODULE_BYTES], file[PATH_MAX];
 	uint64_t cell; /* number of the notebook cell; 0: not known */
@@ -154,7 +155,9 @@ static void find_one(struct heap *h, uint64_t globals, const char *cell, struct 
 	vec_fini(&items);
 }
 
-/* A reader_task (proc/read/reader.h): finds the modules of bodies, in the child that reads. */
+/*
+ * A reader_task (proc/read/reader.h): finds the modules of code objects, in the child that reads.
+ */
 static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
@@ -231,7 +234,10 @@ bool py_code_has_module(const struct py_code *code, const struct py_layout *layo
 	       heap_is_known(layout->version);
 }
 
-/* Appends text @w, whose bytes begin at *p, and moves *p behind them. False: it isn't whole. */
+/*
+ * Appends text @w, whose bytes begin at *p, and moves *p behind them. False: the text isn't
+ * complete.
+ */
 static bool take_text(const struct wire_text *w, const uint8_t **p, const uint8_t *end,
 		      struct str *ret)
 {
@@ -243,7 +249,10 @@ static bool take_text(const struct wire_text *w, const uint8_t **p, const uint8_
 	return whole && !ret->failed;
 }
 
-/* Returns where the texts of @rec end; NULL: the record is too short, or doesn't name a module. */
+/*
+ * Returns the struct rec_module that follows the texts of @rec; NULL: the record is too short, or
+ * doesn't name a module.
+ */
 static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 {
 	size_t at = sizeof(*rec);
@@ -258,9 +267,9 @@ static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 }
 
 /*
- * When the record was made, the frame ran in this dict. But on 3.11, if the file runs again, the
- * new code object may have the same address and an equal check, and then it gets no record. So the
- * name must fit the file.
+ * The record has the dict in which the code ran when the record was made. But on 3.11, if the file
+ * runs again, the new code object may have the same address and an equal check, and then it gets no
+ * record. So the name must fit the file.
  */
 bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n)
 {

@@ -6,8 +6,8 @@
 #include "unwind/x86/x86_insn.h"
 
 /*
- * the most bytes of that first function: Debian's has 33; python-build-standalone's 43, with a
- * frame pointer
+ * The most bytes of an executor's first function. Debian's CPython has one of 33 bytes,
+ * python-build-standalone's one of 43, with a frame pointer.
  */
 #define SHIM_MAX 64
 
@@ -17,7 +17,7 @@
  */
 static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
 
-/* Returns the offset of the first instruction of another kind than @a and @b. */
+/* Returns the offset of the first instruction that is of neither kind @a nor kind @b. */
 static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kind b)
 {
 	struct x86_insn insn;

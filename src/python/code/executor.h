@@ -14,8 +14,8 @@
 #define EXECUTOR_PAGE 4096u
 
 /*
- * Returns the offset of the first executor at or after offset @from in @n bytes of code; @n: there
- * is none. @from is the beginning of a page, and @n a multiple of the page size.
+ * Returns the offset of the first executor at or after offset @from in @n bytes of code; If there
+ * is none, returns @n. @from is the beginning of a page, and @n a multiple of the page size.
  */
 size_t executor_next(const uint8_t *bytes, size_t n, size_t from);
 

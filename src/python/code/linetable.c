@@ -100,7 +100,7 @@ static int clamp_col(int64_t col)
 /* Kinds of entries in a location table (3.11+), PyCodeLocationInfoKind; 0-9 are short forms. */
 enum { LOC_ONE_LINE = 10, LOC_NO_COLUMNS = 13, LOC_LONG = 14, LOC_NONE = 15 };
 
-/* Decodes the rest of an entry whose first byte has @kind; adds its delta to @line. */
+/* Decodes the rest of an entry whose first byte has @kind. Adds the entry's line delta to @line. */
 static struct py_position next_location(struct cursor *c, unsigned kind, int64_t *line)
 {
 	struct py_position pos = NOWHERE;
@@ -141,8 +141,8 @@ static struct py_position from_locations(const uint8_t *table, size_t n, int fir
 		struct py_position pos;
 
 		/*
-		 * Bit 7 marks an entry's first byte. CPython always writes it there, so the rest is
-		 * garbage.
+		 * Bit 7 marks an entry's first byte. A byte without it can't begin an entry, so the
+		 * rest of the table is garbage.
 		 */
 		if (!(head & 0x80))
 			break;

@@ -95,7 +95,8 @@ static bool save_restore(struct decoder *d, uint32_t w)
 {
 	if ((w & 0xbfc00000) == 0xb9000000 || (w & 0xbfe00000) == 0xb8000000) /* str or stur */
 		return true;
-	if ((w & 0x7e000000) != 0x28000000) /* not stp or ldp, of any addressing */
+	/* this instruction is neither stp nor ldp, in any addressing mode */
+	if ((w & 0x7e000000) != 0x28000000)
 		return false;
 	if (w >> 22 & 1) {
 		set(d, w & 31, (struct value){V_UNKNOWN});

@@ -4,7 +4,8 @@
  * and a return. A decoder for each machine adds the instructions.
  *
  * A conditional branch tests whether a key or interpreter is set up yet. First the code after the
- * branch is followed. If that returns nothing useful, decoding goes on at the last branch's target.
+ * branch is followed. If that code returns nothing useful, decoding continues at the last branch's
+ * target.
  */
 #ifndef PYTHON_FIND_ACCESSOR_INTERNAL_H
 #define PYTHON_FIND_ACCESSOR_INTERNAL_H
@@ -18,12 +19,10 @@ enum value_kind {
 	V_LOADED, /* the value is the 64 bits at address x */
 	V_INT,	  /* the value is the 32 bits at address x */
 	V_TP,	  /* the value is thread pointer + off */
-	/*
-	 * the value is an address in a TLS block: the one that the GOT pair at x stands for, + off
-	 */
+	/* the value is the result of __tls_get_addr() for the GOT pair at x, + off */
 	V_BLOCK,
 	V_DESC,	  /* the value is the thread pointer offset that the word at x leads to, + off */
-	V_DESC_TP /* the same as V_DESC, with the thread pointer added */
+	V_DESC_TP /* as V_DESC, with the thread pointer added */
 };
 
 struct value {
@@ -43,11 +42,12 @@ struct decoder {
 	struct elf_file *elf;
 	const struct tls_relocs *relocs;
 	const uint8_t *code;
-	size_t n, at; /* .n: how many bytes of code there are; .at: offset of the next one */
+	size_t n, at; /* .n: number of bytes of code; .at: offset of the next byte to decode */
 	uint64_t vaddr;
 	struct value reg[32];
 	unsigned arg, result; /* numbers of the registers of the first argument and of the result */
-	size_t branch; /* offset that the last conditional branch leads to; 0: there was none */
+	/* offset that the last conditional branch leads to; 0: no such branch was met */
+	size_t branch;
 	struct accessor ret;
 	bool done, bad;
 };

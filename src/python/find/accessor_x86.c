@@ -150,7 +150,7 @@ static void jump(struct decoder *d, int64_t disp)
 		d->at += (size_t)disp;
 }
 
-/* Applies an instruction without ModRM; false: it is another one. */
+/* Applies an instruction without a ModRM byte; false: it is an instruction of another kind. */
 static bool plain(struct decoder *d, struct insn *in)
 {
 	if (in->op >= 0x50 && in->op <= 0x57)

@@ -18,7 +18,7 @@ void image_unsupported(struct py_image *image, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* keeps the first reason, because later ones only follow from it */
+	/* keeps the first reason, because later reasons only follow from the first */
 	if (image->unsupported[0])
 		return;
 	va_start(ap, fmt);
@@ -37,8 +37,8 @@ static unsigned minor(const struct py_image *image)
 }
 
 /*
- * Does the file lack the interpreter itself, which is in another file? That is so for
- * libpython3.so, the library of the stable ABI, too.
+ * Does the file lack the interpreter itself, which is in another file? libpython3.so, the library
+ * of the stable ABI, is also such a file.
  */
 static bool needs_libpython(struct elf_file *elf)
 {
@@ -81,7 +81,8 @@ static void find_all_symbols(struct image_ctx *c)
 
 /*
  * Finds _PyRuntime by its symbol, or by the section `.PyRuntime` (3.10+), which has nothing else in
- * it and isn't stripped. In a program without both it is looked for by its first bytes (3.13+).
+ * it and isn't stripped. In a program that has neither, krait looks for the first bytes of
+ * _PyRuntime (3.13+).
  */
 static bool find_runtime(struct image_ctx *c)
 {
@@ -100,7 +101,7 @@ static bool find_runtime(struct image_ctx *c)
 	return c->runtime != 0;
 }
 
-/* 3.13+: true if the file describes itself; then the image is filled in or marked unsupported. */
+/* 3.13+: does the file describe itself? If so, fills in the image or marks it as unsupported. */
 static bool use_debug_offsets(struct image_ctx *c)
 {
 	struct py_image *image = c->image;

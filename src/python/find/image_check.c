@@ -31,7 +31,10 @@ static bool is_code_type(struct image_ctx *c, uint64_t tp_name)
 	return elf_file_pointer(c->elf, tp_name, &name) && is_string(c, name, "code");
 }
 
-/* Returns the offset that krait's layout has for the member @name; -1: it has none. */
+/*
+ * Returns the offset that krait's layout has for the member @name; -1: the layout lacks that
+ * member.
+ */
 static int expected_offset(struct image_ctx *c, uint64_t name)
 {
 	const struct py_layout *l = &c->image->layout;
@@ -58,8 +61,8 @@ static int expected_offset(struct image_ctx *c, uint64_t name)
 }
 
 /*
- * Compares the members that krait reads with the layout. False: one has another offset. Adds the
- * number of members with the same offset to *agree.
+ * Compares the members that krait reads with the layout. False: a member has another offset in the
+ * interpreter than in the layout. Adds the number of members with the same offset to *agree.
  */
 static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree)
 {
@@ -112,7 +115,7 @@ void image_check(struct image_ctx *c)
 
 /*
  * Searches [@vaddr, @vaddr + @n) for a type object named "code" whose instances have the size that
- * the layout gives. 0: none.
+ * the layout gives. 0: there is no such type object.
  */
 static uint64_t scan_types(struct image_ctx *c, uint64_t vaddr, const uint8_t *bytes, size_t n)
 {

@@ -28,7 +28,7 @@ static void static_waits(struct image_ctx *c)
 		first = MIN(first, s->value);
 		end = MAX(end, s->value + s->size);
 	}
-	/* other variables may lie between these, because they are too far apart */
+	/* the GIL's variables are so far apart that other variables may lie between them */
 	if (end - first > STATICS_BYTES)
 		return;
 	w->gil_wait = first;
@@ -75,5 +75,5 @@ void image_gil(struct image_ctx *c)
 	} else if (PY_HAS(can, GIL_IN_RUNTIME)) {
 		w->gil = PY_GIL_CURRENT;
 		runtime_gil(c);
-	} /* in 3.13+ the debug offsets have filled in .gil already */
+	} /* in 3.13+ the debug offsets have set .gil already */
 }

@@ -19,16 +19,16 @@
 	X(interp_head)		       /* <= 3.6, local: the list of interpreters */               \
 	X(autoTLSkey)		       /* <= 3.6, local: the key of thread states */               \
 	X(interpreter_lock)	       /* 2.7, local: the lock that is the GIL */                  \
-	X(gil_locked)		       /* 3.6, local; so are the next five, the GIL's variables */ \
+	X(gil_locked)		       /* 3.6, local, like the next five: variables of the GIL */  \
 	X(gil_last_holder)                                                                         \
 	X(gil_cond)                                                                                \
 	X(gil_mutex)                                                                               \
 	X(switch_cond)                                                                             \
 	X(switch_mutex)                                                                            \
-	X(PyString_Type)	       /* only Python 2 has it */                                  \
-	X(_Py_RefTotal)		       /* only builds with Py_REF_DEBUG have it, up to 3.11 */     \
-	X(_Py_GetRefTotal)	       /* only builds of 3.x with Py_REF_DEBUG have it */          \
-	X(rpython_startup_code)	       /* only PyPy has it */                                      \
+	X(PyString_Type)	       /* only Python 2 has this symbol */			   \
+	X(_Py_RefTotal)		       /* only builds with Py_REF_DEBUG, up to 3.11 */		   \
+	X(_Py_GetRefTotal)	       /* only builds of 3.x with Py_REF_DEBUG */		   \
+	X(rpython_startup_code)	       /* only PyPy has this symbol */				   \
 	X(pypy_main_startup)                                                                       \
 	X(pypy_setup_home)                                                                         \
 	X(mp_execute_bytecode)	       /* MicroPython's loop, if it isn't stripped */              \
@@ -48,7 +48,7 @@ enum image_symbol {
 /* What is known of an ELF file while an interpreter is looked for in it. */
 struct image_ctx {
 	struct elf_file *elf;
-	/* the symbols of IMAGE_SYMBOLS; one that the file doesn't have is all zero */
+	/* the symbols of IMAGE_SYMBOLS; a symbol that the file doesn't have is all zero */
 	struct elf_symbol sym[SYM_MAX];
 	uint64_t runtime;      /* vaddr of _PyRuntime; 0: the file has none */
 	uint64_t runtime_size; /* size of _PyRuntime; 0: not known */
@@ -60,8 +60,8 @@ bool image_has_runtime(const struct image_ctx *c);
 
 /*
  * Both return the name of the interpreter in the file if it isn't CPython itself; NULL: krait knows
- * none such. image_other_by_symbol() decides by the file's symbols, image_other_by_name() by the
- * file's name, if no CPython is in the file.
+ * no other interpreter that fits. image_other_by_symbol() decides by the file's symbols.
+ * image_other_by_name() decides by the file's name, for a file without CPython.
  */
 const char *image_other_by_symbol(const struct image_ctx *c);
 const char *image_other_by_name(const struct image_ctx *c, const char *path);
@@ -81,7 +81,7 @@ uint32_t image_version(struct image_ctx *c);
 
 /*
  * Reads a version, "3.8", after the first @prefix in the last part of the path @name. Returns major
- * << 8 | minor; 0: there is none.
+ * << 8 | minor; 0: the name has no version there.
  */
 unsigned image_version_after(const char *name, const char *prefix);
 
@@ -103,10 +103,12 @@ void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
  */
 void image_check(struct image_ctx *c);
 
-/* Finds PyCode_Type without a symbol (3.11+), by its own description; 0: not found. */
+/* Finds PyCode_Type without a symbol (3.11+), by the members that it describes; 0: not found. */
 uint64_t image_find_code_type(struct image_ctx *c);
 
-/* Finds _PyRuntime without a symbol or section (3.13+), by its cookie; 0: not found. */
+/*
+ * Finds _PyRuntime without a symbol or section (3.13+), by the cookie at its start; 0: not found.
+ */
 uint64_t image_find_cookie(struct image_ctx *c);
 
 /* Goes through the initialised writable data of a file, block by block. */
@@ -120,7 +122,8 @@ struct image_scan {
 };
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf);
-bool image_scan_next(struct image_scan *s); /* Goes on to the next block; false: there is none. */
+/* Goes on to the next block; false: no block is left. */
+bool image_scan_next(struct image_scan *s);
 
 /* Notes that the image is an interpreter that can't be profiled, and why. */
 void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);

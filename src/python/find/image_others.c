@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recognizes Python interpreters that aren't CPython, and forks of CPython. They get names. Else
- * krait would take them for "not Python", or for a CPython with CPython's own structures.
+ * Recognizes Python interpreters that aren't CPython, and forks of CPython. Such interpreters get
+ * names of their own. Else krait would take them for "not Python", or for a CPython with CPython's
+ * own structures.
  *
  * A symbol that only one interpreter defines proves which one it is. A stripped program has no such
  * symbol, and is named by its file's name. A wrong name can't make stacks wrong, because no stacks
@@ -13,7 +14,8 @@
 struct other {
 	const char *name;
 	enum image_symbol symbol;
-	bool fork; /* of CPython: the file also has CPython's own symbols */
+	/* the interpreter is a fork of CPython, so the file also has CPython's own symbols */
+	bool fork;
 };
 
 /* Extensions that are loaded into an ordinary CPython may define a fork's symbols, too. */

@@ -62,7 +62,10 @@ static uint32_t version_at_end(const char *s, size_t n)
 	return parse_version(s + at, n - at);
 }
 
-/* The only version string of @version (0: any) in @text; 0: there is none, or more than one. */
+/*
+ * Returns the version that the only version string of @version (0: of any version) in @text gives;
+ * 0: @text has no such string, or several.
+ */
 static uint32_t scan_strings(const char *text, size_t n, unsigned version)
 {
 	uint32_t found = 0;
@@ -135,7 +138,8 @@ uint32_t image_version(struct image_ctx *c)
 		return hex;
 	version = row ? row->version : version_by_name(c);
 	hex = version_by_string(c, version);
-	if (!hex && !row && version) /* the version by the file's name alone, which may be wrong */
+	/* only the file's name gave @version, and may be wrong: a version string may say better */
+	if (!hex && !row && version)
 		hex = version_by_string(c, 0);
 	if (!hex && row)
 		return (uint32_t)version << 16 | (uint32_t)row->patch_first << 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Source text of code without a file: a notebook's cell, or code that a library compiles at run
- * time. Such programs put the lines into linecache.cache, for tracebacks, and this reads them
- * there.
+ * time. For tracebacks, the notebook or library puts the lines into linecache.cache, where krait
+ * reads them.
  */
 #ifndef PYTHON_HEAP_CACHED_TEXT_H
 #define PYTHON_HEAP_CACHED_TEXT_H
@@ -17,8 +17,8 @@ bool py_text_may_be_cached(const char *file);
 
 /*
  * Appends linecache.cache[@file][2] of the live process @pid, with a newline after each line; up to
- * 256 KiB. @where: absolute addresses. 0; -ENOENT: there is no such entry; -E2BIG: it is too long;
- * -ENOTSUP: the dicts of this version can't be read; -EINVAL: the entry isn't lines of text;
+ * 256 KiB. @where: absolute addresses. 0; -ENOENT: there is no such entry; -E2BIG: the text is too
+ * long; -ENOTSUP: the dicts of this version can't be read; -EINVAL: the entry isn't lines of text;
  * -errno. On failure nothing is appended. No messages.
  */
 _must_use_ int py_cached_text(pid_t pid, const struct py_layout *layout,

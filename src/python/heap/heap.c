@@ -55,7 +55,7 @@ static bool spend(struct heap *h, size_t cost)
 #define SMALL_READ 1024
 #define FEW_READS  64
 
-/* Returns the page at @start; NULL if it can't be read, and *@e is -errno then. */
+/* Returns the page at @start; NULL if it can't be read, with -errno in *@e. */
 static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)
 {
 	size_t i = start / HEAP_PAGE % HEAP_PAGES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads Python objects of a live process: strings, integers, dictionaries, attributes. The process
- * keeps running meanwhile, so a value may be torn, or forged. A budget bounds the cost of one
- * session of reads, whatever the target's structures say.
+ * keeps running while its memory is read, so a value may be torn, or forged. A budget bounds the
+ * cost of one session of reads, whatever the target's structures say.
  */
 #ifndef PYTHON_HEAP_HEAP_H
 #define PYTHON_HEAP_HEAP_H
@@ -46,8 +46,9 @@ struct heap {
 	 * read
 	 */
 	bool known;
-	uint16_t head;	 /* sizeof(PyObject) in this version */
-	uint64_t budget; /* bytes that may still be read; each call also costs HEAP_CALL_COST */
+	uint16_t head; /* sizeof(PyObject) in this version */
+	/* bytes that may still be read; each call also takes HEAP_CALL_COST from it */
+	uint64_t budget;
 	struct heap_type {
 		uint64_t addr;
 		uint8_t bytes[HEAP_TYPE_BYTES];
@@ -75,7 +76,7 @@ void heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
 
 /* Reads memory at @addr. 0; -errno of peek(); -E2BIG: the budget is used up. No messages. */
 _must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
-/* reads the pointer at @addr; 0: it can't be read */
+/* reads the pointer at @addr; 0: the memory can't be read */
 uint64_t heap_ptr(struct heap *h, uint64_t addr);
 
 /*
@@ -92,12 +93,12 @@ void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes
 _must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text *ret,
 			     uint64_t *data, uint64_t *hash);
 
-/* Appends the text of the str object, as text_to_utf8() does; -EINVAL: it isn't a str. */
+/* Appends the text of the str object as text_to_utf8() does; -EINVAL: the object isn't a str. */
 _must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
 /* As heap_str(), for the first @most bytes of the string, a multiple of 4. */
 _must_use_ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out);
 
-/* Reads the value of an int from 0 to 2^64 - 1; false: the object isn't one. */
+/* Reads the value of an int from 0 to 2^64 - 1; false: the object isn't such an int. */
 bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret);
 
 /* Tells whether @name is the tp_name of the type at @type. */
@@ -109,8 +110,8 @@ struct heap_item {
 typedef VEC(struct heap_item) heap_items;
 
 /*
- * Appends the items of the dict at @dict. 0; -EINVAL: it doesn't look like a dict; -ENOTSUP;
- * -errno.
+ * Appends the items of the dict at @dict. 0; -EINVAL: the object doesn't look like a dict;
+ * -ENOTSUP; -errno.
  */
 _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 
@@ -127,10 +128,15 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
  */
 _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 
-/* Returns the address of the attribute @name of the instance at @obj; 0: there is none. */
+/*
+ * Returns the address of the attribute @name of the instance at @obj; 0: it has no such attribute.
+ */
 uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
 
-/* Returns sys.modules[@module].@name of the interpreter at @interp; 0: there is none. */
+/*
+ * Returns sys.modules[@module].@name of the interpreter at @interp; 0: the module or the attribute
+ * isn't there.
+ */
 uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, const char *name);
 
 /*
@@ -145,7 +151,7 @@ enum heap_type_field {
 	TYPE_MRO = 328,
 };
 
-/* Reads a field of a type; 0 if it can't be read. */
+/* Reads a field of a type; 0: the field can't be read. */
 uint64_t heap_type_field(struct heap *h, uint64_t type, enum heap_type_field field);
 
 #endif

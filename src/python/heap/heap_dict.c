@@ -9,13 +9,14 @@
 
 #include <errno.h>
 
-/* The entries of a dict: 16 or 24 bytes each, with hash (only if 24), key and value. */
+/* The entries of a dict. An entry has 24 bytes (hash, key, value) or 16 bytes (key, value). */
 struct table {
 	uint64_t entries, n;
 	/* address of the array of pointers to values; 0: values are in the entries */
 	uint64_t values;
 	unsigned entry_bytes;
-	unsigned skip; /* bytes before the key in an entry: 8 if it begins with a hash */
+	/* bytes before the key in an entry: 8 if the entry begins with a hash, else 0 */
+	unsigned skip;
 };
 
 /*
@@ -54,8 +55,8 @@ static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 	log2_index_bytes = head[1] >> 8 & 0xff;
 	kind = head[1] >> 16 &
 	       /*
-	        * kinds are DICT_KEYS_GENERAL, _UNICODE, _SPLIT; only the first, for any keys, has
-	        * hashes
+	        * The kinds are DICT_KEYS_GENERAL, _UNICODE and _SPLIT. Only GENERAL, for keys of
+	        * any type, has hashes in its entries.
 	        */
 	       0xff;
 	if (log2_index_bytes > 30 || kind > 2)
@@ -151,7 +152,7 @@ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 /* bytes of a str object that are compared: its header and up to 64 characters */
 #define KEY_BYTES 160
 #define BATCH	  64
-/* how many entries the first batch has: few, as a module's own attributes come first */
+/* how many entries the first batch has: a few, because a module's own attributes come first */
 #define FIRST 8
 
 /* Are the bytes @raw at the beginning of an object those of the ASCII str @key? */

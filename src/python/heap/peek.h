@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads memory of a live process that the kernel program couldn't or needn't read. The target keeps
- * running meanwhile: every value is untrusted, and may be torn.
+ * running while it is read: every value is untrusted, and may be torn.
  */
 #ifndef PYTHON_HEAP_PEEK_H
 #define PYTHON_HEAP_PEEK_H

@@ -47,7 +47,10 @@ static void touch(struct resident *r, struct heap *h, uint64_t addr, uint64_t by
 
 		for (; n < AT_ONCE && page < end; page += PAGE)
 			at[n++] = page;
-		/* the heap's own budget isn't used up here: pages and time bound the work */
+		/*
+		 * fills up the heap's own budget: here the number of pages and the time bound the
+		 * work
+		 */
 		h->budget = HEAP_BUDGET;
 		heap_read_many(h, at, n, 1, byte);
 		r->pages += n;

@@ -21,7 +21,9 @@ static bool is_surrogate(uint32_t c)
 	return c >= 0xd800 && c <= 0xdfff;
 }
 
-/* Returns the length of the UTF-8 sequence that begins with @first; 0: no sequence does. */
+/*
+ * Returns the length of the UTF-8 sequence that begins with @first; 0: @first begins no sequence.
+ */
 static size_t utf8_length(uint8_t first)
 {
 	if (first < 0x80)
@@ -32,8 +34,8 @@ static size_t utf8_length(uint8_t first)
 }
 
 /*
- * Decodes one sequence at @p (p < end). Returns its length; 0: it isn't valid UTF-8; -1: @end cuts
- * it off.
+ * Decodes one sequence at @p (p < end). Returns its length; 0: it isn't valid UTF-8; -1: the
+ * sequence is cut off at @end.
  */
 static int utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret)
 {
@@ -74,7 +76,10 @@ static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
 	return true;
 }
 
-/* Reads the next code point; false at the end, where an incomplete one is left out. */
+/*
+ * Reads the next code point; false: the text has ended. An incomplete code point at the end is left
+ * out.
+ */
 static bool next(struct reader *r, uint32_t *ret)
 {
 	size_t left = (size_t)(r->end - r->p);
@@ -146,9 +151,9 @@ static size_t encode(uint32_t c, char buf[static 8])
 }
 
 /*
- * Appends the rest of the text. @cut: the text is longer than what was copied. Then, or if the text
- * has more than TEXT_MAX_BYTES, it is cut at `fits`: the last boundary after which the ellipsis has
- * room.
+ * Appends the rest of the text. @cut: the text is longer than what was copied. If so, or if the
+ * text has more than TEXT_MAX_BYTES, it is cut at `fits`: the last boundary between code points
+ * after which the ellipsis has room.
  */
 static void append(struct reader *r, bool cut, struct str *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Converts strings in a target's memory to UTF-8 that can be shown in any output. Python strings
- * are arrays of code points (PEP 393: 1, 2 or 4 bytes each, depending on the largest one). Those of
- * 2.7 are bytes of an unknown encoding.
+ * are arrays of code points (PEP 393: 1, 2 or 4 bytes each, depending on the largest one). Strings
+ * of 2.7 are bytes of an unknown encoding.
  */
 #ifndef PYTHON_HEAP_TEXT_H
 #define PYTHON_HEAP_TEXT_H

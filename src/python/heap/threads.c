@@ -32,7 +32,10 @@ const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
 
 /* A Thread object of `threading` while the thread's tid isn't known yet. */
 struct found {
-	/* Thread._native_id: the tid in the target's PID namespace; 0: there is none */
+	/*
+	 * Thread._native_id: the tid in the target's PID namespace; 0: the object has no such
+	 * attribute
+	 */
 	uint64_t native;
 };
 
@@ -40,7 +43,7 @@ struct reader {
 	struct heap heap;
 	const struct py_where *where;
 	struct py_thread_names *ret;
-	VEC(struct found) found; /* Thread objects; the indices are those of .ret->list */
+	VEC(struct found) found; /* Thread objects; found.v[i] belongs to ret->list.v[i] */
 	struct map by_ident;	 /* Thread.ident -> index in .found */
 	struct py_tids tids;
 };
@@ -52,7 +55,7 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 
 	/*
 	 * The list of interpreters begins with the newest, and the main interpreter is the last. So
-	 * if several name a thread, the main interpreter's name is kept.
+	 * if several interpreters have a name for a thread, the main interpreter's name is kept.
 	 */
 	if (i) {
 		free(r->ret->list.v[*i].name);
@@ -74,7 +77,10 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	return 0;
 }
 
-/* Reads the name of a Thread, and its native id; @native is 0 if it has none. 0 or -errno. */
+/*
+ * Reads the name of a Thread, and its native id; *native is 0 if the Thread has no native id. 0 or
+ * -errno.
+ */
 static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64_t *native)
 {
 	heap_items attrs = {};
@@ -147,11 +153,11 @@ struct question {
 
 struct packed {
 	uint64_t ident, native;
-	/* how many bytes the name that follows takes, with its NUL and the padding after it */
+	/* how many bytes the thread's name, which follows, takes with its NUL and padding */
 	size_t n;
 };
 
-/* Packs the names into an answer. Returns its bytes, or -ENOBUFS. */
+/* Packs the names into an answer. Returns the answer's length, or -ENOBUFS. */
 static ssize_t pack(const struct reader *r, uint8_t *bytes, size_t most)
 {
 	size_t n = 0;
@@ -225,7 +231,7 @@ static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 	return n;
 }
 
-/* Asks the child for the names. 0; -ENOBUFS: they don't fit into an answer; -errno. */
+/* Asks the child for the names. 0; -ENOBUFS: the names don't fit into an answer; -errno. */
 static int ask_names(struct reader *r, pid_t pid)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(READER_TASK_BYTES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the names of threads in Python: threading._active of the target, {ident: Thread}, and
- * Thread._name. The live process keeps running meanwhile and is hostile: reading is bounded, and
+ * Thread._name. The process keeps running while it is read, and is hostile: reading is bounded, and
  * what can't be read is left out. A program may rename a thread, and a new thread is registered
  * only after it has begun to run. So names are read again if a thread had none, and once more at
  * the end.
@@ -26,7 +26,7 @@ struct py_thread_name {
 	 * the thread's ident in `threading`: pthread_self() = thread pointer + where->self_offset
 	 */
 	uint64_t ident;
-	pid_t tid;  /* tid in krait's PID namespace; 0: it couldn't be found out */
+	pid_t tid;  /* tid in krait's PID namespace; 0: it wasn't found */
 	char *name; /* the thread's name: UTF-8, one line (text.h), not empty */
 };
 
@@ -47,7 +47,7 @@ _must_use_ int py_thread_names(pid_t pid, const struct py_layout *layout,
 			       size_t n, struct py_thread_names *ret);
 void py_thread_names_fini(struct py_thread_names *names);
 
-/* Returns the name of thread @tid; NULL: it has none. */
+/* Returns the name of thread @tid; NULL: the thread has no name. */
 const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid);
 
 #endif

@@ -8,7 +8,7 @@
 #include "proc/proc.h"
 #include "proc/read/stat.h"
 
-/* Reads the thread's tid in its own PID namespace; 0: it can't be read. */
+/* Reads the thread's tid in the innermost PID namespace of its process; 0: it can't be read. */
 static pid_t native_tid(const struct proc *p, pid_t tid)
 {
 	struct proc_status status;

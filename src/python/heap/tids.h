@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the kernel's number of a thread from the numbers that CPython and the C library have for
- * it. The process keeps running meanwhile and is hostile: a number counts only if such a thread
- * exists.
+ * it. The process keeps running while it is read, and is hostile: a number counts only if such a
+ * thread exists.
  */
 #ifndef PYTHON_HEAP_TIDS_H
 #define PYTHON_HEAP_TIDS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the thread states of a running process, that is, which of its threads Python knows. The
- * live process keeps running meanwhile and is hostile: reading is bounded, and what can't be read
- * is left out.
+ * process keeps running while it is read, and is hostile: reading is bounded, and what can't be
+ * read is left out.
  */
 #ifndef PYTHON_HEAP_TSTATES_H
 #define PYTHON_HEAP_TSTATES_H
@@ -14,8 +14,8 @@
 struct py_tstate {
 	uint64_t addr, interp;
 	/*
-	 * address of the pointer to this thread state: in its interpreter, or in the state before
-	 * it
+	 * address of the pointer to this thread state: in the interpreter's state, or in the
+	 * preceding thread state of the list
 	 */
 	uint64_t slot;
 	/* the thread state's thread_id: pthread_self() = thread pointer + where->self_offset */

@@ -307,7 +307,8 @@ struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned
 
 	if (r.size)
 		r.size += growth;
-	if (r.tstate_current) { /* up to 3.11 the GIL lies before both, so it doesn't move */
+	/* up to 3.11 both fields lie after the GIL, so they move when the GIL grows */
+	if (r.tstate_current) {
 		r.tstate_current += growth;
 		r.tss_key += growth;
 	}

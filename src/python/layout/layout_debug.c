@@ -53,7 +53,7 @@
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X) GC(X)
 
-/* Members of the newest version's debug offsets; newer minor versions are tried with them. */
+/* Members of the newest version's debug offsets. Still newer versions are tried with them too. */
 #define MEMBERS_3_15(X)                                                                            \
 	HEAD(X)                                                                                    \
 	X(interp_size) X(interp_id) X(interp_next) X(threads_head) X(threads_main) INTERP(X)       \
@@ -125,7 +125,7 @@ static const struct relation {
 	uint8_t a, b;
 	int8_t delta;
 } relations[] = {
-	/* the header of an object; right behind it ob_size, then the data */
+	/* the header of an object; ob_size follows it, then the data */
 	{ M_ob_type, M_object_size, -8 },
 	{ M_tuple_length, M_object_size, 0 },
 	{ M_list_length, M_object_size, 0 },
@@ -137,7 +137,7 @@ static const struct relation {
 	{ M_bytes_data, M_object_size, 16 },
 	{ M_str_state, M_object_size, 16 },
 	{ M_ascii_size, M_object_size, 24 },
-	/* PyCodeObject: from these co_flags, co_version and _co_firsttraceable are derived */
+	/* PyCodeObject: these give co_flags, co_version and _co_firsttraceable */
 	{ M_co_argcount, M_object_size, 36 },
 	{ M_co_firstlineno, M_co_argcount, 16 },
 	{ M_co_localsplusnames, M_co_firstlineno, 28 },
@@ -202,10 +202,7 @@ static int unusable(const char *bad)
 		   : 0;
 }
 
-/*
- * Checks the rest, for which relations[] has no row: absolute sizes, and members that may be
- * missing.
- */
+/* Checks what relations[] has no row for: absolute sizes, and members that may be missing. */
 static int check_sizes(const uint64_t *m)
 {
 	static const struct {
@@ -306,7 +303,7 @@ uint64_t py_debug_can(unsigned version)
 	return order ? order->can : 0;
 }
 
-/* Reads the members into @m, and sets *ret to the order of the version's members. */
+/* Reads the debug offsets' members into @m. Sets *ret to the order of this version's members. */
 static int read_members(const uint8_t *runtime, size_t n, uint64_t *m, const struct order **ret)
 {
 	const struct order *order;
@@ -376,9 +373,9 @@ static void fill(const struct order *order, const uint64_t *m, struct py_layout 
 
 /*
  * Finds the thread state's field that says whether it holds the GIL. 3.13: a bit of _status; 3.14:
- * the int after it; later: a member with a name. Only take_gil() and drop_gil() write it. If there
- * is no such member, or the GIL's layout isn't that of bpf/python/gil.bpf.h, krait doesn't report
- * the GIL.
+ * the int after _status; later: the member holds_gil. Only take_gil() and drop_gil() write it. If
+ * there is no such member, or the GIL's layout isn't that of bpf/python/gil.bpf.h, krait doesn't
+ * report the GIL.
  */
 static void derive_gil(const struct order *order, const uint64_t *m, struct py_layout *ret)
 {
@@ -415,7 +412,7 @@ static void derive_parked(const struct order *order, const uint64_t *m, struct p
 
 /*
  * Finds the field that says whether a garbage collection is running. If there is no such member, or
- * it isn't inside the interpreter's state, krait doesn't know.
+ * it isn't inside the interpreter's state, krait doesn't know whether one is running.
  */
 static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 {
@@ -428,8 +425,8 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
- * Finds the number that shows whether a thread's copies of bytecode may have moved. Without it
- * krait looks for them in each sample.
+ * Finds the number that shows whether a thread's copies of bytecode may have moved. Without that
+ * number, krait looks for the copies in each sample.
  */
 static void derive_generation(const uint64_t *m, struct py_layout *ret)
 {

@@ -32,11 +32,12 @@ _must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
 struct py_runtime_row {
 	uint16_t version;
 	uint8_t patch_first, patch_last;
-	uint32_t size; /* size of _PyRuntime in a release build; 0: it varies */
+	uint32_t size; /* size of _PyRuntime in a release build; 0: the size varies */
 	uint32_t interp_head, tstate_current, tss_key;
 	/*
-	 * The PyThreadState * that Py_FinalizeEx() sets for good. It follows the flags that say how
-	 * far initialisation got (pycore_runtime.h). 3.13+: the debug offsets have it.
+	 * Offset of the PyThreadState * that Py_FinalizeEx() sets for good. The flags that say how
+	 * far initialisation got come right before it (pycore_runtime.h). 3.13+: the debug offsets
+	 * have it.
 	 */
 	uint32_t finalizing;
 };
@@ -58,7 +59,7 @@ const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);
 const struct py_runtime_row *py_runtime_by_size(uint64_t size);
 
 #define PY_COOKIE     "xdebugpy" /* the first 8 bytes of _PyRuntime from 3.13 on */
-#define PY_DEBUG_READ 1024 /* how many bytes of _Py_DebugOffsets are read; in 3.15 it has 888 */
+#define PY_DEBUG_READ 1024	 /* how many bytes of _Py_DebugOffsets are read; 3.15's has 888 */
 
 /* The contents of _Py_DebugOffsets that krait uses, after they were checked. */
 struct py_debug_offsets {
@@ -76,7 +77,7 @@ _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debu
 void py_layout_trace_refs(struct py_layout *layout);
 
 /*
- * Offsets that a walk doesn't need, but that reading objects does; in bytes from the object's
+ * Offsets that only reading of objects needs, not a walk of frames; in bytes from the object's
  * start.
  */
 struct py_heap_row {
@@ -88,7 +89,10 @@ struct py_heap_row {
 /* Returns the row of a version; NULL: krait doesn't know its objects. */
 const struct py_heap_row *py_heap_table(unsigned version);
 
-/* The capabilities that all versions since 3.11, and since 3.12, have. */
+/*
+ * PY_CAN_FROM_3_11: the capabilities that all versions since 3.11 have. PY_CAN_FROM_3_12: the
+ * capabilities that all versions since 3.12 have.
+ */
 #define PY_CAN_FROM_3_11                                                                           \
 	(PY_CAN(RUNTIME) | PY_CAN(PREINIT) | PY_CAN(RUNTIME_READY) | PY_CAN(NATIVE_ID) |           \
 	 PY_CAN(LOG2_KEYS) | PY_CAN(MANAGED_DICTS))
@@ -97,8 +101,8 @@ const struct py_heap_row *py_heap_table(unsigned version);
 	 PY_CAN(TAGGED_INTS) | PY_CAN(TRAMPOLINES))
 
 /*
- * Capabilities of @version (major << 8 | minor). For a version newer than krait, those of the
- * newest one. 0: not known.
+ * Capabilities of @version (major << 8 | minor). For a version newer than krait knows, the
+ * capabilities of the newest version that it knows. 0: not known.
  */
 uint64_t py_can(unsigned version);
 uint64_t py_debug_can(unsigned version); /* Returns the capabilities of a version from 3.13 on. */

@@ -11,7 +11,7 @@
 
 /*
  * timeout(1) sends its signal to the process and then to the process group, so krait gets it twice.
- * A signal that comes so soon after another one counts as the same one.
+ * A signal that comes this soon after another signal isn't counted.
  */
 #define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
 
@@ -19,7 +19,7 @@
 #define ABORTS_WRITTEN 2
 
 /*
- * The first signal that asked krait to stop; 0: none has come. SENT_BY_PROCESS is set in it if
+ * The first signal that asked krait to stop; 0: none has come. The bit SENT_BY_PROCESS is set if
  * another process sent the signal.
  */
 static volatile sig_atomic_t stop_flag;
@@ -29,7 +29,7 @@ static volatile sig_atomic_t aborts = ABORTS;
 static uint64_t counted_at_ns;
 
 /*
- * SIGINT was ignored when krait started, as in a background job of a script. Then krait ignores
+ * SIGINT was ignored when krait started, as in a background job of a script. If so, krait ignores
  * Ctrl-C, but not a SIGINT that a process sends (`kill -INT`).
  */
 static bool ignores_terminal;

@@ -3,8 +3,8 @@
  * Ctrl-C and the like: SIGINT, SIGTERM and SIGHUP. The first signal (any of these) asks krait to
  * stop: it writes the recording once all names have been read. The second asks it to write at once,
  * without the names that are missing. The third ends krait, as it would end a program without a
- * handler. A signal within half a second of another counts as the same one. What signals have asked
- * for is global, because a handler gets no argument.
+ * handler. A signal within half a second after another signal isn't counted. What signals have
+ * asked for is global, because a handler gets no argument.
  */
 #ifndef RECORD_COMMAND_SIGNALS_H
 #define RECORD_COMMAND_SIGNALS_H
@@ -41,12 +41,12 @@ void signals_phase(enum signals_phase phase);
 /* Returns the signal that asked to stop, or 0. */
 int signals_stop(void);
 
-/* How many signals have come; those within half a second of the one before count as the same. */
+/* How many signals have come. A signal within half a second after another signal isn't counted. */
 unsigned signals_count(void);
 
 /*
- * Did a process send krait the signal that asked to stop? Then a command that krait runs hasn't got
- * the signal. False: the terminal has sent it to krait and to the command.
+ * Did a process send krait the signal that asked to stop? If so, a command that krait runs hasn't
+ * got the signal. False: the terminal has sent it to krait and to the command.
  */
 bool signals_stop_was_sent(void);
 

@@ -11,8 +11,8 @@
 #include "base/util.h"
 
 /*
- * Exit codes. SPAWN_FAILED: waiting for the command failed. The others are those of a shell for a
- * command that it can't run.
+ * Exit codes. SPAWN_FAILED: waiting for the command failed. The other codes are those of a shell
+ * for a command that it can't run.
  */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
@@ -32,7 +32,8 @@ struct spawn {
 	int error_fd;
 	const char *name;
 	int exit_code; /* exit code of the command as a shell would give it; set by spawn_ended() */
-	enum spawn_advice advice; /* what would help, set by spawn_go() if it fails */
+	/* what the user could do about the error; set by spawn_go() if it fails */
+	enum spawn_advice advice;
 	bool ended;
 };
 
@@ -68,11 +69,13 @@ bool spawn_ended(struct spawn *s);
 
 /*
  * Waits for the command's end. If a signal was sent to krait alone, passes it on to the command.
- * Returns s->exit_code; SPAWN_FAILED if waiting itself fails, and then the command still runs.
+ * Returns s->exit_code; SPAWN_FAILED if waiting itself fails; in that case the command still runs.
  */
 int spawn_wait(struct spawn *s);
 
-/* Sends the command the signal that asked krait to stop, unless the command got it too. */
+/*
+ * Sends the command the signal that asked krait to stop, unless the command also got that signal.
+ */
 void spawn_pass_on_stop(struct spawn *s);
 
 /* Kills the command if it hasn't ended. */
@@ -80,7 +83,7 @@ void spawn_kill(struct spawn *s);
 
 /*
  * Tells the user if the command still runs. Says nothing after a signal that asked krait to stop,
- * because the command gets that signal too.
+ * because the command also gets that signal.
  */
 void spawn_say_goes_on(struct spawn *s);
 

@@ -17,8 +17,8 @@ struct census {
 };
 
 /*
- * Counts the processes and threads that were added to @p since the last call. The profile must be
- * the same, and not condensed since.
+ * Counts the processes and threads that were added to @p since the last call. @p must be the same
+ * profile in all calls, and must not have been condensed between them.
  */
 void census_take(struct census *c, const struct profile *p);
 void census_fini(struct census *c);

@@ -83,7 +83,7 @@ static void take_figures(struct summary *m, struct session *s)
 	own_unsupported(&m->collect);
 	/*
 	 * after condensing, the profile doesn't tell processes apart that have ended; after windows
-	 * were cut, it only has the processes of the last one
+	 * were cut, it only has the processes of the last window
 	 */
 	if (!s->condensed && !s->windows)
 		m->collect.processes = count_processes(s->profile);
@@ -92,9 +92,9 @@ static void take_figures(struct summary *m, struct session *s)
 	m->own_rss_bytes = peak_rss();
 	/*
 	 * A sample may come late, after a task switch, and then it counts for the next thread.
-	 * Between threads whose CPU time is counted here, that cancels out. But the CPU time of
-	 * threads that ran only briefly isn't counted, and all samples of such a thread may be late
-	 * ones.
+	 * Among threads whose CPU time is counted here, such errors cancel out. But the CPU time of
+	 * threads that ran only briefly isn't counted, and all samples of such a thread may be
+	 * late.
 	 */
 	if (!cpu || m->collect.came * 2 < m->cpu_samples)
 		return;

@@ -41,7 +41,7 @@ struct summary {
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
 /*
- * Differs the number of samples, @came, from the number that was asked for, @due? True if the
+ * Does the number of samples, @came, differ from the number that was asked for, @due? True if the
  * difference isn't chance and is large enough to matter.
  */
 bool summary_rate_is_off(uint64_t due, uint64_t came);

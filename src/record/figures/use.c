@@ -184,7 +184,7 @@ static uint64_t end_of(const struct session_use *u)
 }
 
 /*
- * Are the counts at the beginning and at the end those of the same thread? If another thread called
+ * Do the counts at the beginning and at the end belong to the same thread? If another thread called
  * exec, that thread has had the main thread's number since then.
  */
 static bool knows_main(const struct session *s, const struct session_use *u)
@@ -208,7 +208,7 @@ static bool measure(const struct session *s, const struct session_use *u, const 
 	return ret->wall_ms > 0;
 }
 
-/* The processes with samples, by pid, and sums over those whose times are known. */
+/* The processes with samples, by pid, and sums over the processes whose times are known. */
 struct told {
 	struct map names; /* pid -> string of the process label */
 	unsigned known;
@@ -261,7 +261,10 @@ static void find_names(struct session *s, struct told *t)
 	}
 }
 
-/* The sum for all processes. Samples count too, because they include processes that are gone. */
+/*
+ * Adds the figures of all processes together. CPU time by samples counts if it is more than the CPU
+ * time of known processes, because samples are also of processes that are gone.
+ */
 static void tell_all(struct session *s, const struct told *t, uint64_t sampled_ns)
 {
 	struct cpu_use all = {.all = true,
@@ -314,7 +317,7 @@ pid_t session_use_living(struct session *s)
 	pid_t only = 0, first = first_of(s);
 	unsigned n = 0;
 
-	/* the signal that stopped krait told the command to end too */
+	/* the signal that stopped krait also told the command to end */
 	if (s->options->cmd && signals_stop())
 		return 0;
 	vec_foreach(u, &s->uses.all) {

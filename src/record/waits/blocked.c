@@ -3,7 +3,7 @@
  * Reads threads that wait, as `krait dump` does (docs/decisions/0008), where the kernel program
  * couldn't: when a recording of waits begins, and when krait has just met a process. Threads of
  * that process may still be in the wait in which the kernel program met them. Records made here are
- * handled like those from the kernel.
+ * handled like records from the kernel.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -88,7 +88,7 @@ static void introduce(struct reading *r, const struct proc_entry *proc, const st
 	collect_record(r->s->collect, &rec, sizeof(rec));
 }
 
-/* Of several interpreters, chooses the last one in which the thread has frames. */
+/* Of several interpreters, chooses the last interpreter in which the thread has frames. */
 static void choose_interpreter(struct reading *r, const struct proc_several *all,
 			       struct walker_thread *t)
 {
@@ -239,8 +239,8 @@ static void on_blocked(void *ctx, const struct proc_entry *proc, const struct re
 }
 
 /*
- * Returns the descriptor for which the thread waits, if it waits in a poll() of a single one; else
- * -1.
+ * Returns the descriptor for which the thread waits, if it waits in a poll() of a single
+ * descriptor; else -1.
  */
 static int on_polled(void *ctx, const struct rec_task *task)
 {
@@ -331,8 +331,8 @@ void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *
 }
 
 /*
- * The wait was never read, so it has no stack. Its time counts with the waits of its site whose
- * stacks weren't taken.
+ * The wait was never read, so it has no stack. Its time counts with the waits at the same site (a
+ * system call with what it waits for) whose stacks weren't taken.
  */
 static void count_with_others(struct rec_wait *wait)
 {

@@ -2,8 +2,9 @@
 /*
  * Finds the waits that aren't over, for code that shows the present state, such as krait top. The
  * kernel program took the stacks of most of them when they began, and keeps them in the map
- * `waits`. The others are read as `krait dump` reads blocked threads, once they have lasted long
- * enough. A recording does that too, so that a long wait never counts for another stack.
+ * `waits`. The other threads' stacks are read as `krait dump` reads blocked threads, once they have
+ * lasted long enough. A recording also reads such stacks, so that a long wait never counts for
+ * another stack.
  */
 #include "base/system/clock.h"
 #include "base/error.h"
@@ -36,7 +37,7 @@ struct opening {
 	VEC(struct open_wait) waits;
 	pid_vec tgids; /* processes of which threads must be read */
 	uint64_t left_until_ns;
-	bool young; /* there are waits without a stack that haven't lasted long enough */
+	bool young; /* there are waits without a stack that haven't lasted long enough to be read */
 	bool failed;
 };
 

@@ -22,8 +22,8 @@ struct sideband {
 	int epfd;
 	bool was_empty; /* the last drain found no record */
 	/*
-	 * The channel that wakes krait for one watched thread. The thread's records are in the
-	 * CPUs' rings too. .fd -1: no thread is watched.
+	 * The channel that wakes krait for one watched thread. The thread's records are also in the
+	 * CPUs' rings. .fd -1: no thread is watched.
 	 */
 	struct channel watched;
 };
@@ -38,7 +38,7 @@ struct record {
 
 /* records.c. False: the record is too short. */
 bool sideband_split(const struct perf_event_header *h, struct record *ret);
-/* Is @r of process @tgid? A loss may have been of any. */
+/* Is @r a record of process @tgid? A report of lost records counts as a record of every process. */
 bool sideband_is_of(const struct record *r, uint32_t tgid);
 /* Hands a record to the caller of the side band. False: it is malformed. */
 bool sideband_dispatch(struct sideband *s, const struct record *r);

@@ -4,7 +4,7 @@
 
 /*
  * The value of a process in lives.of: two flags, and above them the time when the first thread
- * ended, 0 = it hasn't.
+ * ended, 0 = the first thread hasn't ended.
  */
 #define BEGAN	  1u
 #define THREADS	  2u

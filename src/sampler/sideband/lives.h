@@ -15,12 +15,12 @@ struct lives {
 	bool unsure;   /* memory was lacking for a record that would show that a process goes on */
 };
 
-/* Forgets all records, before those of a new drain come. */
+/* Forgets all records. To be called before the records of a new drain come. */
 void lives_clear(struct lives *l);
 void lives_fini(struct lives *l);
 
-/* These are called for each record, in any order. */
-/* a fork or an exec has begun the process, which has one thread then */
+/* The three functions below are called for each record, in any order. */
+/* a fork or an exec has begun the process, which has one thread at that moment */
 void lives_began(struct lives *l, uint32_t tgid);
 void lives_thread(struct lives *l, uint32_t tgid); /* the process has started one more thread */
 /* the first thread of the process has ended */

@@ -43,7 +43,7 @@ bool sideband_split(const struct perf_event_header *h, struct record *ret)
 	return true;
 }
 
-/* All records but those of a loss begin with the tgid. */
+/* All records begin with the tgid, except reports of lost records. */
 bool sideband_is_of(const struct record *r, uint32_t tgid)
 {
 	uint32_t of;
@@ -54,7 +54,9 @@ bool sideband_is_of(const struct record *r, uint32_t tgid)
 	return of == tgid;
 }
 
-/* A process outside krait's PID namespace has pid 0, one that was already reaped has -1. */
+/*
+ * A process outside krait's PID namespace has pid 0, a process that was already reaped has pid -1.
+ */
 static bool foreign(uint32_t tgid)
 {
 	return tgid == 0 || tgid == UINT32_MAX;
@@ -170,7 +172,7 @@ void sideband_note_life(struct sideband *s, const struct record *r, uint64_t now
 {
 	struct body_task b = {};
 
-	/* A COMM record, too, begins with the tgid. */
+	/* A COMM record also begins with the tgid. */
 	memcpy(&b, r->body, MIN(r->n, sizeof(b)));
 	if (r->h->type == PERF_RECORD_COMM && r->h->misc & PERF_RECORD_MISC_COMM_EXEC)
 		lives_began(&s->lives, b.tgid);

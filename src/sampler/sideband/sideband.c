@@ -21,7 +21,8 @@
 
 /*
  * Many processes end soon after they begin. So the records are read twice: the first reading finds
- * the processes whose ends are among them, and these aren't examined in the second.
+ * the processes whose ends are among them, and the second reading doesn't have these processes
+ * examined.
  */
 static void note_lives(struct sideband *s, uint64_t now_ns)
 {

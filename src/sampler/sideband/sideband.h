@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The perf side band: it reports which process maps which file, forks, execs and exits, when that
- * happens. One dummy event and one ring per online CPU. PIDs are those of krait's PID namespace
- * (processes outside of it are left out). Times are CLOCK_MONOTONIC.
+ * happens. One dummy event and one ring per online CPU. PIDs are numbers in krait's PID namespace
+ * (processes outside of that namespace are left out). Times are CLOCK_MONOTONIC.
  */
 #ifndef SAMPLER_SIDEBAND_SIDEBAND_H
 #define SAMPLER_SIDEBAND_SIDEBAND_H
@@ -23,28 +23,33 @@ struct sideband_mmap {
 	uint64_t dev;
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags; /* protection and flags of the mapping: PROT_*, MAP_* */
-	/* path of the file, any bytes; without one "//anon", "[vdso]", "//toolong" */
+	/*
+	 * path of the file, any bytes; for a mapping without a file "//anon", "[vdso]" and the like
+	 */
 	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the process, or this image of it, has certainly ended since then */
+	bool gone; /* the process, or its image that made this mapping, has certainly ended */
 };
 
 /*
  * Called by sideband_drain() in order of time. An event that another CPU is just writing comes with
- * the next call, and may be older than events of this one. Any function may be NULL. Pointers are
+ * the next call, and may be older than events of this call. Any function may be NULL. Pointers are
  * valid during the call.
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
-	/* A thread got a new name. @exec: execve set it, which has replaced the process's image. */
+	/*
+	 * A thread got a new name. @exec: execve() set the name when it replaced the process's
+	 * image.
+	 */
 	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
 		     uint64_t time_ns);
 	/* A thread (tgid == parent_tgid) or a process was started. */
 	void (*fork)(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
 		     uint32_t parent_tid, uint64_t time_ns);
 	/*
-	 * A thread ended. A process ends with its last thread (the one with tid == tgid may end
-	 * before).
+	 * A thread ended. A process ends with its last thread (the thread with tid == tgid may end
+	 * earlier).
 	 */
 	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 	/*

@@ -16,7 +16,8 @@ const struct event_source source_clock = {
 	.unit = "nanoseconds",
 	.clock = true,
 	/*
-	 * for a shorter period perf_swevent_start_hrtimer() (kernel/events/core.c) takes this one
+	 * for a shorter period perf_swevent_start_hrtimer() (kernel/events/core.c) takes this
+	 * period
 	 */
 	.least_period = 10000,
 	.skips_idle = true,

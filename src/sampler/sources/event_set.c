@@ -44,7 +44,8 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period, ui
 
 	attr.exclude_idle = e->source->skips_idle;
 	attr.freq = !e->period;
-	attr.sample_period = period; /* this is the same word of the union as .sample_freq */
+	/* .sample_period and .sample_freq are the same word of a union */
+	attr.sample_period = period;
 	return attr;
 }
 

@@ -18,7 +18,7 @@ void event_available(struct str *ret);
 /* A sampling event as it was opened on one CPU. */
 struct event_cpu {
 	int cpu, fd;
-	unsigned part;		  /* index in struct rate's .period of the event's period */
+	unsigned part;		  /* rate.period[part] is the period of this event */
 	uint64_t throttled_at_ns; /* since when the kernel has stopped the event; 0: it runs */
 	/*
 	 * has only the records THROTTLE, UNTHROTTLE and LOST; samples aren't in it, because the
@@ -31,12 +31,12 @@ struct event_set {
 	struct event event;
 	/* id of the source: perf_event_attr.wakeup_events, where the kernel program finds it */
 	uint32_t id;
-	VEC(struct event_cpu) cpus; /* all events; those of one CPU come one after the other */
+	VEC(struct event_cpu) cpus; /* all events; the events of one CPU come one after the other */
 	VEC(struct rate) rates;	    /* the rates of the CPUs, in the order of .cpus */
 	uint64_t random;
 	uint64_t throttled; /* how often the kernel has stopped an event for the rest of a tick */
 	uint64_t throttle_lost; /* how often a ring was full, so that .throttled is too low */
-	/* how long events were stopped in all, without those that still are */
+	/* how long events were stopped in all; events that are stopped now don't count */
 	uint64_t throttled_ns;
 };
 
@@ -44,7 +44,8 @@ struct event_set {
  * Opens @e, disabled, on all online CPUs for all processes (exclude_idle). With @watch_throttle
  * each event gets a ring of two pages, which event_set_poll() must empty every 100 ms or so. On
  * failure nothing stays open. -ENOENT/-EOPNOTSUPP: this machine lacks the event (the message names
- * those it has); -EACCES/-EPERM; -EINVAL: above kernel.perf_event_max_sample_rate, ...
+ * the events that the machine has); -EACCES/-EPERM; -EINVAL: above
+ * kernel.perf_event_max_sample_rate, ...
  */
 _must_use_ int event_set_open(struct event_set *ret, const struct event *e, uint32_t id,
 			      bool watch_throttle);
@@ -66,8 +67,8 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n);
 void event_set_vary(struct event_set *s);
 
 /*
- * Changes the clock's period to that of @e, which is otherwise the same event. The number of parts
- * stays as it was when the set was opened.
+ * Changes the clock's period to the period of @e, which is otherwise the same event. The number of
+ * parts stays as it was when the set was opened.
  */
 void event_set_change(struct event_set *s, const struct event *e);
 

@@ -20,7 +20,7 @@
  */
 #define LEAST_PERIODS 64
 
-/* A CPU's periods aren't changed before it has sent this many records. */
+/* A CPU's periods aren't changed before that CPU has sent this many records. */
 #define LEAST_RECORDS 32
 
 /*
@@ -29,7 +29,10 @@
  */
 #define LEAST_RECORDS_COUNTER 256
 
-/* Additional samples replace dropped ones; at most this part of the rate is added for that. */
+/*
+ * Additional samples replace samples that were dropped. At most this part of the rate is added for
+ * that.
+ */
 #define EXTRA_MOST 0.1
 
 unsigned rate_parts(const struct event *e)
@@ -68,7 +71,7 @@ static void settle(struct rate *r, uint64_t ns)
 		r->owed += (double)(ns % r->period[i]) / (double)r->period[i];
 }
 
-/* @ns: how long the periods before were in force */
+/* @ns: how long the previous periods were in force */
 static void draw_clock(struct rate *r, const struct event *e, uint64_t ns, uint64_t *random)
 {
 	double x[RATE_PARTS_MAX], sum = 0, rate = 1.0 / (double)e->period;
@@ -103,13 +106,13 @@ void rate_change(struct rate *r, const struct event *from, const struct event *t
 {
 	if (r->since_ns)
 		settle(r, now_ns - r->since_ns);
-	/* what is owed is time: it makes fewer samples if each weighs more */
+	/* what is owed is a time, which is fewer samples if each sample weighs more */
 	r->owed *= (double)from->period / (double)to->period;
 	draw_clock(r, to, LEAST_PERIODS * to->period, random);
 	begin(r, now_ns);
 }
 
-/* The longest period: perf_event_open() takes none above 2^63 - 1. */
+/* The longest period: perf_event_open() refuses a period above 2^63 - 1. */
 #define PERIOD_MOST (UINT64_MAX >> 1)
 
 /*
@@ -155,7 +158,7 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 		redraw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
-	/* The first rate is at most the wanted one, because the kernel may refuse a higher one. */
+	/* The first rate is at most the wanted one, because the kernel may refuse a higher rate. */
 	else if (!r->since_ns)
 		r->period[0] = e->hz;
 	else

@@ -40,7 +40,7 @@ unsigned rate_parts(const struct event *e);
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random);
 
 /*
- * Draws periods for clock @to, whose rate differs from that of @from, by which the present ones
+ * Draws periods for clock @to, whose rate differs from that of @from, by which the present periods
  * were drawn. The number of parts stays.
  */
 void rate_change(struct rate *r, const struct event *from, const struct event *to, uint64_t now_ns,

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An event of a source. Names are those of perf(1). */
+/* An event of a source. Names are the names that perf(1) uses. */
 struct source_event {
 	const char *name, *alias; /* alias: another name, NULL: none */
 	uint32_t type;		  /* PERF_TYPE_* */
@@ -19,7 +19,7 @@ struct source_event {
 };
 
 struct event_source {
-	const char *program; /* the kernel program that takes its samples, by name */
+	const char *program; /* name of the kernel program that takes the source's samples */
 	/*
 	 * The program is attached once, to what its section names, and counts each event whole: it
 	 * has no rate. If not .whole, the event is a perf event, which is opened on every CPU.
@@ -32,7 +32,7 @@ struct event_source {
 	 * names.
 	 */
 	bool (*parse)(struct source_event *ret, const char *name);
-	/* name of the profile's value; NULL: the value is called as the event is */
+	/* name of the profile's value; NULL: the event's name is the value's name */
 	const char *value;
 	const char *unit; /* unit of the profile's value and of periods */
 	/*

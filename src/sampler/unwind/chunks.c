@@ -67,8 +67,8 @@ static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uin
 }
 
 /*
- * Makes slabs for @chunks more chunks, or as many as the limit allows. Releases .lock meanwhile,
- * but holds .supply, so that no other thread makes slabs.
+ * Makes slabs for @chunks more chunks, or as many as the limit allows. Releases .lock for that
+ * time, but holds .supply, so that no other thread makes slabs.
  */
 static int add_slabs(struct unwind_store *s, size_t chunks)
 {

@@ -13,8 +13,8 @@
 typedef VEC(uint32_t) chunk_vec;
 
 /*
- * Unwind rows (how to find the caller) in the kernel's maps: those of one table, or of several
- * tables that are equal.
+ * Unwind rows (how to find the caller) in the kernel's maps: the rows of one table, or of several
+ * tables with equal rows.
  */
 struct unwind_tree {
 	struct unwind_table table; /* the table as it is in the kernel's map, except .used */
@@ -44,7 +44,7 @@ struct unwind_store {
 	 * moves, because a thread that has taken a chunk writes it without the lock.
 	 */
 	VEC(int) slabs;
-	/* numbers of chunks that aren't used; those in .limbo may still be read by a program */
+	/* numbers of chunks that aren't used; a program may still read the chunks in .limbo */
 	chunk_vec free, limbo;
 	/* trees by number of the table; NULL: the table is empty */
 	VEC(struct unwind_tree *) tables;
@@ -54,12 +54,12 @@ struct unwind_store {
 	 */
 	given_up;
 	/*
-	 * numbers of tables that aren't used; those in .limbo_tables may still be known to a
-	 * program
+	 * numbers of tables that aren't used; a program may still know the tables in .limbo_tables
 	 */
 	chunk_vec free_tables, limbo_tables;
 	/*
-	 * rule_key() of a rule, or the next free key if another rule had that -> number of the rule
+	 * rule_key() of a rule, or the next free key if another rule had that key -> number of the
+	 * rule
 	 */
 	struct map rule_index;
 	VEC(struct unwind_rule) rules;
@@ -67,7 +67,8 @@ struct unwind_store {
 	struct unwind_space *shared;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces;
-	struct unwind_reading *reading; /* chunks that a walk has read; NULL: none has begun yet */
+	/* chunks that the present walk has read; NULL: no walk has begun yet */
+	struct unwind_reading *reading;
 };
 
 /* Takes the lock of @s. A variable declared with _locked_ releases it at the end of the scope. */

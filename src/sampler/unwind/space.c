@@ -25,7 +25,7 @@ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot)
 
 /*
  * .version is written last. The kernel program compares .version before and after it copies the
- * rest.
+ * other members.
  */
 static void publish_space(struct unwind_space *to, const struct unwind_space *head,
 			  const struct space *space)

@@ -55,8 +55,8 @@ _must_use_ int unwind_store_fill(struct unwind_store *s, uint32_t table,
 				 size_t n_eval);
 
 /*
- * The number of a table that was emptied to make room. Each is returned once; 0 = there are no
- * more.
+ * Returns the number of a table that was emptied to make room; 0: there is none. Returns each such
+ * table once.
  */
 uint32_t unwind_store_given_up(struct unwind_store *s);
 
@@ -75,8 +75,9 @@ uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot);
 
 /*
  * Replaces the mappings in @slot. @head has .owner_*, .read_ns, .at_unmaps (from before the
- * mappings were read) and .version (not 0, different each time); the rest is filled in. @m is
- * ascending; mappings beyond SPACE_CHUNKS * SPACE_MAPPINGS are left out. 0 or -errno + message.
+ * mappings were read) and .version (not 0, different each time); the other members are filled in.
+ * @m is ascending; mappings beyond SPACE_CHUNKS * SPACE_MAPPINGS are left out. 0 or -errno +
+ * message.
  */
 _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 				      const struct unwind_space *head,
@@ -98,8 +99,9 @@ void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at
 /*
  * For walks in user space. Between unwind_store_begin_reading() and unwind_store_end_reading()
  * other threads can't change the store, and the functions below may be called. A chunk is valid
- * until the next one is read, a table until the end. NULL: there is none. unwind_store_space(): a
- * copy of the mappings in @slot; false: they aren't those of process @tgid, or don't hold any more.
+ * until the next chunk is read, a table until unwind_store_end_reading(). NULL: there is none.
+ * unwind_store_space(): a copy of the mappings in @slot; false: the mappings aren't those of
+ * process @tgid, or don't hold any more.
  */
 _must_use_ bool unwind_store_begin_reading(struct unwind_store *s); /* false: out of memory */
 void unwind_store_end_reading(struct unwind_store *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tables: each has the rows of one file, as a tree of chunks. Files with the same rows (copies of a
- * library in several containers) share a tree. Trees that no sample has used for long make room for
- * others.
+ * library in several containers) share a tree. Trees that no sample has used for long are dropped
+ * to make room for other trees.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -156,8 +156,8 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 }
 
 /*
- * Lets @table share the tree of a table with the same rows. Returns 1 if it does, 0 if there is no
- * such table, or -errno.
+ * Lets @table share the tree of a table with the same rows. Returns 1 if the tree is shared, 0 if
+ * there is no such table, or -errno.
  */
 static int share(struct unwind_store *s, uint32_t table, const struct unwind_entries *entries)
 {

@@ -178,7 +178,10 @@ static int copy_sample(struct part *p, size_t at)
 	return 0;
 }
 
-/* The samples of block @block: first with the numbers of the segment's nodes. */
+/*
+ * Copies the samples of block @block and the nodes that they need. A copied sample has the number
+ * that its node has in the segment, until the nodes are copied and have numbers of the block.
+ */
 static int copy_samples(struct part *p, const struct parts *parts, uint32_t block)
 {
 	const struct batch *from = p->from;

@@ -34,7 +34,10 @@ static size_t part_at(const char *s, size_t *number_n)
 }
 
 struct parts {
-	/* where each part of the name begins, and after them where the rest of the symbol begins */
+	/*
+	 * where each part of the name begins; the entry after the last part's is where the rest of
+	 * the symbol begins
+	 */
 	const char *at[MOST_PARTS + 1];
 	size_t number[MOST_PARTS];
 	size_t n;

@@ -5,7 +5,7 @@
 
 /*
  * Heap copy of the Python name ("uvloop.loop.Loop.run_until_complete") of Cython's @symbol. NULL:
- * it isn't one of Cython's, it can be read in two ways, or out of memory.
+ * @symbol isn't Cython's, has two possible meanings, or out of memory.
  */
 char *cython_name(const char *symbol);
 

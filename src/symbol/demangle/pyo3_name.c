@@ -26,7 +26,7 @@ static size_t identifier(const char *s)
 	return n;
 }
 
-/* Is @s the path of a type, like "a::b::Class"? "a::_" isn't one: macros put their code there. */
+/* Is @s the path of a type, like "a::b::Class"? False for "a::_", where macros put their code. */
 static bool is_path(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

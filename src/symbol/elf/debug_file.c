@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds a separate debug file, and checks that it belongs to the file; see debug_file.h. */
+/*
+ * Finds the separate debug file of an ELF file, and checks that the two belong together; see
+ * debug_file.h.
+ */
 #include "symbol/elf/debug_file.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@
 #include "symbol/elf/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
-/* the contents of .gnu_debuglink: the name, padding, the checksum */
+/* the most bytes of .gnu_debuglink: a name, padding and a checksum */
 #define LINK_BYTES (NAME_MAX + 1 + 3 + 4)
 
 /*
@@ -66,7 +69,7 @@ static int checksum(int fd, uint32_t *ret)
 	return n < 0 ? -errno : 0;
 }
 
-/* Tells why the file at @fd doesn't belong to @s->f; NULL: it does. */
+/* Tells why the file at @fd doesn't belong to @s->f; NULL: the two belong together. */
 static const char *mismatch(const struct search *s, int fd, const char *path, bool by_link)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;

@@ -18,8 +18,8 @@
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
 	/*
-	 * whether the user has been told; needs no lock, because one thread asks, once for each
-	 * file
+	 * whether the user was told that a static krait can't fetch; needs no lock, because only
+	 * one thread asks for debug files
 	 */
 	static bool said;
 
@@ -71,7 +71,7 @@ static uint64_t spent(uint64_t now)
 	return all.spent_ns + (all.running ? now - all.since_ns : 0);
 }
 
-/* Begins a fetch. False: no time is left for another one. */
+/* Begins a fetch. False: no time is left for another fetch. */
 static bool begin(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -120,7 +120,7 @@ static int is_enough(struct debuginfod_client *c, long a, long b)
 	return over || worker_cancelled();
 }
 
-/* libdebuginfod isn't unloaded, because libcurl may break then. */
+/* libdebuginfod stays loaded, because unloading it may break libcurl. */
 static bool load(struct library *l)
 {
 	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -10,10 +10,10 @@
  * are named, the library isn't installed, or no server has the file. The caller must check what it
  * gets. A static krait can't load a library, so it never fetches.
  *
- * All fetches of a process share DEBUGINFOD_SECONDS. After these, or after the first time-out of a
- * server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. A fetch may take all that
- * time, so only a job of a worker should call this. It gives up when nobody waits for the job any
- * more (worker_cancelled()). Threads may fetch at the same time.
+ * All fetches of a process share DEBUGINFOD_SECONDS. After these seconds, or after the first
+ * time-out of a server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. A fetch may
+ * take all that time, so only a job of a worker should call this. It gives up when nobody waits for
+ * the job any more (worker_cancelled()). Threads may fetch at the same time.
  */
 #define DEBUGINFOD_SECONDS 10
 _must_use_ int debuginfod_fetch(const uint8_t *id, size_t n);

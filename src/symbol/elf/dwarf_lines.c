@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the file that has the DWARF of another one; see dwarf_lines.h. */
+/* Finds the file that has the DWARF of a given ELF file; see dwarf_lines.h. */
 #include "symbol/elf/dwarf_lines.h"
 
 #include "base/error.h"
@@ -7,8 +7,8 @@
 #include "symbol/elf/debug_file.h"
 
 /*
- * Adds the debug file that dwz made, which several files share. Without it names of functions may
- * be missing; lines are complete.
+ * Adds the debug file that dwz made, which several debug files share. Without it names of functions
+ * may be missing; lines are complete.
  */
 static void add_alt(struct dwarf_file *d, struct elf_file *f, int root, struct str *refused)
 {

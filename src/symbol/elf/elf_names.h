@@ -14,9 +14,9 @@
 struct elf_names;
 
 struct elf_name {
-	/* the name as it is in the file (mangled); valid as long as the struct elf_names */
+	/* the name as the file has it (mangled); valid as long as the struct elf_names */
 	const char *name;
-	uint64_t start, size; /* vaddr of the symbol, and its size; 0: not known */
+	uint64_t start, size; /* vaddr of the symbol, and size of the symbol; size 0: not known */
 };
 
 /* A range of addresses (vaddr) that is one function according to its unwind information. */
@@ -28,17 +28,18 @@ struct elf_range {
  * Reads the names in an ELF file. @fd: the file, borrowed during the call. @path: its path below
  * @root, which is a descriptor of the target's own root directory (-1: not known). If the file has
  * no .symtab, a separate debug file is looked for below @root, then in krait's own /usr/lib/debug.
- * If there is none, the mini debug information is used. 0; -errno with a message. A file without
- * symbols isn't an error: it has no names.
+ * If there is no such debug file, the mini debug information is used. 0; -errno with a message. A
+ * file without symbols isn't an error: it has no names.
  */
 _must_use_ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret);
 void elf_names_free(struct elf_names *n); /* @n may be NULL */
 
 /*
- * Finds the symbol that covers @vaddr; false: none does. If several do, the innermost counts: the
- * one that starts last. Of several with the same start the first counts in this order: with a size
- * before without, FUNC before NOTYPE, global before weak before local, then fewest leading
- * underscores, shortest, first in the alphabet. A symbol without a size covers its own address. If
+ * Finds the symbol that covers @vaddr; false: no symbol does. If several symbols do, the innermost
+ * counts, which is the one that starts last. Of symbols with the same start, the one that comes
+ * first in this order counts: with a size before without, FUNC before NOTYPE, global before weak
+ * before local, then fewest leading underscores, shortest, first in the alphabet. A symbol without
+ * a size covers its own address. If
  * @function (may be NULL: not known) holds both the symbol and @vaddr, and no other symbol is
  * between them, the symbol covers @vaddr too.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the functions that their parts (such as .cold) belong to; see function_parts.h. */
+/* Finds the functions of which a part (such as .cold) lies elsewhere; see function_parts.h. */
 #include "symbol/elf/function_parts.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define PASSES	   32
 
 struct function_parts {
-	struct map whole; /* start of a part -> start of the function it belongs to */
+	struct map whole; /* start of a part -> start of the function that the part belongs to */
 };
 
 struct jump {
@@ -37,7 +37,8 @@ enum {
 struct scan {
 	struct elf_file *f;
 	struct unwind_rows rows;
-	bool *is_part, *marks; /* .marks: whether a part may begin at offsets with these low bits */
+	/* .marks: by the low bits of an offset: may a part begin at an offset with these bits? */
+	bool *is_part, *marks;
 	uint32_t *whose;
 	VEC(struct jump) jumps; /* jumps that lead into parts */
 	uint8_t *bytes;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A compiler or BOLT may move a part of a function to another place. This finds the function that
- * such a part belongs to, in files without a symbol table. Call frame information shows where parts
- * are: at the first instruction of a part, the stack frame already is as in the middle of a
- * function. Jumps into the part show which function it belongs to. At such a jump the stack frame
- * must be in the state in which the part begins; otherwise the jump is a tail call.
+ * A compiler or BOLT may move a part of a function to another place. The functions here find the
+ * function that such a part belongs to, in files without a symbol table. Call frame information
+ * shows where parts are: at the first instruction of a part, the stack frame already is as in the
+ * middle of a function. Jumps into the part show which function the part belongs to. At such a jump
+ * the stack frame must be in the state in which the part begins; otherwise the jump is a tail call.
  */
 #ifndef SYMBOL_ELF_FUNCTION_PARTS_H
 #define SYMBOL_ELF_FUNCTION_PARTS_H

@@ -45,11 +45,11 @@ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, u
 
 /*
  * How many bytes of two aliases' names are compared if the names have equal lengths. Real aliases
- * differ early. Of aliases that don't, either one may be chosen.
+ * differ early. Of two aliases that don't differ there, either may be chosen.
  */
 #define COMPARED_BYTES 256
 
-/* Orders symbols by start, and those with the same start from worst to best. */
+/* Orders symbols by start, and symbols with the same start from worst to best. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol_candidate *x = a, *y = b;
@@ -85,8 +85,8 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 
 /*
  * Candidates [first, last) have the same start, sorted so that the best is last. Keeps the best
- * one, and each of the others that ends later than all better ones. The table has them in the same
- * order.
+ * candidate, and each other candidate that ends later than all better ones. The table has them in
+ * the same order.
  */
 static int keep_best(struct symbol_table *t, size_t first, size_t last)
 {

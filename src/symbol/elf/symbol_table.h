@@ -22,18 +22,20 @@ struct symbol_candidate {
 	uint32_t size;
 	uint16_t bytes; /* length of .name, at most SYMBOL_NAME_BYTES */
 	uint8_t under;	/* number of leading underscores, at most UINT8_MAX */
-	uint8_t rank;	/* of the symbols with the same start the one with the lowest rank wins */
+	/* of symbols with the same start, the symbol with the lowest rank is kept */
+	uint8_t rank;
 };
 
 struct symbol {
 	uint64_t start;
 	uint32_t size, name;
-	uint32_t outer; /* index of the nearest symbol before this one that ends after it */
+	/* index of the nearest symbol before this symbol that ends after this symbol */
+	uint32_t outer;
 };
 
 struct symbol_table {
 	VEC(struct symbol_candidate) candidates;
-	/* symbols, ascending by start; of those with the same start the best is last */
+	/* symbols, ascending by start; of symbols with the same start the best comes last */
 	VEC(struct symbol) list;
 	struct str names;
 	size_t measured; /* how many bytes of names were read to find their lengths */

@@ -11,11 +11,14 @@
 struct code_range {
 	uint64_t start, end; /* addresses of the code; end exclusive, start < end */
 	uint64_t first;	     /* where the code began, before later ranges covered parts of it */
-	uint32_t name;	     /* a number that the map's user chose; its meaning isn't known here */
+	/* a number that the map's user chose; only the user knows its meaning */
+	uint32_t name;
 };
 
 struct code_map {
-	/* [0, sorted): ascending, without overlaps; the ranges after them: in order of time */
+	/*
+	 * list[0 .. sorted): ascending, without overlaps; the ranges after these: in order of time
+	 */
 	VEC(struct code_range) list;
 	size_t sorted;
 };

@@ -58,7 +58,8 @@ static int collect_spans(struct reader *rd)
  */
 static void find_shared(struct reader *rd)
 {
-	struct span *reaching = NULL; /* of the sections so far the one that ends last */
+	/* of the sections gone through so far, the one that ends last */
+	struct span *reaching = NULL;
 
 	if (rd->spans.n)
 		qsort(rd->spans.v, rd->spans.n, sizeof(*rd->spans.v), compare_spans);

@@ -15,7 +15,7 @@
 
 /*
  * Limits of one reading, besides the thread's slice (base/work/slice.h). Files beyond a limit are
- * counted and left out. These are the oldest: a list begins with the latest file.
+ * counted and left out. They are the oldest files, because a list begins with the latest one.
  */
 #define GDB_JIT_FILES_MAX    16384
 #define GDB_JIT_BYTES_MAX    (32u << 20) /* the most bytes of symbol tables and names */
@@ -27,7 +27,7 @@ struct gdb_jit_stats {
 	size_t files, symbols; /* how many files, and symbols, are in use */
 	size_t malformed;      /* how many files weren't understood */
 	size_t dropped;	       /* how many files were left out because of a limit */
-	/* how many sections were left out because they share addresses with another one */
+	/* how many sections were left out because they share addresses with another section */
 	size_t doubtful;
 };
 
@@ -40,9 +40,9 @@ typedef int gdb_jit_peek_pieces(void *arg, const struct iovec *pieces, size_t n,
 				size_t bytes);
 
 /*
- * Reads the lists of the @n descriptors at these addresses. If a list changes meanwhile, the files
- * that stay in it are read. 0; -EAGAIN: no file stayed; -EPROTO: it isn't a list, or it is
- * circular; -EFAULT ..., -ENOMEM. With a message.
+ * Reads the lists of gdb's @n descriptors at the addresses @descriptors. If a list changes while it
+ * is read, only the files that stay in it are kept. 0; -EAGAIN: no file stayed; -EPROTO: there is
+ * no list at an address, or the list is circular; -EFAULT ..., -ENOMEM. With a message.
  */
 _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
 			    struct gdb_jit **ret);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out which files of gdb's list haven't changed. When a reading begins, these are files of
- * the reading before, which needn't be read again. When it ends, these are its own files, because
- * the process may have changed them meanwhile. The memory of many files is compared in one request.
+ * Finds out which files of gdb's list haven't changed. When a reading begins, files of the previous
+ * reading are checked: those that haven't changed needn't be read again. When a reading ends, its
+ * own files are checked, because the process may have changed them while they were read. The memory
+ * of many files is compared in one request.
  */
 #include <sys/uio.h>
 
@@ -73,8 +74,8 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 
 /*
  * Checks all files of the batch in one request. If a part of their memory can't be read, each file
- * is checked by itself. If the files are those of the reading before, there may be many. Then
- * checking one of them by itself costs as much of the slice as reading it again.
+ * is checked by itself. If the files are those of the previous reading, there may be many. In that
+ * case, checking one of them by itself costs as much of the slice as reading it again.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {

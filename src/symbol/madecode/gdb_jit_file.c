@@ -18,7 +18,7 @@
 /* a file of gdb's list with at most this many bytes is read in one piece */
 #define WHOLE_BYTES (64u << 10)
 
-/* An entry of gdb's list, with the headers that say where its code is. */
+/* An entry of gdb's list, with the headers of its file that say where the code is. */
 struct head {
 	struct entry entry;
 	Elf64_Ehdr elf;
@@ -190,7 +190,7 @@ static int add_symbol(struct reader *rd, const struct head *h, const Elf64_Sym *
 											   : 0});
 }
 
-/* Reads the symbol table of a file. 0; -EBADMSG: it can't be read. */
+/* Reads the symbol table of a file. 0; -EBADMSG: the table can't be read. */
 static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shdr *table)
 {
 	_cleanup_free_ Elf64_Sym *symbols = NULL;
@@ -219,7 +219,9 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 	return r;
 }
 
-/* Returns the header of .eh_frame if that was loaded; NULL: it wasn't, or there is none. */
+/*
+ * Returns the header of .eh_frame if that was loaded; NULL: it wasn't loaded, or the file has none.
+ */
 static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
 {
 	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum, *names;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows gdb's list of registered files. The process may change the list meanwhile, so krait reads
- * twice where the next entry is.
+ * Follows gdb's list of registered files. The process may change the list while krait reads it, so
+ * krait reads twice where the next entry is.
  */
 #include <elf.h>
 
@@ -63,8 +63,8 @@ static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 }
 
 /*
- * Drops the file that was kept last: its entry isn't in the list. If the entry is met again, it is
- * read anew.
+ * Drops the file that was kept last: its entry isn't in the list. If the entry is met later, it is
+ * read again.
  */
 static void give_back_last(struct reader *rd)
 {

@@ -30,10 +30,10 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
-	unwind_rows_vec rows; /* rows of each file that has any; the files own them */
+	unwind_rows_vec rows; /* rows of each file that has rows; the files own them */
 	/*
-	 * files of the list; after a reading that was cut short the last ones are those that it
-	 * didn't reach
+	 * files of the list. After a reading that was cut short, the files that it didn't reach
+	 * come last.
 	 */
 	VEC(struct file *) files;
 	VEC(struct known_descriptor) descriptors;
@@ -71,7 +71,9 @@ struct file {
 	 */
 	size_t n_head;
 	uint64_t hash, head_hash;
-	/* a part couldn't be read or was beyond a limit: another reading may learn more */
+	/*
+	 * a part of the file couldn't be read or was beyond a limit: another reading may learn more
+	 */
 	bool part;
 	/* when the file was checked last, its memory had the same contents as when it was read */
 	bool is_same;
@@ -85,7 +87,7 @@ struct file {
 
 struct reader {
 	gdb_jit_peek *peek;
-	/* function that reads many pieces at once; NULL: pieces are read one by one */
+	/* function that reads many pieces in one request; NULL: pieces are read one by one */
 	gdb_jit_peek_pieces *pieces;
 	void *arg;
 	size_t left;  /* how many bytes this reading may still read */
@@ -93,7 +95,7 @@ struct reader {
 	size_t fresh; /* how many files this reading was the first to read completely */
 	struct gdb_jit *jit;
 	struct file *file; /* the file of gdb's list that is being read */
-	uint8_t *whole; /* the contents of that file, if it is small; NULL: it is read in parts */
+	uint8_t *whole;	   /* the contents of .file, if it is small; NULL: .file is read in parts */
 	/* how many bytes of .whole were counted, but not used for a part yet */
 	uint64_t whole_left;
 	struct map known; /* the files of the reading before: address -> index + 1 */
@@ -108,21 +110,21 @@ void jit_file_put(struct file *f);
 _must_use_ int jit_file_read(struct reader *rd, uint64_t at);
 
 /*
- * Returns the hash of all bytes so far: @h is the hash of those before (0: none), @bytes are @n
- * more.
+ * Returns the hash of some bytes that are followed by the @n bytes @bytes. @h: the hash of the
+ * first bytes; 0: there are none.
  */
 uint64_t jit_hash(uint64_t h, const void *bytes, size_t n);
 
 /*
- * gdb_jit_list.c: reads all lists. A list that changes, or is broken, doesn't stop the others.
- * Returns the first such error.
+ * gdb_jit_list.c: reads all lists. If a list changes or is broken, the other lists are read
+ * nevertheless. Returns the first error.
  */
 _must_use_ int jit_read_lists(struct reader *rd, const uint64_t *at, size_t n,
 			      const struct gdb_jit *before);
 
 /*
  * Did the entry at @prev lead to the entry @e at @at? If an entry was added or removed between them
- * since they were read, the current memory decides, and *@e is read anew.
+ * since they were read, the current memory decides, and *@e is read again.
  */
 bool jit_is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
 		   struct entry *e);

@@ -59,7 +59,9 @@ static bool read_header(struct jitdump *d)
 	return true;
 }
 
-/* Reads a record of code. @n: bytes of its body that were read. False: they make no sense. */
+/*
+ * Reads a record of code. @n: bytes of its body that were read. False: the record makes no sense.
+ */
 static bool take_load(const union body *b, size_t n, struct jitdump_code *ret)
 {
 	const char *name = b->bytes + sizeof(b->load);

@@ -14,7 +14,10 @@
 
 #define IDENTIFIER_MAX 4096
 
-/* Returns the text of an identifier like "4leaf" at *@p; moves *@p past it. NULL: there is none. */
+/*
+ * Returns the text of an identifier like "4leaf" at *@p; moves *@p past it. NULL: no identifier is
+ * there.
+ */
 static const char *take_identifier(const char **p, size_t *n)
 {
 	const char *text;

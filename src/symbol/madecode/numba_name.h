@@ -5,7 +5,7 @@
 
 /*
  * Heap copy of the Python name (module and qualified name: "app.outer.<locals>.f") of numba's
- * @symbol. NULL: numba didn't make it, or out of memory.
+ * @symbol. NULL: numba didn't make the symbol, or out of memory.
  */
 char *numba_name(const char *symbol);
 

@@ -18,23 +18,24 @@
 #include "symbol/text_line.h"
 
 #define LINE_BYTES  ((size_t)PERF_MAP_NAME_BYTES + 40)
-#define REFRESH_MAX (256u << 20) /* how many bytes one refresh reads; the next one reads the rest */
+#define REFRESH_MAX (256u << 20) /* the most bytes of one refresh; the next refresh reads on */
 #define BLOCK_BYTES (64u << 10)
 
 /*
- * Work of a slice for one entry: WORK_ENTRY if it is read, sorted and laid over the others,
- * WORK_COPY if the map has it and it is copied.
+ * Work of a slice for one entry: WORK_ENTRY if the entry is read, sorted and laid over the other
+ * entries; WORK_COPY if the map has it already and it is only copied.
  */
 #define WORK_ENTRY 300
 #define WORK_COPY  8
 
 struct perf_map {
 	int text;	 /* descriptor of perf-PID.map; -1: there is none */
-	uint64_t offset; /* offset in the perf map up to which it was read */
+	uint64_t offset; /* offset in the perf map up to which the map was read */
 	struct str line; /* the beginning of the perf map's last line, which isn't complete yet */
-	struct jitdump dump; /* the jitdump; its .fd is owned here; -1: there is none */
-	struct map indices;  /* index of code in the jitdump -> offset of its name in .names */
-	struct str names;    /* names of all entries, each NUL-terminated */
+	/* the jitdump; its .fd is owned by this struct; -1: there is no jitdump */
+	struct jitdump dump;
+	struct map indices; /* index of code in the jitdump -> offset of its name in .names */
+	struct str names;   /* names of all entries, each NUL-terminated */
 	struct code_map code;
 	struct perf_map_stats stats;
 	/* this refresh made room once, which takes as much work as reading a million lines */
@@ -122,7 +123,7 @@ static int add_line(struct perf_map *m, const char *line, size_t n)
 	return add_range(m, start, size, add_name(m, p, (size_t)(end - p)));
 }
 
-/* Takes bytes of one line: up to its newline (@whole), or as many as there are. */
+/* Takes bytes of one line: up to the line's newline (@whole), or all that are there. */
 static int feed_line(struct perf_map *m, const char *text, size_t n, bool whole)
 {
 	int r = 0;
@@ -233,7 +234,7 @@ static int add_code(void *arg, const struct jitdump_code *code)
 	return add_range(m, code->start, code->size, name);
 }
 
-/* Returns the current size of the file @fd; @before if it can't be found out. */
+/* Returns the current size of the file @fd; @before if the size can't be found out. */
 static uint64_t file_size(int fd, uint64_t before)
 {
 	struct stat st;
@@ -331,8 +332,8 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 	if (r)
 		return r;
 	/*
-	 * Anybody may make a file with that name, so a file that is refused says nothing about the
-	 * other of the two files.
+	 * Anybody may make a file with such a name. So if one of the two files is refused, the
+	 * other may still be the process's own.
 	 */
 	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
 	if (m->dump.fd < 0 && m->dump.fd != -ENOENT)

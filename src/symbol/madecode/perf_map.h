@@ -12,7 +12,7 @@
 
 struct perf_map;
 
-/* The most entries of a process. Those beyond it are counted and left out. */
+/* The most entries of a process. Further entries are counted and left out. */
 #define PERF_MAP_ENTRIES_MAX (1u << 20)
 #define PERF_MAP_NAMES_MAX   (128u << 20) /* the most bytes of all names of a process */
 #define PERF_MAP_NAME_BYTES  4096	  /* the most bytes of one name; the rest is cut off */
@@ -46,7 +46,7 @@ _must_use_ int perf_map_refresh(struct perf_map *m);
 
 /*
  * Name of the code at @addr, or NULL; valid until the next refresh. The name may have any bytes
- * except NUL and newline. @start (may be NULL): where that code begins.
+ * except NUL and newline. *@start (@start may be NULL): where the code at @addr begins.
  */
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *start);
 

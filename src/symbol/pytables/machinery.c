@@ -156,7 +156,7 @@ static const char *const patterns[] = {
 	"cfunction_call*",
 	"cfunction_check_kwargs",
 	"cfunction_enter_call",
-	/* name from method_names.h that stands for any of those that follow */
+	/* name from method_names.h, for any of the vectorcall functions in this list */
 	"cfunction_vectorcall",
 	"cfunction_vectorcall_*",
 	"classmethoddescr_call",
@@ -314,7 +314,7 @@ static const char *const from_tables[] = {
 
 /* Names that match a pattern above, but aren't on the list. */
 static const char *const exceptions[] = {
-	"_PyFrame_GetLocals", /* this is what locals() calls */
+	"_PyFrame_GetLocals", /* locals() calls this function */
 	"pymain_import_readline",
 	"pymain_init",
 	"pymain_free",
@@ -377,7 +377,7 @@ bool machinery_is_eval(const char *symbol, unsigned int major)
 
 bool machinery_is_import(const char *symbol)
 {
-	/* of these, __import__ and exec are names that method_names.h gives */
+	/* in this list, __import__ and exec are names from method_names.h */
 	static const char *const imports[] = {
 		"PyImport_*",  "_PyEval_ImportFrom",   "_PyEval_ImportName*", "_PyEval_LazyImport*",
 		"_PyImport_*", "__import__",	       "builtin___import__*", "builtin_exec*",

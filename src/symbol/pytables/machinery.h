@@ -19,21 +19,21 @@
 bool machinery_is(const char *symbol);
 
 /*
- * Is it the evaluation loop? Each run of the loop runs some Python frames, the outermost of which
- * is an entry frame. @major: major version of the interpreter. PyEval_EvalFrameEx is the loop in
- * 2.7, and only leads to it in later versions.
+ * Is the function the evaluation loop? Each run of the loop runs some Python frames, the outermost
+ * of which is an entry frame. @major: major version of the interpreter. PyEval_EvalFrameEx is the
+ * loop in 2.7, and only leads to it in later versions.
  */
 bool machinery_is_eval(const char *symbol, unsigned int major);
 
 /*
- * Does it import, or run what is imported? machinery_is() is false for such a function, which is
- * hidden only where it becomes part of a frame `import NAME`.
+ * Does the function import, or run what is imported? machinery_is() is false for such a function,
+ * which is hidden only where it becomes part of a frame `import NAME`.
  */
 bool machinery_is_import(const char *symbol);
 
 /*
- * Is it an entry point of the garbage collector? All that it calls, up to the next Python frame,
- * counts as collecting.
+ * Is the function an entry point of the garbage collector? All functions that it calls, up to the
+ * next Python frame, count as collecting.
  */
 bool machinery_is_gc(const char *symbol);
 

@@ -21,26 +21,31 @@
 
 struct entry {
 	char *name; /* name of the function; finish_names() puts its owner's name before it */
-	/* the type or module that has it: index in scan.owners + 1; 0: none is known */
+	/* the type or module that has the function: index in scan.owners + 1; 0: not known */
 	uint32_t owner;
-	bool shared; /* several owners have the function, so that its name stays without an owner */
-	/* Python code calls it by this name, which is from a method table or is a type's name */
+	bool shared; /* several owners have the function, so no owner's name is put before .name */
+	/*
+	 * Python code calls the function by .name, which is from a method table or is a type's name
+	 */
 	bool method;
 	bool several; /* the function also has other names */
-	bool owned;   /* the name has its owner's name before it, by finish_names() */
+	bool owned;   /* finish_names() has put the owner's name before .name */
 };
 
 struct method_names {
 	struct map by_start; /* address of a function -> its index in .entries */
 	VEC(struct entry) entries;
-	size_t text_bytes; /* bytes of all names; kept here, because it is asked for often */
+	/* bytes of all names; kept here, because method_names_bytes() is called often */
+	size_t text_bytes;
 };
 
 struct scan {
 	struct python_data d;
 	struct method_names *names;
 	struct map tables; /* address of a method table -> index of its owner in .owners */
-	/* address of a PyType_Slot array that has such a table -> index of its owner in .owners */
+	/*
+	 * address of a PyType_Slot array that has a method table -> index of its owner in .owners
+	 */
 	struct map slots;
 	VEC(char *) owners; /* names of types and modules; NULL: the name isn't known */
 	VEC(struct python_type) types;
@@ -66,7 +71,7 @@ static bool is_method(const struct scan *s, uint64_t at, char name[static 80])
 	       python_data_name(&s->d, python_data_word(&s->d, at), false, name);
 }
 
-/* Adds the name of a function, unless it has one: the first name stays. */
+/* Adds the name of a function, unless the function has a name already. */
 static int add(struct method_names *n, uint64_t start, const char *name, uint32_t owner)
 {
 	struct entry e = {.owner = owner};
@@ -259,7 +264,10 @@ static int add_slots(struct scan *s)
 	return type_glue(&s->d, add_slot, &arg);
 }
 
-/* Is it what Python code runs by calling the type, as in set(x)? Then it has the type's name. */
+/*
+ * Does Python code run the function by calling a type, as in set(x)? If so, the function has the
+ * type's name.
+ */
 static bool is_type_call(const struct entry *e)
 {
 	return streq(e->name, "tp_vectorcall") && !e->shared && !e->several;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the table of opcode handlers by its form; see opcode_handlers.h. */
+/* Finds the table of opcode handlers by the form of such a table; see opcode_handlers.h. */
 #include "symbol/pytables/opcode_handlers.h"
 
 #include <stdio.h>
@@ -158,7 +158,7 @@ static int is_handler(const char *name, const struct elf_symbol *sym, void *arg)
 	return str_starts(name, "_TAIL_CALL_");
 }
 
-/* Is the file an interpreter with such a table, without symbols for the handlers? */
+/* Is the file an interpreter with a table of opcode handlers, but without symbols for them? */
 static bool lacks_names(struct elf_file *f)
 {
 	static const char *const loop = "_PyEval_EvalFrameDefault";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An interpreter built with tail calls (3.14 and later) has no single evaluation loop, but a
- * function for each opcode, reached through a table of 256. This finds these functions in a
- * stripped file, which has no symbols for them. Without names they would look like C functions that
- * the Python function called.
+ * function for each opcode, reached through a table of 256. opcode_handlers() finds these functions
+ * in a stripped file, which has no symbols for them. Without names they would look like C functions
+ * that the Python function called.
  */
 #ifndef SYMBOL_PYTABLES_OPCODE_HANDLERS_H
 #define SYMBOL_PYTABLES_OPCODE_HANDLERS_H

@@ -21,7 +21,7 @@ struct python_data {
 _must_use_ int python_data_load(struct python_data *d, struct elf_file *f, size_t max);
 void python_data_fini(struct python_data *d);
 
-/* Returns the word at @vaddr; 0: it wasn't loaded. */
+/* Returns the word at @vaddr; 0: the word wasn't loaded. */
 uint64_t python_data_word(const struct python_data *d, uint64_t vaddr);
 
 /* Tells whether @vaddr lies in a segment of code. */
@@ -29,7 +29,7 @@ bool python_data_is_code(const struct python_data *d, uint64_t vaddr);
 
 /*
  * Copies the text at @vaddr if it is a name of at most 79 bytes: letters, digits and _; with @dots
- * also . and - inside. False: it isn't one.
+ * also . and - inside. False: the text isn't such a name.
  */
 bool python_data_name(const struct python_data *d, uint64_t vaddr, bool dots, char name[static 80]);
 

@@ -118,7 +118,9 @@ int type_slots(const struct python_data *d, const struct python_type *t, bool ol
 		if (direct[i].offset < 336 || t->head + direct[i].offset + 8 <= t->size)
 			r = give(d, at + direct[i].offset, t, direct[i].name, fn, arg);
 	}
-	/* Python 2 has other lists of slots: none for async, and more fields in the others. */
+	/*
+	 * Python 2 has other lists of slots: no list for async, and more fields in the other lists.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(lists) && !r && !old; i++) {
 		uint64_t list = python_data_word(d, at + lists[i].offset);
 
@@ -227,7 +229,7 @@ static uint64_t call_target(const struct elf_section *text, const uint8_t *code,
 int common_callees(const struct python_data *d, const char *symbol, uint64_t start,
 		   const char *name, type_slot_fn *fn, void *arg)
 {
-	/* code of both functions; the size of the one at @start isn't known */
+	/* code of @symbol and of the function at @start, whose size isn't known */
 	uint8_t one[1024], other[512];
 	struct elf_section text;
 	struct elf_symbol sym;

@@ -5,7 +5,9 @@
 
 #include "symbol/pytables/python_data.h"
 
-/* Offsets in objects with the usual header; that of a free-threaded build is 16 bytes longer. */
+/*
+ * Offsets in objects with the usual header. The header of a free-threaded build is 16 bytes longer.
+ */
 enum { TYPE_METHODS = 232, MODULE_NAME = 40, MODULE_SIZE = 56, MODULE_METHODS = 64 };
 /*
  * The offset of .slots in struct PyType_Spec, and ids of slots (Include/typeslots.h: Py_tp_methods
@@ -22,7 +24,7 @@ struct python_type {
 	char name[80]; /* the type's name, tp_name */
 };
 
-/* Tells whether a type can be at @at. Then @name is its name. */
+/* Tells whether a type can be at @at. If so, sets @name to its name. */
 bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char name[static 80]);
 
 /* Called with one function. A result other than 0 ends the search and is returned. */

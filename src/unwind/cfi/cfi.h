@@ -10,9 +10,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "elf/elf_file.h"
-#include "unwind.h" /* the one of abi/ */
+#include "unwind.h" /* this is abi/unwind.h */
 
-/* Reads bytes one after another. Once .bad is set, all that it reads is 0. */
+/* Reads bytes one after another. Once .bad is set, every value that is read is 0. */
 struct cfi_reader {
 	const uint8_t *p, *end;
 	bool bad;
@@ -34,7 +34,7 @@ static inline uint64_t cfi_uleb(struct cfi_reader *r)
 /* What differs between machines: the DWARF numbers of the registers that are followed. */
 enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
 struct cfi_arch {
-	/* DWARF number of each column's register; CFI_NONE: it isn't followed */
+	/* DWARF number of each column's register; CFI_NONE: the register isn't followed */
 	uint8_t reg[CFI_COLUMNS];
 	/* on entry to a function the return address is in a register (aarch64) */
 	bool ra_in_register;
@@ -75,7 +75,7 @@ struct cfi_state {
 		 */
 		uint64_t reg;
 		int64_t off;
-		uint8_t index; /* index register of UNWIND_INDEXED, by its DWARF number */
+		uint8_t index; /* DWARF number of the index register of UNWIND_INDEXED */
 		/*
 		 * A CFA by an expression is *(.ereg + .eoff) + .off2. For a PLT, .eoff is the
 		 * number with which the expression compares.
@@ -101,7 +101,7 @@ void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool sign
 struct cfi_section {
 	const uint8_t *bytes;
 	size_t n; /* number of bytes in the section, below 4 GiB */
-	/* address of .eh_frame, because its pointers may be relative to their own addresses */
+	/* address of .eh_frame, because pointers in it may be relative to their own addresses */
 	uint64_t vaddr;
 	bool debug;	/* the section is .debug_frame, whose entries have another form */
 	bool to_end;	/* the section ends with a terminator; .n is only a bound */
@@ -113,7 +113,10 @@ struct cfi_cie {
 	const char *broken; /* why this CIE can't be used, or NULL */
 	/* DW_EH_PE_* encoding of the addresses in FDEs that refer to this CIE */
 	uint8_t encoding;
-	/* the CIE's augmentation has 'z': FDEs have augmentation data, and before it its size */
+	/*
+	 * the CIE's augmentation has 'z': FDEs have augmentation data, preceded by the size of
+	 * these data
+	 */
 	bool sized;
 	bool signal;
 	uint8_t code_align;
@@ -134,7 +137,7 @@ struct cfi_entries {
 	size_t at;	/* offset of the next entry in the section */
 	size_t last_at; /* offset in the section of the CIE that was looked up last */
 	uint32_t last;
-	struct map by_at; /* offset of a CIE in the section -> its index in .cies */
+	struct map by_at; /* offset of a CIE in the section -> index of the CIE in .cies */
 	VEC(struct cfi_cie) cies;
 };
 
@@ -170,13 +173,13 @@ void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const st
 
 /*
  * Goes on to the next row: .st holds in [.from, .to), which isn't empty and lies in the function.
- * False: there are no more rows.
+ * False: the function has no more rows.
  */
 bool cfi_next_row(struct cfi_run *r);
 
 /*
- * Runs a CIE's program: sets the state at the start of its functions. Returns why it can't, or
- * NULL.
+ * Runs a CIE's program: sets the state at the start of its functions. Returns NULL, or why the
+ * program can't be run.
  */
 const char *cfi_initial(const struct cfi_section *section, struct cfi_cie *cie,
 			struct cfi_reader program);

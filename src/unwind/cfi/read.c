@@ -2,7 +2,7 @@
 /* Reads numbers and addresses as call frame information has them: LSB 5.0 core, section 10.5. */
 #include "unwind/cfi/cfi.h"
 
-/* DW_EH_PE_*: how an address is written (low four bits) and what it is relative to. */
+/* DW_EH_PE_*: how an address is written (low four bits) and what the address is relative to. */
 enum {
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,

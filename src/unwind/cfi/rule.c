@@ -67,7 +67,7 @@ static bool is_plt(struct cfi_reader e, int32_t *literal)
 	return *literal >= 0 && *literal <= 15;
 }
 
-/* Reads breg<index> 0, lit8, mul, plus. True also if there is no index: then nothing is read. */
+/* Reads breg<index> 0, lit8, mul, plus. If there is no index, returns true and goes no further. */
 static bool read_index(struct cfi_reader *e, bool *indexed, uint8_t *index)
 {
 	int32_t off;
@@ -155,9 +155,9 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)
 {
-	/* this is how GCC and clang realign a stack */
+	/* GCC and clang realign a stack so */
 	bool own = (ret->cfa == UNWIND_DEREF && ret->reg == arch->reg[CFI_FP]) ||
-		   /* this is how icc realigns a stack */
+		   /* icc realigns a stack so */
 		   (ret->cfa == UNWIND_REG && ret->reg == arch->reg[CFI_BX]);
 	int16_t at = slot(place, own ? arch->reg[CFI_FP] : CFI_NONE);
 

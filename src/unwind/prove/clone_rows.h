@@ -2,9 +2,9 @@
 /*
  * Rows for the few instructions of the C library where a new thread begins. Call frame information
  * can't describe them, because it would be wrong in one of the two threads. So glibc's clone() and
- * clone3() have none from the system call on (sysdeps/unix/sysv/linux/x86_64/clone3.S, 2.36: "End
- * FDE now, because in the child the unwind info will be wrong"). UNWIND_CLONE can describe them.
- * x86-64 only.
+ * clone3() have no call frame information from the system call on
+ * (sysdeps/unix/sysv/linux/x86_64/clone3.S, 2.36: "End FDE now, because in the child the unwind
+ * info will be wrong"). UNWIND_CLONE can describe them. x86-64 only.
  */
 #ifndef UNWIND_PROVE_CLONE_ROWS_H
 #define UNWIND_PROVE_CLONE_ROWS_H
@@ -20,8 +20,8 @@ _must_use_ int clone_rows(struct elf_file *f, const struct unwind_rows *rows,
 
 /*
  * musl has no call frame information at all, and its own clone() and vfork(). Finds the first of
- * them in the @n bytes of code from offset @start on, and appends its rows to @ret. *@at: where it
- * begins; *@len: its length, 0 if there is none. 0 or -ENOMEM.
+ * these two functions in the @n bytes of code from offset @start on, and appends its rows to @ret.
+ * *@at: where that function begins; *@len: its length, 0 if neither was found. 0 or -ENOMEM.
  */
 _must_use_ int clone_rows_musl(const uint8_t *bytes, uint32_t n, uint32_t start,
 			       unwind_range_vec *ret, uint32_t *at, uint32_t *len);

@@ -18,8 +18,8 @@ _must_use_ int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uin
 			     key_range_vec *ret);
 
 /*
- * Sorts the gaps. Drops those that overlap (sections may overlap in a hostile file), and those for
- * which the sum of all gaps is too large.
+ * Sorts the gaps. Drops gaps that overlap (sections may overlap in a hostile file), and gaps that
+ * would make the sum of all gaps too large.
  */
 void code_gaps_bound(key_range_vec *gaps);
 

@@ -3,7 +3,7 @@
 #include "unwind/prove/code_rows.h"
 
 #include "base/error.h"
-#include "check.h" /* the one of abi/ */
+#include "check.h" /* this is abi/check.h */
 #include "unwind/prove/clone_rows.h"
 #include "unwind/prove/code_gaps.h"
 #include "unwind/x86/x86_flow.h"
@@ -20,14 +20,14 @@
 #define WORTH_CALLERS 4096
 
 /*
- * how many passes over the gaps look_elsewhere() makes, each for functions that were found to be
- * called; musl needs two
+ * How many passes over the gaps look_elsewhere() makes. Each pass analyses the functions that were
+ * found to be called. musl needs two passes.
  */
 #define PASSES 3
 
 /*
- * How many instructions of a piece of code may be examined: this many, and one more for each byte
- * of it. MKL needs 0.4 a byte.
+ * A piece of code may have this many instructions examined, and one more for each byte of the
+ * piece. MKL needs 0.4 for each byte.
  */
 #define BUDGET_LEAST 4096
 
@@ -45,9 +45,9 @@ struct finder {
 	struct code_starts starts;
 	const key_range_vec *gaps;
 	key_vec called;	   /* offsets of called functions that still have to be analysed */
-	key_vec elsewhere; /* those of .called that lie in other gaps */
+	key_vec elsewhere; /* offsets of called functions that lie in other gaps */
 	bool named;	   /* the file has a .symtab, so functions begin only where .starts says */
-	bool tail_jumps;   /* means what it does in struct code_region */
+	bool tail_jumps;   /* code_region.tail_jumps of the regions to be analysed */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
@@ -101,7 +101,7 @@ static bool is_padded(const struct code_region *r, uint32_t key)
 /*
  * Analyses functions that nothing names (in a stripped file). krait looks for such a function after
  * another one, at the next multiple of ALIGNMENT. After a function that isn't understood, the next
- * one can't be found.
+ * function can't be found.
  */
 static int guess(struct finder *s, struct code_region *r)
 {
@@ -211,8 +211,8 @@ static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
 }
 
 /*
- * Analyses the functions that begin at the offsets @keys, and those that they call. @again: @r was
- * analysed before, from other starts.
+ * Analyses the functions that begin at the offsets @keys, and the functions that these call.
+ * @again: @r was already analysed, from other starts.
  */
 static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
 {
@@ -290,7 +290,8 @@ static int by_range(const void *a, const void *b)
 
 /*
  * Sorts the ranges and makes them disjoint. (Functions may share code.) If two ranges that overlap
- * have different rules, the code from there to the end of the longer one gets no rule.
+ * have different rules, the code from where they overlap to the end of the longer range gets no
+ * rule.
  */
 static void settle(unwind_range_vec *ranges)
 {
@@ -324,7 +325,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Adds the analysed functions to @rows; those that overlap another are left out. */
+/* Adds the analysed functions to @rows. A function that overlaps another one is left out. */
 static int merge_functions(struct finder *s, struct unwind_rows *rows)
 {
 	size_t n = 0;

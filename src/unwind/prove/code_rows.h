@@ -22,7 +22,8 @@
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 
 /*
- * Adds what can be proven to @rows, which come from call frame information. 0 or -errno + message.
+ * Adds rows that the instructions prove to @rows, which come from call frame information. 0 or
+ * -errno + message.
  */
 _must_use_ int code_rows_add(struct elf_file *f, struct unwind_rows *rows);
 

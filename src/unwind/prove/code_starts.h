@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells where functions begin, as far as a file says it. */
+/* Tells where functions begin, as far as the file shows that. */
 #ifndef UNWIND_PROVE_CODE_STARTS_H
 #define UNWIND_PROVE_CODE_STARTS_H
 
@@ -19,16 +19,16 @@ bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 struct code_starts {
 	key_vec all;
 	/*
-	 * those of .all where a function certainly begins; the others may be labels, or where the
-	 * second part of a function that was split begins
+	 * offsets in .all where a function certainly begins. The other offsets of .all may be
+	 * labels, or the beginning of the second part of a function that was split.
 	 */
 	key_vec certain;
 };
 void code_starts_fini(struct code_starts *s);
 
 /*
- * Adds the offsets *@keys, in any order, as certain ones. *@keys then has those that weren't
- * certain before, ascending, each once. 0 or -ENOMEM.
+ * Adds the offsets *@keys, in any order, to .certain. After that, *@keys has only the offsets that
+ * are new in .certain, ascending, each once. 0 or -ENOMEM.
  */
 _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 

@@ -4,13 +4,13 @@
  * At the function's end GCC sets the other frame's stack pointer by `mov %rcx,%rsp`, where the CFA
  * is rcx + 8, and jumps or returns into that frame. The last two calls before that are to
  * uw_install_context_1(), which overwrites the saved registers, and to the debugger's hook. This
- * holds for libgcc from GCC 4 to 16. In a function that looks different no part is believed.
+ * holds for libgcc from GCC 4 to 16. If a function looks different, krait believes no part of it.
  *
  * Earlier the function handed its return address to uw_init_context_1(). That keeps the address in
  * a context, the first argument of uw_init_context_1() and of uw_install_context_1(), where it can
- * be found until the hook returns. Then the address at which the other frame goes on is written to
- * the stack, over the return address of a frame further out. The caller's rbp and rbx aren't kept
- * anywhere.
+ * be found until the hook returns. After that, the address at which the other frame continues is
+ * written to the stack, over the return address of a frame further out. The caller's rbp and rbx
+ * aren't kept anywhere.
  */
 #include "unwind/prove/eh_return.h"
 
@@ -40,7 +40,7 @@ struct look {
 	uint32_t n;
 	/* .st: what is known now; .body: what was known at the last call or branch */
 	struct code_state st, body;
-	/* .last: the last call that was met; .before: the call before it */
+	/* .last: the last call that was met; .before: the call before .last */
 	struct call before, last;
 	bool ra_in_dx;
 	int64_t context; /* offset from the CFA, of the context with the return address; 0 = not
@@ -86,7 +86,7 @@ static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
 		l->lost = true;
 }
 
-/* Follows the instructions up to the one at @leave; false: they aren't understood. */
+/* Follows the instructions up to the instruction at @leave; false: one of them isn't understood. */
 static bool look(struct look *l, uint32_t leave)
 {
 	struct x86_insn insn;
@@ -135,10 +135,10 @@ static bool is_read(const struct look *l, int64_t off)
 }
 
 /*
- * Makes the rule that holds during the last two calls. There is one only if @usual, the rule before
- * these calls, is that of a frame with rbp, and if libgcc's contexts have the expected layout. The
- * arguments of the hook show the layout, because they are read from the other frame's context. Else
- * *@ret is UNWIND_UNKNOWN.
+ * Makes the rule that holds during the last two calls. There is such a rule only if @usual, the
+ * rule before these calls, is that of a frame with rbp, and if libgcc's contexts have the expected
+ * layout. The arguments of the hook show the layout, because they are read from the other frame's
+ * context. Else *@ret is UNWIND_UNKNOWN.
  */
 static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 		      struct unwind_rule *ret)
@@ -203,7 +203,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		/* the function leaves for another frame in two places: neither is believed */
+		/* the function leaves for another frame in two places: krait believes neither */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);
 			continue;

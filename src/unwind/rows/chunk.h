@@ -20,7 +20,7 @@ struct unwind_entries {
 };
 
 /*
- * Makes entries of @rows; the first one has offset 0, and values are indexes into @rows->rules.
+ * Makes entries of @rows; the first entry has offset 0, and values are indexes into @rows->rules.
  * Each function begins with an entry of its own, even if the rule stays the same: a stack names a
  * function's code by the address of an entry. @eval: @n_eval functions, ascending, whose entries
  * are marked UNWIND_EVAL. 0 or -ENOMEM; unwind_entries_fini() in every case.
@@ -36,7 +36,7 @@ void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 /* Returns how many chunks the search tree over @n entries has. */
 size_t unwind_tree_chunks(size_t n);
 
-/* Stores @chunk; *@number is the chunk's number from then on. 0 or -errno. */
+/* Stores @chunk, and sets *@number to the chunk's number. 0 or -errno. */
 typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t *number);
 
 /*

@@ -81,7 +81,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sorts the functions; of those that begin at the same offset one is kept. */
+/* Sorts the functions. Of functions that begin at the same offset only one is kept. */
 static void sort_functions(struct unwind_rows *rows)
 {
 	size_t kept = 0;
@@ -94,7 +94,9 @@ static void sort_functions(struct unwind_rows *rows)
 	rows->fdes.n = kept;
 }
 
-/* Drops ranges that overlap: they contradict each other, so nothing is known there. */
+/*
+ * Drops ranges that overlap: their rules contradict each other, so nothing is known of their code.
+ */
 static void drop_overlaps(unwind_range_vec *ranges)
 {
 	uint32_t end = 0;

@@ -37,7 +37,9 @@ static int merge(struct merged *m, const unwind_range_vec *ranges)
 			break;
 		if (!r)
 			r = add(m, range->start, rule);
-		/* The other source had no rows for the range, so none begins within it. */
+		/*
+		 * The rows before the merge have no rule for the range, so no row begins within it.
+		 */
 		if (!r)
 			r = add(m, range->end, 0);
 		if (r)

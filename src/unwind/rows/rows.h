@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 #include "elf/elf_file.h"
-#include "unwind.h" /* the one of abi/ */
+#include "unwind.h" /* this is abi/unwind.h */
 
 struct unwind_row {
 	/*
@@ -38,7 +38,7 @@ struct unwind_rows {
 	 * rule UNWIND_UNKNOWN.
 	 */
 	VEC(struct unwind_row) rows;
-	/* distinct rules of these rows; [0] is UNWIND_UNKNOWN, all zero */
+	/* distinct rules of these rows; [0] is UNWIND_UNKNOWN, a rule of zeros */
 	VEC(struct unwind_rule) rules;
 	/* functions that have call frame information, ascending, not overlapping */
 	VEC(struct unwind_fde) fdes;
@@ -48,7 +48,7 @@ struct unwind_rows {
 	 */
 	uint32_t guarded;
 	uint64_t check;
-	size_t bad;   /* how many FDEs were left out because they are broken or contradictory */
+	size_t bad;   /* how many FDEs were left out because they are broken or contradict others */
 	char why[96]; /* why the first FDE was left out, for -v; "": none was */
 };
 
@@ -79,7 +79,7 @@ _must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_ve
 /* A range of code in memory, and the offset that its first byte has in a table of rows. */
 struct unwind_place {
 	uint64_t start, end;
-	uint64_t key; /* offset of .start; it and the offset of .end are below 4 GiB */
+	uint64_t key; /* offset of .start; this offset and that of .end are below 4 GiB */
 };
 
 /*
@@ -91,7 +91,7 @@ _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 				const struct unwind_place *places, size_t n,
 				struct unwind_rows *ret);
 
-/* Returns the rule at @vaddr; NULL: no row covers it. */
+/* Returns the rule at @vaddr; NULL: no row covers @vaddr. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
 
 /* Does rule @u say that the stack is as at a function's start (x86-64)? False for NULL. */

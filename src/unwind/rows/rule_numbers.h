@@ -10,7 +10,7 @@
 #include "unwind/rows/rows.h"
 
 struct rule_numbers {
-	/* the rows whose rules are numbered, borrowed; new rules are added to them */
+	/* the rows whose rules are numbered, borrowed; new rules are added to its .rules */
 	struct unwind_rows *rows;
 	struct map by_hash; /* hash of a rule -> the rule's number */
 };

@@ -56,7 +56,7 @@ uint32_t flow_target(struct flow *f, uint32_t next, const struct x86_insn *insn)
 }
 
 /*
- * Does a function begin within the @len bytes at offset @key? Then these bytes aren't an
+ * Does a function begin within the @len bytes at offset @key? If so, these bytes aren't an
  * instruction.
  */
 static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
@@ -192,7 +192,7 @@ static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint3
 				&table);
 }
 
-/* Adds the targets of the indirect jump at @jump, if it goes through a table. */
+/* Adds the targets of the indirect jump at @jump, if the jump goes through a table. */
 static int follow_table(struct flow *f, const struct code_run *run, uint32_t jump)
 {
 	const uint8_t *bytes = f->r->bytes + (run->start - f->r->start);
@@ -214,7 +214,10 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 	return r || f->why ? r : vec_push(&f->switches, sw);
 }
 
-/* Follows @insn, the last of @run. *@on: the next instruction may be executed after it. */
+/*
+ * Follows @insn, the last instruction of @run. *@on: the next instruction may be executed after
+ * @insn.
+ */
 static int follow(struct flow *f, const struct code_run *run, const struct x86_insn *insn, bool *on)
 {
 	uint32_t next = run->end;
@@ -272,7 +275,8 @@ int flow_discover(struct flow *f)
 
 	while (!r && !f->why && f->todo.n)
 		r = run(f, f->todo.v[--f->todo.n]);
-	vec_foreach(key, &f->todo) /* these are left over if the analysis gave up the function */
+	/* .todo still has offsets if the analysis gave the function up */
+	vec_foreach(key, &f->todo)
 		*flow_info(f, *key) &= ~LEADER;
 	if (r || f->why)
 		return r;

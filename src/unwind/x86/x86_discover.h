@@ -11,7 +11,7 @@
 
 #define NOWHERE UINT32_MAX
 
-/* Bits of code_region.info; they belong to the byte where an instruction begins. */
+/* Bits of code_region.info that are set for the first byte of an instruction. */
 enum {
 	LEN = 0x0f,	/* the instruction's length; 0 = not decoded */
 	VISITED = 0x10, /* this instruction belongs to the function that is analysed now */
@@ -27,24 +27,27 @@ struct code_run {
 /* A jump through a table. Its targets are .n entries of flow.targets, from index .first on. */
 struct code_switch {
 	/*
-	 * offsets of the jump and of the first instruction that computes its address; see
-	 * x86_table.h
+	 * offset of the jump, and of the first instruction that computes the jump's address
+	 * (x86_table.h)
 	 */
 	uint32_t jump, since;
 	uint32_t first, n;
 };
 
 struct code_block {
-	/* offsets of the block's beginning, its end, and its last instruction */
+	/* offsets of the beginning, the end and the last instruction of the block */
 	uint32_t start, end, last;
-	uint32_t next[2]; /* indexes of the blocks that follow, or NOWHERE */
+	uint32_t next[2]; /* indexes in flow.blocks of the blocks that may come next, or NOWHERE */
 	/*
 	 * if the block ends with a jump through a table: its targets are .n entries of
 	 * flow.targets, from index .first on
 	 */
 	uint32_t first, n;
 	bool known, queued;
-	bool exits; /* this block or one after it leaves the function with the stack balanced */
+	/*
+	 * this block, or a block that comes after it, leaves the function with the stack balanced
+	 */
+	bool exits;
 	struct code_state st;
 };
 
@@ -83,10 +86,10 @@ static inline int flow_spend(struct flow *f)
 	return 1;
 }
 
-/* Returns the offset that a jump leads to; NOWHERE: another function. */
+/* Returns the offset that a jump leads to; NOWHERE: the jump leads to another function. */
 uint32_t flow_target(struct flow *f, uint32_t next, const struct x86_insn *insn);
 
-/* Tells whether @next, the instruction after @insn, can be executed after it. */
+/* Tells whether @next, the instruction after @insn, can be executed after @insn. */
 bool flow_goes_on(const struct flow *f, uint32_t next, const struct x86_insn *insn);
 
 /* Finds the runs and the switches of the function. 0 or -ENOMEM; .why: why they can't be known. */

@@ -85,7 +85,7 @@ static const char *step(const struct flow *f, struct code_state *st, const struc
 	return why;
 }
 
-/* Changes @st from the state at the beginning of block @b to that at its end. */
+/* Changes @st from the state at the beginning of block @b to the state at the end of @b. */
 static void run_block(struct flow *f, const struct code_block *b, struct code_state *st)
 {
 	struct x86_insn insn;
@@ -176,7 +176,7 @@ static void spread_exits(struct flow *f)
 }
 
 /*
- * Accepts a function that never ends. No end proves its rules then. They are believed because a
+ * Accepts a function that never ends. Its rules are proven by no end, but are believed because a
  * function certainly begins here.
  */
 static void let_endless_be(struct flow *f)
@@ -271,7 +271,7 @@ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visi
 
 struct function_ranges {
 	unwind_range_vec *all;
-	size_t first; /* index of the first range that is of this function */
+	size_t first; /* index of the first range that belongs to this function */
 };
 
 static int add_range(const struct code_visit *v, void *arg)

@@ -16,7 +16,7 @@
 struct code_region {
 	const uint8_t *bytes;
 	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
-	/* for each byte of the code; at first zero or CODE_*; x86_discover.c adds its own bits */
+	/* for each byte of the code; at first 0 or CODE_*; x86_discover.c adds further bits */
 	uint16_t *info;
 	/* For x86_discover.c: between offsets .bare and .bare_end no function begins. */
 	uint32_t bare, bare_end;
@@ -43,7 +43,7 @@ struct code_region {
 	bool tail_jumps;
 };
 #define CODE_START 0x8000 /* code_region.info: a function begins at this byte */
-/* code_region.info: a function certainly begins here, so it is believed even without an end */
+/* code_region.info: a function certainly begins here, so it is believed even if it never ends */
 #define CODE_CERTAIN 0x4000
 
 /*
@@ -60,9 +60,9 @@ typedef int code_visit_fn(const struct code_visit *v, void *arg);
 /*
  * Calls @fn for all instructions of the function at offset @start, in order of address. If @fn
  * returns something else than 0, makes no more calls and returns that. Returns -ENOMEM if memory
- * runs out. Sets *@why to NULL or, if nothing is known of the function, to the reason. Then @fn
- * isn't called. @guess: it isn't certain that a function begins at @start. Then the function is
- * believed only if it calls nothing.
+ * runs out. Sets *@why to NULL or, if nothing is known of the function, to the reason. In the
+ * latter case @fn isn't called. @guess: it isn't certain that a function begins at @start. A
+ * guessed function is believed only if it calls nothing.
  */
 _must_use_ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visit_fn *fn,
 			       void *arg, const char **why);

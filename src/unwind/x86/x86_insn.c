@@ -22,7 +22,7 @@ static int64_t number(struct x86_decode *d, unsigned bytes)
 				    : (int64_t)(v << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* Reads the prefixes before the opcode; a REX counts only right before it. */
+/* Reads the prefixes before the opcode; a REX counts only right before the opcode. */
 static uint8_t read_prefixes(struct x86_decode *d)
 {
 	for (;;) {

@@ -34,11 +34,12 @@ enum x86_reg {
 enum x86_kind {
 	X86_PLAIN,  /* changes the registers in .writes, and .stores bytes at .base, nothing else */
 	X86_RET,    /* a return that pops no arguments */
-	X86_TRAP,   /* ud2, hlt, int3: execution doesn't go on after it */
+	X86_TRAP,   /* ud2, hlt, int3: execution doesn't go on after the instruction */
 	X86_JUMP,   /* jumps to .target */
 	X86_BRANCH, /* jumps to .target, or goes on to the next instruction */
 	X86_CALL,   /* calls .target */
-	X86_JUMP_GOT, /* jumps to the address in a word at a fixed address: another function */
+	/* jumps to the address in a word at a fixed address, which leads to another function */
+	X86_JUMP_GOT,
 	X86_JUMP_ANY, /* jumps to any address, as from a table */
 	X86_CALL_ANY,
 	X86_PUSH, /* pushes .reg; X86_NO_REG: something else than a register */
@@ -78,8 +79,8 @@ struct x86_insn {
 };
 
 /*
- * Decodes the first of @n bytes. False: too short, or an instruction that ordinary programs don't
- * execute (privileged, obsolete, 16-bit control flow, APX, or unknown).
+ * Decodes the first of @n bytes. False: @n is too small, or it is an instruction that ordinary
+ * programs don't execute (privileged, obsolete, 16-bit control flow, APX, or unknown).
  */
 _must_use_ bool x86_decode(const uint8_t *bytes, size_t n, struct x86_insn *ret);
 

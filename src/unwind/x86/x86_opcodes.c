@@ -272,7 +272,7 @@ static uint32_t groups(const struct x86_decode *d, uint32_t flags)
 	case 0x8f:
 		return BAD;
 	case 0xc6:
-	case 0xc7: /* only with .ext 0 it is mov; others are xabort, xbegin */
+	case 0xc7: /* the instruction is mov only if .ext is 0; else it is xabort or xbegin */
 		return d->ext ? BAD : flags;
 	case 0xdf: /* fnstsw ax writes AX */
 		return d->mod == 3 && d->ext == 4 ? flags | W(X86_AX) : flags;

@@ -16,9 +16,9 @@ struct x86_decode {
 	 */
 	bool opsize, addr32, segment, lock;
 	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */
-	uint8_t rex; /* REX prefix; its bits are W 8, R 4, X 2, B 1; 0: none */
+	uint8_t rex; /* REX prefix, with the bits W 8, R 4, X 2, B 1; 0: no REX prefix */
 	uint8_t form, map, op, vvvv;
-	uint8_t mod, reg, rm, ext; /* fields of ModRM; .ext is .reg without its fourth bit */
+	uint8_t mod, reg, rm, ext; /* fields of ModRM; .ext is .reg without the fourth bit */
 	uint8_t base;
 	bool rip;
 	unsigned disp_bytes;

@@ -114,8 +114,8 @@ static struct code_value new_base(struct code_state *st, uint32_t key)
 }
 
 /*
- * Moves the stack pointer. Words below it may be overwritten, and so may those of a frame that is
- * left for good.
+ * Moves the stack pointer. Words below the stack pointer may be overwritten, and so may words of a
+ * frame that is left for good.
  */
 static void move_stack(struct code_state *st, const struct code_value *to, bool down)
 {
@@ -313,7 +313,7 @@ static uint8_t dwarf_number(uint8_t reg)
 	return reg < 8 ? of[reg] : reg;
 }
 
-/* Finds a register that gives the CFA; those that survive calls are tried first. */
+/* Finds a register that gives the CFA. Registers that survive calls are tried first. */
 static bool cfa_in_register(const struct code_state *st, struct unwind_rule *ret)
 {
 	static const uint8_t order[X86_REGS] = {X86_SP, X86_BP, X86_BX, 12,	13, 14, 15, X86_AX,

@@ -7,7 +7,7 @@
 #define UNWIND_X86_X86_STATE_H
 
 #include "unwind/x86/x86_insn.h"
-#include "unwind.h" /* the one of abi/ */
+#include "unwind.h" /* this is abi/unwind.h */
 
 enum code_kind {
 	CODE_ANY,   /* nothing is known of the value */
@@ -73,8 +73,8 @@ bool code_state_balanced(const struct code_state *st);
 bool code_state_has_entry(const struct code_state *st, uint8_t reg);
 
 /*
- * Makes the rule that leads from state @st to the caller, UNWIND_UNKNOWN if there is none. @lost:
- * registers that the function doesn't preserve.
+ * Makes the rule that leads from state @st to the caller, UNWIND_UNKNOWN if there is no such rule.
+ * @lost: registers that the function doesn't preserve.
  */
 void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_rule *ret);
 

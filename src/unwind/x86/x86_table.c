@@ -19,12 +19,12 @@ struct known {
 
 struct search {
 	struct known reg[X86_REGS];
-	/* the number in the last `cmp $N,%i`; -1 = not known: another comparison, or none */
+	/* the number in the last `cmp $N,%i`; -1 = not known, after another comparison or none */
 	int64_t compared;
 	uint32_t bound;
 };
 
-/* The first bytes of an instruction, as far as they matter for finding tables. */
+/* The first bytes of an instruction, as far as finding tables needs them. */
 struct raw {
 	uint8_t rex, op, modrm, sib;
 };
@@ -98,7 +98,7 @@ static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 		(w->modrm == 0xb6 || w->modrm == 0xb7 || w->modrm == 0xbe || w->modrm == 0xbf));
 }
 
-/* Notes cmp $N,%i, which bounds an index; false: the instruction is another one. */
+/* Notes cmp $N,%i, which bounds an index; false: @insn is no such instruction. */
 static bool note_comparison(struct search *s, const struct raw *w, const uint8_t *b, uint8_t len)
 {
 	bool group = (w->op & 0xfc) == 0x80 && (w->modrm >> 3 & 7) == 7;
@@ -115,7 +115,9 @@ static bool note_comparison(struct search *s, const struct raw *w, const uint8_t
 	return true;
 }
 
-/* The jump taken when the index is too large tells the number of entries. Other jumps tell none. */
+/*
+ * The jump taken when the index is too large tells the number of entries. No other jump tells it.
+ */
 static void count_entries(struct search *s, const struct raw *w, const struct x86_insn *insn,
 			  const uint8_t *b)
 {

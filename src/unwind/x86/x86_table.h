@@ -23,7 +23,7 @@ struct code_table {
 
 /*
  * Finds the table of the jump at @bytes[@jump] by the instructions before it, which follow one
- * another from @bytes[0] on. @key: offset of @bytes[0]. False: it is no such jump.
+ * another from @bytes[0] on. @key: offset of @bytes[0]. False: the jump doesn't go through a table.
  */
 bool code_table_find(const uint8_t *bytes, size_t jump, size_t n, uint32_t key,
 		     struct code_table *ret);

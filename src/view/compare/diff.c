@@ -13,8 +13,9 @@
 /* a function with fewer samples on both sides together isn't judged: so few prove nothing */
 #define MIN_SAMPLES 10
 /*
- * The cost of native code that Python calls counts as the Python function's own. So if less than
- * this part of a native function's total is its own, it was nearly always called by Python.
+ * The cost of native code that Python calls counts as the Python function's own. So a native
+ * function that keeps less than this part of its total as its own cost was nearly always called by
+ * Python.
  */
 #define HARDLY 0.05
 #define FAR    5 /* a difference of this many standard errors is never taken for chance */
@@ -84,9 +85,9 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 }
 
 /*
- * The average value of one sample. enough() divides a row's value by it, to know how many samples
- * the row has. In a profile without times all samples of a stack are one entry. Then the number
- * that the profile itself has is used.
+ * The average value of one sample. enough() divides a row's value by this average, to know how many
+ * samples the row has. In a profile without times all samples of a stack are one entry. Then the
+ * number that the profile itself has is used.
  */
 static double sample_value(const struct maker *m, int side)
 {
@@ -140,9 +141,9 @@ static int sign(double x)
 }
 
 /*
- * Returns 1 if the function surely became more expensive compared with the others, -1 if cheaper, 0
- * if neither is sure. On a slower machine all functions become more expensive; that is no change of
- * a function.
+ * Returns 1 if the function surely became more expensive compared with the other functions, -1 if
+ * it became cheaper, 0 if neither is sure. On a slower machine all functions become more expensive;
+ * that is no change of a function.
  */
 static int apart(const struct maker *m, const struct noise_row *row, const struct diff_cost *c)
 {
@@ -153,7 +154,10 @@ static int apart(const struct maker *m, const struct noise_row *row, const struc
 	return more ? way : 0;
 }
 
-/* If the work is known, a change counts only if the recorded cost changed in the same direction. */
+/*
+ * Did the function change? If it is known how much work both programs did (.work_known), its cost
+ * must have changed by more than noise and in the direction in which the recorded value changed.
+ */
 static bool is_changed(const struct maker *m, const struct diff_cost *c)
 {
 	if (!m->d->work_known)
@@ -207,8 +211,8 @@ static int judge(struct maker *m)
 		if (!enough(m, row))
 			continue;
 		/*
-		 * If the function calls no other, self and total come from the same samples. Then
-		 * only self is judged.
+		 * If the function calls no other function, self and total come from the same
+		 * samples. In that case only self is judged.
 		 */
 		if (i >= n && !memcmp(row->in, m->self[i - n].in, sizeof(row->in)))
 			continue;

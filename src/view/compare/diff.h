@@ -26,8 +26,8 @@ struct diff_cost {
 	bool changed;
 	/*
 	 * If .work_known: the function became more expensive (1) or cheaper (-1) compared with most
-	 * others, by more than noise. .apart may be set without .changed: the machine's speed may
-	 * have changed the cost in the other direction.
+	 * other functions, by more than noise. .apart may be set without .changed: the machine's
+	 * speed may have changed the cost in the other direction.
 	 */
 	int apart;
 	/*
@@ -47,8 +47,8 @@ struct diff_row {
 	/* native or kernel code that Python calls: its cost is part of the caller's own cost */
 	bool below;
 	/*
-	 * Name of a function that this one calls, and whose change explains the change of this
-	 * one's total. NULL: there is none.
+	 * Name of a function that this row's function calls, if the change of the called function
+	 * explains the change of this row's total. NULL: there is none.
 	 */
 	const char *passes_on;
 };
@@ -75,8 +75,8 @@ struct diff {
 	double gc[DIFF_SIDES];
 	struct costs costs[DIFF_SIDES];
 	/*
-	 * Functions whose self cost changed, largest change first; then those whose total changed,
-	 * own code first; then those whose changes may be noise.
+	 * Functions whose self cost changed, largest change first; then functions whose total
+	 * changed, own code first; then functions whose changes may be noise.
 	 */
 	VEC(struct diff_row)
 	rows;
@@ -91,7 +91,8 @@ double diff_change(const struct diff_cost *c);
 double diff_share_change(const struct diff_cost *c);
 
 /*
- * The change on which .changed is based: that of the cost if .work_known, else that of the share.
+ * The change on which .changed is based: the change of the cost if .work_known, else the change of
+ * the share.
  */
 double diff_effect(const struct diff *d, const struct diff_cost *c);
 

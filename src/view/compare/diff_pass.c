@@ -10,7 +10,7 @@
 #include "profile/sums.h"
 #include "view/compare/diff.h"
 
-#define MAX_CHANGED 256 /* how many rows, those with the largest changes, are examined */
+#define MAX_CHANGED 256 /* so many rows are examined: the rows with the largest changes */
 /* the part of a caller's change that may stay unexplained, because of noise */
 #define REST 0.2
 
@@ -18,7 +18,7 @@ struct passing {
 	struct diff *d;
 	/* by key of the side: the number of the row, from 1; 0: the row isn't examined */
 	uint32_t *at[DIFF_SIDES];
-	size_t n; /* number of rows that have changed; these come first */
+	size_t n; /* number of changed rows; changed rows come before all other rows */
 	/* [i * n + j]: the change in cost of the samples in which row i is a caller of row j */
 	double *with;
 
@@ -39,8 +39,8 @@ static int take_sample(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Returns a factor for a side's values that makes both sides comparable. Side A's is negative, so
- * that a sum over both sides is B minus A.
+ * Returns a factor for a side's values that makes both sides comparable. Side A's factor is
+ * negative, so that a sum over both sides is B minus A.
  */
 static double weight(const struct passing *g)
 {

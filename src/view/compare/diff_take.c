@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Collects what each function costs in each block of time. A wait lasts from its sample's time on,
- * so it counts for all blocks in which it was.
+ * so the wait counts for all blocks of time in which it lies.
  */
 #include <errno.h>
 
@@ -14,7 +14,9 @@ enum { COST, SQUARES, SUMS };
 /* squares are in square microseconds, so that their sums fit into 64 bits */
 #define SQUARE_UNIT 1000.0
 
-/* For how long the sample's thread waited, from the sample's time on; 0: it isn't a wait. */
+/*
+ * For how long the sample's thread waited, from the sample's time on; 0: the sample isn't a wait.
+ */
 static int64_t length_of(const struct maker *m, const struct profile_sample *s)
 {
 	int64_t ns = m->off < 0 || !m->d->waits ? 0 : s->values[m->off];

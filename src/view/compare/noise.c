@@ -14,10 +14,14 @@
 
 #define REPLICATES 1000 /* how often blocks of time are swapped */
 #define LEVEL	   0.03 /* chance that any function is flagged although nothing has changed */
-/* functions with at least this share of all get half of LEVEL, all others the other half */
+/*
+ * half of LEVEL is for functions with at least this share of all costs, the other half for all
+ * smaller functions
+ */
 #define LARGE 0.05
 /*
- * a row can explain a change of another only if its own share is at least this many times as large
+ * a row can explain the change of a second row only if its share is at least this many times the
+ * second row's share
  */
 #define LARGER 1.1
 #define WIDTHS 3 /* number of block widths: one, two and four blocks */
@@ -32,9 +36,9 @@
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
- * One difference of a row, of its values or of its shares. A large row has a second test of each,
- * without the part that a larger row's change explains. For example, if a caller runs more often,
- * so does all that it calls.
+ * One difference of a row, of its values or of its shares. For each difference, a large row has a
+ * second test without the part that a larger row's change explains. For example, if a caller runs
+ * more often, so does all that it calls.
  */
 struct test {
 	size_t row, with;
@@ -57,8 +61,8 @@ struct state {
 	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this repetition swaps this block; else 1 */
 	/*
 	 * For each replicate: the largest error of all differences, in standard errors. Small and
-	 * large functions are separate, because small ones are many and have few samples, so that
-	 * large errors are more frequent.
+	 * large functions are separate, because small functions are many and have few samples, so
+	 * that large errors are more frequent.
 	 */
 	double largest[2][REPLICATES];
 };
@@ -129,7 +133,10 @@ static double variance(block_errors e, int width)
 	return sum * blocks / (blocks - 1);
 }
 
-/* Returns the variance for profiles without times. It holds if samples are independent. */
+/*
+ * Returns the variance for profiles without times. This variance is right if samples are
+ * independent.
+ */
 static double variance_of_samples(const struct noise *n, const struct noise_row *row, bool as_share)
 {
 	double sum = 0;
@@ -163,9 +170,10 @@ static double phases(block_errors e, double v)
 }
 
 /*
- * Estimates from all functions together how much more the sums of longer blocks vary than those of
- * single blocks, and raises .inflate to at least that. All functions together give a better
- * estimate than one, because the program's phases have the same length in all its functions.
+ * Estimates from all functions together how much more the sums of longer blocks vary than the sums
+ * of single blocks, and raises .inflate to at least that. All functions together give a better
+ * estimate than a single function, because the program's phases have the same length in all its
+ * functions.
  */
 static void allow_for_phases(struct state *s)
 {
@@ -318,7 +326,7 @@ static void yardsticks(struct state *s, double c[2])
 {
 	/*
 	 * If samples are independent, this is the quantile of the largest of m normal numbers. The
-	 * chance that one of them exceeds c is about exp(-c*c/2).
+	 * chance that one of these numbers exceeds c is about exp(-c*c/2).
 	 */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));
@@ -380,7 +388,7 @@ static void judge(struct state *s, const double c[2])
 	/*
 	 * Other programs may take CPU time from this one, which changes the cost per second of all
 	 * its functions by the same factor. So a change of a cost per second counts only if the
-	 * share changed too.
+	 * share also changed.
 	 */
 	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
 		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;

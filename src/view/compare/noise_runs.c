@@ -71,8 +71,8 @@ double noise_speed_sd(const struct noise_runs *r)
 
 	/*
 	 * Two sides differ as much as two single runs. The runs of a side come one after the other.
-	 * If the machine is busy during one, it mostly is during all. So the mean of the runs
-	 * varies as much as one run.
+	 * A machine that is busy during one run is mostly busy during all runs. So the mean of the
+	 * runs varies as much as one run.
 	 */
 	return sqrt(NOISE_SPEED * NOISE_SPEED + 2 * of_a_run);
 }

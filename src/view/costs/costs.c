@@ -132,7 +132,7 @@ uint32_t costs_own(const struct costs *c, uint32_t stack)
 	return 0;
 }
 
-/* The innermost of the @n frames that is the garbage collector's; 0: none is. */
+/* The innermost frame of the garbage collector among the @n frames; 0: there is none. */
 static uint32_t gc_frame(const struct costs *c, const uint32_t *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -2,7 +2,7 @@
 /*
  * What functions and lines cost, as tables show it. A sample counts for one function of its stack,
  * the owner: the innermost Python function, because the native code further in runs on its behalf.
- * In a stack without Python it is the innermost frame.
+ * In a stack without Python the owner is the innermost frame.
  */
 #ifndef VIEW_COSTS_COSTS_H
 #define VIEW_COSTS_COSTS_H
@@ -37,8 +37,9 @@ struct cost_lines {
 };
 
 /*
- * What one row of a table stands for. NAME: all functions with the same dotted name. FILE: those of
- * them that are in files of the same name. LINE: one line of the functions that FILE would sum up.
+ * What one row of a table stands for. NAME: all functions with the same dotted name. FILE: all
+ * functions with the same dotted name in files of the same name. LINE: one line of the functions
+ * that FILE would sum up.
  */
 enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
 
@@ -67,7 +68,7 @@ struct costs {
 	/* stacks begin with their innermost frame (--invert); set after costs_init() */
 	bool inverted;
 	/*
-	 * filters removed frames, so a stack that has none may have had some before; set after
+	 * filters removed frames, so a stack without frames may have had some before; set after
 	 * costs_init()
 	 */
 	bool left_out;
@@ -195,7 +196,7 @@ struct lede {
 	int64_t callee_value;
 	int64_t without;     /* if .own: value of the stacks without the user's code */
 	uint32_t apart;	     /* the function that has most of .without */
-	int64_t apart_value; /* value of .apart; 0: it is less than a quarter of .without */
+	int64_t apart_value; /* value of .apart; 0: that value is less than a quarter of .without */
 	uint32_t around;     /* if .own: the framework that runs most of the user's code; 0: none */
 	int64_t around_value; /* value of what the framework itself takes */
 	/*
@@ -210,7 +211,8 @@ struct lede {
 	 */
 	uint32_t caller;
 	/*
-	 * the collector itself has the most; then only .value, .caller and .by_function may be set
+	 * the garbage collector itself has the most time; in that case only .value, .caller and
+	 * .by_function may be set
 	 */
 	bool gc;
 	/* most calls come from the function of .caller, but not from a single line */

@@ -51,7 +51,7 @@ int frame_names_of(struct frame_names *n, struct profile *p, const struct render
 		       : 0;
 }
 
-/* Matches the file with its line, "a/b.py:12", then without it, "a/b.py". */
+/* Matches the file with its line, "a/b.py:12", and then without the line, "a/b.py". */
 static bool match_file(const struct patterns *p, struct str *s, size_t n)
 {
 	char end;

@@ -12,8 +12,8 @@
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 
 /*
- * Which native frames are shown, as NATIVE_MODE_* of abi/unwind.h. LEAF: only those that the
- * innermost Python function calls.
+ * Which native frames are shown, as NATIVE_MODE_* of abi/unwind.h. LEAF: only the native frames
+ * that the innermost Python function calls.
  */
 enum view_native { VIEW_NATIVE_FULL, VIEW_NATIVE_LEAF, VIEW_NATIVE_NONE };
 
@@ -53,7 +53,7 @@ struct view_options {
 
 	const char *by; /* what root frames are made for: see render_options.by */
 
-	pattern_texts mine; /* packages that are the user's own ones */
+	pattern_texts mine; /* packages of the user's own */
 };
 
 void view_options_fini(struct view_options *o);

@@ -61,8 +61,8 @@ static bool match_labels(const struct select *s, uint32_t labels)
 }
 
 /*
- * Is the state of a label set among those that are shown? "other" stands for all states "other:
- * ...".
+ * Is the state of a label set among the states that are shown? "other" stands for all states
+ * "other: ...".
  */
 static bool match_states(const struct select *s, uint32_t labels)
 {

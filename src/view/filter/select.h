@@ -21,7 +21,7 @@ struct select {
 	/* one list for each entry of o->labels; each has one pattern */
 	struct patterns *label_patterns;
 	uint8_t *frames; /* by location id: its FRAME_* bits */
-	bool *labels;	 /* by label set id: whether samples with it are shown */
+	bool *labels;	 /* by label set id: whether samples with the label set are shown */
 };
 
 /*

@@ -14,12 +14,12 @@ enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KIN
 
 struct unmatched_one {
 	/*
-	 * the choice to which the user's pattern belongs ("hide"), and the pattern; a label's
-	 * begins with its key
+	 * the choice to which the user's pattern belongs ("hide"), and the pattern; a pattern for a
+	 * label begins with the label's key
 	 */
 	const char *choice, *text;
 	enum domain of;
-	struct patterns pattern; /* only this one of the user's patterns */
+	struct patterns pattern; /* the pattern in .text, prepared for matching */
 	enum frame_kind kind;
 	bool found;
 	struct nearest near;

@@ -99,7 +99,7 @@ static void add_starved(struct str *b, const struct uses *all)
 	str_add(b, ")");
 }
 
-/* Appends in which shares of their time all main threads ran and waited. */
+/* Appends which shares of their time all main threads ran and waited. */
 static void add_main_threads(struct str *b, const struct uses *all)
 {
 	const struct cpu_use *sum = &all->sum;
@@ -114,7 +114,10 @@ static void add_main_threads(struct str *b, const struct uses *all)
 	str_add(b, " unknown (waiting, or taken by the machine's host)");
 }
 
-/* Is the main thread the only one that ran? Then its times are those of the process. */
+/*
+ * Is the main thread the only thread that ran? If so, the main thread's times are the process's
+ * times.
+ */
 static bool is_alone(const struct cpu_use *u)
 {
 	return u->threads == 1 && u->cpu_ms <= u->ran_ms + u->wall_ms / 200 + 1;

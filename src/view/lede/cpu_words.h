@@ -14,8 +14,8 @@
 bool cpu_words_add(struct profile *p, struct str *ret);
 
 /*
- * Did the processes wait nearly all the time, and not for a CPU? Then too little ran for a function
- * to be worth naming.
+ * Did the processes wait nearly all the time, and not for a CPU? If so, too little ran for a
+ * function to be worth naming.
  */
 bool cpu_words_waits(struct profile *p);
 

@@ -77,7 +77,7 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
-	/* a frame of the same function isn't a caller, because then the function calls itself */
+	/* a frame of the same function isn't a caller: the function calls itself */
 	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
 		 /* a frame called `import NAME` has no line, so it is no caller */
 		 profile_get_location(c->p, frame)->line > 0)
@@ -216,7 +216,8 @@ static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsi
 	return r;
 }
 
-#define OWN_LEAST 10 /* the user's code is named if it has at least 1/OWN_LEAST of all */
+/* the user's code is named if it has at least 1/OWN_LEAST of the whole value */
+#define OWN_LEAST 10
 
 static bool is_worth(const struct finder *f, const struct tally *t)
 {
@@ -256,7 +257,8 @@ static int scan_again(struct finder *f, const struct profile_sum *sums, size_t n
 
 /*
  * Chooses the function to name. If no function of the user has enough by itself, tries functions
- * together with those that they call, and then the framework that runs all of the user's code.
+ * together with the functions that they call. If that isn't enough either, takes the framework that
+ * runs all of the user's code.
  */
 static int find_function(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value)
 {
@@ -283,7 +285,7 @@ static bool is_close(const struct costs *c, int64_t a, int64_t b)
 }
 
 /*
- * Tells whether caller and library function are in the same file. Then the caller isn't worth
+ * Tells whether caller and library function are in the same file. If so, the caller isn't worth
  * naming.
  */
 static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)

@@ -15,8 +15,8 @@ bool lede_is_importlib(const struct costs *c, uint32_t location);
 bool lede_is_nameless(const struct costs *c, uint32_t location);
 
 /*
- * Is the nameless function at @nameless written inside the function at @outer? Then its time counts
- * for that function, whose name and line readers look for.
+ * Is the nameless function at @nameless written inside the function at @outer? If so, its time
+ * counts for the outer function, whose name and line readers look for.
  */
 bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
 

@@ -91,8 +91,8 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 /* A function of the user's own code that calls the collector, directly or not. */
 struct around {
 	/*
-	 * value of all stacks that contain the function, and of those of them that contain the
-	 * collector
+	 * value of all stacks that contain the function; value of those stacks that also contain
+	 * the collector
 	 */
 	int64_t sum, gc;
 	size_t last; /* number, from 1, of the last stack in which the function was found */

@@ -3,18 +3,22 @@
 #include "view/lede/lede.h"
 
 /*
- * How many calls in a stack are examined, from the outermost inwards. The outermost calls are those
- * that lead into frameworks.
+ * How many calls in a stack are examined, from the outermost inwards. Calls into frameworks are
+ * among the outermost calls.
  */
 #define CALLS 16
-/* a call of the trunk leads to more of the user's code in at least 1/PASSED_ON of all stacks */
+/*
+ * a call belongs to the trunk (lede.h) only if it leads to more of the user's code in at least
+ * 1/PASSED_ON of all stacks
+ */
 #define PASSED_ON 10
 /*
- * there is a trunk only if it is in at least this many percent of the stacks with the user's code
+ * there is a trunk (lede.h) only if its calls are in at least this many percent of the stacks with
+ * the user's code
  */
 #define TRUNK 80
 
-/* One stack's calls from the user's code to other code, each of them once. */
+/* One stack's calls from the user's code to other code, each call once. */
 struct calls {
 	uint64_t passed[CALLS]; /* calls within which more of the user's code runs */
 	size_t n;

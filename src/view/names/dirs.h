@@ -30,8 +30,8 @@ void dirs_fini(struct dirs *d);
 _must_use_ int dirs_of_processes(struct dirs *d, struct profile *p);
 
 /*
- * Appends to @ret those of @files that are scripts, because a process has the file's name. 0 or
- * -ENOMEM.
+ * Appends to @ret the scripts among @files. A file is a script if a process has the file's name. 0
+ * or -ENOMEM.
  */
 _must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_files *ret);
 
@@ -39,8 +39,8 @@ _must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_fil
 _must_use_ int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files);
 
 /*
- * The length, with the slash, of the longest of these directories that contains @path; 0: none
- * does.
+ * Returns the length, with the slash, of the longest directory of @d that contains @path; 0: none
+ * contains it.
  */
 size_t dirs_after(const struct dirs *d, const char *path);
 

@@ -6,8 +6,8 @@
 #include "view/names/names.h"
 
 /*
- * C++ names begin with _Z (Itanium C++ ABI, section 5.1.2). Rust's older names begin so too, but
- * end with a hash.
+ * C++ names begin with _Z (Itanium C++ ABI, section 5.1.2). Rust's older names also begin with _Z,
+ * but end with a hash.
  */
 static bool is_old_rust(const char *symbol)
 {

@@ -81,9 +81,9 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 }
 
 /*
- * Does one round: gives all files with equal texts a longer one. Returns how many were changed, or
- * -ENOMEM. The rounds come to an end, because each text is lengthened only once and full paths
- * differ.
+ * Does one round: gives all files with equal texts a longer text. Returns how many texts were
+ * changed, or -ENOMEM. The rounds come to an end, because each text is lengthened only once and
+ * full paths differ.
  */
 static int separate(struct render_names *names, const dirs_files *files, bool module)
 {
@@ -317,7 +317,9 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
 	}
 }
 
-/* Tells whether the function stands for its whole mapping: then it has the mapping's name. */
+/*
+ * Tells whether the function stands for its whole mapping: such a function has the mapping's name.
+ */
 static bool is_name(const struct render_names *n, uint32_t function, const char *mapping)
 {
 	return streq(profile_get_string(n->p, profile_get_function(n->p, function)->name), mapping);

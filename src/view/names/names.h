@@ -19,7 +19,7 @@ struct render_names;
 struct render_names *render_names_new(struct profile *p);
 void render_names_free(struct render_names *n);
 
-/* The shortened file of a function; "" if it has none. Valid as long as @n. */
+/* The shortened file of a function; "" if the function has no file. Valid as long as @n. */
 const char *render_names_file(const struct render_names *n, uint32_t function);
 
 /*

@@ -170,8 +170,8 @@ static int add_names(struct origin *o, const char *names)
 }
 
 /*
- * Finds packages that were installed together with one of the user's packages: they are the user's
- * too.
+ * Finds packages that were installed together with one of the user's packages: these are also the
+ * user's.
  */
 static int find_together(struct origin *o)
 {
@@ -215,8 +215,8 @@ void origin_fini(struct origin *o)
 }
 
 /*
- * Is it code without a file that somebody typed: at a prompt, in a notebook, in a docstring's
- * example?
+ * Is @path the name of code without a file that somebody typed: at a prompt, in a notebook, in a
+ * docstring's example?
  */
 static bool is_typed(const struct origin *o, const char *path)
 {

@@ -25,12 +25,13 @@ struct origin_package {
 	const char *name;
 	size_t n;
 	/*
-	 * krait found the package, the user didn't name it; then no file of the standard library is
-	 * in it
+	 * krait found the package, the user didn't name it; no file of the standard library counts
+	 * as a file of such a package
 	 */
 	bool entry;
 	/*
-	 * the package is here only because it was installed together with another one of the user's
+	 * the package is here only because it was installed together with another package of the
+	 * user's
 	 */
 	bool together;
 };
@@ -56,7 +57,7 @@ void origin_fini(struct origin *o);
  */
 enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 
-/* Adds a package that krait found itself, unless it is there already. 0 or -ENOMEM. */
+/* Adds a package that krait found itself, unless @o has the package already. 0 or -ENOMEM. */
 _must_use_ int origin_add_package(struct origin *o, const char *name, size_t n, bool together);
 
 /*

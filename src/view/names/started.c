@@ -144,7 +144,7 @@ int origin_add_package(struct origin *o, const char *name, size_t n, bool togeth
 
 /*
  * Looks at one frame. @after: the frame's caller starts a program. If so, adds the frame's package
- * if that package is the program. *open: frames that this one calls must be looked at too.
+ * if that package is the program. *open: frames that this frame calls must also be looked at.
  */
 static int look(struct origin *o, uint32_t location, bool after, bool *open)
 {
@@ -194,7 +194,10 @@ void origin_note(struct profile *p)
 	for (size_t i = 0; !r && i < o.packages.n; i++) {
 		const struct origin_package *package = &o.packages.v[i];
 		_cleanup_str_ struct str text = {};
-		/* an earlier comment says that the package was installed together with another */
+		/*
+		 * an earlier comment says that the package was installed together with another
+		 * package
+		 */
 		bool known = package->together;
 
 		str_add_n(&text, package->name, package->n);

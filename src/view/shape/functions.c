@@ -15,8 +15,8 @@
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
 
 /*
- * FNV-1a with 32 bits. The high bits are folded into the low ones, because a colour is chosen by
- * the low ones.
+ * FNV-1a with 32 bits. The high bits are folded into the low bits, because the low bits choose a
+ * colour.
  */
 static uint32_t hash(const char *s)
 {
@@ -84,7 +84,10 @@ const char *function_kind_name(const struct function *f)
 	return f->kind == KIND_PYTHON ? origins[f->origin] : kinds[f->kind];
 }
 
-/* Ranks locations. Two are the same box if everything that readers see of the function is equal. */
+/*
+ * Ranks locations. Two locations are the same box if everything that readers see of the function is
+ * equal.
+ */
 static int rank_locations(struct functions *fs)
 {
 	struct profile *p = fs->p;

@@ -42,7 +42,7 @@ struct functions {
 
 /*
  * Finds the functions of @p. 0 or -ENOMEM + message. Nothing may be added to @p afterwards. Call
- * functions_fini() after failure too.
+ * functions_fini() in any case, also after an error.
  */
 _must_use_ int functions_init(struct functions *fs, struct profile *p);
 void functions_fini(struct functions *fs);

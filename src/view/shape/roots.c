@@ -65,7 +65,7 @@ static int distinct(struct rank *r, const struct profile *p, const bool *used, t
 	return rank_finish(r);
 }
 
-/* Counts processes, and finds the name that all of them share. */
+/* Counts processes, and finds the name that all processes share. */
 static int count_processes(struct roots *roots, const struct profile *p, const bool *used)
 {
 	_cleanup_(rank_fini) struct rank names = {}, processes = {};

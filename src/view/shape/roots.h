@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root frames: frames outside of a stack that say whose the stack is. The first one is the process,
- * if samples of several are shown. Processes with equal names share a root frame, unless the user
- * gives --by process. The second is the value of the label that --by names.
+ * Root frames: frames outside of a stack that say whose the stack is. The first root frame is the
+ * process, if samples of several processes are shown. Processes with equal names share a root
+ * frame, unless the user gives --by process. The second root frame is the value of the label that
+ * --by names.
  */
 #ifndef VIEW_SHAPE_ROOTS_H
 #define VIEW_SHAPE_ROOTS_H
@@ -13,7 +14,7 @@
 struct roots {
 	unsigned depth;	    /* how many root frames every sample has: 0 to 2 */
 	size_t n_processes; /* how many processes are shown; 0: the profile doesn't say */
-	char *process;	    /* name of the process if all have the same one, else NULL */
+	char *process;	    /* name of the process if all processes have the same name, else NULL */
 	struct rank texts;  /* input i * depth + d: root frame d of label set i, outermost first */
 };
 

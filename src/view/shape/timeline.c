@@ -63,7 +63,7 @@ static bool same_process(const struct timeline_thread *a, const struct timeline_
 	return !*a->pid == !*b->pid && streq(process_key(a), process_key(b));
 }
 
-/* Orders threads so that those of a process come one after the other. */
+/* Orders threads so that the threads of a process come one after the other. */
 static int by_id(const void *va, const void *vb)
 {
 	const struct timeline_thread *a = va, *b = vb;

@@ -20,12 +20,12 @@
 struct timeline_thread {
 	const char *pid, *tid, *process, *name;
 	/*
-	 * Process and thread id for formats that need numbers: those of the labels or, if the
+	 * Process and thread id for formats that need numbers: the numbers in the labels or, if the
 	 * labels have none, numbers that are larger than any that Linux gives.
 	 */
 	uint64_t pid_number, tid_number;
 	uint64_t n; /* number of samples of the thread */
-	/* time of the thread's first and last sample; -1: none has a time */
+	/* time of the thread's first and last sample; -1: no sample has a time */
 	int64_t first_ns, last_ns;
 	uint32_t key;
 };
@@ -33,7 +33,8 @@ struct timeline_thread {
 struct timeline {
 	struct profile *p;
 	const char *by;
-	bool times; /* whether times are used; false: all samples are treated as if they had none */
+	/* whether times are used; false: all samples are treated as if they had no times */
+	bool times;
 	VEC(struct timeline_thread) threads; /* threads that have samples; by pid, then tid */
 	/* by label set id: index of the thread in .threads; UINT32_MAX: the set has no samples */
 	uint32_t *of_labels;
@@ -51,8 +52,9 @@ void timeline_fini(struct timeline *t);
 
 /*
  * Called for each thread and each run. A run is consecutive samples of a thread with the same
- * stack, no further apart than samples of a running thread. .time_ns and .labels of @run are those
- * of the run's first sample, values are summed, and @last_ns is the time of its last sample.
+ * stack, no further apart than samples of a running thread. .time_ns and .labels of @run are the
+ * time and labels of the run's first sample, values are summed, and @last_ns is the time of its
+ * last sample.
  */
 struct timeline_reader {
 	int (*begin)(void *arg, const struct timeline_thread *thread);

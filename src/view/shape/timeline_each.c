@@ -261,7 +261,8 @@ static int do_all(struct walk *w)
 
 /*
  * Returns .gap_ns of a walk. Samples of a running thread come once in each period, and their times
- * are exact or in steps of 10 ms. So one and a half times the longer of these is enough.
+ * are exact or in steps of 10 ms. So one and a half times the period or 10 ms, whichever is longer,
+ * is enough.
  */
 static int64_t gap(struct profile *p)
 {

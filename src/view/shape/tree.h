@@ -18,7 +18,7 @@ struct tree_node {
 	uint32_t first, n_children; /* the children are tree.order[first .. first + n_children) */
 	/*
 	 * sums of the chosen value: .value over all samples whose stack contains the node, .self
-	 * over those whose stack ends at the node
+	 * over all samples whose stack ends at the node
 	 */
 	int64_t value, self;
 	int64_t samples;
@@ -59,7 +59,10 @@ struct tree_plan {
 };
 #define TREE_ROOT 0x80000000u
 
-/* Stacks whose value is 0 are left out; with .drawn, those below 0 too. 0 or -ENOMEM + message. */
+/*
+ * Stacks whose value is 0 are left out; with .drawn, stacks whose value is below 0 are also left
+ * out. 0 or -ENOMEM + message.
+ */
 _must_use_ int tree_build(struct tree *t, const struct tree_plan *plan);
 void tree_fini(struct tree *t);
 

@@ -62,7 +62,7 @@ static bool waits_for_others(const struct waits *w, uint32_t group)
 	return g->idle > waits_whole(g) || (word && word->others && top >= waits_whole(g) / 2);
 }
 
-/* a group counts if it has at least 1/COUNTS of the time of the thread with most */
+/* a group counts if it has at least 1/COUNTS of the time of the thread with the most time */
 #define COUNTS 100
 
 bool waits_only_idle(const struct waits_group *g)

@@ -9,11 +9,11 @@
 #include "base/intern.h"
 #include "base/text/str.h"
 
-#define FOLD_FROM 4 /* this many names become one */
+#define FOLD_FROM 4 /* so many names that differ only in numbers get a common name */
 
 struct fold_names {
 	struct intern keys, names; /* .keys: names with N for numbers */
-	VEC(uint32_t) counts;	   /* by key: how many names have it */
+	VEC(uint32_t) counts;	   /* by key: how many names have the key */
 };
 
 void fold_names_init(struct fold_names *f);
@@ -22,7 +22,10 @@ void fold_names_fini(struct fold_names *f);
 /* Takes in a name. 0 or -ENOMEM. */
 _must_use_ int fold_names_note(struct fold_names *f, const char *name);
 
-/* Appends @name, which was taken in, or the one with N for numbers that stands for it. */
+/*
+ * Appends @name, for which fold_names_note() was called, or the common name with N for numbers that
+ * stands for it.
+ */
 void fold_names_add(struct fold_names *f, const char *name, struct str *b);
 
 /* Appends a name with N for each number in it. */

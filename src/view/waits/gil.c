@@ -17,8 +17,8 @@
 #define BUCKET_NS (10 * (int64_t)NSEC_PER_MSEC)
 
 /*
- * Times in ascending order. .sums[i]: the sum of the times before .v[i]; the last one is the sum of
- * all.
+ * Times in ascending order. .sums[i]: the sum of the times before .v[i]; the last entry is the sum
+ * of all times.
  */
 struct times {
 	VEC(uint64_t) v;
@@ -36,7 +36,8 @@ struct maker {
 	VEC(struct series) rows;
 	struct map row_at;  /* process and row -> index in .rows + 1 */
 	struct series *own; /* by thread */
-	double *part;	    /* by row: how long its threads waited in the span that is divided */
+	/* by row: how long the row's threads waited in the span that is divided */
+	double *part;
 	size_t n_rows, n_columns;
 };
 
@@ -114,8 +115,8 @@ int gil_pairs_add(struct gil_pairs *g, const struct profile_sample *s)
 }
 
 /*
- * Of the threads without a row (with @waiters) or a column yet, returns the one that waited
- * longest, or for which others waited longest.
+ * Of the threads without a row (with @waiters) or a column yet, returns the thread that waited
+ * longest, or the thread for which other threads waited longest.
  */
 static uint32_t longest(const struct gil_pairs *g, bool waiters)
 {
@@ -134,7 +135,10 @@ static uint32_t longest(const struct gil_pairs *g, bool waiters)
 	return best;
 }
 
-/* Chooses which threads have rows and columns of their own. All others share the last ones. */
+/*
+ * Chooses which threads have rows and columns of their own. All other threads share the last row
+ * and the last column.
+ */
 static int choose(struct gil_pairs *g, size_t rows, size_t columns)
 {
 	uint32_t at;
@@ -278,8 +282,8 @@ static void find_parts(struct maker *m, uint32_t process, const struct gil_span 
 }
 
 /*
- * Divides what others waited for the holder @hold by .part, without what the holder itself waited
- * in the same 10 ms.
+ * Divides the time that other threads waited for the holder @hold, by .part. Leaves out what the
+ * holder itself waited in the same 10 ms.
  */
 static void divide(struct maker *m, const struct gil_span *hold)
 {
@@ -314,8 +318,8 @@ static int by_time(const void *va, const void *vb, void *arg)
 }
 
 /*
- * Divides the time that others waited for each holder. Most holders are in the same 10 ms as the
- * holder before, so .part needn't be computed for each.
+ * Divides the time that other threads waited for each holder. Most holders are in the same 10 ms as
+ * the holder before, so .part needn't be computed for each.
  */
 static void divide_all(struct maker *m)
 {

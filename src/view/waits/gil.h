@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who waited for whom for the GIL. A sample's value gil_blame is how long others waited while its
- * thread held the GIL. It is divided between the threads of the process that waited at that time,
- * by gil_wait of their samples (a wait begins at the time of its sample). "At that time" means
- * within the same 10 ms, because files have no finer times by default, or while the holder itself
- * waited (docs/decisions/0024).
+ * Who waited for whom for the GIL. A sample's value gil_blame is how long other threads waited
+ * while the sample's thread held the GIL. This time is divided between the threads of the process
+ * that waited at that time, by gil_wait of their samples (a wait begins at the time of its sample).
+ * "At that time" means within the same 10 ms, because files have no finer times by default, or
+ * while the holder itself waited (docs/decisions/0024).
  */
 #ifndef VIEW_WAITS_GIL_H
 #define VIEW_WAITS_GIL_H
@@ -14,15 +14,16 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-/* A time in which a thread waited for the GIL, or held it while others waited. */
+/* A time in which a thread waited for the GIL, or held the GIL while other threads waited. */
 struct gil_span {
 	int64_t from, to;
-	int64_t ns; /* of a wait: its length; of a holder: what others waited for it */
+	/* of a wait: its length; of a holder: how long other threads waited for the holder */
+	int64_t ns;
 	uint32_t thread;
 };
 
 struct gil_thread {
-	uint32_t labels; /* one of the label sets of the thread, from which it gets its name */
+	uint32_t labels; /* one of the thread's label sets, which gives the thread's name */
 	uint32_t process;
 	int64_t waited, blamed;
 	/*
@@ -34,15 +35,16 @@ struct gil_thread {
 
 struct gil_pairs {
 	struct profile *p;
-	int wait, blame, off;		/* indices of the values; .off: off_cpu, or -1 */
-	VEC(struct gil_thread) threads; /* the first stands for threads that aren't known */
+	int wait, blame, off; /* indices of the values; .off: off_cpu, or -1 */
+	/* the threads; the first entry stands for threads that aren't known */
+	VEC(struct gil_thread) threads;
 	struct map by_id;
 	VEC(struct gil_span) waits, holds;
 	bool timeless; /* some samples have no time, so it isn't known who waited for whom */
 	/*
 	 * Set by gil_pairs_make(). .rows: threads that waited, the longest first; .columns: threads
-	 * that others waited for. Row and column 0 stand for threads that aren't known, the last
-	 * ones, .rows.n + 1 and .columns.n + 1, for all other threads.
+	 * that other threads waited for. Row and column 0 stand for threads that aren't known. The
+	 * last row and column, .rows.n + 1 and .columns.n + 1, stand for all other threads.
 	 */
 	VEC(uint32_t) rows, columns;
 	int64_t *cells, *nobody;
@@ -64,7 +66,7 @@ _must_use_ int gil_pairs_add(struct gil_pairs *g, const struct profile_sample *s
  */
 _must_use_ int gil_pairs_make(struct gil_pairs *g, size_t rows, size_t columns);
 
-/* How long the threads of a row waited for those of a column. */
+/* How long the threads of a row waited for the threads of a column. */
 int64_t gil_pairs_cell(const struct gil_pairs *g, size_t row, size_t column);
 /* How long the threads of a row waited while no holder was seen, as when the GIL is handed over. */
 int64_t gil_pairs_nobody(const struct gil_pairs *g, size_t row);
@@ -89,7 +91,7 @@ void gil_pairs_json(const struct gil_pairs *g, struct str *out);
 
 /*
  * Appends the name of a thread: "worker-2", or "worker-2 (tid 12)" if other threads of the table
- * have that name too. Returns whether the number was put behind the name.
+ * also have that name. Returns whether the number was put behind the name.
  */
 bool gil_pairs_name(const struct gil_pairs *g, const struct gil_thread *t, struct str *b);
 

@@ -143,7 +143,8 @@ static int longest_place(const void *va, const void *vb)
 }
 
 /*
- * Merges all waits with the same thread, waker and place into one. The waits are sorted by these.
+ * Merges all waits with the same thread, waker and place into one. The waits are sorted by thread,
+ * waker and place.
  */
 static void merge(struct lock_waits *w)
 {

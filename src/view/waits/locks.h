@@ -15,8 +15,9 @@
 
 /* The waits of one thread that another thread ended at one place. */
 struct lock_wait {
-	uint32_t labels; /* a label set of the thread that ended them, with the label waiter */
-	uint32_t at;	 /* location of the place; 0: not known */
+	/* a label set of the thread that ended the waits; it has the label waiter */
+	uint32_t labels;
+	uint32_t at; /* location of the place; 0: not known */
 	/*
 	 * Both threads' numbers, as strings of the profile; after lock_waits_fold() their names in
 	 * .shown. .waiter is 0 if it isn't known.
@@ -27,7 +28,7 @@ struct lock_wait {
 
 /* All waits that one thread ended at one place. */
 struct lock_place {
-	size_t first, n; /* index of the first of them in .waits, and their number */
+	size_t first, n; /* index of the place's first wait in .waits, and number of its waits */
 	int64_t ns;
 };
 
@@ -61,7 +62,7 @@ _must_use_ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_
 
 /*
  * Joins threads of the same name, and many threads whose names differ only in numbers (fold.h). To
- * be called before lock_waits_sort(), if at all; .rests mean nothing then. 0 or -ENOMEM.
+ * be called before lock_waits_sort(), if at all. After this call .rests mean nothing. 0 or -ENOMEM.
  */
 _must_use_ int lock_waits_fold(struct lock_waits *w);
 

@@ -4,7 +4,7 @@
 #include "view/waits/gil.h"
 #include "view/waits/locks.h"
 
-/* Appends what the labels say of their thread. */
+/* Appends what label set @labels says of its thread. */
 static void add_labels(const struct profile *p, uint32_t labels, struct str *out)
 {
 	static const char *const keys[] = {"thread", "tid", "process", "pid"};
@@ -23,7 +23,7 @@ static void add_labels(const struct profile *p, uint32_t labels, struct str *out
 	str_add_c(out, '}');
 }
 
-/* Appends a thread. NULL: all those that share the last row or column. */
+/* Appends a thread. NULL: all threads that share the last row or column. */
 static void add_thread(const struct gil_pairs *g, const struct gil_thread *t, struct str *out)
 {
 	if (t)

@@ -14,8 +14,8 @@ struct waits_frames waits_frames_of(const struct costs *c, uint32_t stack);
 
 struct waits_place {
 	/*
-	 * A line of the user's code that has at least half of the time (then .at_line is set);
-	 * otherwise a function with at least half of it; 0: there is neither.
+	 * A line of the user's code that has at least half of the time (in that case .at_line is
+	 * set); otherwise a function with at least half of the time; 0: there is neither.
 	 */
 	uint32_t own;
 	bool at_line;

@@ -65,7 +65,10 @@ bool waits_is_idle(const struct profile *p, uint32_t labels)
 	return streq(profile_label_text(p, labels, "idle"), "yes");
 }
 
-/* Keys of states that needn't have a string in the profile. All others' keys are their strings. */
+/*
+ * Keys of states that needn't have a string in the profile. The key of every other state is its
+ * string.
+ */
 #define KEY_OTHER   (UINT32_MAX - 1)
 #define KEY_RUNNING UINT32_MAX
 
@@ -123,8 +126,8 @@ static int add_all(struct map *at, waits_states *ret, struct profile *p,
 }
 
 /*
- * Keeps the first WAITS_STATES states and as many idle ones, and sums up the others as "other". A
- * file may come from anywhere and have any number of states. @ret is sorted.
+ * Keeps the first WAITS_STATES states and as many idle states, and sums up all other states as
+ * "other". A file may come from anywhere and have any number of states. @ret is sorted.
  */
 static int sum_up(waits_states *ret)
 {

@@ -34,8 +34,8 @@ static bool is_bootstrap(const struct profile *p, uint32_t location)
 }
 
 /*
- * The function that the thread with this stack runs. It is the outermost one; in a thread or
- * process that Python started, the function for which it was started. 0: not known.
+ * The function that the thread with this stack runs. This is the outermost function; in a thread or
+ * process that Python started, it is the function for which Python started it. 0: not known.
  */
 static uint32_t root_of(const struct waits *w, uint32_t stack)
 {
@@ -96,8 +96,8 @@ static int64_t time_of(const struct waits *w, const struct profile_sum *s)
 }
 
 /*
- * Finds the function that each thread runs: of the functions of its stacks (root_of()), the one
- * with the most time.
+ * Finds the function that each thread runs: of the functions of its stacks (root_of()), the
+ * function with the most time.
  */
 static int find_functions(struct waits *w)
 {
@@ -140,7 +140,8 @@ static bool is_main(const struct profile *p, uint32_t labels)
 	return pid && pid == profile_label_value(p, labels, "tid");
 }
 
-#define BRIEF 100 /* a thread is brief if it has less than 1/BRIEF of the longest one's time */
+/* a thread is brief if its time is less than 1/BRIEF of the time of the longest thread */
+#define BRIEF 100
 
 static bool is_brief(const struct waits_thread *t, int64_t longest)
 {

@@ -6,10 +6,10 @@
 #include "view/waits/waits.h"
 
 struct waits_thread {
-	uint32_t labels;     /* one of its label sets */
-	uint32_t function;   /* the function that it runs; 0: not known */
+	uint32_t labels;     /* one of the thread's label sets */
+	uint32_t function;   /* the function that the thread runs; 0: not known */
 	int64_t of_function; /* the time of the stacks with .function */
-	int64_t time;	     /* how long it ran and waited */
+	int64_t time;	     /* how long the thread ran and waited */
 	uint32_t group;	     /* index in .groups */
 };
 
@@ -19,9 +19,9 @@ struct waits_thread {
  */
 struct waits_group {
 	uint32_t first; /* index of a thread of the group */
-	/* number of threads, without those that have less than a hundredth of .longest */
+	/* number of the group's threads that have at least a hundredth of .longest */
 	unsigned threads;
-	int64_t longest; /* the time of the thread that has most */
+	int64_t longest; /* the time of the group's thread that has the most time */
 	bool main;
 	/*
 	 * .wait doesn't include .idle; .passive is the part of .wait that is for time or for events
@@ -33,8 +33,11 @@ struct waits {
 	const struct costs *c;
 	const struct profile_sum *sums;
 	size_t n_sums;
-	int cpu, off; /* indices of the values cpu and off_cpu; .cpu is -1 if there is none */
-	/* number of processes, without brief ones, since most forks exec another program soon */
+	/* indices of the values cpu and off_cpu; .cpu -1: the profile has no value cpu */
+	int cpu, off;
+	/*
+	 * number of processes, without brief processes, since most forks exec another program soon
+	 */
 	unsigned processes;
 	uint32_t *thread_of; /* by id of a label set: 1 + index in .threads; 0: no thread */
 	bool *bootstrap;     /* by location id: the function only leads to what a thread runs */
@@ -87,12 +90,12 @@ bool waits_only_idle(const struct waits_group *g);
 /* Did a group other than @group use a CPU for a time that counts? */
 bool waits_others_run(const struct waits *w, uint32_t group);
 
-/* What is known of a state. NULL: it isn't in the list. */
+/* What is known of a state. waits_word() returns NULL if the state isn't in the list. */
 struct waits_word {
 	const char *name;   /* value of the label */
 	const char *phrase; /* "for the network"; with .is: "asleep" */
 	bool is;	    /* the words say what the thread is ("asleep"), not what it waits for */
-	bool passive;	    /* the thread waits for a time, or for whatever comes next */
+	bool passive;	    /* the thread waits for a time, or for whatever event comes next */
 	bool others;	    /* other threads or processes may be what the thread waits for */
 	bool lock;	    /* another thread ends the wait; the value lock_blame tells which */
 };

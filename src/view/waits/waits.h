@@ -36,14 +36,14 @@ typedef VEC(struct waits_state) waits_states;
 #define WAITS_STATES 100 /* more than the system calls in which a program waits */
 
 /*
- * Finds the states of all samples, the longest first, idle ones last; none if no waits were
- * recorded. There are at most WAITS_STATES and as many idle ones; "other" has the rest. 0 or
- * -ENOMEM.
+ * Finds the states of all samples, the longest first, idle states last; none if no waits were
+ * recorded. There are at most WAITS_STATES states and as many idle states; the state "other" has
+ * the time of all further states. 0 or -ENOMEM.
  */
 _must_use_ int waits_states_of(struct profile *p, const struct profile_sum *sums, size_t n,
 			       waits_states *ret);
 
-/* Is @word the name of a state, or "other" for all states that begin so? */
+/* Is @word the name of a state, or "other" for all states that begin with that word? */
 bool waits_is_state(const char *word);
 /* Appends all names of states: "running, runnable, ...". */
 void waits_add_known(struct str *b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Who ended the waits of threads for locks: samples with the value lock_blame. Such a sample has
- * the stack and the labels of the thread that woke another one up, and the other one's name and
- * number as labels `waiter` and `waiter_tid` (docs/decisions/0026).
+ * the stack and the labels of the thread that woke another thread up, and the other thread's name
+ * and number as labels `waiter` and `waiter_tid` (docs/decisions/0026).
  */
 #ifndef VIEW_WAITS_WAKER_H
 #define VIEW_WAITS_WAKER_H
@@ -11,9 +11,9 @@
 
 /* A thread that ended waits, and where it did. */
 struct waits_waker {
-	uint32_t labels; /* one of its label sets; 0: nobody is known */
+	uint32_t labels; /* one of the waker's label sets; 0: no waker is known */
 	struct waits_frames at;
-	int64_t ns; /* how long others had waited */
+	int64_t ns; /* how long the other threads had waited when this thread ended their waits */
 };
 
 /* Finds the thread that ended the largest part of the group's waits for locks. 0 or -ENOMEM. */

@@ -13,7 +13,7 @@
 
 static struct made parent, process;
 
-/* Tells the kernel program what is known of the process: PROC_*. */
+/* Sets what the kernel's map says of the process: one of PROC_*. */
 static inline void set_proc(__u8 state)
 {
 	struct proc_entry entry = {.state = state};
@@ -24,8 +24,8 @@ static inline void set_proc(__u8 state)
 }
 
 /*
- * Empties all maps, and makes the process a child of a process that krait was told to record with
- * its children.
+ * Empties all maps. krait then counts as asked to record the parent of the sampled process and the
+ * parent's children.
  */
 static inline void capture_begin(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Replaces for the host what bpf/ gets from the kernel. Tasks are structs that a test fills, maps
- * are hash tables, and what goes into a ring is kept. A pointer of a task that is NULL reads as 0,
- * as the kernel's helpers do. To be included before any file of bpf/.
+ * Stands in for the kernel, so that the programs in bpf/ can be compiled and run on the host. Tasks
+ * are structs that a test fills, maps are hash tables, and what goes into a ring is kept. A pointer
+ * of a task that is NULL reads as 0, as the kernel's helpers do. Include this header before any
+ * file of bpf/.
  */
 #ifndef TESTS_HOST_KERNEL_KERNEL_SHIM_H
 #define TESTS_HOST_KERNEL_KERNEL_SHIM_H
@@ -19,13 +20,14 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#undef fail /* bpf/ has a function of that name */
+#undef fail /* bpf/ has a function called fail, which cmocka defines as a macro */
 
 /* The BPF headers have global functions without prototypes, and attributes of the BPF target. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wshadow" /* reads within reads have variables of the same names */
+/* nested macros for reads declare variables of the same names */
+#pragma GCC diagnostic ignored "-Wshadow"
 #ifdef __clang__
 #pragma GCC diagnostic ignored "-Wunknown-attributes"
 #pragma GCC diagnostic ignored "-Wignored-attributes"
@@ -69,7 +71,8 @@
 #define SHIM_ENTRIES	64
 #define SHIM_MEMORY	128
 #define SHIM_SENT_BYTES 2048
-#define SHIM_REGS_BYTES (21 * sizeof(uint64_t)) /* x86-64; words that the kernel saves on entry */
+/* x86-64: size of the registers that the kernel saves on entry */
+#define SHIM_REGS_BYTES (21 * sizeof(uint64_t))
 
 struct shim_map {
 	const void *map;
@@ -86,25 +89,27 @@ struct shim_map {
 static struct shim {
 	struct task_struct *task; /* the task that runs now */
 	uint64_t now_ns;
-	bool newest;	  /* the kernel has all fields and helpers that the newest versions have */
+	/* whether the simulated kernel has the fields and helpers of the newest kernels */
+	bool newest;
 	bool full;	  /* the ring refuses every record */
-	uint64_t tick_ns; /* each reading of the clock advances it by this */
+	uint64_t tick_ns; /* each reading of the clock advances .now_ns by this */
 	uint32_t cpu;
-	uint64_t ring_used;	/* bytes in the ring, of SHIM_RING_BYTES */
-	const void *regs;	/* the task's user registers, as the kernel saved them */
+	uint64_t ring_used;	/* how many of the ring's SHIM_RING_BYTES are in use */
+	const void *regs;	/* the user registers of .task, as the kernel saved them on entry */
 	const uint64_t *kernel; /* the kernel's frames */
 	long n_kernel;		/* number of the kernel's frames; negative: an error */
-	unsigned kernel_asked;	/* how often the kernel's frames were taken */
+	unsigned kernel_asked;	/* how often the kernel program asked for the kernel's frames */
 	/*
-	 * Called between two reads of a map value: it may change the value, as user space or
-	 * another CPU could. May be NULL.
+	 * Called between two reads of a map value. The function may change the value, as user space
+	 * or another CPU could. May be NULL.
 	 */
 	void (*at_barrier)(void);
 	struct {
 		uint64_t addr;
 		const void *bytes;
 		size_t n;
-	} memory[SHIM_MEMORY]; /* the target's memory; nothing else is readable */
+		/* the target's memory; an address outside of these ranges isn't readable */
+	} memory[SHIM_MEMORY];
 	size_t n_memory;
 	struct shim_map map[SHIM_MAPS];
 	size_t n_maps;
@@ -209,8 +214,8 @@ static inline long bpf_map_delete_elem(const void *map, const void *key)
 }
 
 /*
- * Sets a variable that user space sets before programs are loaded. It lies in memory that isn't
- * writable.
+ * Sets a variable that user space sets before it loads the programs. The compiler places the
+ * variable in memory that isn't writable.
  */
 static inline void shim_set(const volatile void *at, const void *value, size_t n)
 {
@@ -230,7 +235,9 @@ static inline long bpf_core_read(void *dst, uint32_t n, const void *src)
 	return 0;
 }
 
-/* Gives the target @n bytes at @addr. They are read from @bytes each time. */
+/*
+ * Makes the @n bytes at @bytes readable at address @addr of the target. Each read copies them anew.
+ */
 static inline void shim_give(uint64_t addr, const void *bytes, size_t n)
 {
 	assert_true(shim.n_memory < SHIM_MEMORY);

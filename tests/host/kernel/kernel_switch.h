@@ -9,7 +9,7 @@
 
 #define MS     1000000ull
 #define SLEEPS 2 /* the state of the task: TASK_UNINTERRUPTIBLE */
-/* number of a system call whose first argument is a descriptor */
+/* number of a system call whose first argument is a file descriptor */
 #define NUMBER_READ  (CALL_FUTEX + 1)
 #define NUMBER_OTHER (CALL_FUTEX + 2)
 #define A_FUTEX	     0x7f0000001000ull
@@ -31,7 +31,7 @@ static inline void enter(uint64_t number, uint64_t arg)
 	r->syscallno = (int)number;
 	r->orig_x0 = arg;
 #else
-	uint64_t code = 0x33; /* code segment of 64-bit user code */
+	uint64_t code = 0x33; /* value of the register cs in 64-bit user code */
 
 	memcpy(regs + 14 * sizeof(arg), &arg, sizeof(arg));
 	memcpy(regs + 15 * sizeof(number), &number, sizeof(number));
@@ -91,7 +91,8 @@ static inline void leave(uint64_t state)
 }
 
 /*
- * The thread waits for @ns. The wait's record is sent when the thread leaves its CPU the next time.
+ * The thread waits for @ns. The kernel program sends the record of the wait when the thread leaves
+ * its CPU the next time.
  */
 static inline void wait_for(uint64_t ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes as the kernel describes them, for tests with kernel_shim.h. */
+/* Processes as the kernel describes them, for tests that include kernel_shim.h. */
 #ifndef TESTS_HOST_KERNEL_KERNEL_TASK_H
 #define TESTS_HOST_KERNEL_KERNEL_TASK_H
 
@@ -7,7 +7,7 @@
 
 #define SECOND 1000000000ull
 
-/* A process: all structs of it that the kernel program reads. */
+/* One process: all kernel structs of the process that the kernel program reads. */
 struct made {
 	struct inode inode;
 	struct file exe;

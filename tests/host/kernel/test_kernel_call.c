@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests which futex call a thread is found in, by the registers that the kernel saved on entry. A
- * thread counts as waiting for the GIL only while it is in such a call.
+ * Tests that the kernel program finds the futex call in which a thread is, by the registers that
+ * the kernel saved on entry. A thread counts as waiting for the GIL only while it is in such a
+ * call.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -36,13 +37,16 @@ static void enter(uint64_t number, uint64_t addr, uint64_t op)
 	r->regs[1] = op;
 	r->sp = SP;
 #else
-	/* arch/x86: r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss */
+	/*
+	 * The registers in the order of the kernel's struct pt_regs for x86-64: r15 r14 r13 r12 bp
+	 * bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss
+	 */
 	memset(regs, 0, SHIM_REGS_BYTES);
 	regs[10] = (uint64_t)-38; /* ax: -ENOSYS until the call returns */
 	regs[13] = op;
 	regs[14] = addr;
 	regs[15] = number;
-	regs[17] = 0x33; /* code segment of 64-bit user code */
+	regs[17] = 0x33; /* value of the register cs in 64-bit user code */
 	regs[19] = SP;
 #endif
 }
@@ -85,7 +89,8 @@ static void test_call(void **state)
 	assert_int_equal(f.addr, GIL_WORD);
 	assert_int_equal(f.op, WAIT);
 	assert_int_equal(f.sp, SP);
-	enter(CALL_FUTEX, GIL_WORD, 1ull << 32 | WAKE); /* the operation is an int */
+	/* the kernel takes the operation as an int, so it ignores the upper 32 bits */
+	enter(CALL_FUTEX, GIL_WORD, 1ull << 32 | WAKE);
 	f = seen();
 	assert_int_equal(f.op, WAKE);
 	enter(CALL_FUTEX + 1, GIL_WORD, WAIT);
@@ -93,14 +98,17 @@ static void test_call(void **state)
 }
 
 #ifndef __aarch64__
-/* In 32-bit code 202 is another system call. */
+/* In 32-bit code, number 202 isn't futex() but another system call. */
 static void test_32_bit(void **state)
 {
 	(void)state;
 	enter(CALL_FUTEX, GIL_WORD, WAIT);
 	regs[17] = 0x23;
 	assert_int_equal(seen().op, -1);
-	/* only the lower half of the word is the segment; the kernel uses the upper half itself */
+	/*
+	 * only the lower half of the saved word is the register cs; the kernel uses the upper half
+	 * for itself
+	 */
 	regs[17] = 1ull << 16 | 0x33;
 	assert_int_equal(seen().op, WAIT);
 }
@@ -117,7 +125,7 @@ static void test_old_kernel(void **state)
 	assert_int_equal(seen().op, WAIT);
 }
 
-/* A thread of 3.11 that doesn't hold the GIL. */
+/* A thread of Python 3.11 that doesn't hold the GIL. */
 static void test_gil(void **state)
 {
 	struct walk *w = walk_state(SLOT_PERF);
@@ -130,11 +138,11 @@ static void test_gil(void **state)
 	w->where.gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	enter(CALL_FUTEX, GIL_WORD, WAIT);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_WAITING);
-	/* While the thread runs user code, the saved registers are those of an earlier call. */
+	/* While the thread runs user code, the saved registers belong to an earlier system call. */
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAKE);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_RELEASED);
-	/* with gil_wait unset, any wait may be for the GIL; but the thread is in none */
+	/* with gil_wait unset, any wait may be for the GIL; but this thread isn't waiting */
 	w->where.gil_wait = 0;
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAIT);

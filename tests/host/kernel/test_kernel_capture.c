@@ -2,7 +2,7 @@
 /*
  * One sample from its event to its records: which threads are sampled, which parts of a stack are
  * taken in which state of the process, in which order the records are sent, and that a sample that
- * meets another one on its CPU is counted.
+ * interrupts another sample on the same CPU is counted.
  */
 #include "kernel_capture.h"
 
@@ -36,8 +36,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	assert_int_equal(walk_state(SLOT_PERF)->users,
-			 0); /* the walk state was given back, whether or not a sample was sent */
+	/* The kernel program has given the walk state back, whether or not it sent a sample. */
+	assert_int_equal(walk_state(SLOT_PERF)->users, 0);
 	shim_clear();
 	SHIM_SET(measures, (bool){false});
 	SHIM_SET(native_mode, (__u8){NATIVE_MODE_NONE});
@@ -80,7 +80,7 @@ static __u8 sent_type(size_t i)
 	return *(const __u8 *)sent(i);
 }
 
-/* The sample that was sent last. */
+/* Returns the sample that was sent last. */
 static const struct rec_sample *sample(void)
 {
 	assert_true(shim.n_sent);
@@ -185,7 +185,10 @@ static void test_kernel_frames(void **state)
 	assert_int_equal(sample()->stack, 0);
 }
 
-/* How each state of a process is shown; @with_kernel: with the kernel's frames. */
+/*
+ * Tests what samples show of a process in each state. @with_kernel: the samples have the kernel's
+ * frames.
+ */
 static void test_states(void **state)
 {
 	static const struct {
@@ -242,7 +245,8 @@ static void test_not_sampled(void **state)
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	process.task.flags = 0;
-	SHIM_SET(pidns_inum, (__u32){300}); /* a PID namespace that the process isn't in */
+	/* number of a PID namespace in which the process isn't */
+	SHIM_SET(pidns_inum, (__u32){300});
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	SHIM_SET(pidns_inum, none);
@@ -271,7 +275,10 @@ static void test_namespace(void **state)
 	assert_int_equal(sample()->tid, 7);
 }
 
-/* A process that isn't known: user space hears of it before its first sample. */
+/*
+ * The kernel program doesn't know a process yet: it tells user space of the process before it sends
+ * the first sample.
+ */
 static void test_new_process(void **state)
 {
 	__u64 refused;
@@ -279,7 +286,7 @@ static void test_new_process(void **state)
 	(void)state;
 	process.task.start_time++;
 	shim.full = true;
-	take(); /* the ring is full, so user space can't be told of it */
+	take(); /* the ring is full, so user space can't be told of the process */
 	refused = counted(COUNT_NO_ROOM);
 	assert_int_equal(refused, 1);
 	shim.full = false;
@@ -288,7 +295,10 @@ static void test_new_process(void **state)
 	assert_int_equal(sent_type(0), REC_PROC);
 	assert_int_equal(sample()->outcome, WALK_PENDING);
 	assert_int_equal(sample()->proc.start_ns, TGID * SECOND + 1);
-	/* A thread in the middle of execve() has no image that could be recognized. */
+	/*
+	 * A thread in the middle of execve() has no executable by which krait could recognize the
+	 * process.
+	 */
 	process.task.start_time++;
 	process.mm.start_code = 0;
 	take();
@@ -297,7 +307,7 @@ static void test_new_process(void **state)
 	assert_int_equal(counted(COUNT_NO_ROOM), refused);
 }
 
-/* A thread in do_exit(): its memory may be gone, so only the kernel's frames are taken. */
+/* A thread runs do_exit(). Its memory may be gone, so the sample has only the kernel's frames. */
 static void test_ending(void **state)
 {
 	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
@@ -310,13 +320,13 @@ static void test_ending(void **state)
 	assert_int_equal(sample()->type, REC_SAMPLE_END);
 	assert_int_equal(sample()->outcome, WALK_ENDING);
 	assert_int_not_equal(sample()->stack, 0);
-	ends.flags = 0; /* the thread alone ends */
+	ends.flags = 0; /* only this thread ends, not the whole process */
 	take();
 	assert_int_equal(sample()->outcome, WALK_NO_PYTHON);
 	set_proc(PROC_CROWDED);
 	take();
 	assert_int_equal(sample()->outcome, WALK_CROWDED);
-	/* by the time of an answer, the ending process couldn't be read any more */
+	/* user space couldn't answer in time: it couldn't read the ending process any more */
 	set_proc(PROC_PENDING);
 	take();
 	assert_int_equal(shim.n_sent, 0);
@@ -326,22 +336,27 @@ static void test_ending(void **state)
 	assert_int_equal(counted(COUNT_NO_ROOM), 0);
 }
 
-/* Between vfork() and execve(), a child runs in its parent's memory: that isn't walked. */
+/*
+ * Between vfork() and execve(), a child runs in its parent's memory. The kernel program doesn't
+ * walk that memory.
+ */
 static void test_parents_memory(void **state)
 {
 	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
 
 	(void)state;
-	process.task.start_time++; /* makes it a process that wasn't met yet */
+	/* makes the process one that the kernel program hasn't met yet */
+	process.task.start_time++;
 	process.task.mm = parent.task.mm;
 	process.task.se.sum_exec_runtime = NEW_THREAD_NS - 1;
 	take();
 	assert_int_equal(shim.n_sent, 0);
-	process.task.vfork_done = (void *)&process; /* the parent still waits for the execve() */
+	/* the parent still waits for the child's execve() */
+	process.task.vfork_done = (void *)&process;
 	take();
 	assert_int_equal(sent_type(0), REC_PROC);
 	process.task.vfork_done = NULL;
-	process.task.signal = &ends; /* another thread of the process ends it */
+	process.task.signal = &ends; /* another thread of the process is ending the process */
 	set_proc(PROC_PYTHON);
 	take();
 	assert_int_equal(sample()->type, REC_SAMPLE);
@@ -352,7 +367,9 @@ static void test_parents_memory(void **state)
 	assert_int_equal(sent_type(0), REC_PROC);
 }
 
-/* A Python process whose thread state isn't readable: user space hears what is absent. */
+/*
+ * The thread state of a Python process isn't readable. User space is told which memory is absent.
+ */
 static void test_absent(void **state)
 {
 	const struct rec_absent *absent;
@@ -366,14 +383,15 @@ static void test_absent(void **state)
 	where->tss = PY_TSS_TLS_STATIC;
 	where->tls_offset = -0x700;
 	take();
-	assert_int_equal(shim.n_sent, 4); /* frames of the kernel, stack, sample, absent memory */
+	/* records: the kernel's frames, the stack, the sample, the absent memory */
+	assert_int_equal(shim.n_sent, 4);
 	assert_int_equal(sent_type(2), REC_SAMPLE);
 	assert_int_equal(((const struct rec_sample *)sent(2))->outcome, WALK_TLS_FAULT);
 	absent = sent(3);
 	assert_int_equal(absent->type, REC_ABSENT);
 	assert_int_equal(absent->range[ABSENT_THREAD].addr, THREAD_P - 0x700);
 	assert_int_equal(shim.sent[3].flags, BPF_RB_FORCE_WAKEUP);
-	/* What was absent in this sample isn't reported with the next. */
+	/* Memory that was absent in this sample isn't reported with the next sample. */
 	set_proc(PROC_CROWDED);
 	crowded_until_ns = 200 * SECOND;
 	take();
@@ -425,9 +443,9 @@ static void test_measured(void **state)
 }
 
 /*
- * The timer's program may interrupt a fexit program, and the other way round. Each has a slot of
- * its own, so both samples are taken. How long the fexit program took isn't measured: it may have
- * been preempted meanwhile.
+ * The timer's program may interrupt a fexit program, and a fexit program may interrupt the timer's.
+ * Each program has its own slot for a walk's state, so both samples are taken. How long the fexit
+ * program took isn't measured: the fexit program may have been preempted in that time.
  */
 static void test_slots_apart(void **state)
 {
@@ -451,8 +469,9 @@ static void test_slots_apart(void **state)
 }
 
 /*
- * A perf event that comes as an NMI while the program at a switch walks takes no sample, because
- * both might want the lock of the map of processes. The sample is counted (COUNT_BUSY).
+ * A perf event comes as an NMI while the program at a switch walks. The event takes no sample,
+ * because both programs might want the lock of the map of processes. The sample is counted
+ * (COUNT_BUSY).
  */
 static void test_in_switch(void **state)
 {

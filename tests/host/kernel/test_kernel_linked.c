@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel program finds libpython in the loader's list of libraries, and nothing else that looks
- * like it. If it isn't found, the process's state stays as it was, or user space is asked.
+ * The kernel program finds libpython in the loader's list of libraries, and takes no other library
+ * for it. If it doesn't find libpython, the process's state stays as it was, or user space is
+ * asked.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -11,14 +12,15 @@
 #define TGID	    5
 #define DEBUG_SLOT  0x3df8ull /* p_vaddr of DT_DEBUG's value in the executable */
 #define START_VADDR 0x1000ull
-#define BIAS	    (0x500000ull - START_VADDR) /* kernel_task.h: the code begins at 0x500000 */
+#define BIAS	    (0x500000ull - START_VADDR) /* the code begins at 0x500000; see kernel_task.h */
 #define R_DEBUG	    0x7f0000000000ull
-#define LINKS	    0x7f0000010000ull /* each link of the list has a page */
-#define LIBRARY	    0x7f1000000000ull /* each library has 16 MiB */
-#define DYNAMIC	    0x5000ull	      /* p_vaddr of the libraries' dynamic sections */
-#define SEEN	    100		      /* libraries in the longest list */
+/* address of the first link of the list; each link has a page */
+#define LINKS	0x7f0000010000ull
+#define LIBRARY 0x7f1000000000ull /* address of the first library; each library has 16 MiB */
+#define DYNAMIC 0x5000ull	  /* p_vaddr of the libraries' dynamic sections */
+#define SEEN	100		  /* number of libraries in the longest list */
 
-/* <link.h>: as the loader writes them. */
+/* The structs of <link.h>, as the loader writes them. */
 struct loader_debug {
 	uint32_t version, padding;
 	uint64_t map;
@@ -54,7 +56,8 @@ static void load_libraries(size_t n, size_t at)
 						.dynamic = addr + DYNAMIC,
 						.next = i + 1 < n ? LINKS + ((i + 1) << 12) : 0};
 		shim_give(LINKS + (i << 12), &links[i], sizeof(links[i]));
-		if (i >= n - 2 || i == at) /* the others' sections aren't readable */
+		/* the dynamic sections of the remaining libraries aren't readable */
+		if (i >= n - 2 || i == at)
 			shim_give(addr + DYNAMIC, i == at ? python : other, sizeof(python));
 	}
 }
@@ -125,8 +128,8 @@ static bool found(void)
 }
 
 /*
- * When libpython is found, its bias is added to its addresses, the process counts as Python from
- * now on, and user space is told.
+ * When the kernel program finds libpython, it adds libpython's load bias to the addresses, counts
+ * the process as Python from then on, and tells user space.
  */
 static void test_found(void **state)
 {
@@ -148,12 +151,16 @@ static void test_found(void **state)
 	assert_string_equal(rec->comm, "prog");
 }
 
-/* Neither another build of libpython nor a library with its dynamic section elsewhere is taken. */
+/*
+ * Two libraries aren't taken for libpython: another build of it, and one whose dynamic section is
+ * elsewhere.
+ */
 static void test_not_that_library(void **state)
 {
 	(void)state;
 	load_libraries(3, 1);
-	python[1]++; /* a single word of the dynamic section differs, so its check does, too */
+	/* one word of the dynamic section is changed, so the section's check changes */
+	python[1]++;
 	assert_false(found());
 	python[1]--;
 	exe.lib_dynamic += 8;
@@ -164,7 +171,7 @@ static void test_not_that_library(void **state)
 	assert_true(found());
 }
 
-/* The first 64 libraries are looked at, however the list goes on. */
+/* The first 64 libraries are looked at, even if the list goes on or runs in a circle. */
 static void test_far_in_list(void **state)
 {
 	(void)state;
@@ -179,8 +186,8 @@ static void test_far_in_list(void **state)
 }
 
 /*
- * libpython isn't found as long as the loader hasn't put it into its list, or if the list can't be
- * read.
+ * libpython isn't found before the loader has put it into its list. Nor is it found if the list
+ * can't be read.
  */
 static void test_not_loaded_yet(void **state)
 {
@@ -188,7 +195,7 @@ static void test_not_loaded_yet(void **state)
 	load_libraries(2, 1);
 	links[0].next = 0;
 	assert_false(found());
-	links[0].next = LINKS + 0x800; /* this address can't be read */
+	links[0].next = LINKS + 0x800; /* the address of the next link can't be read */
 	assert_false(found());
 	links[0].next = LINKS + 0x1000;
 	r_debug.map = 0;
@@ -248,7 +255,10 @@ static void test_ring_full(void **state)
 	assert_true(found());
 }
 
-/* The entry isn't changed if the pid is another process's now, or if another image runs. */
+/*
+ * The process's entry in the map isn't changed if its pid now belongs to another process, or if the
+ * process runs another program.
+ */
 static void test_another_process(void **state)
 {
 	struct walk *w = walk_state(SLOT_PERF);

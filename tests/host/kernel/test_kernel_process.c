@@ -54,7 +54,7 @@ static void test_owner(void **state)
 	m.who.caps = 1ull << 39;
 	assert_false(has_owner(&m.task, &uid, &gid));
 	m.who.caps = 0;
-	/* If a single id differs, the process has no certain owner. */
+	/* If one of the user ids differs, the process has no certain owner. */
 	for (size_t i = 0; i < 4; i++) {
 		__u32 *const ids[] = {&m.who.cred.euid.val, &m.who.cred.suid.val,
 				      &m.who.cred.egid.val, &m.who.cred.sgid.val};
@@ -74,7 +74,9 @@ static void test_numbers(void **state)
 	(void)state;
 	make(&m, 47, NULL);
 	m.task.tgid = 48;
-	/* krait is in the host's namespace, so numbers in other namespaces aren't looked at */
+	/*
+	 * krait is in the host's PID namespace, so it doesn't look at numbers in other namespaces
+	 */
 	assert_int_equal(tgid_of(&m.task), 48);
 	m.task.tgid = 47;
 	m.pid.pid.level = 0;
@@ -83,7 +85,8 @@ static void test_numbers(void **state)
 	SHIM_SET(pidns_inum, (__u32){200});
 	make(&m, 47, NULL);
 	assert_int_equal(tgid_of(&m.task), 7);
-	m.pid.pid.level = 0; /* the process isn't in the inner namespace; numbers[1] isn't valid */
+	/* the process isn't in the inner namespace, so numbers[1] isn't valid */
+	m.pid.pid.level = 0;
 	assert_int_equal(tgid_of(&m.task), 0);
 	SHIM_SET(pidns_inum, (__u32){0});
 }
@@ -98,7 +101,7 @@ static void test_image(void **state)
 	fork_of(&b, 6, &a);
 	assert_true(same_image(&a.task, &b.task));
 	b.mm.start_stack +=
-		16; /* after execve() of the same file the stack is at another address */
+		16; /* after execve() of the same file, the stack begins at another address */
 	assert_false(same_image(&a.task, &b.task));
 	b.mm.start_stack -= 16;
 	b.mm.exe_file = &b.exe;
@@ -127,19 +130,20 @@ static void test_parent(void **state)
 	fork_of(&b, 6, &a);
 	memset(&m, 0, sizeof(m));
 	read_key(&b.task, 6, &m.entry.key);
-	assert_false(known_parent(&b.task, &m)); /* nothing is known of the parent */
+	/* the kernel program knows nothing of the parent */
+	assert_false(known_parent(&b.task, &m));
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
 	assert_int_equal(m.rec.parent, 5);
 	assert_int_equal(m.entry.space, 3);
 	assert_int_equal(m.entry.where.layout, 9);
-	/* the mappings were read before the fork */
+	/* the parent's mappings were read before the fork */
 	assert_int_equal(m.entry.space_before_ns, 6 * SECOND);
 	b.mm.start_stack++; /* the forked process has called execve() */
 	assert_false(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space, 0);
 	b.mm.start_stack--;
-	/* the parent doesn't have mappings of its own: it uses those of its own parent */
+	/* the parent has no mappings of its own: it uses those of its parent */
 	entry.space_before_ns = 2;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
@@ -148,7 +152,8 @@ static void test_parent(void **state)
 	bpf_map_update_elem(&early_unmaps, &tgid, &one, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space, 0); /* the forked process has unmapped something itself */
-	entry.key.start_ns++; /* the entry is of an earlier process with that number */
+	/* the map's entry belongs to an earlier process with the parent's pid */
+	entry.key.start_ns++;
 	tgid = 5;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_false(known_parent(&b.task, &m));
@@ -203,12 +208,12 @@ static void test_executables(void **state)
 	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
 	assert_int_equal(m.entry.where.layout, 4);
-	/* The process maps a libpython, though its executable isn't Python. */
+	/* The process maps a libpython, but its executable isn't Python. */
 	exe.kind = EXE_OTHER;
 	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
 	bpf_map_update_elem(&suspects, &tgid, &one, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PENDING);
-	/* Another file has got the number of that inode. */
+	/* The inode number now belongs to another file. */
 	m.rec.exe.generation++;
 	bpf_map_update_elem(&exes, &m.rec.exe, &(struct exe_entry){.kind = EXE_PYTHON}, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
@@ -232,13 +237,13 @@ static void test_entries(void **state)
 	assert_int_equal(copy_where(&where, &space, &before_ns, proc_entry_of(5), &key),
 			 PROC_PENDING);
 	assert_int_equal(space, 3);
-	/* User space has answered since the entry was copied, and its answer stays. */
+	/* User space has answered after the entry was copied. Its answer stays. */
 	entry.state = PROC_PYTHON;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	m.entry.asks = 5;
 	put_back(5, &m, PROC_PENDING);
 	assert_int_equal(proc_entry_of(5)->asks, 0);
-	/* The number belongs to another process by now. */
+	/* The pid now belongs to another process. */
 	entry.key.start_ns++;
 	entry.state = PROC_PENDING;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
@@ -249,7 +254,10 @@ static void test_entries(void **state)
 	assert_null(proc_entry_of(6));
 }
 
-/* The record holds what the entry holds. User space is woken if it has to answer. */
+/*
+ * The record says what the process's entry in the map says. User space is woken if it has to
+ * answer.
+ */
 static void test_told(void **state)
 {
 	static struct meeting m;
@@ -295,7 +303,7 @@ static void test_new(void **state)
 	key = entry.key;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_false(is_new(&key));
-	key.exec_id = 1; /* the process has called execve() since it was met */
+	key.exec_id = 1; /* the process has called execve() since the kernel program met it */
 	assert_true(is_new(&key));
 }
 
@@ -372,17 +380,17 @@ static void test_groups(void **state)
 	read_groups(&m.task, &place);
 	assert_int_equal(place.group[0], 100);
 	assert_int_equal(place.group[ABI_GROUPS - 1] >> ABI_GROUP_SHIFT, ABI_GROUPS - 1);
-	/* there are more of them than a record has room for */
+	/* the task has more control groups than a record has room for */
 	make_groups(&m, &g, ABI_GROUPS + 1);
 	read_groups(&m.task, &place);
 	assert_int_equal(place.group[0], 0);
-	/* a link was freed meanwhile, and is another set's by now */
+	/* a link was freed while the list was read, and now belongs to another task's set */
 	make_groups(&m, &other, 3);
 	make_groups(&m, &g, 2);
 	g.link[1].cgrp_link.next = &other.link[0].cgrp_link;
 	read_groups(&m.task, &place);
 	assert_int_equal(place.group[0], 0);
-	/* the list can't be read to its end */
+	/* the list of control groups can't be read to its end */
 	g.link[1].cgrp_link.next = NULL;
 	read_groups(&m.task, &place);
 	assert_int_equal(place.group[0], 0);
@@ -403,7 +411,8 @@ static void test_directory(void **state)
 	m.task.fs = &fs;
 	shim.newest = false;
 	read_dir(&m.task, &dir);
-	assert_int_equal(dir.mount, 0); /* before 6.8 the number of a mount is used again */
+	/* before Linux 6.8, the kernel reuses the number of a mount, so it isn't used */
+	assert_int_equal(dir.mount, 0);
 	shim.newest = true;
 	read_dir(&m.task, &dir);
 	assert_int_equal(dir.mount, 0x80000005);
@@ -413,8 +422,8 @@ static void test_directory(void **state)
 }
 
 /*
- * The question how much code an image maps is answered for that image only: not for an image after
- * another execve(), nor for another process.
+ * User space asks how much code a process maps. The answer is for the program that the process
+ * runs: none is given after another execve(), or if the process is another one.
  */
 static void test_question(void **state)
 {
@@ -429,10 +438,10 @@ static void test_question(void **state)
 	args[1] = 5 * SECOND;
 	args[2] = 2;
 	assert_int_equal(on_question(args), 1234);
-	args[2] = 1; /* it has called execve() since */
+	args[2] = 1; /* the process has called execve() since */
 	assert_int_equal(on_question(args), 0);
 	args[2] = 2;
-	args[1]++; /* another process began there */
+	args[1]++; /* the pid now belongs to another process */
 	assert_int_equal(on_question(args), 0);
 	args[1]--;
 	m.task.mm = NULL; /* it has ended */

@@ -53,7 +53,7 @@ static void test_ring_of_cpu(void **state)
 	assert_int_equal(shim.sent[0].n, sizeof(rec));
 	assert_memory_equal(shim.sent[0].bytes, &rec, sizeof(rec));
 	assert_int_equal(counted(COUNT_NO_RING), 0);
-	/* The CPU came online after the rings were made. */
+	/* The CPU came online after the rings were made, so it has no ring. */
 	assert_int_not_equal(ring_output(&rec, sizeof(rec), BPF_RB_NO_WAKEUP), 0);
 	assert_int_equal(counted(COUNT_NO_RING), 1);
 	assert_int_equal(counted(COUNT_RING_FULL), 0);
@@ -76,7 +76,7 @@ static void test_full(void **state)
 	assert_int_equal(counted(COUNT_NO_RING), 0);
 }
 
-/* Sends @n bytes at @rec with @flags. Does that wake user space? */
+/* Sends the @n bytes at @rec with @flags. Returns whether that wakes user space. */
 static bool wakes(const void *rec, size_t n, __u64 flags)
 {
 	assert_int_equal(ring_output(rec, n, flags), 0);
@@ -103,7 +103,9 @@ static void test_quarter(void **state)
 	assert_true(wakes(large, sizeof(large), BPF_RB_FORCE_WAKEUP));
 }
 
-/* If user space sleeps for long, the first record with news wakes it, and later ones don't. */
+/*
+ * If user space sleeps for long, the first record with news wakes it. Later records don't wake it.
+ */
 static void test_settled(void **state)
 {
 	static const uint8_t code[sizeof(struct rec_code)] = {REC_CODE},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose mappings a native stack is unwound with, and when user space is woken because mappings or
- * rows are missing.
+ * Tests which process's mappings a native stack is unwound with, and when user space is woken
+ * because mappings or unwind rows are missing.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -75,7 +75,8 @@ static void test_own(void **state)
 	assert_int_equal(version(), 8);
 	space->chunks = SPACE_CHUNKS;
 	assert_int_equal(version(), 8);
-	space->chunks++; /* half written: the number of chunks is impossible */
+	/* the mappings are only half written: the number of chunks is impossible */
+	space->chunks++;
 	assert_int_equal(version(), 0);
 	space->chunks = 0;
 	w->space = 0;
@@ -84,7 +85,7 @@ static void test_own(void **state)
 
 /*
  * Mappings aren't used if their slot now belongs to another process, or if the process has called
- * execve() since.
+ * execve() since they were read.
  */
 static void test_of_another(void **state)
 {
@@ -134,13 +135,17 @@ static void write_unmap(void)
 	space->unmaps++;
 }
 
-/* A copy during which user space began to write another version isn't used. */
+/*
+ * User space begins to write another version of the mappings while the kernel program copies them.
+ * That copy isn't used.
+ */
 static void test_written_meanwhile(void **state)
 {
 	(void)state;
 	shim.at_barrier = write_version;
 	assert_int_equal(version(), 0);
-	shim.at_barrier = write_unmap; /* the mappings were right when the sample was taken */
+	/* the mappings were the right ones when the sample was taken */
+	shim.at_barrier = write_unmap;
 	assert_int_equal(version(), 9);
 	shim.at_barrier = NULL;
 	assert_int_equal(version(), 0);
@@ -162,7 +167,7 @@ static void test_unmapped_wakes(void **state)
 	assert_false(urgent(NATIVE_UNMAPPED));
 	space->version++;
 	assert_true(urgent(NATIVE_UNMAPPED));
-	w->space = 0; /* the process has no slot; slot 0 belongs to nobody */
+	w->space = 0; /* the process has no slot: slot 0 is given to no process */
 	((struct unwind_space *)bpf_map_lookup_elem(&spaces, &w->space))->version = 1;
 	assert_false(urgent(NATIVE_UNMAPPED));
 	w->space = SLOT;
@@ -173,8 +178,8 @@ static void test_unmapped_wakes(void **state)
 }
 
 /*
- * Takes a sample with this outcome, which wakes user space. Returns for how long, in ns, further
- * samples with the same outcome don't wake it again.
+ * Takes a sample with @outcome, for which user space is woken. Returns for how long, in ns, further
+ * samples with that outcome don't wake user space again.
  */
 static uint64_t apart(__u8 outcome)
 {
@@ -209,7 +214,10 @@ static void test_missing_wakes(void **state)
 	assert_int_equal(apart(NATIVE_NO_ROWS), 10000000);
 }
 
-/* The kernel's frames are part of the stack's id, each of them and no others. */
+/*
+ * A stack's id depends on each of the kernel's frames that belong to the stack, and on no other
+ * frame.
+ */
 static void test_kernel_frames(void **state)
 {
 	__u64 ids[3];
@@ -279,11 +287,12 @@ static void test_collector(void **state)
 	*collecting = 0;
 	assert_false(may_be_in_collector(w));
 	*collecting = 1;
-	w->groups = 1; /* no C code between Python frames */
+	w->groups = 1; /* there is no C code between Python frames */
 	assert_false(may_be_in_collector(w));
 	w->n = 2;
 	assert_false(may_be_in_collector(w));
-	l->walk = PY_WALK_OBJECT; /* up to 3.10 each Python frame has its loop */
+	/* up to Python 3.10, each Python frame has an evaluation loop of its own */
+	l->walk = PY_WALK_OBJECT;
 	assert_true(may_be_in_collector(w));
 	w->thread = THREAD_UNKNOWN;
 	assert_false(may_be_in_collector(w));

@@ -12,7 +12,10 @@
 static struct rq rq;
 static struct cfs_rq queue = {&rq};
 
-/* The sum of the waits that were sent, those without a stack included. */
+/*
+ * Returns the sum of the waiting time in all records that were sent, those without a stack
+ * included.
+ */
 static uint64_t sent_ns(void)
 {
 	uint64_t sum = 0;
@@ -26,7 +29,7 @@ static uint64_t sent_ns(void)
 	return sum;
 }
 
-/* For how long the waits that were sent were waits for the GIL. */
+/* Returns how much of the waiting time in all records that were sent was waiting for the GIL. */
 static uint64_t sent_gil_ns(void)
 {
 	uint64_t sum = 0;
@@ -84,7 +87,10 @@ static void test_in_execve(void **state)
 	assert_int_equal(sent_ns(), 12 * MS);
 }
 
-/* The last record of a wait that was sent. An account comes after it if the thread has ended. */
+/*
+ * Returns the last record of a wait that was sent. If the thread has ended, the record of its
+ * account comes after it.
+ */
 static const struct rec_wait *last_wait(void)
 {
 	const struct rec_wait *last = NULL;
@@ -116,8 +122,8 @@ static void test_last_stack(void **state)
 }
 
 /*
- * At a thread's end, waiting time that no record has yet is sent: one record for each site with its
- * sum. It doesn't count as a wait.
+ * At a thread's end, the program sends the waiting time that no record has yet: one record for each
+ * site, with the sum. Such a record doesn't count as a wait.
  */
 static void test_owed(void **state)
 {
@@ -199,8 +205,8 @@ static void test_unwanted_later(void **state)
 }
 
 /*
- * A process that isn't recorded has no entry. Another image of it, or another process with its
- * number, has one.
+ * A process that isn't recorded has no entry in the map. After an execve() the same process has
+ * one, and so has another process with the same pid.
  */
 static void test_unwanted(void **state)
 {
@@ -233,7 +239,9 @@ static void test_stranger(void **state)
 	assert_int_equal(threads_met[TGID % THREADS_MET], 0);
 }
 
-/* Another thread's number may have the same low bits. That thread isn't taken for this one. */
+/*
+ * Two threads' numbers may have the same low bits. One of these threads isn't taken for the other.
+ */
 static void test_same_bits(void **state)
 {
 	static struct made other;
@@ -260,8 +268,8 @@ static void test_unwanted_found(void **state)
 }
 
 /*
- * Another CPU may have changed the period after this CPU had read the clock. Then the time since
- * the change seems to be negative.
+ * Another CPU may change the period after this CPU has read the clock. To this CPU the time since
+ * the change then seems negative.
  */
 static void test_clock_behind(void **state)
 {
@@ -286,7 +294,7 @@ static void test_period_changes(void **state)
 	assert_int_equal(wait_period_ns, 0);
 	wait_spent_ns = ADJUST_LEAST;
 	adjust_period(1000 + ADJUST_NS);
-	/* 32 stacks of 50 us are 9.5 times 1 % of 16.8 ms */
+	/* 32 stacks of 50 us are 9.5 times the budget, which is 1 % of 16.8 ms */
 	assert_in_range(wait_period_ns, 9.4 * PERIOD_LEAST, 9.6 * PERIOD_LEAST);
 	wait_spent_ns = 0;
 	adjust_period(1000 + ADJUST_NS + ADJUST_MOST);
@@ -294,8 +302,8 @@ static void test_period_changes(void **state)
 }
 
 /*
- * A burst of stacks may cost what the budget allows in 10 s. What isn't spent after that is there
- * for the next burst.
+ * A burst of stacks may cost as much as the budget allows in 10 s. Budget that a burst doesn't use
+ * stays for the next burst.
  */
 static void test_burst(void **state)
 {
@@ -321,7 +329,7 @@ static void test_burst(void **state)
 	assert_int_equal(wait_period_ns, 0);
 }
 
-/* A stack counts as STACK_NS of the budget, though it takes less. */
+/* A stack is charged to the budget with STACK_NS, even if taking it took less time. */
 static void test_stack_counts(void **state)
 {
 	(void)state;
@@ -331,7 +339,7 @@ static void test_stack_counts(void **state)
 	assert_int_equal(wait_spent_ns, 2 * STACK_NS);
 }
 
-/* What the records that were sent say in sum. */
+/* The sums over all records that were sent. */
 struct told {
 	unsigned stacks;
 	double stand_for; /* number of waits for which the records stand */
@@ -360,7 +368,7 @@ static void check_chance(uint64_t period)
 {
 	struct told told = {};
 
-	wait_adjusted_ns = shim.now_ns + (1ull << 60); /* so the period stays */
+	wait_adjusted_ns = shim.now_ns + (1ull << 60); /* keeps the period from being changed */
 	wait_period_ns = period;
 	for (int i = 0; i < 500; i++) {
 		wait_for(MS);
@@ -396,7 +404,8 @@ static void test_long(void **state)
 		wait_for(MS);
 	while (entry()->times);
 	shim.n_sent = 0;
-	entry()->sites[entry()->site].mark = WAIT_STEP; /* the next one isn't chosen */
+	/* the stack of the next wait isn't chosen */
+	entry()->sites[entry()->site].mark = WAIT_STEP;
 	leave(SLEEPS);
 	assert_int_equal(entry()->times, 0);
 	shim.now_ns += WAIT_LONG_NS;
@@ -428,7 +437,10 @@ static void test_long_chosen(void **state)
 	assert_int_equal(last_wait()->times, WAIT_ONE);
 }
 
-/* If the chance is high, a wait may pass two marks. Then it counts twice. */
+/*
+ * If the chance that a wait's stack is taken is high, a wait may pass two marks. The wait then
+ * counts twice.
+ */
 static void test_two_marks(void **state)
 {
 	struct wait_site s = {.place = WAIT_STEP / 4 * 3, .mark = WAIT_STEP - 1};
@@ -447,7 +459,9 @@ static __u32 site_of(__s32 number, __u64 arg)
 	return e.sites[e.site].site;
 }
 
-/* Waits of one call are of different sites if their descriptors or futexes differ. */
+/*
+ * Waits in the same system call belong to different sites if their descriptors or futexes differ.
+ */
 static void test_sites(void **state)
 {
 	(void)state;
@@ -456,7 +470,8 @@ static void test_sites(void **state)
 	assert_int_not_equal(site_of(NUMBER_READ, 3), site_of(NUMBER_OTHER, 3));
 	assert_int_equal(site_of(NUMBER_OTHER, A_FUTEX), site_of(NUMBER_OTHER, A_FUTEX + 4096));
 	assert_int_not_equal(site_of(CALL_FUTEX, A_FUTEX), site_of(CALL_FUTEX, A_FUTEX + 4096));
-	assert_int_equal(site_of(-1, 3), site_of(-1, 4)); /* in no call, not an argument */
+	/* in no system call, so the argument doesn't count */
+	assert_int_equal(site_of(-1, 3), site_of(-1, 4));
 }
 
 /*
@@ -468,7 +483,8 @@ static void test_restart(void **state)
 	(void)state;
 	enter(CALL_RESTART, A_FUTEX);
 	leave(SLEEPS);
-	assert_int_equal(entry()->wait.call, CALL_RESTART); /* which one isn't known */
+	/* krait doesn't know which call was restarted */
+	assert_int_equal(entry()->wait.call, CALL_RESTART);
 	enter(CALL_FUTEX, A_FUTEX);
 	leave(SLEEPS);
 	enter(CALL_RESTART, A_FUTEX);
@@ -477,8 +493,8 @@ static void test_restart(void **state)
 }
 
 /*
- * User space adds the wait of a thread. It has read the thread when the thread had left its CPU
- * @switches times.
+ * User space has read that the thread waits, and adds that wait to the map. When it read, the
+ * thread had left its CPU @switches times.
  */
 static void add_read_wait(uint64_t switches)
 {
@@ -516,8 +532,8 @@ static void test_began_before(void **state)
 }
 
 /*
- * The thread has run since it was read, and now waits again. It may have another stack, so the read
- * one isn't used.
+ * The thread has run since user space read its wait, and now waits again. Its stack may be another
+ * one, so the stack that was read isn't used.
  */
 static void test_read_before_it_ran(void **state)
 {
@@ -533,7 +549,7 @@ static void test_read_before_it_ran(void **state)
 
 /*
  * User space adds the wait when the thread is already running again. No time is lost, and the wait
- * doesn't count as one whose end wasn't seen.
+ * isn't counted in COUNT_WAIT_UNSEEN.
  */
 static void test_added_too_late(void **state)
 {
@@ -594,11 +610,12 @@ static struct {
 
 static uint64_t owner; /* thread_id of the thread's state */
 
-/* Another thread of the process, which waits for the same GIL. */
+/* Entry of another thread of the process, which waits for the same GIL. */
 static struct wait_entry other;
 
 /*
- * The thread has waited once, so its entry says where its GIL is. From now on no stacks are taken.
+ * Lets the thread wait once, so that its entry says where its GIL is. After that, no stacks are
+ * taken.
  */
 static void know_gil(void)
 {
@@ -633,8 +650,8 @@ static struct gil_now gil_now(void)
 }
 
 /*
- * One word holds the number of waiters and the sum of their waits. Both are right however the waits
- * overlap.
+ * One 64-bit word holds the number of waiters and the sum of their waiting time. Both are right
+ * whichever way the waits overlap.
  */
 static void test_gil_value(void **state)
 {
@@ -654,7 +671,10 @@ static void test_gil_value(void **state)
 	}
 }
 
-/* A wait for the GIL counts from leaving the CPU to coming back, with the time without a CPU. */
+/*
+ * A wait for the GIL lasts from when the thread leaves its CPU until it is back on one. The time in
+ * which it is ready without a CPU is part of the wait.
+ */
 static void test_gil_wait(void **state)
 {
 	(void)state;
@@ -667,14 +687,18 @@ static void test_gil_wait(void **state)
 	switch_tasks(&idle, &process);
 	assert_int_equal(gil_now().waiters, 0);
 	assert_in_range(gil_now().sum_ns - GIL_FIRST * UNIT, 8 * MS - UNIT, 8 * MS + UNIT);
-	enter_futex(A_GIL + 100, WAIT_CALL); /* 100 bytes further is no word of the GIL */
+	/* the word 100 bytes further doesn't belong to the GIL */
+	enter_futex(A_GIL + 100, WAIT_CALL);
 	wait_for(4 * MS);
 	leave(TASK_DEAD);
 	assert_int_equal(sent_ns(), (1 + 5 + 4) * MS);
 	assert_int_equal(sent_gil_ns(), 8 * MS);
 }
 
-/* A wait whose end wasn't seen ends when the thread leaves its CPU again, and is told whole. */
+/*
+ * If the end of a wait for the GIL wasn't seen, the wait ends when the thread leaves its CPU again,
+ * and its record has all of its time.
+ */
 static void test_gil_unseen(void **state)
 {
 	(void)state;
@@ -690,7 +714,9 @@ static void test_gil_unseen(void **state)
 	assert_int_equal(gil_now().waiters, 0);
 }
 
-/* A thread that is stopped or ends within a wait for the GIL doesn't wait for it any more. */
+/*
+ * A thread that is stopped, or ends, during a wait for the GIL no longer counts as waiting for it.
+ */
 static void test_gil_stopped(void **state)
 {
 	(void)state;
@@ -710,8 +736,8 @@ static void test_gil_stopped(void **state)
 }
 
 /*
- * While the holder of the GIL has no CPU, what others wait for the GIL is blamed on the holder,
- * whether it is ready to run or not.
+ * While the holder of the GIL has no CPU, other threads' waiting for the GIL is blamed on the
+ * holder, whether the holder is ready to run or sleeps.
  */
 static void test_gil_held(void **state)
 {
@@ -741,8 +767,8 @@ static void test_gil_held(void **state)
 }
 
 /*
- * Others wait while the GIL's holder sleeps, again and again. If no record of a sleep is sent, how
- * long they waited is sent with the record of a later sleep.
+ * Other threads wait while the GIL's holder sleeps, again and again. If the record of a sleep isn't
+ * sent, the record of a later sleep says how long the others waited.
  */
 static void test_gil_slept(void **state)
 {
@@ -756,7 +782,7 @@ static void test_gil_slept(void **state)
 	leave(SLEEPS);
 	assert_in_range(entry()->slept_blame_ns, 5 * MS - 2 * UNIT, 5 * MS + 2 * UNIT);
 	assert_int_equal(take_blame(entry()), 0);
-	entry()->times = WAIT_ONE; /* the stack of this one was taken */
+	entry()->times = WAIT_ONE; /* the stack of this sleep was taken */
 	shim.now_ns += 2 * MS;
 	switch_tasks(&idle, &process);
 	leave(0);
@@ -765,7 +791,8 @@ static void test_gil_slept(void **state)
 }
 
 /*
- * If no record of the holder's sleeps was sent for a second, a sample says how long others waited.
+ * If no record of the holder's sleeps was sent for a second, a sample says how long the other
+ * threads waited.
  */
 static void test_gil_slept_long_ago(void **state)
 {
@@ -781,8 +808,8 @@ static void test_gil_slept_long_ago(void **state)
 }
 
 /*
- * The thread has freed its state, and the memory is another thread's state now. That thread holds
- * the GIL.
+ * The thread has freed its thread state. Its memory now holds another thread's state, and that
+ * other thread holds the GIL.
  */
 static void test_gil_state_again(void **state)
 {
@@ -804,7 +831,8 @@ static void test_gil_state_again(void **state)
 }
 
 /*
- * When the last thread of the process ends, the GILs' entries go, also if that thread has no GIL.
+ * When the last thread of the process ends, the entries of the process's GILs are removed, even if
+ * that thread has no GIL.
  */
 static void test_gil_forgotten(void **state)
 {
@@ -860,7 +888,7 @@ static void test_gil_changes(void **state)
 	}
 	other.gil = A_GIL + 4096 * GIL_SLOTS;
 	assert_false(gil_wait_begins(&other));
-	gil_wait_ends(&other); /* ends a wait that wasn't counted when it began */
+	gil_wait_ends(&other); /* ends a wait that wasn't counted at its beginning */
 	assert_int_equal(counted(COUNT_NO_GIL), before + 1);
 	shim.now_ns += 39 * MS;
 	switch_tasks(&idle, &process);
@@ -870,8 +898,8 @@ static void test_gil_changes(void **state)
 }
 
 /*
- * Before the sum of all waits gets too large for its word, new waits are counted in another one.
- * Threads that wait already are counted in the old one until their waits end.
+ * When the sum of all waiting time is about to get too large for its word, new waits are counted in
+ * another word. A wait that has already begun is counted in the old word until it ends.
  */
 static void test_gil_full(void **state)
 {
@@ -893,7 +921,10 @@ static void test_gil_full(void **state)
 	assert_int_equal(gil_at(TGID, gil_slot(TGID, A_GIL, false))->wait, A_GIL);
 }
 
-/* An end without a beginning would make the number of waiters negative: then nobody waits. */
+/*
+ * The end of a wait whose beginning wasn't counted would make the number of waiters negative. The
+ * number is 0 in that case.
+ */
 static void test_gil_below_zero(void **state)
 {
 	struct gil_now now = gil_value(GIL_FIRST - GIL_ONE + 1000, 1000 * UNIT);
@@ -903,7 +934,7 @@ static void test_gil_below_zero(void **state)
 	assert_int_equal(now.sum_ns, GIL_FIRST * UNIT);
 }
 
-/* What descriptor 3 of the thread is. */
+/* The file that descriptor 3 of the thread stands for. */
 static struct open {
 	struct inode inode;
 	struct file file;
@@ -946,7 +977,7 @@ static void test_on_connection(void **state)
 	open_as(0140000, "");
 	sk->skc_family = FAMILY_IPV4;
 	sk->skc_daddr = 0x0500000a; /* 10.0.0.5 */
-	sk->skc_dport = 0x3815;	    /* 5432 in the network's order */
+	sk->skc_dport = 0x3815;	    /* port 5432 in network byte order */
 	assert_int_equal(on()->kind, WAIT_ON_IPV4);
 	assert_int_equal(on()->port, 5432);
 	assert_memory_equal(on()->text, "\x0a\x00\x00\x05", 4);
@@ -967,7 +998,10 @@ static void test_on_connection(void **state)
 	assert_int_equal(on()->text[15], 9);
 }
 
-/* A Unix socket has its other end's path; one that was accepted has its own. */
+/*
+ * A Unix socket is shown with the path of its other end. A socket that accept() returned is shown
+ * with its own path.
+ */
 static void test_on_unix(void **state)
 {
 	struct unix_address *own = &at.own.addr, *other = &at.other.addr;
@@ -984,7 +1018,7 @@ static void test_on_unix(void **state)
 	assert_string_equal(on()->text, "/run/x");
 	at.sock.peer = &at.peer.sk;
 	at.peer.addr = other;
-	other->len = 2 + 4; /* an abstract name has no NUL at its end */
+	other->len = 2 + 4; /* an abstract socket name has no NUL at its end */
 	memcpy(other->name[0].sun_path, "\0abcde", 6);
 	assert_string_equal(on()->text, "@abc");
 	other->len = 110;
@@ -1004,13 +1038,19 @@ static void test_on_file(void **state)
 	open_as(0010000, ""); /* a pipe without a name */
 	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
 	assert_int_equal(entry()->wait.fd, WAIT_FD_PIPE);
-	enter(NUMBER_READ, 4); /* the descriptor isn't open: nothing of the wait before is kept */
+	/*
+	 * the descriptor isn't open, and what the previous wait was for isn't shown for this wait
+	 */
+	enter(NUMBER_READ, 4);
 	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
 	assert_int_equal(entry()->wait.fd, WAIT_FD_NONE);
 }
 
 #ifdef __x86_64__
-/* poll() of a single descriptor waits for that one; its number is in the process's memory. */
+/*
+ * A poll() of a single descriptor counts as a wait for that descriptor. The descriptor's number is
+ * in the process's memory.
+ */
 static void test_on_poll(void **state)
 {
 	uint32_t fds[4] = {3, 1, 3, 1};
@@ -1041,7 +1081,7 @@ static int setup_queue(void **state)
 	return 0;
 }
 
-/* Time passes, by the clock of the queue, of which @stolen is stolen. */
+/* Lets @ns pass by the clock of the run queue; @stolen of them were stolen by the hypervisor. */
 static void pass(uint64_t ns, uint64_t stolen)
 {
 	shim.now_ns += ns;
@@ -1049,7 +1089,7 @@ static void pass(uint64_t ns, uint64_t stolen)
 	rq.clock_task += ns - stolen;
 }
 
-/* The thread runs on for @ns by its account. */
+/* The thread goes on running for @ns, by its account. */
 static void run_for(uint64_t ns)
 {
 	pass(ns, 0);
@@ -1057,7 +1097,7 @@ static void run_for(uint64_t ns)
 	process.task.se.sum_exec_runtime += ns;
 }
 
-/* The thread gets the CPU. The kernel read its clock @ago before that switch. */
+/* The thread gets the CPU. The kernel read the run queue's clock @ago ns before the switch. */
 static void get_cpu(uint64_t ago)
 {
 	process.task.se.exec_start = rq.clock_task;
@@ -1082,7 +1122,7 @@ static void test_scheduler_clock(void **state)
 {
 	(void)state;
 	run_for(MS);
-	pass(3000, 0); /* before the switch, the CPU looks for work of other CPUs */
+	pass(3000, 0); /* before the switch, the kernel looks for tasks that wait for other CPUs */
 	leave(SLEEPS);
 	pass(9000, 0);
 	get_cpu(2000);
@@ -1117,9 +1157,9 @@ static void test_preempted(void **state)
 }
 
 /*
- * User space has noted how long the thread was ready before the recording. What was added since
- * then counts, also the part from before the thread first leaves a CPU. A note of an earlier thread
- * with its number doesn't count.
+ * User space has noted how long the thread had been ready before the recording. Time that was added
+ * after the note counts, also if it was added before the thread first leaves a CPU. A note of an
+ * earlier thread with the same number doesn't count.
  */
 static void test_noted_delay(void **state)
 {
@@ -1141,9 +1181,9 @@ static void test_noted_delay(void **state)
 }
 
 /*
- * The account of a thread whose wait user space has read begins with that wait, which began with
- * the recording. Time since then in which the thread was ready, ran, or was stolen from isn't
- * waiting.
+ * User space has read that the thread waits. The thread's account begins with that wait, which
+ * began with the recording. Time since then in which the thread was ready, ran, or was stolen from
+ * isn't waiting.
  */
 static void test_read_wait_counts(void **state)
 {
@@ -1173,7 +1213,7 @@ static void test_read_wait_counts(void **state)
 
 /*
  * When a thread gets a CPU, the kernel adds the last part of its time of being ready only just
- * after the switch. The program knows that part already.
+ * after the switch. The program knows that part already at the switch.
  */
 static void test_delay_on_cpu(void **state)
 {
@@ -1207,7 +1247,7 @@ static const struct rec_sample *sample_taken(void)
 	return rec;
 }
 
-/* The thread calls execve(). Its number was @before. */
+/* The thread calls execve(). Its number before the call was @before. */
 static void exec(__u32 before)
 {
 	__u64 ctx[] = {(uintptr_t)&process.task, before, 0};
@@ -1216,7 +1256,7 @@ static void exec(__u32 before)
 	on_exec(ctx);
 }
 
-/* Returns the account that was sent for image @exec_id of the process. */
+/* Returns the account that was sent for the process's image number @exec_id. */
 static const struct rec_account *account_of(__u32 exec_id)
 {
 	const struct rec_account *found = NULL;
@@ -1234,8 +1274,8 @@ static const struct rec_account *account_of(__u32 exec_id)
 }
 
 /*
- * After execve() a thread's account begins anew. The account of the image before has how long the
- * thread was ready and waited, and what was stolen from it, until then.
+ * After execve() a thread's account begins anew. The account of the image before the call says how
+ * long the thread was ready and waited, and how much time was stolen from it, up to the call.
  */
 static void test_exec(void **state)
 {
@@ -1290,7 +1330,7 @@ static struct rec_account all_accounts(void)
 	return all;
 }
 
-/* The thread waits for @ns, of which it is ready for @ready. */
+/* The thread waits for @ns. For @ready of these it is ready to run. */
 static void wait_and_be_ready(uint64_t ns, uint64_t ready)
 {
 	leave(SLEEPS);
@@ -1300,8 +1340,8 @@ static void wait_and_be_ready(uint64_t ns, uint64_t ready)
 }
 
 /*
- * A thread that isn't the first gets that one's number by execve(). Its entry doesn't stay behind,
- * whether it left its CPU since or not, and all that it did counts once.
+ * A thread that isn't the first of its process takes the first one's number by execve(). Its old
+ * entry is removed, whether it left its CPU since or not. All that the thread did counts once.
  */
 static void test_exec_elsewhere(void **state)
 {
@@ -1335,7 +1375,10 @@ static void test_exec_elsewhere(void **state)
 	}
 }
 
-/* A thread is first seen within execve(), and keeps its number: its account has all its time. */
+/*
+ * A thread is first seen during execve(), and its number stays the same: its account has all its
+ * time.
+ */
 static void test_met_in_exec(void **state)
 {
 	(void)state;
@@ -1348,7 +1391,7 @@ static void test_met_in_exec(void **state)
 	assert_int_equal(account_of(0)->sample.ready_ns, 7 * MS);
 }
 
-/* The end of the first thread is seen late: another thread already has its number. */
+/* The first thread's end is seen only after another thread has taken its number. */
 static void test_first_ends_late(void **state)
 {
 	struct made first = process;
@@ -1418,8 +1461,8 @@ static void test_unseen(void **state)
 }
 
 /*
- * The same for a wait that user space has read: its end follows from the CPU time if the thread ran
- * once since then.
+ * As test_unseen(), for a wait that user space has read: the wait's end follows from the CPU time
+ * if the thread ran once since then.
  */
 static void test_read_unseen(void **state)
 {
@@ -1457,8 +1500,8 @@ static void test_switch_missed(void **state)
 }
 
 /*
- * A sample of CPU time says how long the thread has been ready so far. It doesn't after a wait
- * whose record isn't sent yet, because that record will say it.
+ * A sample of CPU time says how long the thread has been ready so far. If the record of a wait
+ * isn't sent yet, the sample doesn't, because that record will.
  */
 static void test_sample_says(void **state)
 {
@@ -1485,7 +1528,7 @@ static void test_sample_says(void **state)
 	assert_int_equal(sample_taken()->ready_ns, 8 * MS);
 }
 
-/* Threads of processes that aren't known get no entry when they are preempted. */
+/* When a thread of a process that isn't known is preempted, it gets no entry. */
 static void test_preempted_stranger(void **state)
 {
 	__u32 tgid = TGID;

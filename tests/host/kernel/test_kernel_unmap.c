@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Three things: unmapping makes a process's mappings stale for the kernel program; absent memory is
- * reported to user space, but not too often; sets remember what was sent.
+ * Three things: when a process unmaps memory, its mappings become stale for the kernel program;
+ * absent memory is reported to user space, but not too often; sets remember which ids were sent.
  */
 #include "kernel_shim.h"
 
@@ -59,18 +59,20 @@ static void test_unmap(void **state)
 	(void)state;
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
-	vma.vm_flags = 0; /* the mapping has data, no code */
+	vma.vm_flags = 0; /* the memory that is unmapped holds data, not code */
 	on_unmap(&vma);
 	vma.vm_flags = VM_EXEC;
-	vma.vm_mm = &other_mm; /* the mapping is in the memory before execve() */
+	/* the memory that is unmapped belongs to the program before execve() */
+	vma.vm_mm = &other_mm;
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
 	assert_false(is_early(5));
 }
 
 /*
- * A process that wasn't met yet, or whose pid was an earlier process's, has no mappings that could
- * become stale. The kernel program remembers that it unmapped something.
+ * A process that wasn't met yet has no mappings that could become stale. Nor has one whose pid
+ * belonged to an earlier process. The kernel program remembers that such a process unmapped
+ * something.
  */
 static void test_unmap_early(void **state)
 {
@@ -84,8 +86,8 @@ static void test_unmap_early(void **state)
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 0);
 	/*
-	 * Mappings that user space gave before the first sample have no start time. They are that
-	 * process's all the same.
+	 * Mappings that user space gave before the process's first sample have no start time. They
+	 * count as this process's mappings.
 	 */
 	give_space(5, 0, 3);
 	on_unmap(&vma);
@@ -93,8 +95,8 @@ static void test_unmap_early(void **state)
 }
 
 /*
- * While user space reads a process's mappings, every new mapping makes them stale. At other times a
- * new mapping does so only if it covers a known one.
+ * While user space reads a process's mappings, every new mapping makes them stale. At other times,
+ * a new mapping makes them stale only if it covers a known one.
  */
 static void test_new_place(void **state)
 {
@@ -128,7 +130,8 @@ static void give_mapping(struct unwind_space *s)
 }
 
 /*
- * A fork without a sample will be given its parent's mappings, but not once it has called execve().
+ * A fork of which no sample was taken will be given its parent's mappings. It won't be given them
+ * once it has called execve().
  */
 static void test_new_place_of_fork(void **state)
 {
@@ -156,7 +159,7 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	/* another process whose reports are limited by the same entry of the map */
+	/* a process that shares with the first one the map's entry that limits reports */
 	other.proc_hash = 1ull << 32 | 1;
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
@@ -176,7 +179,7 @@ static void test_quota(void **state)
 	assert_int_equal(n, ABSENT_BURST);
 }
 
-/* Failed reads aren't reported if the sample has all that it needs. */
+/* Reads that failed aren't reported if the sample is complete without them. */
 static void test_lacks(void **state)
 {
 	struct rec_sample rec = {.gil = GIL_HELD};
@@ -200,7 +203,7 @@ static void test_lacks(void **state)
 	assert_false(lacks(&rec, &w));
 }
 
-/* A set of sent ids that is full forgets its oldest one. */
+/* A set of sent ids that is full forgets the oldest id. */
 static void test_sent(void **state)
 {
 	__u64 id[SENT_WAYS + 1];
@@ -222,7 +225,7 @@ static void test_sent(void **state)
 	assert_false(code_seen(id[1]));
 	code_mark(id[1]);
 	assert_true(code_seen(id[1]));
-	sent_epoch++; /* everything has to be sent again */
+	sent_epoch++; /* with a new epoch, every id counts as not sent */
 	assert_false(code_seen(id[1]));
 	sent_epoch--;
 	assert_true(code_seen(id[1]));

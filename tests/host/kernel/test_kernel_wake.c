@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who ends a wait for a lock: the thread whose futex call wakes the waiting one up. If an interrupt
- * wakes it, the thread that was interrupted doesn't count. The wait's record names the waker
- * once, and no other record does.
+ * Tests which thread ends a wait for a lock: the one whose futex call wakes the waiting thread up.
+ * If an interrupt wakes the thread, nobody ends the wait, whichever thread was interrupted. One
+ * record names the thread that ended the wait, and no other record does.
  */
 #include "kernel_switch.h"
 
@@ -10,8 +10,8 @@
 
 #define WAITER_CALL (FUTEX_WAIT_BITSET | FUTEX_PRIVATE)
 #define WAKER_CALL  (FUTEX_WAKE | FUTEX_PRIVATE)
-#define WAKER	    (TGID + 1) /* a thread of the same process */
-#define STRANGER    60	       /* a thread of another process */
+#define WAKER	    (TGID + 1) /* tid of another thread of the same process */
+#define STRANGER    60	       /* tid of a thread of another process */
 #define NUMBER_EXIT (CALL_FUTEX + 3)
 
 static struct made waker, stranger;
@@ -28,14 +28,17 @@ static int setup_wakers(void **state)
 	return r;
 }
 
-/* The thread begins to wait in this futex call. */
+/* The thread begins to wait, in a futex call on @addr. */
 static void wait_in(uint64_t addr, uint64_t operation)
 {
 	enter_futex(addr, operation);
 	leave(SLEEPS);
 }
 
-/* @by is in this system call when the thread is woken up 10 ms later, and gets a CPU. */
+/*
+ * 10 ms later the thread is woken up and gets a CPU. At that moment, thread @by is in system call
+ * @number.
+ */
 static void wake(struct made *by, uint64_t number, uint64_t addr, uint64_t operation)
 {
 	__u64 ctx[] = {(uintptr_t)&process.task};
@@ -50,7 +53,7 @@ static void wake(struct made *by, uint64_t number, uint64_t addr, uint64_t opera
 	switch_tasks(&idle, &process);
 }
 
-/* The index of the last wait whose record was sent. */
+/* Returns the index, in what was sent, of the last record of a wait. */
 static size_t last(void)
 {
 	size_t i = shim.n_sent;
@@ -93,7 +96,7 @@ static void test_woken(void **state)
 	assert_true(by->time_ns > last_wait()->since_ns);
 }
 
-/* Other ways to wake waiters of the futex. */
+/* All futex operations that wake waiters name the waker; the other operations don't. */
 static void test_operations(void **state)
 {
 	static const int wakes[] = {FUTEX_WAKE, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP,
@@ -115,7 +118,7 @@ static void test_operations(void **state)
 	}
 }
 
-/* An interrupt wakes the thread up while another one is in some system call, or in none. */
+/* An interrupt wakes the thread up while another thread is in some system call, or in none. */
 static void test_interrupts(void **state)
 {
 	(void)state;
@@ -128,7 +131,8 @@ static void test_interrupts(void **state)
 	assert_int_equal(woken_by(), 0);
 	switch_tasks(&idle, &process);
 	wait_in(A_FUTEX, WAITER_CALL);
-	wake(&waker, CALL_FUTEX, A_FUTEX + 4, WAKER_CALL); /* it wakes waiters of another futex */
+	/* the call wakes waiters of another futex */
+	wake(&waker, CALL_FUTEX, A_FUTEX + 4, WAKER_CALL);
 	assert_int_equal(woken_by(), 0);
 }
 
@@ -146,7 +150,10 @@ static void test_processes(void **state)
 	wake(&stranger, CALL_FUTEX, A_FUTEX + 0x77000 + 20, FUTEX_WAKE);
 	assert_int_equal(woken_by(), 0);
 	switch_tasks(&idle, &process);
-	/* the process doesn't share the futex, so the same address is another futex there */
+	/*
+	 * the futex is private to the process, so the same address is another futex in another
+	 * process
+	 */
 	wait_in(A_FUTEX, WAITER_CALL);
 	wake(&stranger, CALL_FUTEX, A_FUTEX, WAKER_CALL);
 	assert_int_equal(woken_by(), 0);
@@ -156,7 +163,7 @@ static void test_processes(void **state)
 	assert_int_equal(woken_by(), 0);
 }
 
-/* A wait for the GIL has no waker: whom it is blamed on is found by the GIL's holder. */
+/* A wait for the GIL has no waker. Such a wait is blamed on the GIL's holder instead. */
 static void test_gil(void **state)
 {
 	(void)state;
@@ -200,8 +207,8 @@ static void test_budget(void **state)
 }
 
 /*
- * A waker belongs to one wait: the next wait, which nobody is seen to end, has none. Time that is
- * sent at the thread's end has none either.
+ * A waker belongs to one wait: the next wait, which nobody is seen to end, has none. A record of
+ * time that is sent at the thread's end names no waker.
  */
 static void test_once(void **state)
 {
@@ -225,7 +232,7 @@ static void test_once(void **state)
 	assert_true(last_wait()->others_ns > 9 * MS);
 }
 
-/* A thread that isn't recorded ends the wait. */
+/* A thread that isn't recorded wakes the waiting thread up. */
 static void test_unwanted(void **state)
 {
 	struct proc_entry ignored = {.state = PROC_IGNORED};

@@ -3,7 +3,7 @@
  * libffi's trampolines: from each of their instructions the native stack goes on to the caller. The
  * bytes are libffi's own, as CPython's ctypes had them mapped.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_native.h"
 #include "walk_nested.h"
 
@@ -13,7 +13,7 @@
 
 #include "walk_tests.h"
 
-/* address of libffi's code; of its functions, only the first has unwind information */
+/* address of libffi's code. Only its first function has unwind information. */
 #define TEXT	   0x7f0000001000ull
 #define CLOSURE	   TEXT
 #define ALT	   (TEXT + 0x100)
@@ -21,7 +21,10 @@
 #define TRAMPOLINE 0x7f0000200000ull /* address of a trampoline, in anonymous memory */
 #define STACK	   0x7ffc00000000ull
 
-/* This function begins with an instruction that trampolines have, too. */
+/*
+ * Code of the function to which trampolines jump. Its first instruction is one that trampolines
+ * have too.
+ */
 static const uint8_t closure[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x81, 0xec, 0xd8, 0, 0, 0};
 
 struct instruction {
@@ -52,12 +55,12 @@ static const struct instruction from_table[] = {
 	{3, {0x41, 0xff, 0xe2}, 16},			     /* jmp *%r10 */
 };
 
-/* These jump to ffi_closure_unix64_alt. */
+/* Code of ffi_closure_unix64_alt, to which trampolines of the table jump. */
 static const struct instruction alternative[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}, 16},
 	{5, {0x4c, 0x8b, 0x54, 0x24, 0x08}, 16}, /* mov 8(%rsp),%r10 */
 	{4, {0x48, 0x83, 0xc4, 0x10}, 16},	 /* add $16,%rsp */
-	{5, {0xe9, 0xee, 0xfe, 0xff, 0xff}},	 /* jmp to the closure */
+	{5, {0xe9, 0xee, 0xfe, 0xff, 0xff}},	 /* jmp to the function at CLOSURE */
 };
 
 static uint64_t put_code(uint64_t at, const struct instruction *code, size_t n)
@@ -99,9 +102,7 @@ static void unwind(void)
 	walk_native(host.native, host.w);
 }
 
-/*
- * The outcome for a thread at @pc whose function was called with its return address at STACK + 64.
- */
+/* Returns the outcome of unwinding a thread at @pc whose return address is at STACK + 64. */
 static enum native_outcome unwound(uint64_t pc, uint8_t depth)
 {
 	uint64_t back = CALLER + 0x10;

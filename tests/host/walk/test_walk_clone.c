@@ -3,7 +3,7 @@
  * Rules that read a register of the innermost frame: where a thread begins, and where a register
  * holds the return address.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_native.h"
 #include "walk_nested.h"
 
@@ -66,11 +66,12 @@ static uint8_t unwound(uint64_t pc)
 
 static void test_clone(void **state)
 {
-	/* in the parent the result is the tid of the new thread */
+	/* in the parent, the system call's result is the tid of the new thread */
 	host.native->leaf[REG_RESULT] = 4711;
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
-	host.native->leaf[REG_RESULT] = -38ull; /* -ENOSYS, as before the system call is done */
+	/* the register holds -ENOSYS before the system call is done */
+	host.native->leaf[REG_RESULT] = -38ull;
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
 }
@@ -92,7 +93,10 @@ static void test_vfork(void **state)
 	assert_int_equal(host.native->regs.sp, SP);
 }
 
-/* The register's value is unknown in a frame that has called another one, and further out. */
+/*
+ * The value of a register is unknown in a frame that has called another function, and in all frames
+ * further out.
+ */
 static void test_further_out(void **state)
 {
 	const uint64_t back = LEAF + 8, at[] = {CLONE + 8, VFORK + 8};
@@ -104,7 +108,7 @@ static void test_further_out(void **state)
 	assert_int_equal(unwound(LEAF), NATIVE_NO_REGISTER);
 	assert_int_equal(host.native->n, 3);
 	put(SP + 8, &at[1], sizeof(at[1]));
-	/* this frame has nothing on the stack */
+	/* this frame takes no room on the stack */
 	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS);
 	assert_int_equal(host.native->n, 3);
 }

@@ -3,7 +3,7 @@
  * Records of a stack: each code object is sent when it is met first, with its texts; the stack is
  * sent once. Only records that the ring accepted count as sent.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>
@@ -122,8 +122,8 @@ static void ring_refuses(void)
 }
 
 /*
- * A stack has more code objects than a sample may send. The rest comes with the next samples, and
- * the stack with each of them.
+ * A stack has more code objects than a sample may send. The remaining code objects are sent with
+ * the next samples, and the stack is sent again with each of these samples.
  */
 static void many_codes(void)
 {
@@ -263,7 +263,7 @@ static void many_bytes(void)
 	assert_int_equal(host.sent.n, 9);
 }
 
-/* src/python reads from the record the values that were put into the image. */
+/* The record has the values that were put into the image, as src/python reads it. */
 static void fields(void)
 {
 	static const uint8_t table[] = {6, 1, 8, 2, 10, 0};
@@ -385,7 +385,7 @@ static void not_resident(void)
 
 		host_forget_sent();
 		assert_int_equal(image_walk(), WALK_OK);
-		/* Only the head of the text's object is readable, or not even that. */
+		/* Of the text's object, only the head is readable, or not even the head. */
 		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
 		send_stack(host.w);
 		host.fault_at = 0;
@@ -446,8 +446,8 @@ static const struct rec_code *send_in(const char *name, uint64_t dict)
 }
 
 /*
- * Returns what the record says of the module; "": the code certainly isn't a module's body; NULL:
- * the record says nothing.
+ * Returns the name of the module that the record gives; "": the code certainly isn't a module's
+ * body; NULL: the record says nothing about a module.
  */
 static const char *said_of(const struct rec_code *rec)
 {
@@ -478,11 +478,15 @@ static void modules(void)
 			assert_int_equal(send_in("<module>", dict)->has_module, 0);
 			continue;
 		}
-		/* 3.11 has no versions, so the name must fit the file */
+		/*
+		 * code objects of Python 3.11 have no versions, so the module's name must fit the
+		 * file's
+		 */
 		assert_string_equal(said_of(send_in("<module>", dict)),
 				    image.l->code_version ? "pkg.app" : "");
 		assert_null(said_of(send_in("<modulo>", dict)));
-		put_u64(dict + image.l->ob_type + 8 + 24, dict); /* the dict has values */
+		/* the dict's values are in an array of their own */
+		put_u64(dict + image.l->ob_type + 8 + 24, dict);
 		assert_null(said_of(send_in("<module>", dict)));
 	}
 	if (!copies)
@@ -497,7 +501,7 @@ static void modules(void)
 	assert_string_equal(said_of(send_in("<module>", image_dict(items, 8, false))), "");
 }
 
-/* What isn't a sound str, or is too long, isn't copied. */
+/* A __name__ that isn't a sound str, or is too long, isn't copied. */
 static void odd_modules(void)
 {
 	uint64_t name = image_text("app"), file = image_text("/srv/app.py"), key;
@@ -545,7 +549,7 @@ static void read_together(void)
 
 	if (image.l->walk != PY_WALK_OBJECT)
 		return;
-	image_alloc(HOST_PAGE); /* moves the file's name away from the other objects */
+	image_alloc(HOST_PAGE); /* keeps the text of the file's name away from the code objects */
 	for (size_t i = 0; i < MODULE; i++)
 		/* the name is interned, so its hash is known */
 		name[i] = image_str("f", 1, 1, true, 77 + i);

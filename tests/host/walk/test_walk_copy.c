@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The copies of bytecode that each thread of a free-threaded build has since 3.14
- * (bpf/python/copy.bpf.h): the offset of an instruction is that in the copy where it lies, whatever
- * the frame's index says. If it lies in none, the frame has no line, and the stack is whole.
+ * (bpf/python/copy.bpf.h): an instruction's offset is counted in the copy where the instruction
+ * lies, whatever the frame's index says. If it lies in no copy, the frame has no line, and the
+ * stack is whole.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>
@@ -30,7 +31,7 @@ static bool build(size_t n)
 	return true;
 }
 
-/* Frame @i is at @instr, and says that it is in copy @index. */
+/* Lets frame @i execute the instruction at @instr, and say that it uses copy @index. */
 static void put_frame(size_t i, uint64_t instr, uint32_t index)
 {
 	put_u64(expected.addr[i] + image.l->frame_lasti, instr);
@@ -42,7 +43,10 @@ static uint64_t copy(uint64_t i)
 	return get_u64(image_copy_entry(code, i));
 }
 
-/* Returns .lasti of frame @i. The whole stack must be found, whatever becomes of the offset. */
+/*
+ * Returns .lasti of frame @i: the offset of its instruction, or that it is unknown. Checks that the
+ * walk has found the whole stack.
+ */
 static int lasti_of(size_t i)
 {
 	assert_int_equal(image_walk(), WALK_OK);
@@ -57,7 +61,7 @@ static int lasti_at(uint64_t instr, uint32_t index)
 	return lasti_of(0);
 }
 
-/* Every instruction of every copy. */
+/* Each instruction of each copy is found in the copy where it lies. */
 static void own_copy(void)
 {
 	if (!build(1))
@@ -68,8 +72,9 @@ static void own_copy(void)
 }
 
 /*
- * The thread is between the two stores of RESUME, in either order. (With index 0, a copy that lies
- * close behind the main one gives an offset for which the line table has no line.)
+ * RESUME moves a frame to another copy by two stores, of the index and of the instruction's
+ * address. The thread is between these, in either order. (With index 0, a copy that lies close
+ * behind the main one gives an offset for which the line table has no line.)
  */
 static void index_disagrees(void)
 {
@@ -97,7 +102,7 @@ static void many_copies(void)
 	}
 }
 
-/* The instruction is in no copy. */
+/* The frame's instruction lies in no copy. */
 static void nowhere(void)
 {
 	const uint64_t addrs[] = {0, 0x1000, IMAGE_HEAP, UINT64_MAX, 1ull << 63};
@@ -110,7 +115,7 @@ static void nowhere(void)
 	assert_int_equal(lasti_at(copy(1) - 2, 1), LASTI_UNKNOWN);
 	assert_int_equal(lasti_at(copy(1) + 2 * IMAGE_UNITS, 1), LASTI_UNKNOWN);
 	/*
-	 * the walk doesn't check the end of the main copy; the line table has no line for this
+	 * the walk doesn't check where the main copy ends; the line table has no line for this
 	 * offset
 	 */
 	assert_int_equal(lasti_at(copy(0) + 2 * IMAGE_UNITS, 0), 2 * IMAGE_UNITS);
@@ -120,7 +125,7 @@ static void nowhere(void)
 	assert_int_equal(host.out->frame[1].lasti, 0);
 }
 
-/* The code object lies about its length and its copies. */
+/* What the code object says of its length and of its copies is wrong. */
 static void lies(void)
 {
 	const uint64_t values[] = {0, 1, 0x1000, 1ull << 32, 1ull << 62, UINT64_MAX};
@@ -182,12 +187,16 @@ static void build_forty(uint32_t index)
 	chain_build(&plan, &expected);
 }
 
-/* the most reads that are made again because another key has taken a place in w->proofs */
+/*
+ * how many reads at most are repeated because an entry of w->proofs was overwritten by another
+ * key's
+ */
 #define FEW 12
 
 /*
- * Where the copies are is read once, until a thread begins or ends. Then it may be elsewhere: the
- * copies of a thread that has ended are freed, and a new thread has its index.
+ * The walk reads once where the copies are, and again after a thread has begun or ended. The copies
+ * may be elsewhere after that: those of an ended thread are freed, and a new thread takes its
+ * index.
  */
 static void kept(void)
 {
@@ -209,7 +218,7 @@ static void kept(void)
 	for (size_t i = 0; i < 40; i++)
 		put_frame(i, expected.frame[i].code + image.l->code_adaptive + 10, 0);
 	/*
-	 * finding main copies takes no read; finding others takes one read in all, of
+	 * finding main copies takes no read; finding other copies takes one read in all, of
 	 * tlbc_generation
 	 */
 	assert_in_range(reads(), warm - 1, warm - 1 + FEW);
@@ -217,8 +226,8 @@ static void kept(void)
 }
 
 /*
- * The new copy overlaps the freed one with the same index. With the changed generation, the new one
- * is found.
+ * A copy was made anew, and overlaps the freed copy with the same index. The generation has
+ * changed, so the walk finds the new copy.
  */
 static void moved(void)
 {
@@ -244,7 +253,7 @@ static void moved(void)
 	}
 }
 
-/* Whichever read fails, an offset is right or unknown. */
+/* Whichever read fails, an instruction's offset is right or unknown. */
 static void failing(void)
 {
 	if (!image.l->code_tlbc)
@@ -263,7 +272,10 @@ static void failing(void)
 	host.keep_on_fault = false;
 }
 
-/* In a deep stack, looking for copies ends when it has taken too long. The stack is whole. */
+/*
+ * In a deep stack, the walk stops looking for copies once that has taken too long. The stack is
+ * whole.
+ */
 static void late(void)
 {
 	if (!build(ABI_MAX_FRAMES))

@@ -20,7 +20,7 @@
 #define WAKE	       1
 
 static const struct futex_call no_call = {.op = -1};
-static uint64_t gil, other; /* address of the GIL, and another thread's state */
+static uint64_t gil, other; /* address of the GIL; address of another thread's state */
 
 static bool is_free(void)
 {
@@ -92,7 +92,10 @@ static void gil_says(uint64_t holder, uint32_t locked)
 	put_u32(gil + PY_GIL_LOCKED, locked);
 }
 
-/* Sets the fields of the thread state that concern the GIL. */
+/*
+ * Sets the fields of the thread state that concern the GIL. @attached: whether they say that the
+ * thread holds it.
+ */
 static void thread_says(bool attached)
 {
 	if (image.where.gil == PY_GIL_CURRENT)
@@ -104,8 +107,8 @@ static void thread_says(bool attached)
 }
 
 /*
- * A free-threaded build has a GIL that may be enabled (PYTHON_GIL=1). Apart from that, its GIL is
- * as in other builds.
+ * A free-threaded build has a GIL that may be enabled (PYTHON_GIL=1). Its GIL is otherwise like
+ * that of other builds.
  */
 static void enable(uint32_t count)
 {
@@ -166,7 +169,7 @@ static void no_state(void)
 	assert_state(GIL_NONE);
 }
 
-/* The state of another thread is found in place of this one's. */
+/* The walk finds another thread's state where it looks for this thread's. */
 static void mismatch(void)
 {
 	begin();
@@ -174,7 +177,7 @@ static void mismatch(void)
 	assert_state(image.where.tss == PY_TSS_NONE ? GIL_NONE : GIL_UNKNOWN);
 }
 
-/* The thread is in a futex call, on the GIL's words and beside them. */
+/* The thread is in a futex call, on one of the GIL's words or on a word beside them. */
 static void futex(void)
 {
 	uint64_t first = gil + PY_GIL_WAIT, past;
@@ -191,8 +194,8 @@ static void futex(void)
 	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
 	assert_int_equal(waking(first), GIL_RELEASED);
 	/*
-	 * 2.7: a lock of the other implementation may have its words after the offset of the
-	 * semaphore's value.
+	 * 2.7 has two implementations of locks. With the other one, the lock's words may lie after
+	 * the offset of the semaphore's value.
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
@@ -202,7 +205,7 @@ static void futex(void)
 		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);
 }
 
-/* musl: a thread that waits for a condition sleeps on a word of its own stack. */
+/* musl: a thread that waits for a condition variable sleeps on a word in its own stack. */
 static void stack_waits(void)
 {
 	struct futex_call call = {.addr = 0x7ffe0100, .sp = 0x7ffe0000, .op = 0};
@@ -216,13 +219,13 @@ static void stack_waits(void)
 	assert_int_equal(state_in(call), GIL_RELEASED);
 }
 
-/* The thread is between the steps of taking and dropping the GIL. */
+/* The thread is in the middle of taking or dropping the GIL. */
 static void steps(void)
 {
 	bool by_word = image.l->version >= 0x30d;
 
 	begin();
-	/* drop_gil() has begun, or another thread has set locked and not yet last_holder. */
+	/* drop_gil() has begun, or another thread has set `locked` and not yet `last_holder`. */
 	thread_says(false);
 	gil_says(image.tstate, 1);
 	assert_state(by_word || image.l->version < 0x300 ? GIL_RELEASED : GIL_UNKNOWN);
@@ -252,7 +255,7 @@ static void steps(void)
 		assert_state(GIL_HELD);
 }
 
-/* There is no GIL yet: 2.7 and 3.6 create it when the first thread begins. */
+/* There is no GIL yet: Python 2.7 and 3.6 create it when the program's first thread begins. */
 static void not_made(void)
 {
 	begin();
@@ -268,7 +271,7 @@ static void not_made(void)
 		assert_int_equal(asleep_at(0x5000), GIL_RELEASED);
 }
 
-/* In 3.15 the thread itself says that it wants the GIL. */
+/* Python 3.15: the thread's own state says that it wants the GIL. */
 static void requested(void)
 {
 	begin();
@@ -312,14 +315,17 @@ static void disabled(void)
 	assert_state(GIL_NONE);
 	assert_int_equal(asleep_at(gil + PY_GIL_WAIT), GIL_NONE);
 	assert_failing(no_call);
-	/* an extension module that needs the GIL has enabled it for the time of its import */
+	/* an extension module that needs the GIL has enabled it while the module is imported */
 	enable(2);
 	assert_state(GIL_RELEASED);
 	thread_says(true);
 	assert_state(GIL_HELD);
 }
 
-/* Checks that a wait is either recognized or for nothing known, whichever read fails. */
+/*
+ * Checks that the walk says what the thread waits for, or that it doesn't know, whichever read
+ * fails.
+ */
 static void assert_recognized(uint64_t semaphore, uint8_t want)
 {
 	assert_int_equal(asleep_at(semaphore), want);
@@ -333,8 +339,8 @@ static void assert_recognized(uint64_t semaphore, uint8_t want)
 }
 
 /*
- * A thread without a GIL sleeps on the semaphore of a struct wait_entry. The member before that is
- * the address of what it waits for.
+ * A thread without a GIL sleeps on the semaphore of a struct wait_entry. The struct's member before
+ * the semaphore is the address of what the thread waits for.
  */
 static void parked(void)
 {
@@ -356,11 +362,12 @@ static void parked(void)
 		put_u64(image.tstate + image.l->tstate_section, section | tag);
 		put_u64(section + 8, 0);
 		assert_recognized(entry + 16, GIL_NONE_SECTION);
-		put_u64(section + 8, mutex); /* the thread has the section's mutex */
+		/* the thread already has the mutex of its critical section */
+		put_u64(section + 8, mutex);
 		assert_recognized(entry + 16, GIL_NONE);
 	}
 	put_u64(section + 8, 0);
-	assert_state(GIL_NONE); /* it is in no futex call */
+	assert_state(GIL_NONE); /* the thread isn't in a futex call */
 	enable(1);
 	assert_int_equal(asleep_at(entry + 16), GIL_RELEASED);
 }

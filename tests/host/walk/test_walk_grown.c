@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A version to come inserts a member into a structure: what lies behind it moves, in the debug
- * offsets and in memory. Then krait finds the stack, or refuses the version with the name of a
- * member that has no place of its own in the debug offsets, because krait derives it.
+ * A future version of Python inserts a member into a structure. The members behind it move, in the
+ * debug offsets and in memory. krait then finds the stack, or refuses the version with the name of
+ * a member that has no place of its own in the debug offsets, because krait derives it.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>
@@ -13,20 +13,16 @@
 
 #include "base/error.h"
 
-/* The newest list, of a version that krait doesn't know, so that it may differ from 3.15. */
+/* The newest version's debug offsets, given to a version that krait doesn't know. */
 static uint64_t offsets[ARRAY_SIZE(debug_offsets_3_15)];
 static const struct release next = {"3.16", 0x310, false, offsets, ARRAY_SIZE(offsets)};
 
-/* Structures, by the places of their size and of their last member in that list. */
+/* Structures, each with the places of its size and of its last member in `offsets`. */
 static const struct grown {
 	const char *name;
 	size_t size, last;
-	uint64_t
-		/*
-		 * bit i: whether the stack was found with the new member before member .size + 1 +
-		 * i
-		 */
-		found;
+	/* bit i: the stack was found with a new member before member number .size + 1 + i */
+	uint64_t found;
 } grown[] = {
 	{"PyInterpreterState", 6, 21, 0x7fff},
 	{"PyThreadState", 22, 37, 0x7ee8},
@@ -45,7 +41,7 @@ static void insert(const struct grown *g, size_t before)
 		offsets[i] += debug_offsets_3_15[i] >= at ? 8 : 0;
 }
 
-/* True: the walk gave the frames that were made. */
+/* Returns whether the walk found the frames that the test built. */
 static bool finds_stack(void)
 {
 	struct plan plan = {};
@@ -62,7 +58,7 @@ static bool finds_stack(void)
 	return image_walk() == WALK_OK && host.w->n == 17 && chain_compare(&expected) == 17;
 }
 
-/* Does the reason for a refusal name a member of the debug offsets? */
+/* Tells whether the reason for a refusal names a member of the debug offsets. */
 static bool names_a_member(const char *why)
 {
 	return str_starts(why, "its debug offset") || str_starts(why, "its owner has an offset");

@@ -3,7 +3,7 @@
  * The walkers over images of interpreters: whole stacks of every version, known by construction.
  * Failures are in test_walk_outcome.c, records in test_walk_code.c.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>
@@ -28,7 +28,9 @@ static void assert_stack(enum walk_outcome outcome, size_t n)
 	assert_int_equal(chain_compare(&expected), n);
 }
 
-/* Five code objects; one of them is also called from C and runs as a generator. */
+/*
+ * Builds a stack of five code objects. One of them is also called from C, and runs as a generator.
+ */
 static void mixed(size_t n)
 {
 	uint64_t code[5];
@@ -119,7 +121,7 @@ static void every_position(void)
 
 /*
  * Each frame is a generator's, on the heap, and is read alone, even where a few of its bytes lie in
- * the block that was read for another one.
+ * the block that was read for another frame.
  */
 static void generators_only(void)
 {
@@ -141,7 +143,7 @@ static uint64_t id_of(void)
 }
 
 /*
- * The same frames at other addresses are the same stack; any other difference makes another stack.
+ * The same frames at other addresses give the same stack id. Any other difference gives another id.
  */
 static void ids(void)
 {
@@ -172,7 +174,7 @@ static void ids(void)
 	assert_int_equal(id_of(), id);
 }
 
-/* The same stack of another process has another id, even where addresses are equal. */
+/* The same stack in another process has another id, even if all addresses are equal. */
 static void ids_of_processes(void)
 {
 	uint64_t id;
@@ -189,7 +191,10 @@ static void ids_of_processes(void)
 	assert_int_not_equal(host.w->hash, id);
 }
 
-/* The object at the same address has another file, name, line table or first line. */
+/*
+ * The code object has the same address, but another file, name, line table or first line: the stack
+ * has another id.
+ */
 static void ids_of_contents(void)
 {
 	const struct py_layout *l = image.l;
@@ -206,7 +211,7 @@ static void ids_of_contents(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version && i == 0)
-			continue; /* this field is proved by co_version */
+			continue; /* this field isn't compared: co_version proves it */
 		put_u64(code + field, i == 2   ? image_bytes("\x80\0\2\4\7", 5, NO_HASH)
 				      : i == 3 ? was + 1
 					       : image_text("something else"));
@@ -222,7 +227,7 @@ static void ids_of_contents(void)
 
 #define NEIGHBOURS 60
 
-/* Returns the check of a code object that is the only one of its stack. */
+/* Returns the check of a code object that is the only one in its stack. */
 static uint64_t check_alone(uint64_t code)
 {
 	start();
@@ -243,8 +248,8 @@ static void make_neighbours(uint64_t *code)
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		code[i] = image_code_of(file, name[i], table[i], i);
 		/*
-		 * objects are as close to each other as real ones; between them lie copies of
-		 * bytecode
+		 * the objects are as close to each other as real ones, unless copies of bytecode
+		 * lie between them
 		 */
 		if (!image.l->code_tlbc)
 			image.heap = code[i] + image.l->code_linetable + 64;
@@ -274,8 +279,8 @@ static void neighbours(void)
 }
 
 /*
- * The same for two groups of neighbours in turn, while reads of one of them fail: what a failed
- * read leaves in the buffer isn't used.
+ * As neighbours(), for two groups of neighbours in turn, while reads of one group fail: what a
+ * failed read leaves in the buffer isn't used.
  */
 static void neighbours_that_fail(void)
 {
@@ -299,7 +304,8 @@ static void neighbours_that_fail(void)
 }
 
 /*
- * Puts another code object at the same address without counting it; tells whether that is noticed.
+ * Puts another code object at the same address, but doesn't count it as made. Returns whether the
+ * walk notices the change.
  */
 static bool notices(uint64_t code, uint32_t *version)
 {
@@ -310,8 +316,8 @@ static bool notices(uint64_t code, uint32_t *version)
 }
 
 /*
- * Frames in a process that counts its code objects. *@code: the second frame's; *@counter: the
- * counter's address.
+ * Builds frames in a process that counts its code objects. Sets *@code to the second frame's code
+ * object, *@counter to the address of the count.
  */
 static bool start_counted(uint64_t *code, uint64_t *counter)
 {
@@ -324,7 +330,7 @@ static bool start_counted(uint64_t *code, uint64_t *counter)
 	return true;
 }
 
-/* As long as no code object is made, no code object is read again. */
+/* As long as the process makes no code object, the walk reads no code object again. */
 static void counted(void)
 {
 	uint32_t version = 2000;
@@ -334,9 +340,11 @@ static void counted(void)
 		return;
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
-	/* the object counts as proved, so another one in its place isn't noticed */
+	/*
+	 * the walk takes the code object for proved, so it doesn't notice another one in its place
+	 */
 	assert_false(notices(code, &version));
-	/* the count isn't above the object's version, so this can't be the counter */
+	/* a count not above the version of an existing code object can't be the count */
 	put_u32(counter, version);
 	assert_true(notices(code, &version));
 	put_u32(counter, 0); /* 0: all versions have been given */
@@ -346,11 +354,14 @@ static void counted(void)
 	assert_true(notices(code, &version));
 	put_u64(image.where.interp_head + PY_NEXT_ID, 1);
 	assert_false(notices(code, &version));
-	image.where.codes_made = 0x1000; /* the address isn't readable */
+	image.where.codes_made = 0x1000; /* the address of the count isn't readable */
 	assert_true(notices(code, &version));
 }
 
-/* After one more code object was made, all are read again, and a change is noticed. */
+/*
+ * After the process has made one more code object, the walk reads all of them again, and notices a
+ * change.
+ */
 static void counted_anew(void)
 {
 	uint64_t code, counter, id;

@@ -12,8 +12,8 @@ static struct wire_frame clean[ABI_MAX_FRAMES];
 static uint64_t clean_addr[ABI_MAX_FRAMES];
 
 /*
- * Did the walk with failing reads give the innermost part of the stack, or that of a loop further
- * out?
+ * Checks that the walk with failing reads gave the innermost part of the stack, or that of an
+ * evaluation loop further out.
  */
 static void assert_part(void)
 {
@@ -31,7 +31,10 @@ static void assert_part(void)
 		assert_int_equal(from + host.w->n, n_clean);
 }
 
-/* Both threads are in read() without the GIL, so that no other state is right. */
+/*
+ * Checks that the walk says the GIL was released: both threads are in read(), so no other state is
+ * right.
+ */
 static void assert_released(bool certain)
 {
 	const struct futex_call none = {.op = -1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Debug offsets that lie. In a copy of every installed interpreter from 3.13 on, each member of
+ * Wrong debug offsets. In a copy of every installed interpreter from 3.13 on, each member of
  * _Py_DebugOffsets is moved, while the process keeps its memory. krait must refuse the copy and
  * name a member, or the stacks must be right, because no walk uses the member that was moved.
  */
@@ -17,8 +17,8 @@
 
 static struct moved {
 	int fd;		/* the copy */
-	uint64_t at;	/* where the debug offsets are in it */
-	uint64_t tp[2]; /* thread pointers of the process's threads */
+	uint64_t at;	/* offset of the debug offsets in the copy */
+	uint64_t tp[2]; /* thread pointers of the process's two threads */
 	unsigned refused, right, bad;
 } moved;
 
@@ -46,7 +46,7 @@ static void copy_file(int fd)
 	assert_true(moved.at);
 }
 
-/* How many members the process's debug offsets have. */
+/* Returns how many members the process's debug offsets have. */
 static size_t members(void)
 {
 	return host.layout.version >= 0x30f   ? ARRAY_SIZE(debug_offsets_3_15)
@@ -54,7 +54,10 @@ static size_t members(void)
 					      : ARRAY_SIZE(debug_offsets_3_13);
 }
 
-/* Both threads are in read() without the GIL: nothing else may be said of them. */
+/*
+ * Tells whether the walk says that the thread released the GIL. Both threads are in read() without
+ * the GIL, so any other answer is wrong.
+ */
 static bool is_released(void)
 {
 	const struct futex_call none = {.op = -1};
@@ -63,7 +66,7 @@ static bool is_released(void)
 	return got == GIL_UNKNOWN || got == GIL_RELEASED || got == GIL_NONE;
 }
 
-/* Walks both threads with the layout of the changed copy. True: a stack is wrong. */
+/* Walks both threads with the layout of the changed copy. Returns whether a stack is wrong. */
 static bool walks_wrong(const struct py_image *image, enum walk_outcome *outcome)
 {
 	const struct truth *truth[] = {&target.main, &target.thread};
@@ -142,7 +145,10 @@ static void test_interpreter(void **state)
 	assert_int_equal(moved.bad, 0);
 }
 
-/* One build of each version, with the GIL and free-threaded. */
+/*
+ * Tells whether interpreter @p is tested: one build of each version with the GIL, and one that is
+ * free-threaded.
+ */
 static bool is_wanted(const struct interpreter *p)
 {
 	return streq(p->kind, "static") || streq(p->kind, "freethreaded") ||

@@ -28,11 +28,14 @@
 
 static uint8_t *heap;
 static size_t top;
-static unsigned fail_one_of; /* one of so many reads fails, at random; 0: none does */
+static unsigned fail_one_of; /* one read in this many fails, at random; 0: no read fails */
 static uint32_t seed;
 static unsigned long compared;
 
-/* Returns a number of xorshift32, so that heaps are the same on every machine. */
+/*
+ * Returns a random number below @n. The generator is xorshift32, so the heaps are the same on every
+ * machine.
+ */
 static uint32_t below(uint32_t n)
 {
 	seed ^= seed << 13;
@@ -41,7 +44,9 @@ static uint32_t below(uint32_t n)
 	return seed % n;
 }
 
-/* As in the kernel, a read of an absent page fails; @dst then holds zeros or something else. */
+/*
+ * As in the kernel, a read of an absent page fails. After that, @dst holds zeros or something else.
+ */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	struct iovec local = {dst, n}, remote = {(void *)(uintptr_t)addr, n};
@@ -65,7 +70,7 @@ static uint8_t *take(size_t n)
 	if (!below(4))
 		top += below(700);
 	if (!below(40))
-		/* the next object never begins inside the last one */
+		/* objects don't overlap: the next one begins after the last one */
 		top = MAX(top, (top | 4095) + 1 - below(300));
 	top = (top + 7) & ~(size_t)7;
 	if (top + n + 16 > HEAP_BYTES)
@@ -91,7 +96,10 @@ static uint64_t hash_or_none(void)
 	return below(3) ? ~0ull : (uint64_t)below(1u << 31) << 20;
 }
 
-/* A str (2.7: a byte string). One of ten isn't compact: its characters lie somewhere near. */
+/*
+ * Makes a str (Python 2.7: a byte string). One of ten isn't compact: its characters lie elsewhere
+ * nearby.
+ */
 static uint64_t make_str(void)
 {
 	unsigned kind = the_layout.str_state ? 1u << below(3) : 1;
@@ -155,7 +163,10 @@ static size_t make_heap(uint64_t code[CODES])
 	py_layout_set_block(&the_layout);
 	mprotect(heap, HEAP_BYTES, PROT_READ | PROT_WRITE);
 	memset(heap, (int)below(256), HEAP_BYTES);
-	/* The first object lies anywhere, or so that the heap ends where the mapping does. */
+	/*
+	 * The first object lies in the first 5,000 bytes of the mapping, or so far back that the
+	 * objects fill the mapping to its end.
+	 */
 	top = below(3) ? below(5000) : HEAP_BYTES - 4000 - below(8000);
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++)
 		file[i] = make_str();
@@ -166,7 +177,10 @@ static size_t make_heap(uint64_t code[CODES])
 	return n;
 }
 
-/* Returns the check as user space computes it. 0: it isn't readable. */
+/*
+ * Returns the check that user space computes for the code object at @addr. 0: the object isn't
+ * readable.
+ */
 static uint64_t user_check(uint64_t addr)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;

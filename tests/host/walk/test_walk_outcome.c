@@ -8,7 +8,7 @@
  * on the state of the process (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the
  * record of a stack.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
 #include "walk_nested.h"
 
@@ -26,7 +26,7 @@ static struct plan plan;
 static struct expected expected;
 static bool reached[WALK_OUTCOME_MAX];
 
-/* A stack of FRAMES frames in two evaluation loops, with the true checks in `expected`. */
+/* Builds a stack of FRAMES frames in two evaluation loops. `expected` has the true checks. */
 static void build(void)
 {
 	uint64_t code[3];
@@ -38,7 +38,7 @@ static void build(void)
 		plan_add(&plan, i == 0 || i == FRAMES - OUTER_LOOP ? FROM_C : CALL, code[i % 3],
 			 (int)i * 2);
 	for (size_t i = 0; i < FRAMES; i++)
-		/* the number of local variables that the code object states */
+		/* the number of local variables that the code object says it has */
 		plan.frame[i].locals = 8 + i % 3 * 24;
 	chain_build(&plan, &expected);
 	assert_int_equal(image_walk(), WALK_OK);
@@ -109,7 +109,11 @@ static void state_of_another_thread(void)
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = loop - LOOP_BYTES;
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
-	host.w->sp = IMAGE_TP - 64; /* no stack of this thread lies above its thread pointer */
+	/*
+	 * the stack pointer is below IMAGE_TP; no stack of this thread lies above its thread
+	 * pointer
+	 */
+	host.w->sp = IMAGE_TP - 64;
 	put_u64(image.tstate + image.l->tstate_frame, IMAGE_TP + 64);
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = 0;
@@ -132,7 +136,7 @@ static void no_key(void)
 	assert_outcome(image.l->version >= 0x307 ? WALK_NO_PYTHON : WALK_OK,
 		       image.l->version >= 0x307 ? 0 : FRAMES);
 	put_u32(image.where.tss_key - 4, 1);
-	/* the key lies in a page of .bss that nobody has touched yet */
+	/* the key lies in a page of .bss that the process hasn't touched yet */
 	host.fault_at = image.where.tss_key;
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
@@ -156,7 +160,9 @@ static void put_life(uint64_t at, bool begun, bool initialized, uint64_t finaliz
 	put_u64(at, finalizing);
 }
 
-/* A thread has no Python frames: its interpreter starts, runs, ends. */
+/*
+ * A thread has no Python frames, because its interpreter is starting, or runs none, or is ending.
+ */
 static void interpreter_life(void)
 {
 	uint64_t at;
@@ -170,7 +176,7 @@ static void interpreter_life(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_life(at, true, false, 0);
 	assert_outcome(WALK_STARTING, 0);
-	put_life(at, false, false, 0); /* this program only embeds an interpreter */
+	put_life(at, false, false, 0); /* the program only embeds an interpreter */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	image.where.own_program = 1;
 	assert_outcome(WALK_STARTING, 0);
@@ -350,15 +356,15 @@ static void no_frames(void)
 }
 
 /*
- * Frame @i can't be read. 3.11, 3.12: then the innermost loop's frames aren't proved, and none of
- * them is shown.
+ * Checks what a walk gives if frame @i can't be read. In 3.11 and 3.12 the innermost loop's frames
+ * aren't proved without it, so none of them is shown.
  */
 static void assert_broken(enum walk_outcome outcome, size_t i)
 {
 	assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
 }
 
-/* Checks that the stack is the same without its innermost @n frames. */
+/* Checks that the walk gives the stack without its innermost @n frames. */
 static void assert_without(size_t n)
 {
 	assert_int_equal(image_walk(), WALK_OK);
@@ -406,7 +412,7 @@ static void texts_missing(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version)
-			/* version 0: all versions have been given */
+			/* version 0: the interpreter has no version numbers left to give */
 			put_u32(code + l->code_version, 0);
 		put_u64(code + field, 0);
 		assert_broken(WALK_CODE_FAULT, 0);
@@ -416,7 +422,7 @@ static void texts_missing(void)
 	}
 }
 
-/* Frame FRAMES - 1 leads back to each frame in turn. */
+/* Frame FRAMES - 1 leads back to an earlier frame; each frame in turn is tried. */
 static void circles(void)
 {
 	size_t last = FRAMES - 1;
@@ -497,7 +503,7 @@ static void not_set_up(void)
 	put_u64(image.cframe + image.l->cframe_current_frame + 8, 0);
 	if (image.l->frame_is_entry)
 		assert_outcome(WALK_FRAME_TORN, 0);
-	else /* the data stack shows the same frame as the innermost one */
+	else /* the data stack shows that the loop's frame is the innermost one */
 		assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[0] + image.l->frame_back, 0x1000);
 	assert_true(image_walk() != WALK_OK);
@@ -553,8 +559,8 @@ static void run_loop(void)
 }
 
 /*
- * Neither of the two innermost loops is set up: their memory holds frames that an earlier loop left
- * over. None of these may be shown.
+ * The two innermost loops aren't set up yet: their memory holds frames that an earlier loop left
+ * over. The walk must show none of these frames.
  */
 static void neither_set_up(void)
 {
@@ -602,7 +608,7 @@ static void entered_just_now(void)
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
 		if (generator) {
 			resume(0);
-			if (!l->frame_is_entry) /* 3.11 stores the caller earlier */
+			if (!l->frame_is_entry) /* 3.11 stores the caller before this moment */
 				put_u64(expected.addr[0] + l->frame_back, 0);
 		}
 		loop = image.cframe + l->cframe_current_frame;
@@ -669,8 +675,9 @@ static void resumed_and_missing(void)
 }
 
 /*
- * 3.12: a greenlet begins, and its first loop isn't set up yet. Its memory was that of a loop of
- * another greenlet, which was left. That greenlet's chain lacks the loops' own frames, and ends.
+ * 3.12: a greenlet begins, and its first loop isn't set up yet. The memory of this loop was used
+ * before by a loop of another greenlet, which has been left. The chain of frames that is left over
+ * there lacks the loops' own frames, and ends.
  */
 static void greenlet_begins(void)
 {
@@ -711,8 +718,9 @@ static void resumed_just_now(void)
 }
 
 /*
- * 3.12: greenlet takes the loops' own frames out of a chain while it switches, and overwrites the C
- * stack. The stack is whole as long as the data stack shows which frame is the innermost one.
+ * 3.12: the greenlet module takes the evaluation loops' own frames out of a chain while it
+ * switches, and overwrites the C stack. The stack is whole as long as the data stack shows which
+ * frame is the innermost one.
  */
 static void switching_greenlets(void)
 {
@@ -814,8 +822,8 @@ static void resumed_by_nobody(void)
 }
 
 /*
- * 3.11: the innermost frame has no caller stored yet, but is marked as called from C, by what an
- * earlier frame left in its memory. It must not be shown as the thread's whole stack.
+ * 3.11: the innermost frame has no caller stored yet. Its memory still has the mark of an earlier
+ * frame, which says that C called it. It must not be shown as the thread's whole stack.
  */
 static void entry_left_over(void)
 {
@@ -836,7 +844,10 @@ static void entry_left_over(void)
 	}
 }
 
-/* Builds four frames. Two are called from C; the innermost hasn't run an instruction yet. */
+/*
+ * Builds four frames. Two of them are called from C; the innermost one hasn't run an instruction
+ * yet.
+ */
 static void build_fresh(enum link caller, bool new_chunk)
 {
 	plan.n = 0;
@@ -877,7 +888,8 @@ static void called_just_now(void)
 		if (l->frame_is_entry) {
 			assert_outcome(WALK_OK, 4);
 		} else {
-			expected.frame[0].flags = FRAME_ENTRY; /* the frame's shim calls it */
+			/* the frame was called by its shim */
+			expected.frame[0].flags = FRAME_ENTRY;
 			assert_outcome(WALK_FRAME_TORN, 1);
 		}
 
@@ -912,8 +924,8 @@ static void called_by_a_shim(void)
 }
 
 /*
- * A frame that ends where the innermost one begins isn't always its caller: it may be left over in
- * a part of the caller's frame that isn't used yet.
+ * A frame that ends where the innermost one begins isn't always its caller. It may be left over
+ * from an earlier call, in a part of the caller's frame that isn't used yet.
  */
 static void called_by_the_dead(void)
 {
@@ -953,8 +965,9 @@ static void not_the_last(void)
 }
 
 /*
- * A loop seems to be the thread's first one. If the data stack has frames of other loops, it can't
- * be, and the stack is torn. If not, the thread has no Python frames.
+ * The memory of a loop says that it is the thread's first one. If the data stack has frames of
+ * other loops, that can't be true, and the stack counts as torn. If not, the thread has no Python
+ * frames.
  */
 static void not_the_first(void)
 {
@@ -975,8 +988,8 @@ static void not_the_first(void)
 }
 
 /*
- * 3.13+: while greenlet switches, it takes the loops' own frames out of a chain. So a chain of
- * several frames is whole wherever it ends.
+ * 3.13+: while the greenlet module switches, it takes the loops' own frames out of a chain. So a
+ * chain of several frames is whole wherever it ends.
  */
 static void switching(void)
 {
@@ -987,7 +1000,7 @@ static void switching(void)
 	assert_outcome(WALK_OK, 5);
 }
 
-/* The walk must give the innermost part of the true stack, with the true checks. */
+/* Checks that the walk gives the innermost part of the true stack, with the true checks. */
 static void assert_part(void)
 {
 	assert_true(host.w->n <= FRAMES);
@@ -1039,7 +1052,7 @@ static void every_page_missing(void)
 static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, unsigned n)
 {
 	host.w->n = 0;
-	host.w->hash = 77; /* the hash that the sample before has left */
+	host.w->hash = 77; /* a hash that the previous sample has left */
 	host.w->outcome = outcome;
 	host.native->n = n;
 	host.native->hash = 1234;
@@ -1079,8 +1092,9 @@ static void ended_differently(void)
 TESTS(RELEASE_TEST)
 
 /*
- * To be run last: every outcome was reached, so a new one needs a test. TRUNCATED is in
- * test_walk_image.c, CODE_HUGE in test_walk_random.c, CROWDED in tests/e2e/storms.py.
+ * Runs last, and checks that every outcome was reached, so that a new outcome needs a test.
+ * TRUNCATED is in test_walk_image.c, CODE_HUGE in test_walk_random.c, CROWDED in
+ * tests/e2e/storms.py.
  */
 static void test_all_reached(void **state)
 {

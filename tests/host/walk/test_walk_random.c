@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A million walks over images with hostile words in them (walk_random.h), and the most expensive
- * target possible. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
+ * A million walks over images with hostile words in them (walk_random.h), and a walk over the most
+ * expensive target possible. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
  */
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_random.h"
 
 #include <setjmp.h>

@@ -84,8 +84,8 @@ static void test_no_frames(void **state)
 }
 
 /*
- * If looking at one interpreter takes 100 us, there is time for two. The better one of the two is
- * used.
+ * If looking at one interpreter takes 100 us, there is time for two interpreters. The walk uses the
+ * better one of them.
  */
 static void test_bounded(void **state)
 {

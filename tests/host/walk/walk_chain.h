@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chains of frames for walk_image.h: one plan, laid out as each version lays it out. The frames
- * that a walk must find are known by construction.
+ * Chains of frames for the images of walk_image.h: one plan, laid out in memory as each version of
+ * Python would. The frames that a walk must find are known by construction.
  */
 #ifndef TESTS_HOST_WALK_WALK_CHAIN_H
 #define TESTS_HOST_WALK_WALK_CHAIN_H
@@ -12,9 +12,10 @@
 #define EXC_STATE 32 /* bytes from a generator's gi_exc_state to its frame, in 3.11 and 3.12 */
 
 enum link {
-	CALL,		/* the frame was called from Python */
-	GENERATOR,	/* the frame is part of a generator, on the heap, which was resumed */
-	FROM_C,		/* the frame was called from C, which began a new evaluation loop */
+	CALL,	   /* the frame was called from Python */
+	GENERATOR, /* the frame is part of a generator, on the heap, which was resumed */
+	/* the frame was called from C code, which began a new evaluation loop for it */
+	FROM_C,
 	RESUMED_FROM_C, /* the frame is a generator that C code has resumed */
 };
 
@@ -34,7 +35,7 @@ struct plan {
 	} frame[CHAIN_MAX];
 };
 
-/* What a walk must find, the innermost frame first. */
+/* The frames that a walk must find, the innermost first. */
 struct expected {
 	size_t n;
 	struct wire_frame frame[CHAIN_MAX];
@@ -86,7 +87,10 @@ static inline void set_data_stack(void)
 	put_u64(image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8), image.previous_chunk);
 }
 
-/* Makes a PyFrameObject. Addresses have no order, as those from free lists have none. */
+/*
+ * Makes a PyFrameObject. Its address is above or below the last one's, as addresses from free lists
+ * are.
+ */
 static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 {
 	const struct py_layout *l = image.l;
@@ -131,7 +135,9 @@ static inline uint64_t chain_shim(uint64_t back)
 	return put_shim(image_alloc(image.l->frame_locals + 8), back);
 }
 
-/* Begins another chunk of the data stack: far above, far below, or right below the present one. */
+/*
+ * Begins another chunk of the data stack: far above, far below, or right below the present chunk.
+ */
 static inline void next_chunk(void)
 {
 	uint64_t far = (uint64_t)++image.chunks << 20;

@@ -43,15 +43,15 @@ struct host_record {
 
 static struct host {
 	struct map pages;  /* number of a page -> address of the 4 KiB that were allocated for it */
-	pid_t pid;	   /* process that is read in place of the pages; 0: none */
-	unsigned fail_nth; /* every Nth read fails; 0: none does */
+	pid_t pid;	   /* process whose memory is read instead of .pages; 0: no process */
+	unsigned fail_nth; /* every Nth read fails; 0: no read fails */
 	/* a read that fails leaves its destination alone instead of zeroing it */
 	bool keep_on_fault;
 	uint64_t reads, bytes;
-	uint64_t fault_at; /* a read that touches this address fails; 0: none does */
+	uint64_t fault_at; /* a read that touches this address fails; 0: no address */
 	/* what the clock shows; each reading of it advances it by .tick_ns */
 	uint64_t clock_ns, tick_ns;
-	unsigned refuse; /* how many more records the ring refuses */
+	unsigned refuse; /* how many more records the ring will refuse */
 	struct py_layout layout;
 	struct walk *w;
 	struct walk_out *out;
@@ -60,8 +60,9 @@ static struct host {
 	struct native *native;
 	struct native_out *native_out;
 	struct host_slot *second; /* state of a walk that interrupts the first one */
-	void (*at_read)(void);	  /* called before each read, but not during its own; may be NULL */
-	bool interrupted;	  /* .at_read is running: what is sent is dropped */
+	/* called before each read, but not before reads that .at_read itself makes; may be NULL */
+	void (*at_read)(void);
+	bool interrupted; /* .at_read is running: what is sent is dropped */
 	/* chunks with unwind rows of the native frames, by number */
 	VEC(struct unwind_chunk *) chunks;
 	VEC(struct unwind_table) tables;
@@ -104,8 +105,8 @@ static inline void host_check_room(const void *dst, size_t n)
 }
 
 /*
- * Is @got frame @want, with the same instruction? Where each thread has copies of bytecode
- * (3.14t+), a read that fails may make the instruction unknown.
+ * Tells whether @got is frame @want, with the same instruction. Where each thread has copies of
+ * bytecode (3.14t+), a read that fails may make the instruction unknown.
  */
 static inline bool host_same_frame(const struct wire_frame *got, const struct wire_frame *want)
 {
@@ -134,7 +135,7 @@ static inline uint8_t *page_for_writing(uint64_t addr)
 	return page;
 }
 
-/* Writes memory of the target. @data NULL: zeros. */
+/* Writes @data into the target's memory. @data NULL: writes zeros. */
 static inline void put(uint64_t addr, const void *data, size_t n)
 {
 	const uint8_t *from = data;
@@ -187,8 +188,8 @@ static inline bool host_read(void *dst, uint64_t addr, size_t n)
 }
 
 /*
- * Calls .at_read. What the interrupted walk counts and measures stays as if nothing had come
- * between.
+ * Calls .at_read. The counts and times of the interrupted walk stay as if .at_read hadn't been
+ * called.
  */
 static inline void host_interrupt(void)
 {
@@ -323,7 +324,7 @@ walk_inline void count(__u32 counter)
 	host.counters[counter]++;
 }
 
-/* Sets the layout, as src/sampler does when it loads an interpreter's. */
+/* Sets the layout of structures, as src/sampler does when it loads an interpreter's layout. */
 static inline void host_set_layout(const struct py_layout *l)
 {
 	host.layout = *l;
@@ -344,7 +345,7 @@ static inline void host_init(void)
 		  "out of memory");
 }
 
-/* Forgets what was sent, so that it is sent again. */
+/* Forgets which records were sent, so that they are sent again. */
 static inline void host_forget_sent(void)
 {
 	vec_foreach(r, &host.sent)

@@ -2,8 +2,8 @@
 /*
  * Images of interpreters: a thread's memory with a given chain of frames, built for each version.
  * The layouts' offsets are those of src/python, which tests/layout checks against the headers. How
- * the structures refer to each other is written down here once more, from CPython's sources:
- * Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
+ * the structures refer to each other is taken here from CPython's sources, independently of
+ * src/python: Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
  */
 #ifndef TESTS_HOST_WALK_WALK_IMAGE_H
 #define TESTS_HOST_WALK_WALK_IMAGE_H
@@ -25,7 +25,7 @@ struct release {
 	const char *name;
 	uint16_t version;
 	bool trace_refs;
-	const uint64_t *debug; /* debug offsets of a release; 3.13 and later */
+	const uint64_t *debug; /* debug offsets of the release; 3.13 and later have them */
 	size_t n;
 };
 
@@ -160,7 +160,10 @@ static inline uint64_t image_copy_entry(uint64_t code, uint64_t i)
 	return get_u64(code + image.l->code_tlbc) + 8 + 8 * i;
 }
 
-/* A code object with these objects in it. From 3.12 on it has a co_version of its own. */
+/*
+ * Makes a code object that refers to these objects. From 3.12 on, it has a co_version that no other
+ * code object has.
+ */
 static inline uint64_t image_code_of(uint64_t file, uint64_t name, uint64_t table, int firstlineno)
 {
 	const struct py_layout *l = image.l;

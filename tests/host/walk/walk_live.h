@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Live interpreters for the walkers: stack.py runs in each, prints the stacks of its two threads,
- * and blocks. What a walk found is compared with that.
+ * and blocks. The frames that a walk finds are compared with these stacks.
  */
 #ifndef TESTS_HOST_WALK_WALK_LIVE_H
 #define TESTS_HOST_WALK_WALK_LIVE_H
 
-/* To be included before cmocka.h, in which fail is a macro. */
+/* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_host.h"
 
 #include "python/gil.bpf.h"
@@ -51,7 +51,7 @@ static struct target {
 	FILE *out; /* the output of stack.py */
 	struct truth main, thread;
 	struct py_where where; /* the interpreter's addresses in the process */
-	/* the file with the interpreter, and its addresses there */
+	/* the file that contains the interpreter, and the interpreter's addresses in the file */
 	int fd;
 	struct py_where file;
 } target;
@@ -175,7 +175,7 @@ static bool thread_pointer(pid_t tid, uint64_t *tp)
 	return ok;
 }
 
-/* Waits until the thread blocks: stack.py prints its stack a moment before. */
+/* Waits until the thread blocks in read(). stack.py prints its stack just before that. */
 static bool blocks_in_read(pid_t tid)
 {
 	char path[64];
@@ -208,7 +208,10 @@ static pid_t second_thread(void)
 	return tid;
 }
 
-/* Returns the code object of frame @i, from the record that was sent. NULL: there is none. */
+/*
+ * Returns the code object of frame @i, read from the record that was sent. NULL: no such record was
+ * sent.
+ */
 static struct py_code *code_of(size_t i)
 {
 	const struct wire_frame *f = &host.out->frame[i];
@@ -227,7 +230,7 @@ static struct py_code *code_of(size_t i)
 	return NULL;
 }
 
-/* Is frame @i, of @code, the one that the program has printed? */
+/* Tells whether frame @i, which runs @code, is the frame that the program has printed. */
 static bool is_frame(const struct py_code *code, size_t i, const struct named *t)
 {
 	int line = py_code_position(code, host.out->frame[i].lasti).line;
@@ -236,7 +239,10 @@ static bool is_frame(const struct py_code *code, size_t i, const struct named *t
 	       streq(code->file, t->file) && line == t->line;
 }
 
-/* Are the frames of the walk the first ones of @truth? Sets *ret to how many of these there are. */
+/*
+ * Tells whether the frames of the walk are the first frames of @truth. Sets *ret to the number of
+ * these frames.
+ */
 static bool is_part_of(const struct truth *truth, size_t *ret)
 {
 	size_t n = 0;
@@ -294,7 +300,8 @@ static int after(void **state)
 {
 	stop();
 	host.pid = 0;
-	host.fail_nth = 0; /* still set if a walk with failing reads has failed the test */
+	/* .fail_nth is still set if the test failed in a walk with failing reads */
+	host.fail_nth = 0;
 	return 0;
 }
 

@@ -21,7 +21,7 @@ static inline uint32_t native_new_chunk(void)
 
 /*
  * Adds a level of the tree over @n entries: puts them into chunks, and replaces them by one entry
- * for each chunk. Returns the number of these.
+ * for each chunk. Returns the number of chunks.
  */
 static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 {
@@ -40,7 +40,7 @@ static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 	return up;
 }
 
-/* Numbers begin with 1: table 0 means none, rule 0 means that there is no rule. */
+/* Numbers begin with 1. Table 0 stands for no table, rule 0 for no rule. */
 static inline void native_init(void)
 {
 	host_must(!vec_push(&host.tables, (struct unwind_table){.depth = 0}) &&
@@ -48,7 +48,10 @@ static inline void native_init(void)
 		  "out of memory");
 }
 
-/* Adds a table with @rows, which are changed. Returns its number; 0: there are no rows. */
+/*
+ * Adds a table with @rows, which the function changes. Returns the table's number; 0: there are no
+ * rows.
+ */
 static inline uint32_t native_add_table(struct unwind_rows *rows)
 {
 	uint32_t first_rule = (uint32_t)host.rules.n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A second walk runs at every read of the first one, like a walk that interrupts another on its
- * CPU. The second walk is refused the first one's slot, which is counted, and uses a slot of its
- * own. The first one's result must be the same as without the second.
+ * CPU. The second walk asks for the first one's slot of state. It is refused, which is counted, and
+ * gets another slot. The result of the first walk must be the same as without the second one.
  */
 #ifndef TESTS_HOST_WALK_WALK_NESTED_H
 #define TESTS_HOST_WALK_WALK_NESTED_H
@@ -50,17 +50,23 @@ static inline void nested_take_first(struct nested_result *r)
 	nested_take_result(r, host.w, host.out, host.addrs, host.native, host.native_out);
 }
 
-/* The result of the last walk when nothing came between, and its state when it began. */
+/*
+ * The result of the last walk when no other walk interrupted it. The two variables below hold the
+ * state when it began.
+ */
 static struct nested_result nested_alone;
 static struct walk nested_before;
 static struct native nested_before_native;
 
-/* Compares: the second walk must give the same Python frames as the first did alone. */
+/* Checks that the second walk gives the Python frames that the first one gave when it ran alone. */
 static inline void nested_compare(const struct host_slot *s)
 {
 	static struct nested_result r;
 
-	/* nothing to compare: other reads fail than in the first walk, or there is no Python */
+	/*
+	 * the frames can't be compared: other reads fail than in the first walk, or the thread has
+	 * no Python
+	 */
 	if (host.fail_nth || !host.layout.version)
 		return;
 	nested_take_result(&r, &s->w, &s->out, &s->addrs, &s->native, &s->native_out);
@@ -81,7 +87,7 @@ static inline void nested_scribble(void)
 	memset(walk_staging(1), 0x5a, sizeof(struct staging));
 }
 
-/* Walks and unwinds the same thread a second time and sends its stack. */
+/* Walks and unwinds the same thread a second time, and sends the stack that this finds. */
 static inline void nested_walk_second(void)
 {
 	uint64_t lost = host.counters[COUNT_BUSY];
@@ -115,7 +121,8 @@ static inline void nested_walk_second(void)
 }
 
 /*
- * Walks by @walk, once alone and once interrupted. The state is left as after the interrupted walk.
+ * Runs @walk twice: once alone and once interrupted. The state is left as after the interrupted
+ * walk.
  */
 static inline void nested_check(void (*walk)(void))
 {
@@ -127,7 +134,8 @@ static inline void nested_check(void (*walk)(void))
 	walk();
 	nested_take_first(&nested_alone);
 	reads = host.reads;
-	*host.w = nested_before; /* otherwise what the first walk remembers would save reads */
+	/* with the state that the first walk left, the second one would need fewer reads */
+	*host.w = nested_before;
 	*host.native = nested_before_native;
 	host_must(walk_take(0) == host.w, "a slot that was given back was refused");
 	host.at_read = nested_walk_second;

@@ -143,7 +143,10 @@ static inline void check_records(void)
 	}
 }
 
-/* Changes the image at up to MAX_MUTATIONS places, walks, sends, checks, and puts it back. */
+/*
+ * Changes the image at up to MAX_MUTATIONS places, walks, sends the stack and checks the records.
+ * Restores the image at the end.
+ */
 static inline void random_walk(struct choices *c)
 {
 	uint64_t at[MAX_MUTATIONS], was[MAX_MUTATIONS], x = choose(c);

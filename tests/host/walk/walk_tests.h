@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The last part of each program that tests the walkers: its list of functions X(NAME), each of
- * which is run for every release, and main(). To be included after cmocka.h.
+ * The last part of each program that tests walks: its list of functions X(NAME), each of which is
+ * run for every release, and main(). Include this header after cmocka.h.
  */
 #ifndef TESTS_HOST_WALK_WALK_TESTS_H
 #define TESTS_HOST_WALK_WALK_TESTS_H

@@ -89,7 +89,7 @@ def pool_results():
 
 
 def thread_pool_of_c():
-    """Gives a pool tasks that are C functions: such a task has no Python frame of its own."""
+    """Gives a pool tasks that are C functions. Such a task has no Python frame."""
     pool, lock, empty = multiprocessing.pool.ThreadPool(3), threading.Lock(), queue.SimpleQueue()
     lock.acquire()
     numbers = set(pool.map(lambda _: time.sleep(0.1) or threading.get_native_id(), range(3), chunksize=1))
@@ -119,7 +119,8 @@ def timer_that_runs():
 
 
 def targets():
-    """A thread whose target is Event.wait has the same frames as a Timer; only a line differs."""
+    """A thread whose target is Event.wait has the same frames as a Timer, but for one line number.
+    """
     kept = threading.Event(), threading.Condition()
     thread = threading.Thread(target=kept[0].wait, daemon=True)
     thread.start()
@@ -280,7 +281,7 @@ joblib_multiprocessing = functools.partial(joblib, "multiprocessing")
 
 
 def asyncio_task():
-    """A coroutine waits for another, which waits for a thread."""
+    """A coroutine waits for another coroutine, which waits for a thread."""
     import asyncio
 
     async def main():

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Austin: 3.x writes text, 4.x the binary form MOJO, with columns. It never stops the process.
 
-Each sample has a line of the text, or an event of MOJO, of its own. The number in it is a time, so
-it isn't taken as a count: each line or event counts as one sample. A frame that Austin calls
-invalid is a mark.
-"""
+Each sample is one line of the text, or one event of MOJO. The number in a line or event is a time
+and not a count, so each of them counts as one sample. A frame that Austin calls invalid counts as
+unknown."""
 from drivers import driver, folded
 
 METADATA, STACK, FRAME, INVALID, REFERENCE, KERNEL, GC, IDLE, TIME, MEMORY, STRING, STRINGS = \
@@ -49,7 +48,7 @@ class Mojo:
         return key
 
     def stacks(self):
-        """Yields the locations of each sample."""
+        """Yields the locations of each sample in the file."""
         stack = None
         while self.at < len(self.data):
             event = self.data[self.at]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The base of all drivers. A driver runs a profiler on one process and reads its file.
 
-A driver doesn't judge. It returns the stacks as the tool wrote them, root first, as locations of
-judge/pprof.py. Numbers that the tool doesn't give (first lines, columns) are 0 in them.
-"""
+A driver doesn't judge what it reads. It returns the stacks as the tool wrote them, root first, as
+locations of judge/pprof.py. Numbers that the tool doesn't give (first lines, columns) are 0 in
+them."""
 import re
 import shlex
 import shutil
@@ -15,14 +15,15 @@ PYTHON = "[python]"
 
 
 class Driver:
-    """One profiler. A subclass sets these, and writes command(), stacks() and loses()."""
+    """One profiler. A subclass sets the attributes below, and defines command(), stacks() and
+    loses()."""
     name = ""
     package = ""          # name of the package on PyPI
     install = ""          # the command that installs the profiler
     tools = ()            # names of the profiler's program; the first one that is found counts
     version_option = "--version"
     exits = (0,)          # exit codes of a run of the profiler that went well
-    first_lines = False   # whether it says on which line a code object begins
+    first_lines = False  # whether the profiler says on which line a code object begins
 
     def __init__(self, tool=None, options=()):
         self.options = list(options)
@@ -30,7 +31,7 @@ class Driver:
         self.tool = shlex.split(tool) if tool else found[:1]
 
     def missing(self, _interpreter):
-        """Says why the profiler can't be run; None if it can."""
+        """Says why the profiler can't be run; None if nothing is missing."""
         if not self.tool or not shutil.which(self.tool[0]):
             return "%s isn't installed; to install it: %s (or name the program with --tool)" % (
                 self.name, self.install)
@@ -51,8 +52,8 @@ class Driver:
         raise NotImplementedError
 
     def loses(self, said):
-        """Returns {what: number} for the samples that the tool itself says it didn't get. @said:
-        the tool's output."""
+        """Returns {what: number} for the samples that the profiler says it lost. @said: the
+        profiler's output."""
         raise NotImplementedError
 
 

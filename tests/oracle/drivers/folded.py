@@ -2,10 +2,9 @@
 """Any tool that writes folded stacks with lines.
 
 A line is frames, root first, with ";" between them, a space, and a number of samples. A frame is
-NAME (FILE:LINE) as py-spy writes it, or FILE:NAME:LINE as Austin and Python's sampler do. What
-has no line (processes, threads) is no frame. A frame in brackets, [LIKE THIS], or :INVALID: as
-Austin writes it, says that the tool doesn't know what was there.
-"""
+NAME (FILE:LINE) as py-spy writes it, or FILE:NAME:LINE as Austin and Python's sampler do. An entry
+without a line number (a process, a thread) is no frame. A frame in brackets, [LIKE THIS], or
+:INVALID: as Austin writes it, stands for a frame that the tool doesn't know."""
 import re
 import shlex
 
@@ -17,7 +16,8 @@ COLONS = re.compile(r"^(.*):([^:]*):(\d+)$")
 
 
 def location(text):
-    """Returns the frame @text as a location, or a mark, or None if it is neither."""
+    """Returns the frame in @text as a location, or a mark for an unknown frame. None: @text is
+    neither."""
     found = SPACED.match(text)
     if found:
         return driver.frame(found.group(1), found.group(2), int(found.group(3)))
@@ -28,8 +28,8 @@ def location(text):
 
 
 def stacks(path, weight=int):
-    """Yields (number of samples, locations) for each line. @weight makes the number from the line's
-    last word."""
+    """Yields (number of samples, locations) for each line. @weight computes the number from the
+    line's last word."""
     with open(path, encoding="utf-8", errors="surrogateescape") as f:
         for line in f:
             stack, _, count = line.rstrip("\n").rpartition(" ")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """inside.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signals, and writes pprof.
 
-Without a FAULT the profile is right, and made without krait: so it shows whether truth.py is too
-strict. A FAULT is a method of Faulty. It makes one of the mistakes that a profiler can make, and
-check.py must find it (see faults.py). Runs on Python 2.7 and 3.x.
-"""
+Without a FAULT the profile is right. krait has no part in it, so the profile shows whether truth.py
+is too strict. A FAULT is a method of Faulty. It makes one of the mistakes that a profiler can make,
+and check.py must find it (see faults.py). Runs on Python 2.7 and 3.x."""
 import os
 import signal
 import sys
@@ -50,11 +49,9 @@ def facts(frame):
 
 
 class Faulty(object):
-    """Makes mistakes. Each method is one mistake: it gets a stack's frames and their facts, leaf
-    first, and changes the facts.
-
-    A method that asks rare() makes its mistake in a tenth of the samples only.
-    """
+    """Makes mistakes in stacks. Each method is one mistake: it gets a stack's frames and the facts
+    of each frame, leaf first, and changes the facts. A method that asks rare() makes its mistake
+    in a tenth of the samples only."""
 
     def __init__(self):
         self.count = 0
@@ -83,7 +80,8 @@ class Faulty(object):
         for i, frame in enumerate(frames):
             if frame.f_lasti >= 0:
                 distance = 1
-                if sys.version_info >= (3, 11):  # skips the inline caches
+                # inline caches have the position of the instruction before them
+                if sys.version_info >= (3, 11):
                     units = truth.positions(frame.f_code)
                     here = frame.f_lasti // 2
                     while here + distance < len(units) and units[here + distance] == units[here]:
@@ -151,7 +149,7 @@ class Faulty(object):
             stack[i][:3] = self.by_address.setdefault(id(frame.f_code), stack[i][:3])
 
     def stale_lines(self, frames, stack):
-        """Fault: line tables are cached by the address of the code object. Names are right."""
+        """Fault: line tables are cached by the address of the code object, but names aren't."""
         for i, frame in enumerate(frames):
             table = self.by_address.setdefault(id(frame.f_code), {})
             stack[i][3:] = table.setdefault(frame.f_lasti, stack[i][3:])
@@ -219,13 +217,14 @@ class Faulty(object):
             each[0] = each[0][:255]
 
     def wide_names_as_bytes(self, frames, stack):
-        """Fault: a string of two bytes a character is read as one of one byte."""
+        """Fault: a string with two bytes for each character is read as if it had one byte for each.
+        """
         for each in stack:
             if ord(max(each[0])) > 255:
                 each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
 
     def class_of_self(self, frames, stack):
-        """Fault: a method of a base class gets the name of the class that self has."""
+        """Fault: a method of a base class gets the name of the class of self."""
         for i, frame in enumerate(frames):
             if "self" in frame.f_code.co_varnames[:1] and "self" in frame.f_locals:
                 stack[i][0] = "%s.%s" % (type(frame.f_locals["self"]).__name__,
@@ -245,7 +244,7 @@ class Sampler(object):
         self.fault = getattr(Faulty(), fault) if fault else None
 
     def stack(self, frame):
-        """Returns location ids, root first."""
+        """Returns the ids of the stack's locations, root first."""
         frames = chain(frame)
         stack = [facts(each) for each in frames]
         if self.fault and "/targets/" in stack[0][1] + stack[-1][1]:
@@ -255,8 +254,8 @@ class Sampler(object):
     def tick(self, _signal, frame):
         if self.over:
             return
-        # On a slow machine the handler of the last tick may still be running. Then this tick takes
-        # no sample.
+        # On a slow machine, the handler of the last tick may still be running. This tick takes no
+        # sample in that case.
         if frame.f_code not in OWN:
             self.sample(frame)
         self.arm()

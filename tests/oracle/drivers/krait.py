@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drives krait, which tells first lines and columns of frames too, so that these are compared as
-well."""
+"""Drives krait. krait also tells the first line and the column of each frame, so these are compared
+as well."""
 import os
 
 from drivers import driver

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""profiling.sampling, which is part of Python from 3.15 on, and profiles only the same version. The
-files in its folded stacks are shortened. Its frame <GC> stands for the garbage collector and isn't
-a Python frame. A frame of an unknown file means that the sampler couldn't read the frame."""
+"""profiling.sampling, which is part of Python from 3.15 on, and profiles only programs of its own
+version of Python. The files in its folded stacks are shortened. Its frame <GC> stands for the
+garbage collector and isn't a Python frame. A frame of an unknown file means that the sampler
+couldn't read the frame."""
 import re
 
 from drivers import driver, folded

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A recorder of waits without krait: the program's own log, or what the kernel's trace points say.
 
-by_log() takes a program's waits from its log alone. by_perf() takes their times from perf's record
-of sched_switch and sched_wakeup, and only their stacks from the log. write() makes of the waits
-what a profiler would: stacks are captured by systematic sampling of waiting time, and what a thread
-waited in each state is exact. Faults can be put in at both steps (faults/wait_faults.py).
-"""
+by_log() takes a program's waits from its log alone. by_perf() takes the times of the waits from
+perf's record of sched_switch and sched_wakeup, and only the stacks from the log. write() writes the
+profile that a profiler would make of the waits. Stacks are captured by systematic sampling of
+waiting time; how long a thread waited in each state is exact. Faults can be put into the waits and
+into what is captured of them (faults/wait_faults.py)."""
 import collections
 import random
 import re
@@ -31,9 +31,9 @@ class Wait(object):
         self.frames, self.state, self.idle = frames, state, False
 
     def clipped(self, window):
-        """Returns how long the thread waited within the window. If the window cuts the time in
-        which it waited and was ready, its waiting counts as evenly spread over that time, because
-        the program doesn't know when it waited."""
+        """Returns how long the thread waited within the window. The program doesn't know at which
+        moments a thread waited and at which it was ready. So if the window cuts that time, the
+        waiting counts as evenly spread over it."""
         return int(self.ns * judge.inside(self.start, self.start + self.ns + self.ready, window))
 
 
@@ -49,14 +49,14 @@ def state_of(log, thread, stack):
 
 
 def by_log(log, window):
-    """Returns all waits that the program knows of, in their order. Between two of them, a thread
-    can only wait for the GIL."""
+    """Returns all waits that the program knows of, in the order of time. Between two of these
+    waits, a thread can only wait for the GIL."""
     out = []
     for tid, thread in log.threads.items():
         less, waits = 0, thread.waits
         for i, (a, b) in enumerate(zip(thread.readings, thread.readings[1:])):
-            # The clocks of one reading aren't read at the same moment, so what is left of a short
-            # interval can be below 0. It is then taken off the next interval.
+            # A thread reads its three clocks one after the other. So what is left of a short
+            # interval can be below 0. What is missing is taken off the next interval.
             ns, less = judge.waiting(a, b) + less, 0
             if ns < 0:
                 ns, less = 0, ns
@@ -90,8 +90,8 @@ class Sampler(object):
 
 
 def capture(waits, window, period):
-    """Simulates a recording of the waits. Returns ([[wait, number of captures]], {(tid, state):
-    exact sum of ns})."""
+    """Simulates a recording of the waits. Returns ([[wait, how often its stack was captured]],
+    {(tid, state): exact sum of ns})."""
     chance, samplers = random.Random(7), {}
     captured, sums, lasts = [], collections.Counter(), {}
     for wait in waits:
@@ -109,7 +109,8 @@ def capture(waits, window, period):
 
 
 def write(path, log, window, captured, sums):
-    """Writes what was captured, scaled to the exact sums of each thread and state."""
+    """Writes a profile of what was captured. Its values are scaled to the exact sums of each thread
+    and state."""
     writer = pprof.Writer((("samples", "count"), judge.VALUE), time=window[0] + log.real,
                           duration=window[1] - window[0])
     counts, stacks = collections.Counter(), collections.Counter()
@@ -146,7 +147,7 @@ class Perf(object):
 
     @staticmethod
     def alone(command):
-        """Returns a command that runs with tracefs mounted, for itself alone."""
+        """Returns a command that runs @command with a tracefs that only it sees."""
         return ["unshare", "-m", "sh", "-c",
                 "mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; " + command]
 
@@ -168,8 +169,8 @@ class Perf(object):
         self.process.stdout.close()
 
     def events(self):
-        """Yields (ns, what, tid, state): what is "out", "woken" or "in". .lost is True afterwards if
-        perf lost events."""
+        """Yields (ns, what, tid, state), where `what` is "out", "woken" or "in". After the last
+        event, .lost says whether perf lost events."""
         command = "exec perf script -i '%s' -F time,event,trace --ns --show-lost-events" % self.out
         script = subprocess.Popen(self.alone(command), stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, encoding="utf-8", errors="replace")
@@ -193,8 +194,8 @@ class Perf(object):
 
 
 def by_perf(log, window, events):
-    """Returns the waits that the kernel has seen, with the stacks that the log has for their
-    times."""
+    """Returns the waits that the kernel has seen. Their stacks are those that the log has for the
+    same times."""
     out, asleep, woken = [], {}, {}
     for at, what, tid, state in events:
         if tid not in log.threads:

@@ -5,8 +5,9 @@ and no others?
 
 Each profiler that is installed samples targets/threads/still.py, whose threads stand still, so that
 their stacks can't change while the profiler reads them: the judge must find nothing wrong. krait
-samples only threads that run, so it gets targets/calls/chains.py. Then a tenth of the same samples
-gets a fault, one kind after the other. The judge must find just these wrong, and name the kind."""
+samples only threads that run, so it gets targets/calls/chains.py. After that, a fault is put into a
+tenth of the same samples, one kind of fault after the other. The judge must find exactly these
+samples wrong, and name the kind."""
 import argparse
 import copy
 import importlib.machinery
@@ -30,7 +31,7 @@ EACH = 10
 
 
 def changed(frame, **facts):
-    """Returns the same frame with some facts changed."""
+    """Returns the frame with some of its facts changed."""
     other = copy.copy(frame)
     for name, value in facts.items():
         setattr(other, name, value)
@@ -44,7 +45,7 @@ def line(own):
 
 
 def name(own):
-    """Fault: the leaf has a name that no function of the program has."""
+    """Fault: the leaf has a name that the program doesn't use."""
     own[-1] = changed(own[-1], name=own[-1].name + "_")
 
 
@@ -62,8 +63,8 @@ FAULTS = {each.__name__: each for each in (line, name, stack, order)}
 
 
 def stacks_with(fault, stacks, is_own):
-    """Puts the fault into a tenth of the samples of each stack, at least one. Returns the stacks
-    and the number of samples with the fault."""
+    """Puts the fault into a tenth of the samples of each stack, into one at least. Returns the
+    stacks and how many samples have the fault."""
     out, made = [], 0
     for count, frames in stacks:
         mine = [f for f in frames if f.kind == "python" and is_own(f)]
@@ -128,8 +129,8 @@ def test(driver, python, program, options):
 
 
 def provide(kind):
-    """Returns the profiler's program from its package, which is installed in the test cache, or
-    None if the program is on PATH."""
+    """Returns the profiler's program from its package, which is installed in the test cache. None:
+    the program is on PATH."""
     if not kind.package or any(shutil.which(tool) for tool in kind.tools):
         return None
     place = os.path.join(oracle.CACHE, "oracle", "tools", kind.package)

@@ -2,8 +2,8 @@
 /*
  * LD_PRELOAD puts this into krait. It gives krait's kernel programs a wrong table of offsets, as a
  * mistake in the source would, to test the oracle (krait_faults.py). KRAIT_FAULT says what is
- * wrong: FIELD+N or FIELD-N, of struct py_layout; FIELD=OTHER, the value of another field; or
- * COUNTER.
+ * wrong: FIELD+N or FIELD-N changes a field of struct py_layout; FIELD=OTHER gives the field the
+ * value of another field of the struct; or it is COUNTER.
  *
  * libbpf makes system calls through libc's syscall(), which this file replaces.
  */
@@ -46,7 +46,10 @@ static long get(const struct py_layout *l, const struct field *f)
 	return f->size == 1 ? at[0] : at[0] | at[1] << 8;
 }
 
-/* A field of struct py_where gets the value of another field: a large number that never changes. */
+/*
+ * This fault gives a field of struct py_where the value of another field, which is a large number
+ * that never changes.
+ */
 #define COUNTER "codes_made=interp_head"
 
 static bool is_counter(const char *fault)
@@ -99,7 +102,7 @@ static int is_map(int fd, const char *name)
 	       !strcmp(info.name, name);
 }
 
-/* Makes the same update of a map with another value. */
+/* Makes the system call that updates a map, as krait asked for it, but with another value. */
 static long update(const union bpf_attr *given, const void *value)
 {
 	union bpf_attr attr = {};

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The test of the oracle itself: right profiles must pass, and wrong ones must not.
 
-drivers/inside.py makes the profiles inside of the targets, without krait. It can make each of its
-faults, and check.py must then find something wrong. Without a fault check.py must find nothing
-wrong.
-"""
+drivers/inside.py makes the profiles inside of the targets, without krait. For each fault that
+inside.py can make, check.py must find something wrong. Without a fault check.py must find nothing
+wrong."""
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from judge import check, pprof  # noqa: E402
 
 # fault -> program that shows it, and versions (first, last) in which it can be made
 FAULTS = {
-    # Before 3.8 the instructions before and after a call have the line of the call.
+    # Before 3.8, the instructions around a call have the same line as the call.
     "instruction_later": ("multiline", (3, 8), None),
     "instruction_earlier": ("multiline", (3, 8), None),
     "instruction_zero": ("chains", None, None),
@@ -53,11 +52,11 @@ FAULTS = {
 RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
 # How long a target runs: churn must use addresses again, and the stacks of recursion take long.
 SECONDS = {"churn": 1, "recursion": 0.8}
-ENOUGH = 50  # how many samples show a fault; a busy machine gives fewer in that time
+ENOUGH = 50  # how many samples show a fault for sure; a busy machine may give fewer in SECONDS
 
 
 def sampled(interpreter, program, fault, folder, times=1):
-    """Returns a report on the program, sampled from inside."""
+    """Runs the program, samples it from inside, and returns a report."""
     out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
     command = [interpreter.path, os.path.join(oracle.HERE, "drivers", "inside.py"), program.path,
                str(times * SECONDS.get(program.name, 0.3)), out]
@@ -92,7 +91,7 @@ def test(interpreter, program, fault, folder):
 def main():
     rows = oracle.interpreters(False, sys.argv[1] if len(sys.argv) > 1 else None)
     if len(sys.argv) < 2 and not os.environ.get("KRAIT_TEST_FULL"):
-        # Together these versions have every kind of frame and of line table.
+        # Among these versions is every kind of frame and of line table.
         wanted = {(2, 7), (3, 9), (3, 11), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

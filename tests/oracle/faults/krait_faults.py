@@ -32,12 +32,13 @@ FAULTS = {
     "code_qualname=code_name": ("decorated", (3, 11), None),
     "code_linetable+8": ("chains", None, None),
     "code_linetable-8": ("chains", None, None),
-    # krait then shows the line of the instruction before
+    # with this fault, krait shows the line of the instruction before
     "code_adaptive+2": ("multiline", (3, 11), None),
-    # krait then shows the line of the instruction after
+    # with this fault, krait shows the line of the instruction after
     "code_adaptive-2": ("multiline", (3, 11), None),
     "code_adaptive+8": ("multiline", (3, 11), None),
-    # many code objects then have the same value where krait looks for the proof of their identity
+    # with this fault, many code objects have the same value where krait looks for the proof of
+    # their identity
     "code_version=code_firstlineno": ("churn", (3, 12), None),
     "codes_made=interp_head": ("churn", (3, 12), None),  # the count of code objects never changes
     "str_length+8": ("chains", None, None),
@@ -62,7 +63,7 @@ def build(folder):
 
 
 class Spoilt(oracle.Oracle):
-    """An oracle that runs a krait with a fault."""
+    """Runs the oracle with a krait that has a fault."""
 
     def __init__(self, options, library):
         super().__init__(options)

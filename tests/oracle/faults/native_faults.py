@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """native_faults.py [VERSION]: the test of order.py. Right recordings are changed as a wrong
-unwinder or a wrong merge would change them. order.py must find each changed stack wrong, and all
-others right.
+unwinder, or a wrong merging of Python and native frames, would change them. order.py must find
+each changed stack wrong, and all others right.
 
-A fault isn't made in a stack that wouldn't show it, such as one with nothing to exchange.
-"""
+A fault isn't made in a stack that wouldn't show it, such as one with nothing to exchange."""
 import os
 import random
 import sys
@@ -33,13 +32,14 @@ class Known:
         return self.stack[self.at[n]].kind
 
     def some(self, condition):
-        """Returns the index into .at of a frame for which @condition holds, neither the first nor
-        the last, or None."""
+        """Returns the index into .at of a frame for which @condition holds. The frame is neither
+        the first nor the last one. None: there is no such frame."""
         fit = [n for n in range(1, len(self.at) - 1) if condition(n)]
         return self.rng.choice(fit) if fit else None
 
     def groups(self):
-        """Returns (first, last) index in .stack of Python frames with native ones on both sides."""
+        """Returns a list of (first, last): the indexes in .stack of each group of Python frames
+        that has native frames on both sides and a frame of the program in it."""
         out, first = [], None
         for i, loc in enumerate(self.stack):
             if loc.kind == "python" and first is None:
@@ -51,7 +51,7 @@ class Known:
 
 
 def swapped(known, n):
-    """Fault: frame n and the next one of the program change places."""
+    """Fault: the program's frames number n and n + 1 change places."""
     if n is None:
         return None
     a, b = known.at[n], known.at[n + 1]
@@ -210,8 +210,8 @@ def repeated(known):
 
 
 def marked_and_swapped(known):
-    """Fault: in a stack with a mark, two frames that are called below the mark change places. The
-    judge must find it: a mark stands for missing frames, and excuses no others."""
+    """Fault: in a stack with a mark, two frames further in than the mark change places. The judge
+    must find it: a mark stands for missing frames, and excuses no others."""
     out = native_swapped(known)
     return out and [MARK] + out
 
@@ -233,10 +233,10 @@ FAULTS = (native_swapped, python_swapped, mixed_swapped, native_dropped, python_
           start_dropped, outer_dropped, start_inside, kernel_inside, repeated, marked_and_swapped,
           marked_and_dropped)
 PROGRAMS = ("by_ctypes", "by_extension", "by_builtins", "by_threads")
-# Faults that nobody could see if the interpreter has no names for some of its functions.
+# If the interpreter has no names for some of its functions, nobody could see these faults.
 NEED_SYMBOLS = {group_one_out, group_one_in, loop_dropped}
-# Faults that need something that not every program has: native frames of its own, or a named
-# outermost frame.
+# Faults that some programs can't show: the program has no native frames of its own, or its
+# outermost frame has no name.
 LACKS = {"by_threads": {start_inside},
          "by_builtins": {native_swapped, mixed_swapped, native_dropped, native_twice,
                          group_too_far_out, group_too_far_in, natives_dropped, repeated,
@@ -249,7 +249,7 @@ def harmless(stack, whole):
     groups = known.groups()
     if len(groups) < 3:
         return None
-    # the stack may break off in the outermost group too: then the mark is its root
+    # the stack may break off in the outermost group, too: the mark is the stack's root in that case
     cut = known.rng.choice(groups)[0]
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 
@@ -313,8 +313,8 @@ def main():
     options = oracle.arguments(0)
     rows = native.rows(options)
     if not options.only:
-        # To find the native frame that a group of Python frames belongs to, krait has three ways:
-        # by number, by _PyCFrame, by shim. Together these versions need all three.
+        # krait has three ways to find the native frame that a group of Python frames belongs to: by
+        # number, by _PyCFrame, and by shim. Among these versions, each way is needed.
         wanted = {(3, 9), (3, 11), (3, 12), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

@@ -21,7 +21,8 @@ from judge import waits as judge  # noqa: E402
 
 PERIOD = 200000  # a stack is captured once in this many ns of waiting
 TRIES = 3
-# programs with waits that are still going on at the end: the kernel's trace points don't show these
+# in these programs some waits are still going on at the end; the kernel's trace points don't show
+# such waits
 STILL = ("throughout", "pools")
 FAULTS = []
 
@@ -53,7 +54,7 @@ def one_switch_in_1000_dropped(all_, _window):
 
 @fault("beside", "sum")
 def a_lost_wake(all_, window):
-    """One wake-up isn't seen. So for the recorder that thread waits until the end."""
+    """One wake-up isn't seen. The recorder takes the thread to wait until the end."""
     lost = all_[len(all_) // 2]
     lost.ns = window[1] - lost.start
     return [w for w in all_ if w.tid != lost.tid or w.start <= lost.start]
@@ -61,7 +62,8 @@ def a_lost_wake(all_, window):
 
 @fault("beside", "sum")
 def wakes_lost_now_and_then(all_, _window):
-    """A wait whose wake is lost ends with the next wait of its thread."""
+    """Now and then a wake-up isn't seen. The recorder takes that wait to last until the thread's
+    next wait ends."""
     last = {}
     for i, wait in enumerate(all_):
         before = last.get(wait.tid)
@@ -102,7 +104,7 @@ def threads_mixed_up(all_, _window):
 
 @fault("turns", "state")
 def a_stale_stack(all_, _window):
-    """Now and then the stack is that of the thread's last wait."""
+    """Now and then a wait has the stack of the thread's previous wait."""
     last = {}
     for i, wait in enumerate([w for w in all_ if w.state != "gil"]):
         frames = wait.frames
@@ -114,7 +116,7 @@ def a_stale_stack(all_, _window):
 
 @fault("turns", "stack")
 def a_stale_caller(all_, _window):
-    """Now and then the callers are those of another wait."""
+    """Now and then a stack has the callers of another wait's stack."""
     for i, wait in enumerate(all_):
         others = [w for w in all_[max(0, i - 40):i] if w.frames[-2:-1] != wait.frames[-2:-1]]
         if i % 20 == 0 and others:
@@ -184,7 +186,7 @@ def waiting_taken_for_idle(all_, _window):
     return all_
 
 
-# The faults below change what was captured.
+# The faults below change which stacks were captured, and how often.
 
 def of_captures(function):
     function.of_captures = True
@@ -226,7 +228,8 @@ class Recorded(object):
             running.stop()
 
     def judge(self, all_, change=None, exact=True):
-        """Makes a recording of these waits, with a fault or without, and judges it."""
+        """Makes a recording of these waits, with the fault @change or without one, and judges it.
+        """
         path = os.path.join(self.folder, self.name + ".pb.gz")
         late = getattr(change, "of_captures", False)
         if change and not late:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares a profile with the truth of one target: which samples show something that can't have
-happened?"""
+"""Compares a profile with the truth of one target, and finds the samples that show something that
+can't have happened."""
 import collections
 import json
 
-# ns after the start of an interpreter in which its stacks may be incomplete
+# in this time after the start of an interpreter, in ns, its stacks may be incomplete
 STARTUP_NS = 20 * 1000 * 1000
 UNREADABLE_NAMES = {"[name not readable]"}
 UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
-PART = 64                      # how many frames are looked up together
+PART = 64  # how many frames of a stack are looked up together
 MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
 
 
@@ -20,7 +20,7 @@ class Truth(object):
     """The call tree of a target, with an index for each question that a sample asks.
 
     names: gives the names that a code object may have, for profiles without first lines; see
-    loose.py. Without it a frame must name the first line too."""
+    loose.py. Without @names, a frame must state the first line of its code object."""
 
     def __init__(self, *paths, **options):
         self.names = options.get("names")
@@ -46,7 +46,7 @@ class Truth(object):
                 self.by_key[key].append(code)
         self.own += data["own"]
         self.anywhere |= set(base + i for i in data["anywhere"])
-        label = path if base else ""  # so that nodes of several truths have names of their own
+        label = path if base else ""  # so that the nodes of each truth have names of their own
         for i, (parent, line, column, code_id) in enumerate(data["nodes"]):
             if code_id is None:
                 continue
@@ -60,7 +60,7 @@ class Truth(object):
                 self.by_code[key].append(entry)
 
     def keys(self, code):
-        """Returns what pprof.Location.key is in the frames of this code."""
+        """Returns the value that pprof.Location.key has in frames of this code."""
         if self.names:
             return [(code["file"], name, 0) for name in self.names(code)]
         return [(code["file"], name, code["first"]) for name in code["names"]]
@@ -70,7 +70,8 @@ class Truth(object):
 
 
 def line_ok(code, loc):
-    """Tells whether a leaf, or a frame interrupted anywhere, may show this line and column."""
+    """Tells whether a frame of this code that is a leaf, or was interrupted anywhere, may show the
+    location's line and column."""
     if loc.line not in code["lines"]:
         return False
     if not loc.column or not code["positions"]:
@@ -79,8 +80,8 @@ def line_ok(code, loc):
 
 
 def end_ok(code, loc):
-    """True if an instruction also has this end of the expression, or if the profile doesn't say
-    where the expression ends."""
+    """Tells whether an instruction at the location's position also has the location's end of the
+    expression. True if the profile doesn't say where the expression ends."""
     return (not loc.end_column or not code["ends"]
             or (loc.line, loc.column, loc.end_line, loc.end_column) in code["ends"])
 
@@ -94,7 +95,7 @@ def short(text):
 
 
 def shown(stack, at):
-    """Returns the frames around frame number @at as text, a line each."""
+    """Returns the frames around frame number @at as text, one line for each frame."""
     lines = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", short(l.name),
                                            short(l.file), l.line, l.column, l.first)
              for i, l in enumerate(stack)]
@@ -112,7 +113,7 @@ class Report(object):
         self.examples = []
 
     def add(self, other):
-        """Adds what another recording of the same program has shown."""
+        """Adds the counts of another recording of the same program."""
         for name in ("samples", "startup", "foreign", "empty", "truncated", "impossible",
                      "wrong_lines", "wrong_names"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -134,9 +135,9 @@ class Report(object):
 class Checker(object):
     """contract: frames of files that aren't the target's are left out before comparing.
 
-    A stack is walked from its root, as a finite automaton reads a word: a state is the set of nodes
-    of the tree that the frame may be. States are kept, and so are the steps between them, of single
-    frames and of parts of a stack, because deep stacks differ at their ends only.
+    A stack is walked from its root, as a finite automaton reads a word. A state is the set of those
+    nodes of the tree that the frame may stand for. States are kept, and so are the steps between
+    them, of single frames and of parts of a stack, because deep stacks differ at their ends only.
     """
 
     def __init__(self, truth, contract=False):
@@ -146,8 +147,8 @@ class Checker(object):
             code["index"] = i
 
     def state(self, entries):
-        """Returns the number of the state with these entries (node, code, call). .states has the
-        state as {node: code}."""
+        """Returns the number of the state with these entries (node, code, call). .states[number] is
+        {node: code}."""
         codes = {node: code for node, code, _ in entries}
         key = frozenset(codes)
         known = self.state_ids.get(key)
@@ -167,7 +168,8 @@ class Checker(object):
         return self.truth.children.get(key, {}).get(0, [])
 
     def explain(self, stack, at):
-        """Returns the kind of error: why no path of the tree has frame number @at of the stack."""
+        """Returns the kind of error: why frame number @at of the stack is on no path of the tree.
+        """
         codes = self.truth.by_key.get(stack[at].key)
         if not codes:
             return "wrong name"
@@ -176,8 +178,8 @@ class Checker(object):
         return "impossible"
 
     def step(self, state, loc, callee):
-        """Returns the state after a call from @loc to @callee, or a kind of error (text) if the
-        tree has no such call."""
+        """Returns the number of the state after a call from @loc to @callee. If the tree has no
+        such call, returns the kind of error, as text."""
         codes, callers = self.states[state], self.truth.children.get(callee.key, {})
         moved = [node for node in min(codes, callers, key=len) if node in codes and node in callers]
         found = [child for node in moved if end_ok(codes[node], loc)
@@ -190,15 +192,16 @@ class Checker(object):
         return "wrong line" if moved else "impossible"
 
     def creates(self, state, loc, callee):
-        """Tells whether callee is a generator or coroutine that is being made: then
-        sys.setprofile() isn't called."""
+        """Tells whether @callee is a generator or coroutine that is being made. sys.setprofile()
+        doesn't report such a call."""
         return (any((callee.line, callee.column) in code["makes"]
                     for code in self.truth.by_key.get(callee.key, ()))
                 and any(line_ok(code, loc) for code in self.states[state].values()))
 
     def along(self, state, part):
         """Follows the calls from each frame to the next. Returns (the state after them, None, 0),
-        or for a call that isn't in the tree (the caller's state, the kind of error, its index)."""
+        or, for a call that isn't in the tree, (the caller's state, the kind of error, the
+        caller's index in @part)."""
         for i, loc in enumerate(part[:-1]):
             key = (state, loc, part[i + 1])
             if key not in self.steps:
@@ -313,8 +316,8 @@ def verdict(profile, checker, pids=None):
 
 
 def is_source(name):
-    """True if this can be the file of a code object. If it can't, the profiler read something else
-    as a code object."""
+    """Tells whether @name can be the file of a code object. If it can't, the profiler took
+    something else for a code object."""
     return name.endswith(".py") or (name.startswith("<") and name.endswith(">"))
 
 

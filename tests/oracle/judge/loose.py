@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Judges the stacks of any profiler, by what it says and by nothing else.
 
-check.py compares stacks that name the first line of each code object, its qualified name and its
-whole path. A profiler that says less isn't wrong for that. Here a frame may be any code object of
-the frame's file whose qualified name, or the last part of that name, is the frame's name. A file's
-path may be shortened at its front. Frames without columns are compared by lines.
-"""
+check.py needs the first line of each code object, its qualified name and its whole path. A profiler
+that says less isn't wrong because of that. Here a frame may be any code object of the frame's file
+whose qualified name, or the last part of that name, is the frame's name. A file's path may be
+shortened at its front. Frames without columns are compared by lines."""
 import collections
 
 from judge import check
@@ -13,7 +12,7 @@ from judge import check
 KINDS = ("right", "stack", "line", "column", "name", "order", "incomplete", "not judged")
 WRONG = ("stack", "line", "column", "name", "order")
 CALLED = {"impossible": "stack", "wrong line": "line", "wrong name": "name"}
-# how many frames on either side of a mistake are tried: they may be two that were exchanged
+# how many frames on either side of a wrong one are tried: two neighbours may have changed places
 NEAR = 2
 
 
@@ -55,8 +54,8 @@ class Judge:
         self.examples = []
 
     def frame(self, location, column=True):
-        """Returns the location with the truth's spelling of the file, and without the column if
-        columns aren't compared."""
+        """Returns the location with the file's path as the truth spells it. The column is left out
+        if columns aren't compared."""
         if location.kind != "python":
             return location
         end = (location.end_line, location.end_column) if column else (0, 0)
@@ -85,8 +84,8 @@ class Judge:
         return CALLED[kind], at, frames
 
     def swapped(self, frames, at):
-        """Tells whether the stack would be right if two neighbouring frames near frame @at were
-        exchanged."""
+        """Tells whether the stack would be right if two neighbouring frames near frame @at changed
+        places."""
         for first in range(max(0, at - NEAR), min(len(frames) - 1, at + NEAR)):
             other = list(frames)
             other[first], other[first + 1] = other[first + 1], other[first]

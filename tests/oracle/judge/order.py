@@ -17,14 +17,15 @@ INTERPRETER = re.compile(r"python|^host-")  # matches the names of the files of 
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
-NATIVE_MARK = "[incomplete: native stack"  # how such a mark begins; its rest says why
+# how a mark begins that stands for missing native frames; the rest of its text says why
+NATIVE_MARK = "[incomplete: native stack"
 # Marks of stacks that met a limit: krait unwinds 2,048 native frames at most, and a sample has time
 # for some hundred different functions. Next to such a mark, an evaluation loop may have no Python
 # frames in the stack.
 SLOW = NATIVE_MARK + ": took too long]"
 DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: code objects too large to verify]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
-PART = 64  # how many frames are looked up together
+PART = 64  # how many frames of a stack are looked up together
 FOREIGN = "another file's Python frame"
 MATCHERS = {}
 ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -62,8 +63,9 @@ class Graph(object):
 
 
 def between_ok(between, never, gap, symbols, machinery):
-    """True if two frames of the program may have the frames in @gap between them. These aren't the
-    program's; @gap has their names and files. @between and @never are from the program's graph."""
+    """Tells whether the frames in @gap may lie between two frames of the program. @gap has the
+    names and files of these frames, which aren't the program's own. @between and @never are from
+    the program's graph."""
     if between == "nothing":
         return not gap
     if never and symbols and any(matches(never, each) for each in gap):
@@ -78,11 +80,10 @@ def between_ok(between, never, gap, symbols, machinery):
 class State(object):
     """A state of the walk through the graph, as a finite automaton has it.
 
-    nodes: where in the graph the walk may be. gap: frames that came after the program's last frame
-    and aren't the program's. loose: native frames may be missing; fresh: only until the program's
+    nodes: where in the graph the walk may be. gap: the frames since the program's last frame, which
+    aren't the program's own. loose: native frames may be missing; fresh: only until the program's
     next frame. holes: Python frames may be missing. steps: {frame: the state after it}; parts:
-    {several frames: the result of walk()}.
-    """
+    {several frames: the result of walk()}."""
     __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps", "parts")
 
     def __init__(self, nodes, gap=frozenset(), loose=False, fresh=False, holes=False):
@@ -128,7 +129,7 @@ class Checker(object):
         return self.state(state.nodes, state.gap | {entry}, state.loose, state.fresh, state.holes)
 
     def step(self, state, loc):
-        """Returns the state after this frame, or what is wrong."""
+        """Returns the state after frame @loc, or what is wrong with that frame."""
         if not self.known(loc):
             return self.foreign(state, loc)
         nodes, lenient = state.nodes, state.loose or state.fresh
@@ -147,8 +148,8 @@ class Checker(object):
         return "wrong between" if named else "wrong order"
 
     def walk(self, state, frames):
-        """Returns (the state after @frames or what is wrong, how many frames were right, how many
-        of these are the program's)."""
+        """Returns three values: the state after @frames, or what is wrong; how many frames were
+        right; how many of the right ones are the program's."""
         ours = 0
         for i, loc in enumerate(frames):
             if loc.kind == "mark":
@@ -176,8 +177,8 @@ class Checker(object):
         return len(kinds) - 1 - kinds[::-1].index("python"), "right"
 
     def copied(self, stack):
-        """True if the program is just copying another C stack into place (as greenlet does). The
-        outer frames are then a mixture of both stacks."""
+        """Tells whether the program is copying another C stack into place, as greenlet does. The
+        outer frames are a mixture of both stacks at that moment."""
         return self.graph.copies and any(loc.kind == "native" and matches(self.graph.copies, loc.name)
                                          for loc in stack)
 
@@ -206,7 +207,7 @@ class Checker(object):
     def first(self, kind, until):
         if kind == "python":
             return self.state(self.graph.all, frozenset(), True, True, True)
-        loose = until > 0 or kind == "marked"  # here a mark may be the outermost frame
+        loose = until > 0 or kind == "marked"  # the mark may be the outermost frame here
         return self.state(frozenset([0]), frozenset(), loose, kind == "unmarked")
 
     def classify(self, stack, unmarked=False):
@@ -246,7 +247,7 @@ class Checker(object):
 
 
 FINE = ("right", "marked", "python", "foreign", "unmarked", "young")
-# For so many ns after krait first meets a file its unwind rows may still be missing.
+# For this many ns after krait first meets a file, unwind rows of the file may still be missing.
 YOUNG_NS = 3 * 1000 * 1000 * 1000
 
 
@@ -259,7 +260,7 @@ class Report(object):
         # .absent: samples of threads without a Python frame
         self.deepest = self.longest = self.absent = 0
         self.examples = []
-        self.shown = collections.Counter()  # how many samples show each kind
+        self.shown = collections.Counter()  # kind -> how many samples show it
 
     @property
     def samples(self):
@@ -298,7 +299,7 @@ def judged(stack, checker):
 
 
 def verdict(profile, checker, samples):
-    """Counts what @samples of the profile show. All of them are of one process."""
+    """Counts what the samples @samples of the profile show. All of them are of one process."""
     report, cache = Report(), {}
     young = YOUNG_NS + min([int(s.labels.get("time", 0)) for s in samples] or [0])
     for sample in samples:

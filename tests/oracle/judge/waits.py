@@ -3,38 +3,39 @@
 
 judge() has no other input or effect. A thread reads its clocks at both ends of each wait. Between
 two readings it waited for the time that passed, less its CPU time, less the time that it was ready
-without a CPU. That is the truth, together with the stack of each wait, which the program logs, and
-its state, which the program's source says. A profile has a value off_cpu/nanoseconds and labels
-"tid" and "state".
-"""
+without a CPU. That time is the truth. So are the stack of each wait, which the program logs, and
+the state of each wait, which a comment in the program's source says. A profile has a value
+off_cpu/nanoseconds and labels "tid" and "state"."""
 import bisect
 import collections
 import json
 import re
 
 VALUE = ("off_cpu", "nanoseconds")
-# states of off_cpu that a program can't know itself, so they are compared with no place in it
+# states of off_cpu that a program can't know itself, so only their sums are compared
 NO_WAITS = ("runnable", "stolen")
-SUM = 0.001  # by which part a thread's sum may be wrong
-SUM_NS = 50000  # the same for a short sum, in ns: the clocks can't be read both at the same moment
-ALL = 0.0003  # by which part the sum of all threads may be wrong
-RIGHT = 0.999  # the part of the captured time that must be at the right place
+SUM = 0.001  # how wrong a thread's sum may be, as a share of it
+# how wrong a short sum may be, in ns: a thread can't read two clocks at the same moment
+SUM_NS = 50000
+ALL = 0.0003  # how wrong the sum of all threads may be, as a share of it
+RIGHT = 0.999  # the share of the captured time that must be at the right place
 # When a wait is over, a thread may wait for the GIL, and in free-threaded builds until the stopped
-# world goes on. The share of its waiting that may go into this is GIL, plus GIL_TIMES the share that
-# gil_share() returns.
+# world goes on. The share of the thread's waiting that may be waiting of this kind is GIL, plus
+# GIL_TIMES the share that gil_share() returns.
 ON_RETURN = ("gil", "stop-the-world")
 GIL, GIL_TIMES = 0.02, 4
-TICK_NS = 10000000    # /proc/stat counts in these
+TICK_NS = 10000000  # unit of the times in /proc/stat
 # If the hypervisor steals the CPU while a thread runs, that looks like waiting of the thread. The
 # kernel tells only how much was stolen from all threads together. A thread is allowed STOLEN times
 # the part that its CPU time has of all, and one stop of STOP_NS, which may hit any single thread. A
 # thread that uses a disk is allowed all stolen time, because a hypervisor does a disk's work
 # itself, on the same CPU.
 STOLEN, STOP_NS = 3, 6000000
-# by how many standard errors, and by how much in all, a share may be wrong
+# by how many standard errors, and by how much in all, the share of a stack may be wrong
 ERRORS, POINTS = 3, 0.02
-FEW = 30  # a share is judged only if it is of at least this many captures
-MANY = 5000  # with at least this many captures, a share may not be wrong by more than POINTS either
+FEW = 30  # the share of a stack is judged only if it is of at least this many captures
+# with at least this many captures, a stack's share may not be wrong by more than POINTS either
+MANY = 5000
 MARK = re.compile(r"# waits( in)?: (.+)")
 
 
@@ -84,9 +85,9 @@ class Thread(object):
         self.starts = [wait.start for wait in self.waits]
 
     def waited(self, window):
-        """Returns how long it waited in the window: (about, at least, at most). The thread reads
-        its clocks only now and then. If the window ends between two readings, it isn't known how
-        much of the waiting between them was in the window."""
+        """Returns how long the thread waited in the window: (about, at least, at most). The thread
+        reads its clocks only now and then. If the window ends between two readings, nobody knows
+        how much of the waiting between them was in the window."""
         about = least = most = 0
         for a, b in zip(self.readings, self.readings[1:]):
             share, ns = inside(a[0], b[0], window), waiting(a, b)
@@ -112,7 +113,7 @@ class Thread(object):
             TICK_NS, self.log.busy)
 
     def wait_at(self, at):
-        """Returns the wait in which the thread was at that time; None: it wasn't waiting."""
+        """Returns the wait in which the thread was at time @at; None: it wasn't waiting."""
         before = bisect.bisect_right(self.starts, at) - 1
         if before < 0 or (self.waits[before].end or at) < at:
             return None
@@ -143,7 +144,8 @@ class Log(object):
         self.threads = {t["tid"]: Thread(t, self) for t in told["threads"]}
 
     def mark(self, file, line, within):
-        """Returns the states that the comment on a line says; None if there is no such comment."""
+        """Returns the states in the comment on line @line of the file; None if the line has no such
+        comment."""
         if file not in self.read:
             self.read.add(file)
             with open(file, encoding="utf-8") as f:
@@ -154,13 +156,14 @@ class Log(object):
         return self.marks.get((file, line, within))
 
     def own(self, frames):
-        """Returns the frames, (file, first line, line), that are the program's."""
+        """Returns those of the frames (file, first line, line) that are the program's own."""
         return tuple(f for f in frames if f[0].startswith(self.folder)
                      and not f[0].endswith("/clocks.py"))
 
     def place(self, frames):
         """Returns the part of a stack that must be right. If a function has the comment "waits in",
-        that part ends with this function, without its line, because it may wait anywhere in it."""
+        that part ends with this function. The function's line isn't in it, because the function
+        may wait anywhere."""
         if frames not in self.known:
             self.known[frames] = self.found(self.own(frames))
         return self.known[frames]
@@ -172,8 +175,8 @@ class Log(object):
         return frames
 
     def states(self, place):
-        """Returns the states of waits at a place; () if the source doesn't say that the program
-        waits there."""
+        """Returns the states that waits at @place may have; () if the source doesn't say that the
+        program waits there."""
         if not place:
             return ()
         file, first, line = place[-1]
@@ -192,7 +195,7 @@ class Log(object):
 
 
 class Report(object):
-    """What was found. faults: (kind, text) of each thing that doesn't hold."""
+    """What the judge has found. faults: (kind, text) of each thing that is wrong."""
 
     def __init__(self):
         self.faults, self.wrong = [], collections.Counter()
@@ -231,8 +234,10 @@ class Judge(object):
         self.sums = collections.Counter()      # tid -> ns
         self.places = collections.defaultdict(collections.Counter)  # tid -> place -> ns
         self.squares = collections.Counter()   # tid -> ns * ns of each capture
-        self.between = collections.Counter()   # tid -> ns at places that aren't known to wait
-        self.gil = collections.Counter()       # tid -> ns of waits for the GIL at places that are
+        # tid -> ns at places where the program isn't known to wait
+        self.between = collections.Counter()
+        # tid -> ns of waits for the GIL at places where the program is known to wait
+        self.gil = collections.Counter()
 
     def all(self):
         for sample in self.profile.samples:
@@ -248,7 +253,8 @@ class Judge(object):
     def sample(self, sample):
         ns, tid = sample.values[self.value], int(sample.labels.get("tid", 0))
         self.report.captured += ns
-        self.report.captures += sample.values[0] or 1  # with --wall the first value is of CPU time
+        # with --wall, the first value of a sample is CPU time
+        self.report.captures += sample.values[0] or 1
         thread = self.log.threads.get(tid)
         if not thread:
             self.report.example("thread", ns, sample.labels.get("state"), ())
@@ -337,7 +343,7 @@ class Judge(object):
                                   "waits %.3f" % (tid, seen / 1e6, total / 1e6, between / 1e6))
 
     def judge_shares(self):
-        """Compares the shares of a thread's stacks, if it waited with several stacks."""
+        """If a thread waited with several stacks, compares the stacks' shares with the truth."""
         for tid, thread in sorted(self.log.threads.items()):
             true, got = thread.by_place(self.window), self.places[tid]
             total, sum_got = sum(true.values()), sum(got.values())
@@ -358,6 +364,6 @@ class Judge(object):
 def judge(profile, log, window=None, idle=False, exact=False):
     """Returns what the profile says wrongly of the program's waits. window: the recording's start
     and end by the monotonic clock, where the profile doesn't know them. idle: the profile tells
-    idle threads from waiting ones. exact: the profile was made from the log, so nothing is allowed
-    for what the log can't know."""
+    idle threads from waiting ones. exact: the profile was made from the log, so there are no
+    allowances for what the log can't know."""
     return Judge(profile, log, window, idle, exact).all()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tries from inside what the agent's processes must not be able to do (docs/security.md has the
- * table): each try runs in a child, first without and then with what confine.h takes away. Without,
- * a try must not be refused already, else it proves nothing.
+ * table): each try runs in a child, first with all rights and then without those that confine.h
+ * takes away. With all rights a try must not be refused, or it would prove nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +35,9 @@
 static char top[] = "/tmp/krait-confine.XXXXXX";
 static char store[PATH_MAX], elsewhere[PATH_MAX], file[PATH_MAX], inside[PATH_MAX];
 static pid_t parent;
-static char target; /* a byte of the parent's that is read and written */
+static char target; /* the parent's byte that a child tries to read and write */
 
-/* Each returns 0, or the error. */
+/* Each of the functions below returns 0, or the error. */
 static int error_of(long r)
 {
 	return r < 0 ? errno : 0;
@@ -173,7 +173,7 @@ static int try_ptrace(void)
 {
 	return error_of(ptrace(PTRACE_SEIZE, parent, NULL, NULL));
 }
-/* An argument that isn't there fails with EFAULT, unless the call is refused before. */
+/* Without arguments, execve() fails with EFAULT. If it isn't permitted, it fails before that. */
 static int try_exec(void)
 {
 	return error_of(syscall(SYS_execve, 1, NULL, NULL));
@@ -188,7 +188,7 @@ static int try_fork(void)
 }
 static int try_signal(void)
 {
-	return error_of(kill(parent, SIGURG)); /* which the parent ignores */
+	return error_of(kill(parent, SIGURG)); /* the parent ignores this signal */
 }
 static int try_ask(void)
 {
@@ -226,7 +226,7 @@ static int try_module(void)
 }
 
 enum process { STARTER = 1, WRITER = 2, SAMPLER = 4, KEEPS_STORE = STARTER | WRITER };
-enum { ALL = 7, BY_FILES = 8 }; /* BY_FILES: Landlock refuses it, not seccomp */
+enum { ALL = 7, BY_FILES = 8 }; /* BY_FILES: Landlock refuses the try, seccomp doesn't */
 
 static const struct row {
 	const char *what;
@@ -267,7 +267,10 @@ static const struct row {
 	{"load a kernel module", try_module, ALL},
 };
 
-/* Returns the confined bits, as a process of the agent has them. */
+/*
+ * Takes rights away from this process, as process @who of the agent does. Returns which of them
+ * could be taken away.
+ */
 static unsigned become(enum process who)
 {
 	unsigned confined;
@@ -278,7 +281,10 @@ static unsigned become(enum process who)
 	return who == WRITER ? confined & (confine_writer() | CONFINED_FILES) : confined;
 }
 
-/* Runs the try in a child, which is @who (0: nobody has taken anything away). Returns its error. */
+/*
+ * Runs the try in a child that confines itself as process @who does (0: not at all). Returns the
+ * try's error.
+ */
 static int try_as(const struct row *row, enum process who, unsigned *confined)
 {
 	int fds[2], status, answer[2] = {-1, 0};
@@ -306,7 +312,7 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == EROFS;
 }
 
-/* What a try removes or changes is put back. */
+/* Restores the files that a try removes or changes. */
 static void put_files(void)
 {
 	int fd = open(file, O_WRONLY | O_CREAT, 0600);
@@ -384,7 +390,10 @@ static void test_other_numbers(void **state)
 #endif
 }
 
-/* The process can't be looked at, and what it would execute gains no right. */
+/*
+ * A confined process can't be looked at by others, and a program that it would execute gains no
+ * rights.
+ */
 static void test_process(void **state)
 {
 	pid_t child = fork();

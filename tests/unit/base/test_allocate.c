@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * If an allocation fails, the user's message says so, whatever message was set before. If it
- * succeeds, the message stays as it is.
+ * If an allocation fails, the message for the user says so, whatever the message was before. If the
+ * allocation succeeds, the message stays as it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>

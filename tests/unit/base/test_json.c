@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests JSON as it is written. */
+/* Tests the JSON that krait writes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

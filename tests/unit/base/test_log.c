@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of each kind of message only so many are shown in a time; the next one says how many weren't. */
+/*
+ * In a span of time, only a limited number of messages of each kind is shown. The next message that
+ * is shown says how many weren't.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +41,7 @@ static void test_limit(void **state)
 	for (int i = 0; i < 3 * MOST; i++)
 		complain(i);
 	if (clock_ns(CLOCK_MONOTONIC) - began >= TIME_MS * NSEC_PER_MSEC)
-		skip(); /* this machine was busy for so long */
+		skip(); /* the machine was so busy that the span of time has ended */
 	assert_int_equal(shown, MOST);
 	assert_string_equal(newest, "number 9");
 	log_warn("another kind");

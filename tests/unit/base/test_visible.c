@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Characters that aren't shown as they are: alone, in a text, and in a stream that is written in
- * pieces.
+ * Characters that krait doesn't print as they are: alone, in a text, and in a stream that is
+ * written in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,8 @@ static void test_in_place(void **state)
 		     "d\xe2\x80\x8f",
 		     "a?b?c?d?");
 	assert_shown("\xf3\xa0\x81\x81x\xef\xbb\xbf", "?x?");
-	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d"); /* an accent and a joiner */
+	/* a combining accent and a joiner */
+	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d");
 	/* Each byte that isn't UTF-8 gives a '?': ESC in two bytes, a surrogate, a text cut off. */
 	assert_shown("\x9b\xff", "??");
 	assert_shown("\xc0\x9b", "??");

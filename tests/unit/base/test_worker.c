@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests jobs that other threads do: their order, waiting for them, taking them back. */
+/* Tests jobs that worker threads do: the order of jobs, waiting for them, and taking them back. */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_true(is_readable(w));
 	assert_int_equal(take(w), 0);
-	/* the urgent job may be done before, between or after the others */
+	/* the urgent job may be done before, between or after the other jobs */
 	for (int n = 1, next = 1; n <= 3; n++) {
 		int got = take(w);
 
@@ -195,12 +195,12 @@ static void test_others_go_on(void **state)
 
 /*
  * The worker is abandoned while a job hangs. The job is told to stop, and doesn't touch memory that
- * was freed meanwhile.
+ * was freed while it hung.
  */
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
-	static struct worker *w; /* the worker stays after the test */
+	static struct worker *w; /* still used after the test has ended */
 
 	assert_int_equal(worker_open(&w), 0);
 	worker_give(w, &s.job, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errors that other folders of src/ report: the command line adds the name of the option and its
- * advice, once.
+ * Errors that other folders of src/ report. The command line adds to an error the name of the
+ * option and the option's advice, once.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,10 +30,7 @@ static void test_advice(void **state)
 					   "--functions leaves less of them");
 }
 
-/*
- * An error gets no option's name if it isn't about a setting, or if no option sets what it is
- * about.
- */
+/* An error gets no option's name if it isn't about a setting, or if no option sets the setting. */
 static void test_alone(void **state)
 {
 	(void)err_of("value", "cpu", -EINVAL, "first");

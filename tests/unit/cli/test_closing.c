@@ -11,7 +11,7 @@
 #include "record/session.h"
 #include "sampler/sources/source.h"
 
-/* Returns how many lines say @words without -v. */
+/* Returns how many of the lines that are printed without -v have @words. */
 static unsigned lines_with(const struct session_unread *unread, const char *words)
 {
 	const struct session_options options = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Configuration files: what they set, in which order, what is refused and with which words. The
- * options are those of `krait record`.
+ * Configuration files: what they set, in which order they count, and what is refused with which
+ * words. The options are those of `krait record`.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static int setup_group(void **state)
 	return 0;
 }
 
-/* Each test begins without files. */
+/* Each test begins without configuration files. */
 static int setup_files(void **state)
 {
 	char command[128];
@@ -189,7 +189,10 @@ static void assert_origin(const char *name, const char *words)
 	assert_string_equal(str_cstr(&origin), str_cstr(&wanted));
 }
 
-/* The order is: the file, the files of the directory by name, the command line. */
+/*
+ * Settings count in this order, the last one most: the file, the files of the directory sorted by
+ * name, the command line.
+ */
 static void test_order(void **state)
 {
 	char *argv[] = {"--comm", "c", "-d3", NULL};
@@ -276,7 +279,10 @@ static void test_other_owner(void **state)
 	assert_refused("agent.conf can be written by others");
 }
 
-/* If options are right by themselves but wrong together, the message says where each was set. */
+/*
+ * If two settings are right by themselves but wrong together, the message says where each of them
+ * was made.
+ */
 static void test_blame(void **state)
 {
 	char *argv[] = {"--count", "1M", NULL};
@@ -293,7 +299,7 @@ static void test_blame(void **state)
 	assert_string_equal(c.faults.v[0], str_cstr(&wanted));
 }
 
-/* The printed configuration, used as a file, sets the same. */
+/* The printed configuration, read as a configuration file, has the same settings. */
 static void test_print(void **state)
 {
 	_cleanup_free_ char *text = NULL, *copy = NULL;

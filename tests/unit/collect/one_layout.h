@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the collector asks the sampler for, in tests with one interpreter's layout. */
+/*
+ * Stands in for the functions of the sampler that the collector calls, in tests with one
+ * interpreter's layout.
+ */
 #ifndef TESTS_UNIT_COLLECT_ONE_LAYOUT_H
 #define TESTS_UNIT_COLLECT_ONE_LAYOUT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records in, profile out: the order of records, missing records, broken records. Needs no kernel.
+ * The collector gets records and makes a profile of them: the order of records, missing records,
+ * broken records. Needs no kernel.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 	return index ? NULL : &layout;
 }
 
-/* What the collector last told the kernel programs. */
+/* The state of a process that the collector last told the kernel programs. */
 static enum proc_state last_state;
 static uint32_t crowd_uid;
 static uint64_t crowd_until_ns, all_until_ns;
@@ -286,7 +287,7 @@ static const char *frame_name(struct fixture *f, uint32_t stack, size_t i, size_
 			->name);
 }
 
-/* A record of thread @tid that says how long it was ready so far. */
+/* Makes a record of thread @tid that says how long the thread was ready to run so far. */
 static struct rec_sample ready_record(uint32_t tid, uint64_t time_ns, uint64_t ready_ns)
 {
 	return (struct rec_sample){.type = REC_SAMPLE,
@@ -318,7 +319,7 @@ static void send_account(struct fixture *f, uint32_t tid, uint64_t ready_ns, uin
 struct apart {
 	const struct profile *p;
 	int64_t runnable, stolen;
-	int64_t last; /* time of the last sample of the state runnable */
+	int64_t last; /* time of the last sample with the label state=runnable */
 	unsigned n;
 };
 
@@ -343,10 +344,10 @@ static struct apart apart_of(struct fixture *f)
 }
 
 /*
- * Each record has the sum of the times for which its thread was ready so far. Each of these times
- * is once in the profile, whatever the order of the records. What only the account has is added to
- * the stack of the last sample. A time ends where the record begins that brings it. Times count
- * from 500 on.
+ * A thread is ready to run again and again. Each of its records has the sum of these times so far.
+ * Each time is in the profile once, whatever the order of the records. Time that only the thread's
+ * account has is added to the stack of the last sample. A sample of ready time ends where the
+ * record that reports it begins. Times count from 500 on.
  */
 static void test_ready(void **state)
 {
@@ -358,7 +359,7 @@ static void test_ready(void **state)
 	flushed(f, false);
 	assert_int_equal(apart_of(f).last, 1500 - 100 - 500);
 	send_ready(f, 3500, 700);
-	send_ready(f, 2500, 400); /* from another CPU's ring */
+	send_ready(f, 2500, 400); /* comes late, from another CPU's ring */
 	flushed(f, false);
 	assert_int_equal(apart_of(f).runnable, 700);
 	assert_int_equal(apart_of(f).n, 5);
@@ -386,8 +387,8 @@ static void test_ready_too_long(void **state)
 }
 
 /*
- * A thread's account comes only some time after the reported exec. By then the earlier image may
- * have been forgotten: no time is counted twice.
+ * A thread's account comes only some time after the reported exec. krait may have forgotten the
+ * program that ran before the exec by then: no time is counted twice.
  */
 static void test_account_after_exec(void **state)
 {
@@ -410,7 +411,7 @@ static void test_account_after_exec(void **state)
 	assert_int_equal(f->collect->n_waiting, 0);
 }
 
-/* A thread without a sample has an account: its time is in the profile, without a stack. */
+/* A thread has an account but no sample. Its time is in the profile, without a stack. */
 static void test_account_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -426,7 +427,7 @@ static void test_account_alone(void **state)
 
 #define PEERS 500
 
-/* A wait for each of many peers. */
+/* Sends many waits, each for another peer. */
 static void send_waits(struct fixture *f)
 {
 	for (uint16_t i = 0; i < PEERS; i++) {
@@ -442,8 +443,8 @@ static void send_waits(struct fixture *f)
 }
 
 /*
- * A thread has one set of labels for each thing that it waits for, however often. The tables of
- * these sets are part of collect_kept_bytes(), and are freed if that exceeds its limit.
+ * However often a thread waits, it has one set of labels for each thing that it waits for. The
+ * tables of these sets are part of collect_kept_bytes(). They are freed if that exceeds its limit.
  */
 static void test_sets_of_waits(void **state)
 {
@@ -542,7 +543,7 @@ static void test_process_later(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "process"), "prog");
 }
 
-/* The record that says what the process is was lost, so krait never knows it. */
+/* The record that says what a process is was lost, so krait never gets to know the process. */
 static void test_process_never(void **state)
 {
 	struct fixture *f = *state;
@@ -553,7 +554,7 @@ static void test_process_never(void **state)
 	assert_string_equal(mapping_name(f, samples(f).last.stack), "[python 3.12]");
 }
 
-/* A stack that is sent again while its code objects are missing is one stack. */
+/* A stack is sent again while its code objects are missing. It counts as one stack. */
 static void test_sent_again(void **state)
 {
 	struct fixture *f = *state;
@@ -581,7 +582,7 @@ static void test_flush_fails(void **state)
 	struct fixture *f = *state;
 	struct collect_stats st;
 
-	/* the profile's own vectors have grown before, so that only other allocations fail */
+	/* lets the profile's own vectors grow, so that only other allocations fail later */
 	test_in_order(state);
 	for (uint64_t id = 1; id <= 9; id++) {
 		send_stack(f, id, (uint64_t[]){0x10, 0x20}, 1 + id % 2, WALK_OK);
@@ -633,7 +634,7 @@ static void test_marks(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "[no Python]");
 }
 
-/* A process that ended before krait looked at it isn't counted as Python. */
+/* A process that ended before krait looked at it doesn't count as Python. */
 static void test_pending(void **state)
 {
 	struct fixture *f = *state;
@@ -700,7 +701,7 @@ static void test_end_forgets(void **state)
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	/*
-	 * The samples stay. ASan's leak check and this flush show that the code objects are gone.
+	 * The code objects are gone, as ASan's leak check and this flush show. Their samples stay.
 	 */
 	assert_int_equal(samples(f).n, 1);
 }
@@ -738,7 +739,7 @@ static size_t codes_after_end(struct fixture *f)
 
 /*
  * If a module's name comes after its code object was counted, the bytes of the name aren't counted.
- * So they aren't taken off when the code object is freed, either.
+ * So when the code object is freed, these bytes aren't subtracted.
  */
 static void test_count_of_codes(void **state)
 {
@@ -781,8 +782,8 @@ static void test_sampled_after_end(void **state)
 }
 
 /*
- * krait doesn't know yet what this process runs. Sends a sample of it, after its exec number
- * @exec_id.
+ * krait doesn't know yet what this test's own process runs. Sends a sample of the process after it
+ * has exec'ed @exec_id times.
  */
 static struct collect_stats sampled_pending(struct fixture *f, uint32_t exec_id)
 {
@@ -826,8 +827,8 @@ static void test_first_thread_ends(void **state)
 }
 
 /*
- * A process of user @uid is met, so that krait has to look at it. Returns how many processes were
- * only counted so far.
+ * A process of user @uid is met, and krait has to look at it. Returns how many processes were only
+ * counted so far, without a look.
  */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
@@ -867,8 +868,8 @@ static void test_crowd(void **state)
 }
 
 /*
- * A user's process has cost 10 s. New processes of all users are only counted for some seconds
- * after that, but not for minutes.
+ * A user's process has cost 10 s of CPU time. For some seconds after that, though not for minutes,
+ * new processes of all users are only counted.
  */
 static void test_crowd_debt(void **state)
 {
@@ -885,8 +886,8 @@ static void test_crowd_debt(void **state)
 }
 
 /*
- * A new process of user @uid costs @ms of CPU time, and what the test itself takes. @turn: the
- * user's index + 1.
+ * A new process of user @uid costs @ms of CPU time, and the time that the test itself takes. @turn:
+ * the user's index + 1.
  */
 static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
 {
@@ -900,8 +901,8 @@ static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
 
 /*
  * Checks that budget @b was charged @ms plus at most the CPU time that the test itself took since
- * @cpu_ns, and that it is spent until @until_ns. It allows @burst_ms at once, and then 1/@share of
- * a CPU.
+ * @cpu_ns, and that the budget is spent until @until_ns. The budget allows @burst_ms at once, and
+ * 1/@share of a CPU after that.
  */
 static void assert_spent(const struct budget *b, uint64_t until_ns, uint64_t ms, uint64_t cpu_ns,
 			 uint64_t burst_ms, uint64_t share)
@@ -938,8 +939,8 @@ static void test_crowd_sums(void **state)
 }
 
 /*
- * When krait looks at a process that was only counted until now, the process counts as new, so that
- * its user is charged for the look.
+ * A process that was only counted until now is looked at. It counts as new, so its user is charged
+ * for the look.
  */
 static void test_crowd_left(void **state)
 {
@@ -957,8 +958,8 @@ static void test_crowd_left(void **state)
 }
 
 /*
- * Two processes that were only counted are met again in one flush. The look at the first costs so
- * much that the second is still only counted.
+ * Two processes that were only counted are met again in one flush. Looking at the first one costs
+ * so much that the second one is still only counted.
  */
 static void test_crowd_together(void **state)
 {
@@ -989,7 +990,7 @@ static void test_crowd_together(void **state)
 }
 
 /*
- * A process's record says when the process began. What was known before may be of an earlier
+ * A process's record says when the process began. What krait knew before may be about an earlier
  * process with the same pid.
  */
 static void test_start_of_number_again(void **state)
@@ -1005,8 +1006,8 @@ static void test_start_of_number_again(void **state)
 }
 
 /*
- * Asking processes may take 250 ms of CPU time between two flushes. The time in which krait waits
- * for a CPU (here: sleeps) doesn't count.
+ * krait may spend 250 ms of CPU time on asking processes between two flushes. Time in which krait
+ * has no CPU (here: sleeps) isn't charged.
  */
 static void test_asked(void **state)
 {
@@ -1029,8 +1030,8 @@ static void test_asked(void **state)
 #define MANY 200000
 
 /*
- * New code objects and stacks come without end. Those that the kernel program has forgotten are
- * freed; it may send them again.
+ * New code objects and stacks come without end. krait frees those that the kernel program has
+ * forgotten; the kernel program may send them again.
  */
 static void test_long(void **state)
 {
@@ -1052,8 +1053,8 @@ static void test_long(void **state)
 	}
 	st = flushed(f,
 		     /*
-		      * not with the last flush: if the test runs slowly, the process is forgotten
-		      * there and met again
+		      * not with the last flush: if the test runs slowly, that flush forgets the
+		      * process, and it is met again
 		      */
 		     false);
 	assert_int_equal(st.samples, MANY);
@@ -1061,7 +1062,7 @@ static void test_long(void **state)
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 	assert_true(st.kept.codes <= 65536 && st.kept.stacks <= 65536);
 	assert_true(st.kept.codes + st.kept.stacks < early + early / 10);
-	/* The code object that came first is sent again. */
+	/* The first code object is sent again. */
 	send_code(f, 64, "f");
 	send_stack(f, 0x9e3779b97f4a7c15u, (uint64_t[]){64}, 1, WALK_OK);
 	send_sample(f, 0x9e3779b97f4a7c15u, WALK_OK);
@@ -1112,7 +1113,7 @@ static void test_condensed(void **state)
 
 	sums_init(&none, 2);
 	send_proc(f);
-	/* After some more flushes the process, which doesn't exist, would be forgotten. */
+	/* The process doesn't exist, so krait would forget it after some more flushes. */
 	for (uint64_t i = 1; i <= 15000; i++) {
 		uint64_t epoch = i / 5000 << 32, id = (i * 0x9e3779b97f4a7c15u) ^ epoch;
 		uint64_t code = i * 64;
@@ -1133,8 +1134,8 @@ static void test_condensed(void **state)
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
 		/*
-		 * Records that still come in this round may refer to these code objects, so they
-		 * stay.
+		 * Records that come later in this round may refer to these code objects, so the
+		 * code objects stay.
 		 */
 		assert_int_equal(st.kept.codes, 5000);
 		/* A sample comes after its stack was condensed, and the stack isn't sent again. */
@@ -1147,7 +1148,7 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
-/* Condensing changes ids. Processes that are met afterwards get mappings by the new ids. */
+/* Condensing changes ids. Processes that are met after that get their mappings by the new ids. */
 static void test_condensed_mapping(void **state)
 {
 	struct fixture *f = *state;
@@ -1207,7 +1208,7 @@ static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
 	send_thread_as(f, REC_SAMPLE, tid, time_ns);
 }
 
-/* Cuts a window, as session_window() does. */
+/* Ends a window and returns its profile, as session_window() does. */
 static struct profile *cut(struct fixture *f)
 {
 	struct profile *window = NULL;
@@ -1238,8 +1239,8 @@ static void expect_window(struct profile *window, const char *leaf, const char *
 }
 
 /*
- * The window after a cut has the samples whose stack couldn't be named before the cut, and new
- * samples of stacks that were sent before it.
+ * After a cut, the next window has two kinds of samples: those whose stacks couldn't be named
+ * before the cut, and new samples of stacks that were sent before it.
  */
 static void test_windows(void **state)
 {
@@ -1267,7 +1268,7 @@ static void test_windows(void **state)
 	expect_window(third, "leaf", "root");
 }
 
-/* Label sets that only samples before the cut had aren't carried over into the next window. */
+/* A label set of which all samples were before the cut isn't carried over into the next window. */
 static void test_windows_carry(void **state)
 {
 	struct fixture *f = *state;
@@ -1284,7 +1285,7 @@ static void test_windows_carry(void **state)
 	profile_free(window);
 }
 
-/* If memory for a new id is lacking, the profile stays as it was. */
+/* If there is no memory for a new id, the profile stays as it was. */
 static void test_window_undone(void **state)
 {
 	struct fixture *f = *state;
@@ -1304,8 +1305,8 @@ static void test_window_undone(void **state)
 }
 
 /*
- * A cut names the threads of a new process. CPU time that krait takes after that isn't charged to
- * the process's user.
+ * A cut gives names to the threads of a new process. The CPU time that krait takes after the cut
+ * isn't charged to the process's user.
  */
 static void test_window_cost(void **state)
 {
@@ -1327,8 +1328,8 @@ static void test_window_cost(void **state)
 }
 
 /*
- * A thread's name is reported or read while the thread runs. The thread's stack may get its names
- * later.
+ * A thread's name is reported or read while the thread runs. Its stack may be named later, when the
+ * thread has ended.
  */
 static void test_thread_of_a_waiting_stack(void **state)
 {
@@ -1363,8 +1364,8 @@ static void *run_briefly(void *go)
 }
 
 /*
- * A thread of a Python process gets its name in collect_ask(). When its sample is handed on, the
- * thread has ended.
+ * collect_ask() reads the name of a thread of a Python process. When the thread's sample is handed
+ * on, the thread has ended.
  */
 static void test_name_of_brief_thread(void **state)
 {
@@ -1396,7 +1397,7 @@ static void test_name_of_brief_thread(void **state)
 	assert_int_equal(process_at(f->collect, 0)->names_samples, 1);
 }
 
-/* If a thread id is used again after its thread has ended, that is another thread. */
+/* A thread id that is used again after its thread has ended stands for another thread. */
 static void test_tid_again(void **state)
 {
 	struct fixture *f = *state;
@@ -1424,8 +1425,8 @@ static void send_ready_of(struct fixture *f, uint8_t type, uint64_t time_ns, uin
 }
 
 /*
- * A thread has the number of an earlier one, of which records still come. The times for which each
- * of the two was ready to run are counted once each.
+ * A thread has the id of an earlier thread, of which records still come. Each time for which one of
+ * the two threads was ready to run is counted once.
  */
 static void test_tid_again_late(void **state)
 {
@@ -1446,8 +1447,8 @@ static void test_tid_again_late(void **state)
 }
 
 /*
- * The only sample of a thread is taken in do_exit(), after the side band's record of its end. The
- * thread is known to have ended, and is forgotten.
+ * The only sample of a thread is taken in do_exit(), after the side band's record of its end. krait
+ * knows that the thread has ended, and forgets it.
  */
 static void test_end_alone(void **state)
 {
@@ -1460,7 +1461,7 @@ static void test_end_alone(void **state)
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 9, 20 * NSEC_PER_SEC);
-	/* the new thread gets the entry of the old one */
+	/* the new thread gets the old thread's entry */
 	assert_int_equal(flushed(f, false).kept.threads, 1);
 }
 
@@ -1488,8 +1489,8 @@ static void test_tid_again_soon(void **state)
 }
 
 /*
- * The side band's record of an exec ends what the process ran before. If samples of the new program
- * were read before that record, they stay valid.
+ * The side band's record of an exec ends the program that the process ran before. Samples of the
+ * new program that were read before that record stay valid.
  */
 static void test_exec(void **state)
 {
@@ -1506,8 +1507,8 @@ static void test_exec(void **state)
 }
 
 /*
- * A drain ends between the two records of a stack (native part, stack). The next drain begins with
- * the ring of another CPU.
+ * A stack has two records, the native part and the stack. A drain of the rings ends between them,
+ * and the next drain begins with the ring of another CPU.
  */
 static void test_rings(void **state)
 {
@@ -1528,7 +1529,7 @@ static void test_rings(void **state)
 	assert_int_equal(samples(f).n, 3);
 	profile_get_stack(f->profile, samples(f).last.stack, &n);
 	assert_int_equal(n, 2); /* the stack has the frame for "no Python" and the kernel's frame */
-	/* Stacks that were announced and never came make room for others. */
+	/* Stacks of which only the native part came make room for other stacks. */
 	for (uint64_t id = 100; id < 500; id++)
 		send_native(f, id);
 	send_stack(f, 100, NULL, 0, WALK_NO_PYTHON);
@@ -1550,8 +1551,8 @@ static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 }
 
 /*
- * If a process has exec'ed between its sample and krait's look at it, krait sees the new image,
- * which says nothing about the sample.
+ * If a process has exec'ed between its sample and krait's look at it, krait sees the new program.
+ * What the new program is says nothing about the sample.
  */
 static void test_exec_before_look(void **state)
 {
@@ -1584,7 +1585,7 @@ static void test_exec_before_look(void **state)
 
 /*
  * Samples come at 1,000 Hz, and the CPU time that they report is updated only every 4 ms. The rate
- * that krait reports is right all the same.
+ * that krait reports is right in spite of that.
  */
 static void test_rate(void **state)
 {
@@ -1594,7 +1595,7 @@ static void test_rate(void **state)
 	send_proc(f);
 	for (uint32_t ms = 0; ms < 1000; ms++)
 		send_runtime(f, 1, (ms + 7) / 4 * 4 * NSEC_PER_MSEC);
-	/* Threads of 6 ms are too short to tell a rate of samples. */
+	/* Threads of 6 ms are too short for telling the rate of samples. */
 	for (uint32_t tid = 2; tid < 100; tid++)
 		for (uint32_t ms = 0; ms < 6; ms++)
 			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);
@@ -1610,8 +1611,8 @@ static void test_rate(void **state)
 }
 
 /*
- * Each module whose code says that it is frozen is looked for in the waiting stacks. For 10,000
- * modules and 64,000 frames that takes less than a second.
+ * A module's code may say that it is frozen. krait looks for such a module in the stacks that wait
+ * for names. For 10,000 modules and 64,000 frames that takes less than a second.
  */
 static void test_many_frozen(void **state)
 {

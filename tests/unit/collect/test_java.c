@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which interpreter of Python the java command was told to run. */
+/* Tests which interpreter of Python a java command line runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -54,8 +54,8 @@ static void test_as_listed(void **state)
 }
 
 /*
- * Files of another namespace of the loader (dlmopen) count as loaded later. A file that wasn't
- * loaded has no known order.
+ * A file of another namespace of the loader (dlmopen) counts as loaded later than all others. A
+ * file that wasn't loaded has no known order.
  */
 static void test_apart(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel programs lost a process from their map, and report it again. krait tells them what it
- * knows already. Also tests a file that is found to hold an interpreter only when it is looked into
- * a second time.
+ * The kernel programs have lost a process from their map, and report the process again. krait tells
+ * them what it knew before. Also tests a file that is found to hold an interpreter only when it is
+ * looked into a second time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,15 +24,16 @@
 
 static struct py_layout layout = {.version = 0x308};
 
-/* What the kernel programs were last told of a process, and how often they were told. */
+/* What the kernel programs were last told of a process, and how often. */
 static struct {
 	unsigned n;
 	enum proc_state state;
 	uint32_t space;
 } told;
 
-static unsigned spaces; /* how often mappings were handed over */
-static size_t n_marked; /* how many functions of the evaluation loop the last rows had */
+static unsigned spaces; /* how often mappings were given to the kernel programs */
+/* for how many functions of the evaluation loop the last file's rows were marked */
+static size_t n_marked;
 
 static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
 {
@@ -189,7 +190,7 @@ static int teardown(void **state)
 }
 
 /*
- * Reports the child as kernel programs do that have it in state @state and don't have its mappings.
+ * The kernel programs report the child. They have it in state @state, and don't have its mappings.
  */
 static struct process *meet(struct fixture *f, enum proc_state state)
 {
@@ -201,7 +202,7 @@ static struct process *meet(struct fixture *f, enum proc_state state)
 	return process_newest(f->c, (uint32_t)f->child);
 }
 
-/* The kernel programs don't know the child's executable, so they ask again what the child is. */
+/* The kernel programs don't know the child's executable, so they ask again what the child runs. */
 static void test_python(void **state)
 {
 	struct fixture *f = *state;
@@ -215,7 +216,7 @@ static void test_python(void **state)
 	assert_int_equal(told.n, 1);
 	assert_int_equal(told.state, PROC_PYTHON);
 	assert_int_equal(told.space, p->slot);
-	/* the kernel programs don't ask, so they aren't told */
+	/* the kernel programs don't ask this time, so krait tells them nothing */
 	assert_int_equal(process_examine(f->c, process_index(f->c, p), NULL), 1);
 	assert_int_equal(told.n, 1);
 }
@@ -236,9 +237,9 @@ static void test_native(void **state)
 }
 
 /*
- * A file was met in a process whose user's budget was spent, so krait didn't look whether it is an
- * interpreter. It does when another process maps the file. By then the file's unwind rows are in
- * use (@in_use), or still being made.
+ * A file was met in a process whose user's budget was spent, so krait didn't look whether the file
+ * is an interpreter. krait looks when another process maps the file. By then the file's unwind rows
+ * are in use (@in_use), or still being made.
  */
 static void check_late(struct fixture *f, bool in_use)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads get new names in Python, and samples with an older name get the new one. The test makes
- * up the names, in place of src/python, which would read them in a process.
+ * Python code renames its threads. Samples with a thread's older name get its new name. The test
+ * makes up the names, in place of src/python, which would read them in a process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static struct collect *collect;
 static struct proc_key key = {.start_ns = 1000, .exec_id = 1};
 
 static unsigned n_named;   /* threads WAITER... have a name */
-static const char *prefix; /* their names, before their numbers */
+static const char *prefix; /* the threads' names are this prefix and a number */
 
 int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
 		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
@@ -51,7 +51,7 @@ void py_thread_names_fini(struct py_thread_names *names)
 static const struct collect_ops ops = {
 	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
 
-/* The values of the profile: samples, off_cpu, then those of waits. */
+/* The values of the profile: samples, off_cpu, and the values of waits. */
 enum { LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
 
 static int setup(void **state)
@@ -104,7 +104,7 @@ static void send_wait(uint32_t waiter, uint32_t waker)
 	collect_record(collect, &wait, sizeof(wait));
 }
 
-/* Threads WAITER... are met. Each has a name in the kernel. */
+/* The collector meets @n threads, from WAITER on. Each thread has a name in the kernel. */
 static void meet(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -117,14 +117,14 @@ static void meet(unsigned n)
 		collect_comm(collect, key.tgid, WAITER + i, "prog");
 }
 
-/* Hands on the samples that came, and reads names of threads. */
+/* Hands on the samples that have come, and reads the threads' names. */
 static void flush(void)
 {
 	process_newest(collect, key.tgid)->walked = true;
 	assert_int_equal(collect_flush(collect, true), 0);
 }
 
-/* Samples with blame: how many have @name as their waiter's name, and how many another one. */
+/* How many samples with blame have @name as the waiter's name, and how many have another name. */
 struct counted {
 	const char *name;
 	unsigned named, others;
@@ -149,7 +149,7 @@ static struct counted counted(const char *name)
 	return c;
 }
 
-/* All samples get the last name, also those from before the first renaming. */
+/* All samples of a thread get its last name, also those from before it was first renamed. */
 static void test_renamed_twice(void **state)
 {
 	static const char *const names[] = {"a", "b", "c"};
@@ -165,7 +165,10 @@ static void test_renamed_twice(void **state)
 	}
 }
 
-/* The CPU time in ns that it takes to rename @n threads whose waits others ended. */
+/*
+ * Returns the CPU time in ns that it takes to rename @n threads. Other threads have ended waits of
+ * each of them.
+ */
 static uint64_t cost_of(unsigned n)
 {
 	uint64_t began_ns;

@@ -60,13 +60,17 @@ static void test_sockets(void **state)
 	assert_string_equal(find(&wait), "10.0.0.5:80");
 	wait = (struct rec_wait){.call = SYS_read, .on.kind = WAIT_ON_UNIX};
 	assert_null(find(&wait));
-	memset(wait.on.text, 'a', sizeof(wait.on.text)); /* no NUL, as only a broken record has */
+	/* a text without a NUL, which only a broken record has */
+	memset(wait.on.text, 'a', sizeof(wait.on.text));
 	assert_int_equal(strlen(find(&wait)), WAIT_ON_BYTES);
 	wait.on.kind = 200;
 	assert_null(find(&wait));
 }
 
-/* The first argument of a call isn't always a descriptor: clock_nanosleep() has a clock there. */
+/*
+ * The first argument of a system call isn't always a descriptor: that of clock_nanosleep() is a
+ * clock.
+ */
 static void test_other_calls(void **state)
 {
 	struct rec_wait wait = at_socket(WAIT_ON_IPV4, 1, "10.0.0.5");
@@ -89,7 +93,7 @@ static struct rec_wait at_file(int fd, const char *name)
 	return wait;
 }
 
-/* The whole path is found as long as the descriptor refers to that file. */
+/* krait finds the whole path of a file as long as the descriptor refers to the file. */
 static void test_files(void **state)
 {
 	char path[] = "/tmp/krait-on.XXXXXX", gone[64];
@@ -103,13 +107,13 @@ static void test_files(void **state)
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	assert_string_equal(find(&wait), gone);
 	close(fd);
-	/* the answer stays the same until the next flush */
+	/* krait keeps its answer until the next flush */
 	assert_string_equal(find(&wait), gone);
 	collect.flushes++;
 	assert_string_equal(find(&wait), strrchr(path, '/') + 1);
 }
 
-/* Once the budget for asking processes is spent, the last part of a path is all that is known. */
+/* Once the budget for asking processes is spent, krait only knows the last part of a path. */
 static void test_budget(void **state)
 {
 	char path[] = "/tmp/krait-on.XXXXXX";
@@ -132,7 +136,8 @@ static void test_children(void **state)
 	on_command(&collect, 4000 + ON_COMMANDS, "other");
 	assert_null(find(&wait));
 	on_command(&collect, 4000, "make");
-	wait.flags = 0; /* the number is one of another PID namespace */
+	/* the descriptor's process is in another PID namespace, so its number is of no use */
+	wait.flags = 0;
 	assert_null(find(&wait));
 	wait.flags = WAIT_NUMBERS;
 	wait.arg[0] = (uint64_t)-1;

@@ -2,7 +2,7 @@
 /*
  * Each reference to a process or to its mappings is counted, and the counts go back to 0. Otherwise
  * the memory of ended processes would never be freed. The mappings with which a stack was sampled
- * stay as long as the stack waits for its names. A forked child may use those of its parent.
+ * stay as long as the stack waits for its names. A forked child may use its parent's mappings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,8 +100,8 @@ static const struct collect_unwind_ops unwind = {.new_table = new_one,
 struct fixture {
 	struct profile *profile;
 	struct collect *c;
-	struct proc_key own;  /* a child process, with the mappings of this program */
-	struct proc_key fork; /* a fork of the child, which /proc doesn't have */
+	struct proc_key own;  /* key of a child process, which has this program's mappings */
+	struct proc_key fork; /* key of a fork of the child; /proc has no such process */
 	uint32_t version;     /* version of the child's mappings */
 	pid_t child;
 };
@@ -221,7 +221,7 @@ static void flush(struct fixture *f)
 	assert_int_equal(collect_flush(f->c, false), 0);
 }
 
-/* Flushes until the stack has its names, which a worker reads. */
+/* Flushes until a worker has read the names for the stack. */
 static void flush_until_named(struct fixture *f)
 {
 	for (int i = 0; f->c->n_waiting && i < 1000; i++) {
@@ -262,7 +262,7 @@ static void assert_native_named(struct fixture *f)
 	assert_true(found);
 }
 
-/* Ends the process. It is forgotten as soon as nothing refers to it. */
+/* Ends the process. krait forgets it as soon as nothing refers to it. */
 static void end(struct fixture *f)
 {
 	kill_child(f);
@@ -271,7 +271,10 @@ static void end(struct fixture *f)
 		flush(f);
 }
 
-/* While a stack and a sample wait, each refers to the process. Afterwards nothing does. */
+/*
+ * While a stack and a sample wait, each of them refers to the process. After that nothing refers to
+ * it.
+ */
 static void test_back_to_zero(void **state)
 {
 	struct fixture *f = *state;
@@ -284,7 +287,7 @@ static void test_back_to_zero(void **state)
 	flush(f);
 	assert_counts(p, 2, 0);
 	send_code(f, &f->own);
-	flush(f); /* now only the worker's names are missing */
+	flush(f); /* only the names that the worker reads are missing now */
 	assert_counts(p, 2, 1);
 	assert_int_equal(space_at(f->c, f->version)->users, 1);
 	flush_until_named(f);
@@ -295,7 +298,7 @@ static void test_back_to_zero(void **state)
 	assert_null(space_at(f->c, f->version));
 }
 
-/* In the last flush no stack waits for missing names, and the process isn't pinned any more. */
+/* In the last flush, no stack waits for missing names, and nothing pins the process any more. */
 static void test_last_flush(void **state)
 {
 	struct fixture *f = *state;
@@ -334,8 +337,8 @@ static void test_fork(void **state)
 }
 
 /*
- * A process was examined before its first sample, and turns out to run another program by then.
- * Stacks that were sampled before keep their mappings.
+ * A process was examined before its first sample. By the time of that sample it runs another
+ * program. Stacks that were sampled before keep their mappings.
  */
 static void test_confirm(void **state)
 {
@@ -354,7 +357,7 @@ static void test_confirm(void **state)
 	assert_null(space_at(f->c, f->version));
 }
 
-/* What still waits at the end is freed, which ASan's leak check shows. */
+/* Stacks and samples that still wait at the end are freed, as ASan's leak check shows. */
 static void test_left_over(void **state)
 {
 	struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which stacks show a thread without work, or an event loop. krait has a list of places in code for
- * that.
+ * Which stacks show a thread without work, or an event loop. krait has a list of places in code by
+ * which it knows them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,23 +116,26 @@ static const struct known with_work[] = {
 	 "concurrent/futures/thread.run < concurrent/futures/thread._worker" THREAD,
 	 LOCK},
 	{"threading.wait < concurrent/futures/_base.result" MAIN, LOCK},
-	/* a task that is a C function has no Python frame, so only the worker's own is there */
+	/*
+	 * a task that is a C function has no Python frame; the stack has only the worker's own
+	 * frame
+	 */
 	{"libc.so.6 clock_nanosleep < python3 time_sleep < multiprocessing/pool.worker" THREAD,
 	 SLEEP},
 	{"libc.so.6 sem_wait < python3 lock_PyThread_acquire_lock < "
 	 "multiprocessing/pool.worker" THREAD,
 	 LOCK},
-	/* it isn't known whether a task runs */
+	/* the worker's line isn't known, so nobody knows whether a task runs */
 	{"multiprocessing/pool.worker" THREAD, LOCK},
 	{"multiprocessing/pool.worker:125@97" THREAD, LOCK}, /* a task in C runs */
 	{"libc.so.6 sem_wait < _queue.so _queue_SimpleQueue_get_impl < "
 	 "multiprocessing/pool.worker:125@97" THREAD,
 	 LOCK},
-	/* the target of a Thread is Event.wait() */
+	/* the function that the Thread runs is Event.wait(), so the wait is the thread's work */
 	{"threading.wait:1@900 < threading.wait:2@800 < threading.run:970@960 < "
 	 "threading._bootstrap_inner:990@980 < threading._bootstrap:950@940",
 	 LOCK},
-	{"threading.wait < threading.run" THREAD, LOCK}, /* the lines aren't known */
+	{"threading.wait < threading.run" THREAD, LOCK}, /* the lines of the frames aren't known */
 	{"socket.readinto < redis/connection.read < redis/client.blpop < app.consumer" MAIN, NET},
 	{"socket.readinto < redis/connection.read < redis/client.get < app.task < "
 	 "rq/job.perform < rq/worker/base.perform_job" MAIN,
@@ -140,7 +143,7 @@ static const struct known with_work[] = {
 	{"socket.readinto < redis/connection.read < redis/client.blpop < threading.run < "
 	 "threading._bootstrap_inner < threading._bootstrap",
 	 NET},
-	/* folders with the name of a package whose functions are all in the list */
+	/* folders that have the same name as a package whose functions are all in the list */
 	{"queue.get < /srv/redis/consumer.run < threading._bootstrap_inner < "
 	 "threading._bootstrap",
 	 LOCK},
@@ -157,7 +160,8 @@ static const struct known with_work[] = {
 	{"multiprocessing/connection._send < multiprocessing/queues.put < "
 	 "multiprocessing/pool.worker" MAIN,
 	 PIPE},
-	{"concurrent/futures/thread._worker" MAIN, LOCK}, /* outermost frames of no thread */
+	/* outermost frames that belong to no thread */
+	{"concurrent/futures/thread._worker" MAIN, LOCK},
 	{"concurrent/futures/thread._worker" THREAD, GIL},
 	{"concurrent/futures/thread._worker" THREAD, NET},
 	{"[gc] < concurrent/futures/thread._worker" THREAD, LOCK},
@@ -209,7 +213,9 @@ static const struct known loops[] = {
 static const char *const named[] = {"shop.jobs.next_job", "shop.jobs.Worker.pause"};
 static const struct place_names more = {named, ARRAY_SIZE(named)};
 
-/* Makes a location. @lines: as in struct known, from the ":" on; NULL: no lines are known. */
+/*
+ * Makes a location. @lines: the text from the ":" on, as in struct known; NULL: no lines are known.
+ */
 static uint32_t location(struct profile *p, const char *file, const char *name, const char *of,
 			 const char *lines)
 {
@@ -272,7 +278,7 @@ static void expect(const struct known *known, size_t n, enum place place)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t stack = stack_of(p, known[i].stack);
 
-		/* twice, because the second answer comes from a cache */
+		/* asks twice, because the second answer comes from a cache */
 		for (int again = 0; again < 2; again++)
 			if (places_look(&kept, p, stack, known[i].state, &more) != place)
 				fail_msg("%s", known[i].stack);
@@ -304,7 +310,10 @@ static const char *leaf_of(const char *stack)
 	return leaf;
 }
 
-/* Pairs of stacks that have the same innermost function: only one of each pair is idle. */
+/*
+ * Pairs of stacks with the same innermost function. Only one stack of each pair is that of a thread
+ * without work.
+ */
 static void test_leaf_is_too_little(void **state)
 {
 	unsigned both = 0;
@@ -329,7 +338,7 @@ static void test_names(void **state)
 	assert_true(place_names_function("a.b.f", "/lib/python311.zip/a/b.py", "g.<locals>.f"));
 	assert_true(place_names_function("a.C.f", "/x/a.py", "C.f"));
 	assert_true(place_names_function("a.C.f", "/x/a.py", "B.C.f"));
-	/* a frame's name without a class fits any class */
+	/* a frame's function that is named without its class fits any class */
 	assert_true(place_names_function("a.C.f", "/x/a.py", "f"));
 	assert_false(place_names_function("a.C.f", "/x/a.py", "D.f"));
 	assert_false(place_names_function("a.C.f", "/x/a.py", "BC.f"));

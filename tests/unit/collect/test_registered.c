@@ -69,8 +69,9 @@ static void test_outcome_of_the_plain_stack(void **state)
 }
 
 /*
- * If events were lost, krait doesn't know what was made executable meanwhile. So it reads the
- * mappings of processes with code made at run time again, and not those of others.
+ * If events of the side band were lost, krait doesn't know which memory was made executable in that
+ * time. It reads again the mappings of processes with code made at run time, and of no other
+ * processes.
  */
 static void test_lost_events(void **state)
 {

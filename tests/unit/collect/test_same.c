@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code objects of several processes with the same content have their names and lines once. Others,
- * also at the same addresses, must not get them.
+ * If code objects of several processes have the same content, krait keeps one copy of the names and
+ * lines. A code object with another content, also at the same address, must not get these.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "collect/internal.h"
 #include "one_layout.h"
 
-#define CODE 64 /* address of the code object, in all processes */
+#define CODE 64 /* address of the code object, the same in all processes */
 
 static const struct collect_ops ops = {
 	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
@@ -53,7 +53,7 @@ static int teardown(void **state)
 struct said {
 	const char *text[CODE_TEXT_MAX];
 	int32_t line, traceable;
-	uint8_t kind; /* bytes of a character of CODE_QUALNAME */
+	uint8_t kind; /* how many bytes a character of CODE_QUALNAME has */
 	uint64_t self_obj;
 };
 
@@ -93,7 +93,7 @@ static void send_code(struct fixture *f, uint32_t tgid, uint64_t code, const str
 	for (int i = 0; i < CODE_TEXT_MAX; i++) {
 		str_add(&out, said->text[i] ?: "");
 		while (out.n % 8)
-			/* the bytes between two texts have no meaning */
+			/* the bytes between two texts of the record have no meaning */
 			str_add_c(&out, (char)tgid);
 	}
 	collect_record(f->collect, out.s, out.n);
@@ -115,7 +115,7 @@ static const struct py_code *begin(struct fixture *f, uint32_t tgid, int64_t ago
 	return code_of(newest(f, tgid), code_key(CODE, CODE + 1));
 }
 
-#define AGO (-(int64_t)NSEC_PER_SEC) /* for processes that begin after sampling did */
+#define AGO (-(int64_t)NSEC_PER_SEC) /* the process begins after sampling began */
 
 static int remember(void *arg, const struct profile_sample *s)
 {
@@ -123,7 +123,7 @@ static int remember(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Names a stack that is the code object of @tgid alone; returns its location. */
+/* Names a stack that consists of the code object of @tgid. Returns the location of its frame. */
 static const struct profile_location *location(struct fixture *f, uint32_t tgid)
 {
 	struct {
@@ -163,7 +163,7 @@ static void test_same_content(void **state)
 		kept[i] = f->collect->kept.codes;
 		assert_string_equal(code[i]->name, "C.f");
 	}
-	/* the content came for the first time, so it isn't shared */
+	/* the content has come for the first time, so the two code objects don't share it yet */
 	assert_ptr_not_equal(code[0]->name, code[1]->name);
 	assert_ptr_equal(code[1]->name, code[4]->name);
 	assert_int_equal(code[1]->serial, code[4]->serial);
@@ -188,10 +188,11 @@ static void test_other_content(void **state)
 	other[5].traceable = 1;
 	other[6].text[CODE_QUALNAME] = NULL;
 	other[7].text[CODE_NAME] = "fC.";
-	/* the texts' bytes in a row are the same, but they are divided differently */
+	/* all bytes of the texts in a row are the same, but another text begins elsewhere */
 	other[7].text[CODE_QUALNAME] = "f";
 	other[8].text[CODE_QUALNAME] = other[9].text[CODE_QUALNAME] = "C.ff";
-	other[9].kind = 2; /* the same bytes, but they are other characters */
+	/* the bytes are the same, but with another size of characters they are another text */
+	other[9].kind = 2;
 	for (uint32_t i = 0; i < 3 * n; i++) {
 		const struct said *said = &other[i % n];
 		const struct py_code *code = begin(f, i, AGO, said);
@@ -210,7 +211,10 @@ static void test_other_content(void **state)
 	}
 }
 
-/* What the process itself has to be asked for isn't shared: the class of a method up to 3.10. */
+/*
+ * What krait has to ask the process itself isn't shared between processes: up to Python 3.10, the
+ * class of a method.
+ */
 static void test_own_content(void **state)
 {
 	struct fixture *f = *state;
@@ -239,7 +243,8 @@ static void test_older_processes(void **state)
 }
 
 /*
- * A process sends ever new contents. The number that is kept is limited, and contents in use stay.
+ * A process sends ever new contents. krait keeps a limited number of contents. Those that are in
+ * use stay.
  */
 static void test_bound(void **state)
 {
@@ -259,7 +264,8 @@ static void test_bound(void **state)
 		send_code(f, 2, 1000 + i, &said);
 	}
 	assert_string_equal(first->name, "C.f");
-	for (int i = 0; i < 20; i++) /* there are no such processes, so they are forgotten */
+	/* krait asks for these processes, which don't exist, and forgets them */
+	for (int i = 0; i < 20; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	assert_in_range(f->collect->kept.codes, 512 * 6000, 512 * 8000);
 	codes_next_round(f->collect);

@@ -23,7 +23,8 @@ struct program {
 	uint64_t random, period_ns, cost_ns;
 	uint64_t n, ns, n_before,
 		/*
-		 * the lengths of the latest waits, as average_of() in the kernel program uses them
+		 * how long the thread's last waits were, as average_of() in the kernel program uses
+		 * it
 		 */
 		ns_before;
 	uint64_t owed_ns, gil_owed_ns;
@@ -136,7 +137,10 @@ static void test_drawn(void **state)
 	end(&p, 2.5);
 }
 
-/* 500 short waits for each wait of 30 ms, which has three quarters of the time. */
+/*
+ * At one site, there are 500 short waits for each wait of 30 ms. The long waits have three quarters
+ * of the time.
+ */
 static void test_rare(void **state)
 {
 	struct program p = program(2000 * US, 0);
@@ -191,7 +195,11 @@ static void test_sites(void **state)
 	assert_false(shares_left(s, &left));
 	left = (struct waiting){
 		.rec = {.stack = 3, .weight = 1}, .times = WAIT_ONE, .site = 1, .others_ns = 7};
-	shares_take(&s, &left); /* stack 1 gets all the time of other waits, and stack 3 none */
+	/*
+	 * stack 1 gets all the time of waits whose stacks weren't taken, and stack 3 gets none of
+	 * it
+	 */
+	shares_take(&s, &left);
 	assert_int_equal(left.rec.weight, 1);
 	assert_true(shares_left(s, &left));
 	assert_int_equal(left.rec.weight, 7);
@@ -202,7 +210,7 @@ static void test_sites(void **state)
 	shares_free(s);
 }
 
-/* There are far more stacks than krait tells apart. The sum is right all the same. */
+/* There are far more stacks than krait tells apart. The sum of their times is right. */
 static void test_many_stacks(void **state)
 {
 	struct wait_shares *s = NULL;
@@ -250,8 +258,8 @@ static void test_nonsense(void **state)
 }
 
 /*
- * Time of other waits may come in a record that has no wait of its own. It goes to the stacks that
- * the site has.
+ * Time of waits without a stack may come in a record that has no wait of its own. The time goes to
+ * the stacks that the site has.
  */
 static void test_owe(void **state)
 {

@@ -78,12 +78,12 @@ static void test_states(void **state)
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x8), "traced");
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x8001), "frozen");
 	assert_string_equal(words_of(frozen), "frozen");
-	frozen.state = 0x4; /* a stopped thread has the flag of a frozen one, too */
+	frozen.state = 0x4; /* a stopped thread also has the flag of a frozen one */
 	assert_string_equal(words_of(frozen), "stopped");
 	assert_string_equal(in_call(SYS_restart_syscall, 0, SLEEPS), "other: restart_syscall");
 }
 
-/* The state of a wait that isn't over has the same text, but another number (WAIT_STATE_OPEN). */
+/* The state of a wait that isn't over has the usual text, but another number (WAIT_STATE_OPEN). */
 static void test_open(void **state)
 {
 	struct rec_wait wait = {.call = SYS_nanosleep, .state = SLEEPS};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wait's record says who ended the wait. The collector adds the waker's stack with the time of
- * the wait, once it knows that the wait was for a lock and not for work.
+ * A wait's record says who ended the wait. The collector adds a sample of the waker's stack with
+ * the time of the wait. It does so once it knows that the wait was for a lock, and not for work.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_
 static const struct collect_ops ops = {
 	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
 
-/* The values of the profile: samples, off_cpu, then those of waits. */
+/* The values of the profile: samples, off_cpu, and the values of waits. */
 enum { SAMPLES, OFF_CPU, LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
 
 struct fixture {
@@ -109,7 +109,7 @@ static struct rec_sample sample(uint32_t tid, uint64_t stack, uint64_t weight)
 				   .weight = weight};
 }
 
-/* A wait with stack @stack that took 1,000 ns, until thread WAKER ended it. */
+/* Makes the record of a wait with stack @stack. It took 1,000 ns, until thread WAKER ended it. */
 static struct rec_wait wait_in(uint64_t stack)
 {
 	struct rec_wait wait = {.sample = sample(WAITER, stack, 1000),
@@ -190,13 +190,14 @@ static void test_blame(void **state)
 	assert_string_equal(function(&s), "releases");
 	assert_string_equal(text(&s, "tid"), "72");
 	assert_string_equal(text(&s, "waiter_tid"), "71");
-	assert_string_equal(text(&s, "state"), ""); /* it neither ran nor waited */
+	/* the sample has no state: the waker neither ran nor waited in it */
+	assert_string_equal(text(&s, "state"), "");
 	assert_int_equal(s.blame.time_ns, 2000);
 }
 
 /*
- * The label of the waiter has its name at that moment. After it gets another name, later labels
- * have that one.
+ * The label of the waiter has the name that the waiter has at that moment. After a change of the
+ * name, later labels have the new name.
  */
 static void test_names(void **state)
 {
@@ -220,7 +221,7 @@ static void test_names(void **state)
 	assert_string_equal(text(&s, "waiter"), "two");
 }
 
-/* Nobody gets the time of a wait for work, or for something that isn't a lock. */
+/* Nobody is blamed for a wait for work, or for a wait for something that isn't a lock. */
 static void test_other_waits(void **state)
 {
 	struct fixture *f = *state;
@@ -267,7 +268,10 @@ static void test_late_stacks(void **state)
 	assert_int_equal(f->collect->n_waiting, 0);
 }
 
-/* The waker's stack is late. Meanwhile the waiter has ended, and another thread has its entry. */
+/*
+ * The waker's stack comes late. Until it does, the waiter has ended, and another thread has its
+ * entry.
+ */
 static void test_forgotten_waiter(void **state)
 {
 	struct fixture *f = *state;
@@ -290,7 +294,10 @@ static void test_forgotten_waiter(void **state)
 	assert_string_equal(text(&s, "tid"), "72");
 }
 
-/* A record may be too short to have the waker, may have none, or an impossible one. */
+/*
+ * A record has no waker: the record is too short, or says that there is none, or names an
+ * impossible one.
+ */
 static void test_no_waker(void **state)
 {
 	struct fixture *f = *state;
@@ -349,7 +356,7 @@ static void test_many_waiters(void **state)
 	for (uint32_t id = 1; id <= profile_n_labels(f->profile); id++)
 		labelled += profile_label_value(f->profile, id, "waiter_tid") != 0;
 	assert_int_equal(s.of[LOCK_BLAME], 1500 * 1000);
-	/* the sets are made anew when more is known of the process */
+	/* the label sets are made anew when krait knows more of the process */
 	assert_in_range(labelled, 1000, 1100);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests krait dump with texts and files that are made up: what it reads from texts of /proc, which
- * waits it tells from system calls and kernel functions, and which source lines it shows. Its
- * unwind tables must equal the rows that they were made of.
+ * Tests krait dump with texts and files that are made up. What does it read from texts of /proc?
+ * Which waits does it tell from system calls and kernel functions? Which source lines does it show?
+ * Its unwind tables must equal the rows that they were made of.
  */
 #include <grp.h>
 #include <limits.h>
@@ -102,11 +102,11 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
 	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
-	/* tee() has two descriptors: krait names the one that isn't ready. */
+	/* tee() has two descriptors. krait names the one that isn't ready. */
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_readable").fd, 3);
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_writable").fd, 4);
 	assert_int_equal(wait_in('S', SYS_splice, 3, 0, "wait_woken").fd, -1);
-	/* this is time.sleep() up to 3.10 */
+	/* up to Python 3.10, time.sleep() makes this call */
 	assert_int_equal(wait_in('S', SYS_pselect6, 0, 0, "do_select").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_pselect6, 4, 0, "do_select").kind, WAIT_POLL);
 	assert_int_equal(wait_in('S', SYS_ppoll, 0x1000, 0, "").kind, WAIT_SLEEP);
@@ -116,8 +116,8 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_syscall_64").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "x").kind, WAIT_BLOCKED);
 	/*
-	 * a page fault, which is no call; a call that no rule names; a thread of which nothing is
-	 * known
+	 * a page fault, which isn't a system call; a system call for which krait has no rule; a
+	 * thread of which nothing is known
 	 */
 	assert_int_equal(wait_in('D', TASK_NO_CALL, 0, 0, "folio_wait_bit_common").kind, WAIT_IO);
 	w = wait_in('S', SYS_getpid, 0, 0, "some_function");
@@ -148,8 +148,8 @@ static enum wait_kind io_kind(char state, long call, const char *wchan, const ch
 }
 
 /*
- * What a wait for input or output is for is decided by the kind of the descriptor, else by the
- * kernel's function.
+ * What a wait for input or output is for follows from the descriptor's kind. If that says nothing,
+ * it follows from the kernel's function.
  */
 static void test_io(void **state)
 {
@@ -167,8 +167,8 @@ static void test_io(void **state)
 }
 
 /*
- * Returns the value that the table gives for offset @key: that of the last row that begins at or
- * before @key.
+ * Returns the value that the table has for offset @key: that of the last row that begins at @key or
+ * before it.
  */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {

@@ -118,7 +118,7 @@ static void test_relocations(void **state)
 	plain = ew_u64(&w, 0x2345);
 	sym = ew_symbol(&w, "here", 0x2100, 8, 1);
 	undef = ew_symbol(&w, "there", 0, 0, SHN_UNDEF);
-	/* the relocations aren't in the order of addresses */
+	/* the relocations aren't sorted by address */
 	ew_rela(&w, tls, R_X86_64_DTPMOD64, 0, 0);
 	ew_rela(&w, relative, R_X86_64_RELATIVE, 0, 0x2222);
 	ew_rela(&w, foreign, R_X86_64_GLOB_DAT, undef, 0);
@@ -213,8 +213,8 @@ static void test_endless_headers(void **state)
 }
 
 /*
- * Each needed library is looked for from the first entry on, so krait looks at a limited number of
- * entries: number 1,000 is found, number 1,500 isn't.
+ * krait searches the entries from the first one for each needed library, so it looks at a limited
+ * number of entries: number 1,000 is found, number 1,500 isn't.
  */
 static void test_endless_needed(void **state)
 {
@@ -237,8 +237,8 @@ static void test_endless_needed(void **state)
 }
 
 /*
- * If the string table doesn't end with NUL, all bytes after a name would be searched for its end:
- * no symbol is found then.
+ * If the string table doesn't end with a NUL, krait would search all bytes after a name for the
+ * name's end. No symbol is found in such a table.
  */
 static void test_endless_names(void **state)
 {
@@ -263,8 +263,8 @@ static void test_endless_names(void **state)
 }
 
 /*
- * Checks that a symbol is found by its name. All symbols of the table are passed here, from its
- * start on.
+ * Checks that a symbol is found by its name. The function is called for all symbols of the table,
+ * from its start on.
  */
 static int expect_exported(const char *name, const struct elf_symbol *sym, void *arg)
 {
@@ -300,7 +300,7 @@ static int check_library(struct dl_phdr_info *info, size_t n, void *arg)
 	return 0;
 }
 
-/* All symbols that this program's libraries export are found by .gnu.hash, and no others. */
+/* .gnu.hash finds all symbols that this program's libraries export, and no other symbols. */
 static void test_exported(void **state)
 {
 	unsigned checked = 0;
@@ -309,7 +309,7 @@ static void test_exported(void **state)
 	assert_in_range(checked, 1, UINT_MAX);
 }
 
-/* A slice bounds how much is read; without a slice the same table is read whole. */
+/* A slice bounds how much of a table is read. Without a slice, the whole table is read. */
 static void test_slice(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -333,7 +333,7 @@ static void test_slice(void **state)
 	assert_false(slice.cut);
 }
 
-/* The tables that relocations need are read once, however many relocations are asked for. */
+/* Tables that are needed for relocations are read once, however many relocations are asked for. */
 static void test_slice_of_relocations(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -357,8 +357,8 @@ static void test_slice_of_relocations(void **state)
 }
 
 /*
- * libelf keeps everything that it has read, for each note. So krait doesn't read a segment of 2 MiB
- * of notes.
+ * For each note that it reads, libelf keeps all that it has read of the segment. So krait doesn't
+ * read a segment with 2 MiB of notes.
  */
 static void test_endless_notes(void **state)
 {

@@ -70,8 +70,8 @@ static void assert_times(const char *text, const char *want)
 }
 
 /*
- * A sample of weight 0 ends a run of samples. Each time is given as the difference to the one
- * before.
+ * A sample of weight 0 ends a run of samples. The time of each sample is given as the difference to
+ * the sample before it.
  */
 static void test_times_and_weights(void **state)
 {
@@ -93,7 +93,7 @@ static void assert_noted(const char *text, const char *want, const char *note)
 	assert_folded(text, NULL, want);
 }
 
-/* Each file has a faulty sample and one that is right. */
+/* Each file has two samples, of which one is faulty. */
 static void test_odd(void **state)
 {
 	static const char no_number[] =
@@ -158,7 +158,10 @@ static void test_refused(void **state)
 	}
 }
 
-/* Checks that the file with one number replaced is refused at that number, by the list's name. */
+/*
+ * Replaces one number in the file. Checks that the file is refused, and that the message names the
+ * list and the number's place in it.
+ */
 static void assert_refused_at(const char *list, size_t item, const char *with)
 {
 	static const char text[] = "{" META(
@@ -177,7 +180,7 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 
 	profile_free(read_text(text));
 	str_addf(&key, "\"%s\":[", list);
-	/* two lists are called "name" */
+	/* two lists of the file are called "name" */
 	at = strstr(streq(list, "name") ? strstr(text, "funcTable") : text, str_cstr(&key));
 	assert_non_null(at);
 	for (at += key.n; item; item--)
@@ -193,7 +196,9 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 		fail_msg("'%s' isn't '%s'", err_msg(), str_cstr(&want));
 }
 
-/* Only null and -1 mean that a reference leads nowhere; other impossible values are refused. */
+/*
+ * In a reference, only null and -1 mean that it leads nowhere. Other impossible values are refused.
+ */
 static void test_references(void **state)
 {
 	static const char *const lists[] = {"frame", "prefix",	 "func", "category", "lib",
@@ -219,7 +224,7 @@ static void test_references(void **state)
 	assert_refused_at("resource", 1, "1");
 }
 
-/* If threads have tables of their own, all of them are read. */
+/* If threads have tables of their own, the references of all threads are read. */
 static void test_references_of_threads(void **state)
 {
 	static const char thread[] = "{\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"

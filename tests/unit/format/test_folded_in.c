@@ -119,7 +119,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* krait reads a text that it wrote itself, and writes it again without a change. */
+/* krait reads a text that it has written, and writes the same text again. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
@@ -138,7 +138,7 @@ static void test_lines(void **state)
 		folded(read_text("# a: b\n\nf (a.py:1);;g (a.py:2) 3\r\nf (a.py:1) 2.6\n"
 				 " 5\ntail 12 (x.py:3) 4"));
 
-	/* the line with a number alone is a stack without frames, as py-spy writes it */
+	/* a line that is only a number is a stack without frames, as py-spy writes it */
 	assert_string_equal(
 		got, "[no stack] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
 }
@@ -247,8 +247,8 @@ static void test_fractions(void **state)
 }
 
 /*
- * Lines of difffolded.pl end with two counts. If any line of a file has only one, the number before
- * the last count is part of the frame in all lines.
+ * Lines of difffolded.pl end with two counts. If any line of the file has only one count, the
+ * number before the last one belongs to the frame in all lines.
  */
 static void test_two_counts(void **state)
 {
@@ -261,12 +261,12 @@ static void test_two_counts(void **state)
 	assert_text(two, "before", "a;b 10\n");
 	assert_text(two, "after", "a;b 20\na;c 5.5\n");
 	assert_text("a;b 10 20\na;c 5\n", NULL, "a;b 10 20\na;c 5\n");
-	/* a file of krait's own, in which all frames end with a number */
+	/* a file that krait itself has written, in which all frames end with a number */
 	assert_text("# counts: 1\na;b 10 20\n", NULL, "# counts: 1\na;b 10 20\n");
 }
 
 /*
- * A few lines that are no stacks are reported. If there are more of them than stacks, the file
+ * A few lines that are no stacks are reported. If there are more such lines than stacks, the file
  * doesn't count as folded stacks.
  */
 static void test_odd_lines(void **state)
@@ -318,7 +318,8 @@ static void test_empty(void **state)
 }
 
 /*
- * If a function is inlined into two others, and has the same text in both, these are two locations.
+ * A function is inlined into two other functions, with the same text in both. These are two
+ * locations.
  */
 static void test_inlined_again(void **state)
 {
@@ -344,7 +345,7 @@ static void test_inlined_again(void **state)
 	profile_free(p);
 }
 
-/* As many functions may be inlined into each other as fit into one location of pprof. */
+/* A text has as many functions inlined into each other as fit into one location of pprof. */
 static void test_inlined_deep(void **state)
 {
 	_cleanup_str_ struct str b = {};

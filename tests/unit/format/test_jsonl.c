@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads JSON lines: the profile that comes back, and messages on faulty files. */
+/*
+ * Reads JSON lines: the profile that comes back after it was written, and the messages on faulty
+ * files.
+ */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -40,8 +43,8 @@ static void assert_refused(const char *text, const char *want)
 }
 
 /*
- * Makes a profile with a native frame, one inlined into it, odd text, a sample without a time and
- * one without frames.
+ * Makes a profile with a native frame and a function inlined into it, odd text, a sample without a
+ * time, and a sample without frames.
  */
 static struct profile *odd_profile(void)
 {
@@ -92,7 +95,7 @@ static void test_round_trip(void **state)
 	profile_free(back);
 }
 
-/* Other writers have other spaces, another order, escapes and more members. */
+/* Programs other than krait write other spaces, another order, escapes, and more members. */
 static void test_other_writers(void **state)
 {
 	static const char text[] =
@@ -180,7 +183,7 @@ static void add_inlined(struct str *b, unsigned n)
 			 i, i - 1);
 }
 
-/* A frame may have as many inlined functions as a location of pprof. */
+/* A frame may have as many inlined functions as fit into one location of pprof. */
 static void test_inlined(void **state)
 {
 	_cleanup_str_ struct str most = {}, more = {};

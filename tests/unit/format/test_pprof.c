@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writing pprof. The output is read by a decoder of the test's own and compared with sums that the
- * test kept. Read by krait and written again, it must have the same bytes.
+ * Tests writing pprof. The test reads the output with a decoder of its own, and compares it with
+ * sums that the test kept. If krait reads the output and writes it again, the bytes must be the
+ * same.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -32,7 +33,7 @@ struct made {
 	struct profile *p;
 	uint32_t stack[STACKS], labels[LABEL_SETS];
 	size_t depth[STACKS];
-	/* index: time bucket + 1, where 0 is no time */
+	/* index: number of the time bucket + 1; 0 stands for samples without a time */
 	int64_t want[STACKS][LABEL_SETS][BUCKETS + 1][2];
 };
 
@@ -71,7 +72,9 @@ static void fill_tables(struct made *made)
 	uint32_t mapping[2], location[LOCATIONS], frames[32];
 	uint64_t seed = 7;
 
-	/* Frames of the kernel come first, though pprof's first mapping has to be Python's. */
+	/*
+	 * Kernel frames are the first ones here, though pprof's first mapping has to be Python's.
+	 */
 	mapping[0] =
 		profile_mapping(p, &(struct profile_mapping){.name = profile_string(p, "[kernel]"),
 							     .kind = KIND_KERNEL});
@@ -140,7 +143,10 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum profile_time
 		bucket = s.time_ns < 0 || times == PROFILE_TIMES_NONE
 				 ? 0
 				 : 1 + (unsigned)(s.time_ns / BUCKET);
-		/* stacks without frames are one stack, and sets without labels are one set */
+		/*
+		 * all stacks without frames count as one stack, and all sets without labels as one
+		 * set
+		 */
 		st = made->depth[st] ? st : 0;
 		la = la % 3 ? la : 0;
 		made->want[st][la][bucket][0]++;
@@ -182,7 +188,7 @@ static uint8_t *gunzip(const char *bytes, size_t n, size_t *out_n)
 	return out;
 }
 
-/* The test's own decoder: only what it needs. */
+/* The test's own decoder, which understands only what the test needs. */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -357,8 +363,8 @@ static void check_stack(struct decoded *d, struct cursor ids, const struct profi
 }
 
 /*
- * Returns the index of a sample's label set, and its time in @time_ns. All labels of a set have one
- * value, which tells the index.
+ * Returns the index of a sample's label set. Sets @time_ns to the sample's time. All labels of a
+ * set have the same value, which says the index.
  */
 static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *time_ns)
 {
@@ -386,8 +392,8 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 }
 
 /*
- * Checks that each sum is in the file exactly once, and nothing else is. (With exact times, a sum
- * may be in several parts.)
+ * Checks that each sum is in the file exactly once, and that nothing else is there. (With exact
+ * times, a sum may be in several parts.)
  */
 static void check_samples(struct decoded *d, struct made *made, enum profile_times times)
 {
@@ -405,12 +411,12 @@ static void check_samples(struct decoded *d, struct made *made, enum profile_tim
 			values = f.number == 2 ? f.bytes : values;
 		}
 		c = ids;
-		/* the leaf of the stack is location stack + 1 */
+		/* the innermost frame of the stack is location number stack + 1 */
 		stack = c.at ? (unsigned)varint(&c) - 1 : 0;
 		check_stack(d, ids, made->p, made->stack[stack]);
 		/*
-		 * Samples are in groups of 10 s, in order of time. In a group the samples of a
-		 * stack are together.
+		 * Samples are in groups of 10 s, sorted by time. Within a group, the samples of a
+		 * stack are next to each other.
 		 */
 		assert_true((time_ns < 0 ? -1 : time_ns / GROUP) >= group);
 		group = time_ns < 0 ? -1 : time_ns / GROUP;
@@ -450,9 +456,9 @@ static void sums_are_right_in_buckets(void **state)
 {
 	check_written(1, 1, PROFILE_TIMES_10MS);
 	check_written(4000, BUCKETS, PROFILE_TIMES_10MS);
-	/* too many samples for one window of the writer */
+	/* there are more samples than fit into one window of the writer */
 	check_written(200000, 2200, PROFILE_TIMES_10MS);
-	/* one group of 10 s is too large for a window */
+	/* there are more samples in a group of 10 s than fit into a window of the writer */
 	check_written(150000, 100, PROFILE_TIMES_10MS);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native frames that are written to a file and read back: each file is one mapping with its build
- * id; addresses, symbols, locations without a name, inlined calls. How other tools read them:
- * tests/golden.
+ * Native frames that are written to a pprof file and read back: each file with code is one mapping
+ * with its build id; addresses, symbols, locations without a name, inlined calls. How other tools
+ * read them: tests/golden.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +52,8 @@ static void add(struct profile *p, const uint32_t *stack, size_t n, int64_t valu
 }
 
 /*
- * Makes stacks in which leaf is inlined into middle, and middle into outer. "unnamed" is an address
- * without a name.
+ * Makes stacks in which "leaf" is inlined into "middle", and "middle" into "outer". "unnamed" is an
+ * address without a name.
  */
 static struct profile *make(void)
 {
@@ -153,7 +153,7 @@ static void native_frames_come_back(void **state)
 	profile_free(p);
 }
 
-/* Only the name of a mapping decides its kind. */
+/* The kind of a mapping follows from its name alone. */
 static void kinds_are_told_by_name(void **state)
 {
 	static const struct {

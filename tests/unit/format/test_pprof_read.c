@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads pprof as other tools write it, encoded by hand here: samples before tables, ids in any
- * order, inlined calls, numeric labels, missing parts. Bad input is refused, and the message has
- * the byte and the field.
+ * Reads pprof as tools other than krait write it. The test encodes it by hand: samples before
+ * tables, ids in any order, inlined calls, numeric labels, missing parts. Bad input is refused, and
+ * the message has the byte and the field.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +105,8 @@ static void add_sample(struct pb *b, int64_t value)
 {
 	struct pb s = {};
 
-	pb_uint(&s, SAMPLE_LOCATION_ID, 900); /* the field isn't packed */
+	/* the field is written as single values, not packed */
+	pb_uint(&s, SAMPLE_LOCATION_ID, 900);
 	pb_uint(&s, SAMPLE_LOCATION_ID, 5);
 	pb_uint(&s, SAMPLE_LOCATION_ID, 6);
 	pb_uint(&s, SAMPLE_VALUE, (uint64_t)value);
@@ -231,7 +232,10 @@ static int sum_value(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* There are two value types too many. The default one, which is the last, must not be left out. */
+/*
+ * A file has two value types more than krait takes. The default value type, which is the last one,
+ * must not be left out.
+ */
 static void many_value_types_keep_the_default(void **state)
 {
 	static const char *const types[] = {"",	 "nanoseconds", "a", "b", "c", "d",    "e",
@@ -248,7 +252,8 @@ static void many_value_types_keep_the_default(void **state)
 	add_message(&s, SAMPLE_VALUE, &packed);
 	add_message(&b, PROFILE_SAMPLE, &s);
 	add_strings(&b, types);
-	assert_int_equal(pprof_read(b.v, b.n, &p), 0); /* without a default the last value counts */
+	/* without a default value type, the last one counts */
+	assert_int_equal(pprof_read(b.v, b.n, &p), 0);
 	assert_int_equal(profile_meta(p)->n_values, PROFILE_MAX_VALUES);
 	assert_int_equal(profile_meta(p)->default_value, PROFILE_MAX_VALUES - 1);
 	assert_string_equal(profile_meta(p)->values[PROFILE_MAX_VALUES - 1].type, "last");
@@ -297,7 +302,7 @@ static void every_cut_is_refused_or_harmless(void **state)
 
 	make_foreign(&b);
 	for (size_t n = 0; n < b.n; n++) {
-		/* a copy of the exact size, for ASan */
+		/* a copy of the exact size, so that ASan notices a read past its end */
 		_cleanup_free_ uint8_t *copy = malloc(n ? n : 1);
 
 		memcpy(copy, b.v, n);
@@ -410,7 +415,7 @@ static void damaged_gzip_is_named(void **state)
 	pb_bytes(&gz, 1, "rubbish", 7);
 	refuse(&gz, "the gzip data is damaged");
 
-	/* Two gzip members are one stream. */
+	/* A gzip stream may consist of two members. */
 	gz.n = 0;
 	compress_into(&gz, b.v, b.n / 2);
 	compress_into(&gz, b.v + b.n / 2, b.n - b.n / 2);

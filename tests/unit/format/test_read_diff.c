@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A page that compares two recordings: both are read back from it, also if it is cut off, damaged,
- * or lacks one. Also the source text in a page.
+ * A page that compares two recordings. Both recordings are read back from the page, also if the
+ * page is cut off, damaged, or lacks one of them. Also tests the source text in a page.
  */
 #include "render_profile.h"
 
@@ -34,8 +34,8 @@ static struct profile *side(const char *name, int64_t count)
 }
 
 /*
- * Makes a page of a comparison. It is written as that of the first recording, which doesn't matter
- * here.
+ * Makes a page that compares two recordings. The page's own recording is the first of the two,
+ * which doesn't matter here.
  */
 static struct bytes page(void)
 {
@@ -87,7 +87,8 @@ static void test_both(void **state)
 static void refused(const char *s, size_t n)
 {
 	struct profile *both[2] = {};
-	char *copy = malloc(n + 1); /* an exact copy, so that the sanitizer sees its end */
+	/* a copy of the exact size, so that the sanitizer notices a read past its end */
+	char *copy = malloc(n + 1);
 
 	memcpy(copy, s, n);
 	assert_true(read_two((const uint8_t *)copy, n, both) < 0);
@@ -113,7 +114,7 @@ static void test_broken(void **state)
 	free(b.s);
 }
 
-/* Reads source text from a page, where it stands in base64. */
+/* Reads the source text from a page in which it is encoded as base64. */
 static int take(const char *base64, struct str *ret)
 {
 	_cleanup_str_ struct str page = {};

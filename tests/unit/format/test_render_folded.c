@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests folded stacks and names of frames, byte by byte. */
+/* Tests folded stacks and the names of frames in them, byte by byte. */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -106,8 +106,8 @@ static void check_address(uint64_t start, uint64_t offset, uint64_t address, con
 }
 
 /*
- * The number in a frame's name is an address in the file, even if the recording has the address in
- * the process.
+ * A frame without a symbol is named by a number, which is the address in the file, even if the
+ * recording has the address in the process.
  */
 static void test_addresses(void **state)
 {
@@ -156,7 +156,7 @@ static void test_values(void **state)
 	profile_free(p);
 }
 
-/* Characters that would break a line or a stack in two are replaced, and no others. */
+/* Only characters that would break a line or a stack in two are replaced. */
 static void test_odd_names(void **state)
 {
 	struct profile *p = test_profile();
@@ -170,7 +170,10 @@ static void test_odd_names(void **state)
 		      "a:b c d (x y.py:1);  |\xf0\x9f\x90\x8d é (z.py:2);tail 12 (<f:g>:3) 1\n");
 }
 
-/* Frames with the same text are one, and the order is by text, not by first appearance. */
+/*
+ * Frames with the same text count as one frame. Stacks are sorted by text, not by when they first
+ * came.
+ */
 static void test_merge_and_sort(void **state)
 {
 	struct profile *p = test_profile();
@@ -226,7 +229,7 @@ static void test_roots(void **state)
 	profile_free(p);
 }
 
-/* With only one process, no outermost frame names it. */
+/* If there is only one process, no outermost frame is added to name it. */
 static void test_one_process(void **state)
 {
 	struct profile *p = test_profile();

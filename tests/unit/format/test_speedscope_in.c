@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads speedscope's format: both kinds of profiles, units, the owners of profiles, and refused
- * files.
+ * Reads speedscope's format: both kinds of profiles, units, the threads and processes that profiles
+ * belong to, and files that are refused.
  */
 #include "read_text.h"
 
@@ -112,8 +112,8 @@ static void test_owners(void **state)
 }
 
 /*
- * Reads a file with two profiles: @profile, which has a fault, and one that is right, with samples
- * of weights 1 and 3. @notes: all comments that must result, separated by "|".
+ * Reads a file with two profiles. @profile has a fault; the other one is right, with samples of
+ * weights 1 and 3. @notes: all comments that must result, separated by "|".
  */
 static void assert_odd(const char *profile, const char *want, const char *notes)
 {
@@ -171,7 +171,9 @@ static void test_odd(void **state)
 		   "mended: 1 frame closed with its caller");
 }
 
-/* Counts keep their fractions. If one of them is too large for that, all counts are rounded. */
+/*
+ * Counts keep their fractions. If a count is too large to have a fraction, all counts are rounded.
+ */
 static void test_fractions(void **state)
 {
 	struct profile *p;
@@ -237,8 +239,8 @@ static void test_values(void **state)
 	"]}"
 
 /*
- * krait adds members that say what a value is. The first value is the default. Weights in another
- * unit of time are converted, whatever "valueUnit" says.
+ * In a file that krait has written, additional members say what a value is. The first value is the
+ * default. Weights in another unit of time are converted, whatever "valueUnit" says.
  */
 static void test_value_types(void **state)
 {
@@ -265,7 +267,7 @@ static void test_value_types(void **state)
 				cases[i].want);
 }
 
-/* Values that don't fit are left out, and a comment says how many. */
+/* Values that don't fit are left out. A comment says how many they were. */
 static void test_too_many_values(void **state)
 {
 	_cleanup_str_ struct str text = {};

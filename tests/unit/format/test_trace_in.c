@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads Chrome's trace events and V8's .cpuprofile: the samples that slices and nodes become, and
- * refused files.
+ * Reads Chrome's trace events and V8's .cpuprofile: which samples their slices and nodes become,
+ * and which files are refused.
  */
 #include "read_text.h"
 
@@ -28,7 +28,7 @@ static void assert_folded(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* A file that is just a list of events may end after any of them, without the closing bracket. */
+/* A file that is just a list of events may end after any event, without the closing bracket. */
 static void test_slices(void **state)
 {
 	static const char want[] = "a 7000\na;b 3000\n";
@@ -73,8 +73,8 @@ static void test_odd_slices(void **state)
 }
 
 /*
- * Beginnings and ends of slices come in any order. The end of a slice also ends what is still open
- * within it.
+ * Beginnings and ends of slices come in any order. The end of a slice also ends all slices that are
+ * still open within it.
  */
 static void test_pairs(void **state)
 {
@@ -88,8 +88,8 @@ static void test_pairs(void **state)
 			      "E", "", "5", "") "," EVENT("B", "a", "0", "")),
 		      NULL, "a 7000\na;b 3000\n");
 	/*
-	 * b begins within a and is ended by a's end. At 4 c isn't open, and at 7 nothing is: these
-	 * ends are ignored.
+	 * b begins within a, and a's end ends b, too. At 4, c isn't open; at 7, no slice is open.
+	 * The events of type E at these times are ignored.
 	 */
 	assert_folded(inside, NULL, "a 2000\na;b 3000\n");
 	p = read_text(inside);
@@ -104,8 +104,8 @@ static void test_pairs(void **state)
 }
 
 /*
- * Reads a file with @event, which has a fault, and a slice of 100 us. The result has @us in all,
- * and @note as its only comment; NULL: none.
+ * Reads a file with @event, which has a fault, and with a slice of 100 us. The samples that result
+ * have @us in all. @note is their only comment; NULL: there is none.
  */
 static void assert_odd_event(const char *event, int64_t us, const char *note)
 {
@@ -199,7 +199,7 @@ static void test_cpuprofile(void **state)
 }
 
 /*
- * A V8 profile of thread 2 in several pieces, which thread 3 wrote. There may be a slice beside it.
+ * A V8 profile of thread 2, in several pieces that thread 3 wrote. The trace may also have a slice.
  */
 #define PROFILE_EVENT(name, tid, id, data)                                                         \
 	"{\"args\":{\"data\":{" data "}},\"ph\":\"P\",\"name\":\"" name                            \
@@ -251,8 +251,8 @@ static void assert_note(const char *text, const char *note)
 }
 
 /*
- * If Chrome's buffer is full, a trace loses pieces. Then another piece refers to a missing one or
- * contradicts it.
+ * If Chrome's buffer is full, a trace loses pieces of a profile. A later piece then refers to a
+ * missing one, or contradicts it.
  */
 static void test_odd_chunks(void **state)
 {
@@ -266,8 +266,8 @@ static void test_odd_chunks(void **state)
 			     "9", ",\"parent\":8", "f") "],\"samples\":[9]},\"timeDeltas\":[1]"));
 
 	/*
-	 * from 110 to 115, from 115 to 116, and from 117 to 130: the missing node 7 had the time
-	 * between
+	 * from 110 to 115, from 115 to 116, and from 117 to 130: node 7, which is missing, had the
+	 * time from 116 to 117
 	 */
 	assert_folded(unknown, "time", "f 19000\n");
 	assert_note(unknown, "left out: 1 sample of V8's profiles whose stack isn't in the file");

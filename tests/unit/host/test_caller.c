@@ -40,7 +40,11 @@ static void test_original(void **state)
 {
 	_cleanup_env_ struct environment own = {}, proc = {};
 
-	unsetenv("PATH"); /* removes PATH from the present environment, not from the original one */
+	/*
+	 * removes PATH from the process's environment of today, not from the one that it was
+	 * started with
+	 */
+	unsetenv("PATH");
 	assert_int_equal(environment_original(&own), 0);
 	assert_int_equal(environment_of_process(&proc, getpid()), 0);
 	assert_non_null(environment_get(&own, "PATH"));
@@ -85,7 +89,10 @@ static void test_bad_sudo_variables(void **state)
 	unsetenv("SUDO_UID");
 }
 
-/* Runs in the child. Returns 0 if user, groups and environment are those of the caller of sudo. */
+/*
+ * Runs in the child. Returns 0 if its user, groups and environment are those of the user who called
+ * sudo.
+ */
 static int check_become(void)
 {
 	struct caller c;
@@ -107,7 +114,7 @@ static int check_become(void)
 }
 
 /*
- * Runs @check in a child and returns the wait status; the exit code is the result of @check. Needs
+ * Runs @check in a child, whose exit code is the result of @check. Returns the wait status. Needs
  * root, because only root can change its user.
  */
 static int in_child(int (*check)(void))
@@ -130,8 +137,8 @@ static void test_become(void **state)
 }
 
 /*
- * A child of root with very many groups: returns 0 if it gets the groups of its parent, whose list
- * is longer than any buffer.
+ * Runs in a child of root, whose parent has very many groups. Returns 0 if the child gets the
+ * parent's groups, whose list is longer than any buffer.
  */
 static int check_many_groups(void)
 {
@@ -147,13 +154,14 @@ static int check_many_groups(void)
 		return 1;
 	child = fork();
 	if (child == 0) {
-		close(go[1]); /* otherwise the child would wait for itself if the parent gives up */
+		/* with this end open, the child would wait for itself if the parent gives up */
+		close(go[1]);
 		pretend_sudo();
 		if (read(go[0], &byte, 1) != 1 || caller_find(&c) || c.groups.n != NGROUPS_MAX)
 			_exit(2);
 		_exit(memcmp(c.groups.v, groups, sizeof(groups)) ? 3 : 0);
 	}
-	/* this user namespace doesn't have these group numbers */
+	/* the user namespace of this test doesn't have these group numbers */
 	if (setgroups(NGROUPS_MAX, groups))
 		return SKIPPED;
 	if (setresuid(NOBODY, NOBODY, NOBODY) || write(go[1], "", 1) != 1 ||

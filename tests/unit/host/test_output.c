@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests output files: they get their name only when whole, links are followed, nothing is left
- * behind.
+ * Tests output files. A file gets its name only when it is whole, links are followed, and no other
+ * file is left behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* Returns the mode of the new file, if it replaces a file of @owner with mode @mode. */
+/* Returns the mode of the new file when it replaces a file of @owner with mode @mode. */
 static mode_t mode_over(mode_t mode, uid_t owner, mode_t mask)
 {
 	mode_t before = umask(mask);
@@ -140,7 +140,7 @@ static void test_link_is_followed(void **state)
 	assert_int_equal(entries(), 2);
 }
 
-/* As for `krait record -o /dev/stdout > file`, /dev/stdout must not be replaced. */
+/* With `krait record -o /dev/stdout > file`, /dev/stdout must not be replaced. */
 static void test_descriptor_link(void **state)
 {
 	_cleanup_close_ int fd = open("file", O_WRONLY | O_CREAT, 0600);
@@ -152,7 +152,7 @@ static void test_descriptor_link(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* krait chose the name, so a link that already has it isn't followed. */
+/* krait chose the name of the output, so it doesn't follow a link that has this name already. */
 static void test_chosen_name(void **state)
 {
 	struct output o;

@@ -38,7 +38,10 @@ static void make(const char *path)
 	assert_true(fd >= 0);
 }
 
-/* Checks that @path leads to @name in @folder. @exists: whether a file is there. */
+/*
+ * Checks that @path leads to the name @name in the directory @folder. @exists: whether a file with
+ * that name is there.
+ */
 static void assert_leads(const char *path, const char *folder, const char *name, bool exists)
 {
 	_cleanup_place_ struct place p;
@@ -143,7 +146,7 @@ static void test_open_file_of_a_process(void **state)
 	assert_int_equal(lseek(again, 0, SEEK_END), 0); /* the file was truncated */
 }
 
-/* If another file takes the place of the checked one before it is opened, none is opened. */
+/* The checked file is exchanged for another one before it is opened. Neither of them is opened. */
 static void test_exchanged(void **state)
 {
 	_cleanup_place_ struct place p;
@@ -189,7 +192,7 @@ static void test_owners(void **state)
 	assert_int_equal(chown("open", 0, 0), 0);
 	assert_int_equal(chmod("open", 0775), 0);
 	assert_leads("open/link", ".", "new", false);
-	/* The link is the user's own. */
+	/* The link belongs to the user who runs krait. */
 	assert_int_equal(chmod("open", 01777), 0);
 	assert_int_equal(lchown("open/link", 0, 0), 0);
 	assert_leads("open/link", ".", "new", false);

@@ -93,7 +93,7 @@ static void test_refused(void **state)
 
 /*
  * Without SOURCE_ALL, root's krait shows only files that every user may read, and no file of
- * another user. With SOURCE_ALL it shows the others, too.
+ * another user. With SOURCE_ALL it shows all other files as well.
  */
 static void test_root(void **state)
 {
@@ -149,8 +149,8 @@ static void test_owner(void **state)
 }
 
 /*
- * Compares the owner that krait reads from /proc/self with what getuid(), getgid() and getgroups()
- * return.
+ * The owner that krait reads from /proc/self is compared with what getuid(), getgid() and
+ * getgroups() return.
  */
 static void test_owner_of_process(void **state)
 {

@@ -48,7 +48,10 @@ static uint32_t who(const char *pid, const char *tid, const char *gil)
 	return profile_labels(p, v, ARRAY_SIZE(v));
 }
 
-/* Adds a sample. @names: functions, outermost first, one letter each; upper case is native. */
+/*
+ * Adds a sample. @names: functions, the outermost first, one letter for each; upper case stands for
+ * native code.
+ */
 static void sample(const char *names, uint32_t labels)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = 5, .values = {1, 10 * MS}};
@@ -125,8 +128,8 @@ static void assert_row(const char *name, int self, int total, int self_since, in
 }
 
 /*
- * Adds @ms of thread 1 in function a ("a"), or in b that a called ("ab"). @state: "running", or
- * what the thread waits for.
+ * Adds @ms of thread 1 in function a (@names is "a"), or in b that a has called ("ab"). @state:
+ * "running", or what the thread waits for.
  */
 static void in_state(const char *names, const char *state, int ms)
 {
@@ -175,7 +178,10 @@ static void test_waits(void **state)
 	assert_states("a", 60, 40, 700, 200);
 	assert_states("b", 60, 0, 700, 0);
 	n = live_total(l, row("a"), LIVE_RECENT);
-	/* the sample of the wait says "held", but CPU and GIL only count the 60 ms that a ran */
+	/*
+	 * the sample of the wait has the label "held", but CPU and GIL only count the 60 ms for
+	 * which a ran
+	 */
 	assert_int_equal(n.running, 60ll * MS);
 	assert_int_equal(n.held, 60ll * MS);
 	assert_true(table_cpu(&v, &n, LIVE_RECENT) == 6);
@@ -213,7 +219,7 @@ static void test_intervals(void **state)
 }
 
 /*
- * "Recent" covers as many of the last intervals as make three seconds together. The expected
+ * The column "Recent" covers as many of the last intervals as make up three seconds. The expected
  * numbers were worked out by hand.
  */
 static void test_window(void **state)
@@ -237,14 +243,14 @@ static void test_window(void **state)
 	assert_row("b", 0, 0, 1, 1);
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 15, 15, 21, 22);
-	/* After some seconds, short intervals aren't among the recent ones any more. */
+	/* After some seconds, the short intervals don't count as recent any more. */
 	for (int i = 0; i < 40; i++) {
 		sample("a", me);
 		assert_int_equal(live_tick(l, 0.1), 0);
 	}
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples >= 29);
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples <= 40);
-	/* An interval longer than the window is the only recent one. */
+	/* An interval that is longer than the window is the only one that counts as recent. */
 	sample("a", me);
 	assert_int_equal(live_tick(l, 9), 0);
 	assert_row("a", 1, 1, 62, 63);
@@ -253,7 +259,7 @@ static void test_window(void **state)
 	assert_int_equal(l->all[LIVE_RECENT].samples, 0);
 }
 
-/* A column for the last interval has no values of an earlier one. */
+/* A column for the last interval shows no values of earlier intervals. */
 static void test_columns(void **state)
 {
 	const struct table_column *gil = table_columns;
@@ -275,8 +281,8 @@ static void test_columns(void **state)
 }
 
 /*
- * A recursive function counts once in total. Another table is made from sums that are kept, not
- * from the samples.
+ * In the total, a recursive function counts once. Another table is made from sums that krait keeps,
+ * not from the samples.
  */
 static void test_tables(void **state)
 {
@@ -311,7 +317,7 @@ static void assert_names(struct table *t, const char *want)
 	assert_string_equal(str_cstr(&names), want);
 }
 
-/* A thread can end before its name is read. */
+/* A thread can end before krait has read its name. */
 static void test_nameless_thread(void **state)
 {
 	struct table t;
@@ -386,7 +392,7 @@ static void test_hidden_frames(void **state)
 	l->hide[KIND_NATIVE] = true;
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 1, 1, 1, 1);
-	assert_row("C", 1, 1, 1, 1); /* there are only these two rows */
+	assert_row("C", 1, 1, 1, 1); /* the table has only these two rows */
 	assert_int_equal(l->rows.n, 2);
 }
 
@@ -536,8 +542,8 @@ static void test_condense(void **state)
 	assert_true(condensed > 4);
 	condense(8, NULL);
 	/*
-	 * The functions of the last interval and those with most samples stay. The others become
-	 * one.
+	 * The functions of the last interval stay, and so do those with the most samples. All
+	 * others become one row.
 	 */
 	assert_row("[rare code]", 0, 0, MADE * (ROUNDS - 1), 2 * MADE * (ROUNDS - 1));
 	assert_int_equal(profile_each(p, add_value, &value), 0);
@@ -573,7 +579,7 @@ static void test_condense_stacks(void **state)
 		call(deep, lines, i % 38 + 2, me);
 	}
 	assert_int_equal(live_tick(l, 1), 0);
-	assert_int_equal(live_tick(l, 1), 0); /* no sample is of the last interval */
+	assert_int_equal(live_tick(l, 1), 0); /* none of the samples is of the last interval */
 	condense(16, NULL);
 	assert_row("main", 0, 0, 0, 2000);
 	assert_row("work", 0, 0, 0, 2000);
@@ -588,7 +594,8 @@ static void test_condense_stacks(void **state)
 		    l->rows.v[i].self[LIVE_SINCE].samples >= 1900)
 			stacks = 0;
 	/*
-	 * one line has nearly all samples: lines of innermost frames were kept, other lines weren't
+	 * nearly all samples are of one line: condensing kept the lines of innermost frames, and no
+	 * other lines
 	 */
 	assert_int_equal(stacks, 0);
 }
@@ -612,7 +619,7 @@ static void test_condense_filtered(void **state)
 	}
 }
 
-/* Condensing fails half-way: all is as before. */
+/* Condensing fails half-way. All is as it was before. */
 static void test_condense_undone(void **state)
 {
 	uint32_t me = who("1", "1", "held"), labels;
@@ -629,7 +636,7 @@ static void test_condense_undone(void **state)
 	assert_string_equal(profile_label_text(p, labels, "tid"), CONDENSE_ENDED);
 	assert_int_equal(profile_n_samples(p), 0);
 	assert_int_equal(condense_end(&c, -EIO), -EIO);
-	/* the new function is [rare code] */
+	/* the new function is the one called [rare code] */
 	assert_int_equal(profile_n_functions(p), functions + 1);
 	assert_int_equal(profile_n_stacks(p), stacks);
 	assert_int_equal(profile_each(p, add_value, &value), 0);
@@ -703,7 +710,7 @@ static void test_sort_and_filter(void **state)
 }
 
 /*
- * The tables of code (functions, lines) are sorted in one order, those of threads and processes in
+ * Tables of code (functions, lines) are sorted in one order, tables of threads and processes in
  * another. Each order stays while a table of the other kind is shown.
  */
 static void test_orders(void **state)

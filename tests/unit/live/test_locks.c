@@ -52,8 +52,8 @@ static int teardown(void **state)
 }
 
 /*
- * Thread @tid, called @name, ends a wait of @waiter that took @ns. It does that in @line of the
- * user's function f.
+ * Thread @tid, called @name, ends a wait of @waiter that took @ns. At that moment it runs @line of
+ * the user's function f.
  */
 static void ends(const char *tid, const char *name, const char *waiter_tid, const char *waiter,
 		 int32_t line, int64_t ns)
@@ -100,7 +100,7 @@ static void test_order(void **state)
 	ends("2", "b", "3", "c", 7, S / 5);
 	ends("2", "b", "1", "a", 7, S / 5);
 	ends("3", "c", "1", "a", 8, 12 * S);
-	ends("3", "c", "1", "a", 9, S / 200); /* too short for a line */
+	ends("3", "c", "1", "a", 9, S / 200); /* this wait is too short to get a line */
 	expect("Waits for locks that ended in the last 1.0 s took 12.51 s\n"
 	       "  12.00 s  ended by c in f (app.py:8): a 12.00 s\n"
 	       "  0.50 s  ended by b in f (app.py:7): a 0.30 s, c 0.20 s\n");
@@ -109,7 +109,10 @@ static void test_order(void **state)
 	expect("");
 }
 
-/* A line names three threads at most. Further ones, and those without a label, are "others". */
+/*
+ * A line names three threads at most. All further threads, and threads without a label, are
+ * "others".
+ */
 static void test_many(void **state)
 {
 	char tid[8], name[16];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that krait top counts waits that aren't over yet, and counts each ns of them once. */
+/*
+ * Tests that krait top counts waits that aren't over yet, and that it counts each ns of a wait
+ * once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +20,7 @@ static struct profile *p;
 static struct live *l;
 static uint32_t stacks[2];
 
-/* A stack of one function, @name. */
+/* Makes a stack of one function, called @name. */
 static uint32_t stack_in(const char *name)
 {
 	struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
@@ -69,7 +72,7 @@ static uint32_t who(const char *tid, const char *state)
 	return profile_labels(p, v, ARRAY_SIZE(v));
 }
 
-/* A wait of @ns of thread @tid that began at @time_ns. */
+/* Makes the sample of a wait of @ns of thread @tid that began at @time_ns. */
 static struct profile_sample wait_of(const char *tid, const char *state, int64_t time_ns,
 				     int64_t ns)
 {
@@ -106,13 +109,16 @@ static const struct live_row *row_of(const char *tid)
 	return NULL;
 }
 
-/* Returns how long a thread was in this state in the interval that has just ended. */
+/* Returns how long thread @tid was in the state in the interval that has just ended. */
 static int64_t waited(const char *tid, enum live_state state)
 {
 	return live_in_state(l, row_of(tid), state);
 }
 
-/* A wait of 2.5 s: 1 s in each of two intervals, and the rest when its sample has come. */
+/*
+ * A wait of 2.5 s: 1 s is counted in each of two intervals, and the remaining time when the wait's
+ * sample has come.
+ */
 static void test_parts(void **state)
 {
 	live_open_begin(l);
@@ -123,7 +129,7 @@ static void test_parts(void **state)
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
 	come(wait_of("1", "lock", 0, 5 * S / 2));
-	/* another wait, which krait top didn't count while it was open */
+	/* this wait was never counted before its sample came */
 	come(wait_of("1", "lock", 5 * S / 2, S / 4));
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S / 2 + S / 4);
@@ -131,7 +137,7 @@ static void test_parts(void **state)
 }
 
 /*
- * If the sample of a wait says less than was counted while the wait was open, nothing is
+ * If the sample of a wait has less time than was counted while the wait was open, nothing is
  * subtracted.
  */
 static void test_less(void **state)
@@ -146,8 +152,8 @@ static void test_less(void **state)
 
 /*
  * A wait whose stack wasn't chosen has no sample of its own: later samples of its thread include
- * its time, which was counted already and is subtracted from them. Other threads' samples stay as
- * they are.
+ * the wait's time. That time was counted already, so it is subtracted from these samples. Other
+ * threads' samples stay as they are.
  */
 static void test_left(void **state)
 {
@@ -158,7 +164,8 @@ static void test_left(void **state)
 	tick();
 	come(wait_of("2", "net", 4 * S, S));
 	come(wait_of("1", "net", 4 * S, S));
-	come(wait_of("1", "net", 5 * S, 4 * S)); /* it was 2 s long, and has 2 s of others */
+	/* the wait itself took 2 s; its sample also has 2 s of earlier waits */
+	come(wait_of("1", "net", 5 * S, 4 * S));
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_NET), 2 * S);
 	assert_int_equal(waited("2", LIVE_STATE_NET), S);
@@ -167,7 +174,9 @@ static void test_left(void **state)
 	assert_int_equal(waited("1", LIVE_STATE_NET), S);
 }
 
-/* Time in which a thread was ready to run isn't a wait, though its sample has the same time. */
+/*
+ * Time in which a thread was ready to run isn't a wait, though the thread's sample has that time.
+ */
 static void test_ready(void **state)
 {
 	live_open_begin(l);
@@ -231,7 +240,7 @@ static void test_gil(void **state)
 	assert_string_equal(str_cstr(&lines),
 			    "Threads waited 1.00 s for the GIL in the last 1.0 s\n"
 			    "  1.00 s  while 2 held it in f (app.py:7): 1 1.00 s\n");
-	tick(); /* nobody waits any more */
+	tick(); /* nobody waits for the GIL any more */
 	str_clear(&lines);
 	table_gil_lines(&v, &lines);
 	assert_string_equal(str_cstr(&lines), "");

@@ -30,8 +30,8 @@ static void test_recording_comes_back(void **state)
 }
 
 /*
- * A target chooses the names. None may end an element or a script, or appear in the page's text at
- * all.
+ * The recorded program chooses the names. No name may end an element or a script, or appear in the
+ * page's text at all.
  */
 static void test_hostile_names(void **state)
 {
@@ -260,7 +260,7 @@ static int open_none(void *arg, const char *path, int64_t *since_ns)
 	return -EPERM;
 }
 
-/* The file of the function exists. In the sample, line 2 calls something at column 9. */
+/* The function's file exists. The sample is on line 2 of it, in a call that begins at column 9. */
 static void test_source(void **state)
 {
 	static const char text[] =

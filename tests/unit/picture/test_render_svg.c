@@ -103,7 +103,7 @@ static void test_recording_comes_back(void **state)
 
 static int extract(const char *s, size_t n)
 {
-	/* A copy of the exact size, so that reading past it is seen. */
+	/* A copy of the exact size, so that a read past its end is noticed. */
 	_cleanup_free_ char *copy = n ? memcpy(malloc(n), s, n) : NULL;
 	_cleanup_free_ uint8_t *out = NULL;
 	size_t out_n;
@@ -130,7 +130,10 @@ static void test_damaged_picture(void **state)
 	profile_free(p);
 }
 
-/* A target chooses the names. None may end an element, a script or the data, or break the XML. */
+/*
+ * The recorded program chooses the names. No name may end an element, a script or the data, or
+ * break the XML.
+ */
 static void test_hostile_names(void **state)
 {
 	static const char *const names[] = {

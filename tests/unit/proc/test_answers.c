@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Of which file systems krait knows that they always answer, so that no child has to ask them.
- * These aren't among them: a FUSE file system on a disk, an overlay that a user mounted, a file
- * system whose device number belonged to another one before.
+ * krait knows of some file systems that they always answer, so it needs no child to ask them. These
+ * aren't among them: a FUSE file system on a disk; an overlay that a user mounted; a file system
+ * whose device number belonged to another one before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void test_kinds(void **state)
 	assert_false(answers_kind(memory, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_kind(memory, &(struct file_kind){.type = TMPFS_MAGIC}));
 	assert_true(answers_known(memory));
-	/* that file system was unmounted, and another one has its device number now */
+	/* tmpfs was unmounted, and another file system has its device number now */
 	assert_false(answers_known(again));
 	assert_false(answers_kind(memory, &(struct file_kind){OVERLAYFS_SUPER_MAGIC, true}));
 }
@@ -67,7 +67,7 @@ static bool make_overlay(const char *dir)
 
 /*
  * Returns 1 if the overlay that process @pid sees at @path counts as a user's, else 0. Returns 2 if
- * this test isn't permitted to look.
+ * this test isn't permitted to look at that.
  */
 static int is_users(pid_t pid, const char *path)
 {
@@ -100,7 +100,9 @@ static bool map_root(void)
 	return done;
 }
 
-/* Mounts an overlay as a user: whoever has a user namespace may mount one in it. */
+/*
+ * Mounts an overlay as an ordinary user does: in a user namespace of one's own, that is permitted.
+ */
 static pid_t user_mounts(const char *dir)
 {
 	int ready[2];
@@ -127,7 +129,7 @@ static pid_t user_mounts(const char *dir)
 
 /*
  * Looks at an overlay of root and at one of a user. Returns one bit for each wrong answer, or 64 if
- * this test isn't permitted to do that.
+ * this test isn't permitted to make them.
  */
 static int look(const char *dir)
 {

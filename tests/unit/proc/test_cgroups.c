@@ -36,7 +36,7 @@ static bool find_mount(const char *controllers, char ret[static 256])
 	return false;
 }
 
-/* The number of the group whose directory is @path; 0: the kernel has none. */
+/* Returns the number of the group whose directory is @path; 0: the kernel has no number for it. */
 static uint64_t handle_of(const char *path)
 {
 	_cleanup_free_ struct file_handle *h = calloc(1, sizeof(*h) + MAX_HANDLE_SZ);
@@ -51,8 +51,8 @@ static uint64_t handle_of(const char *path)
 }
 
 /*
- * Sets @group to the groups of this process, and @text to what /proc says of them. False: a
- * hierarchy isn't mounted at its usual place, or its control groups have no inode numbers.
+ * Sets @group to the groups of this process, and @text to what /proc says of them. Returns false if
+ * a hierarchy isn't mounted at its usual place, or if its control groups have no inode numbers.
  */
 static bool read_own(char text[static 4096], __u64 group[static ABI_GROUPS])
 {
@@ -93,7 +93,7 @@ static void test_own(void **state)
 	assert_true(cgroups_are(text, group));
 	while (n < ABI_GROUPS && group[n])
 		n++;
-	/* the number of each group must match, and so must its hierarchy */
+	/* the number of each group must match, and the hierarchy of each group too */
 	for (size_t i = 0; i < n; i++) {
 		other = group[i];
 		group[i] = other + 1;
@@ -103,7 +103,7 @@ static void test_own(void **state)
 		group[i] = other;
 	}
 	assert_true(cgroups_are(text, group));
-	/* 0: the process is in more groups than a record has room for */
+	/* 0 means that the process is in more groups than a record has room for */
 	memset(group, 0, sizeof(*group));
 	assert_false(cgroups_are(text, group));
 }

@@ -87,7 +87,7 @@ static void test_very_many(void **state)
 	began = spent_ns();
 	assert_true(distribution_from_record(str_cstr(&text), "p0/q/r/m.py", &got));
 	assert_in_range(spent_ns() - began, 0, LIMIT_NS);
-	assert_in_range(got.n, 100, 1024); /* only some of the package's folders are given */
+	assert_in_range(got.n, 100, 1024); /* krait gives only some of the package's folders */
 }
 
 /*

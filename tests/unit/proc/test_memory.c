@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits of memory, from directories of cgroups that were made by hand. The limit of this process
- * is compared with what the kernel says.
+ * Limits of memory, read from directories of control groups that were made by hand. The limit of
+ * this process is compared with what the kernel says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +58,8 @@ static void expect_path(const char *text, const char *controller, const char *pa
 }
 
 /*
- * In cgroup v1 each controller has a path of its own: here that of "memory" is asked for, and "" is
- * the path of v2.
+ * In cgroup v1 each controller has a path of its own: the path of "memory" is asked for here, and
+ * "" is the path of cgroup v2.
  */
 static void test_paths(void **state)
 {
@@ -85,7 +85,8 @@ static void test_cgroup(void **state)
 	assert_int_equal(limit("v1", "/x"), 3000);
 	assert_int_equal(limit("v1", "/"), 9223372036854771712ull);
 	/*
-	 * in a container the path may be the host's, while the directories begin at the container
+	 * in a container, the path may be the host's, while the mounted directories begin at the
+	 * container's own group
 	 */
 	assert_int_equal(limit("v1", "/docker/y"), 9223372036854771712ull);
 	assert_int_equal(limit("none", "/a"), UINT64_MAX);

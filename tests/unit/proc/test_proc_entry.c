@@ -120,8 +120,8 @@ static void test_script(void **state)
 }
 
 /*
- * A command line names 10,000 packages. Only a few are kept, because each name is compared with
- * those kept before.
+ * A command line names 10,000 packages. krait keeps only a few of the names, because it compares
+ * each name with those that it has kept.
  */
 static void test_very_many(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts, trees and files of real processes. These are children of this test, so it knows their
- * numbers, times and files.
+ * Facts, trees and files of real processes. The processes are children of this test, so it knows
+ * their numbers, times and files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -144,7 +144,8 @@ static int shifted_start(void)
 }
 
 /*
- * Tells whether this is the machine's first time namespace. Before Linux 5.6 there is no other one.
+ * Tells whether this process is in the machine's first time namespace. Before Linux 5.6 there is no
+ * other one.
  */
 static bool in_first_time_namespace(void)
 {
@@ -205,7 +206,10 @@ static void test_gone(void **state)
 	assert_int_equal(proc_open(&none, -1), -ESRCH);
 }
 
-/* The first process of a new PID namespace has number 1 for itself, and another number for us. */
+/*
+ * The first process of a new PID namespace has number 1 in it, and another number in the namespace
+ * of this test.
+ */
 static void test_pid_namespace(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -269,7 +273,7 @@ static void test_threads(void **state)
 		usleep(100);
 	assert_int_equal(proc_open(&p, getpid()), 0);
 	assert_int_equal(proc_threads(&p, &all), 0);
-	assert_true(all.n >= 2); /* a sanitizer may have a thread of its own */
+	assert_true(all.n >= 2); /* a sanitizer may add a thread */
 	assert_int_equal(proc_comm(&p, tid, comm), 0);
 	assert_string_equal(comm, "krait sleeper");
 	pthread_cancel(thread);
@@ -285,7 +289,10 @@ static bool has(const pid_vec *v, pid_t pid)
 	return false;
 }
 
-/* A child, the child's child, and one that a thread of this program forked. */
+/*
+ * Three descendants of this program: a child, the child's child, and a child that another thread of
+ * this program forked.
+ */
 static void test_tree_and_match(void **state)
 {
 	pid_t child, grandchild, other = fork();
@@ -415,7 +422,10 @@ static bool can_use_map_files(const struct proc *p, const struct mapping *e)
 	return fd >= 0;
 }
 
-/* As in a package upgrade: the file is gone; then another file, and then a FIFO, has its path. */
+/*
+ * A program's file is replaced, as in a package upgrade. First the file is gone; after that,
+ * another file has its path; at last, a FIFO has.
+ */
 static void test_replaced_file(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -438,8 +448,8 @@ static void test_replaced_file(void **state)
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &e, exe, &how)), st.st_ino);
 	assert_int_equal(how, can_use_map_files(&p, &e) ? FILE_MAP_FILES : FILE_EXE);
 	/*
-	 * map_files isn't used, as no mapping is at this address: krait opens the executable, or
-	 * the path
+	 * no mapping begins at this address, so map_files can't be used: krait opens the
+	 * executable, or the path
 	 */
 	off = e;
 	off.start += 4096;
@@ -462,7 +472,7 @@ static void test_replaced_file(void **state)
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
 	assert_int_equal(how, FILE_EXE);
-	/* no file is mapped at that address any more, though one was when the mappings were read */
+	/* this address is in a file's mapping when the mappings were read, but isn't any more */
 	lib = *libc_find(&m, &kind, NULL);
 	off.start = lib.start;
 	off.end = lib.end;
@@ -470,7 +480,7 @@ static void test_replaced_file(void **state)
 	assert_int_equal(how, FILE_EXE);
 	off = e;
 	off.start += 4096;
-	/* the inode differs, so only the path leads to the file, and another file is there */
+	/* the inode number differs, so krait opens the path, where another file is */
 	off.ino++;
 	assert_int_equal(inode_of(file_open_exe(p.dirfd)), st.st_ino);
 	fd = file_open_mapping(p.dirfd, &off, "/tmp", &how);
@@ -492,7 +502,7 @@ static void test_replaced_file(void **state)
 	unlink(exe);
 }
 
-/* In another mount namespace the path leads to another file than here. */
+/* In another mount namespace, the path leads to another file than in this one. */
 static void test_mount_namespace(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -528,7 +538,8 @@ static void test_mount_namespace(void **state)
 		unlink(exe);
 		skip();
 	}
-	assert_int_equal(read(ready[0], &inner, 1), 0); /* exec has closed the descriptor */
+	/* at exec, the child's end of the pipe was closed */
+	assert_int_equal(read(ready[0], &inner, 1), 0);
 	close(ready[0]);
 	assert_int_equal(proc_open(&p, child), 0);
 	e = exe_mapping(&p, exe, &m);
@@ -596,8 +607,8 @@ static void test_many_mappings(void **state)
 }
 
 /*
- * A program that isn't dumpable counts as the user's who started it, though its /proc/PID is
- * root's.
+ * A program that isn't dumpable counts as that of the user who started it, though its /proc/PID
+ * belongs to root.
  */
 static void test_user(void **state)
 {

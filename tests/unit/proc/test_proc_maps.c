@@ -67,7 +67,10 @@ static void test_paths(void **state)
 		{LINE("/opt/python (deleted)"), "/opt/python", true},
 		{LINE("/new\\012line"), "/new\nline", false},
 		{LINE("\\012\\012"), "\n\n", false},
-		/* only a newline is escaped: other backslashes are part of the file's name */
+		/*
+		 * in the text, only a newline is escaped; other backslashes are part of the file's
+		 * name
+		 */
 		{LINE("/b\\041\\01"), "/b\\041\\01", false},
 		{LINE("/\xff\xfe\x01"), "/\xff\xfe\x01", false},
 		{LINE("(deleted)"), "(deleted)", false},
@@ -212,7 +215,7 @@ static void test_many(void **state)
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	assert_true(fd >= 0 && !ftruncate(fd, (off_t)page));
 	p = mmap(NULL, (size_t)n * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* each mapping begins at the file's first byte, so the kernel can't merge two of them */
+	/* each mapping begins at the file's first byte, so the kernel doesn't merge neighbours */
 	for (int i = 0; i < n; i++)
 		assert_true(mmap(p + (size_t)i * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
 				 0) != MAP_FAILED);
@@ -221,7 +224,7 @@ static void test_many(void **state)
 		seen += e->shared && streq(maps_path(&m, e), path) && !e->deleted;
 	assert_int_equal(seen, n);
 	assert_false(m.truncated);
-	assert_true(m.text.n < 100000); /* the path is kept only once */
+	assert_true(m.text.n < 100000); /* the path that all mappings have is kept only once */
 	munmap(p, (size_t)n * page);
 	close(fd);
 	close(dir);
@@ -287,7 +290,7 @@ static void test_executable(void **state)
 	close(dir);
 }
 
-#define DEEP 70 /* how many directories of the longest name lie in each other */
+#define DEEP 70 /* depth of nested directories, each with the longest possible name */
 
 static char deep[256]; /* the name of these directories */
 
@@ -314,8 +317,8 @@ static _Noreturn void map_deep(const char *top, int ready, int end)
 }
 
 /*
- * Reads the mappings of process @pid while this process can't open any file. So krait's child must
- * read them.
+ * Reads the mappings of process @pid while this process can't open any file. So krait's helper
+ * process must read them.
  */
 static int read_by_child(pid_t pid)
 {
@@ -335,7 +338,7 @@ static int read_by_child(pid_t pid)
 	return r;
 }
 
-/* A path may be longer than PATH_MAX, also if krait's child reads it. */
+/* A path may be longer than PATH_MAX. It is read whole, also by krait's helper process. */
 static void test_long_path(void **state)
 {
 	char top[] = "/tmp/krait-maps-XXXXXX", ok = 0;
@@ -363,7 +366,7 @@ static void test_long_path(void **state)
 		seen += streq(maps_path(&m, e), str_cstr(&path));
 	assert_int_equal(seen, 1);
 	assert_int_equal(m.malformed, 0);
-	assert_true(m.list.n > 2); /* those of the program itself */
+	assert_true(m.list.n > 2); /* the mappings of the program itself were read */
 	reader_close();
 	str_fini(&path);
 	close(ready[0]);

@@ -51,7 +51,7 @@ static const struct {
 	{"python3|__main__.py|", NULL, "__main__.py"},
 	{"python3|tool.pyz|", NULL, "tool.pyz"},
 	{"python3|dir/|", NULL, "dir"},
-	/* argv[0] isn't an interpreter's name, but the executable is an interpreter */
+	/* argv[0] isn't the name of an interpreter, but the executable is one */
 	{"worker|app.py|", "/usr/bin/python3.11", "app.py"},
 	{"x|-m|mod|", "/usr/bin/python3.11 (deleted)", "mod"},
 	{"-python3|app.py|", NULL, "app.py"},
@@ -59,7 +59,10 @@ static const struct {
 	{"gunicorn: worker [app]||||", "/usr/bin/python3.11", "gunicorn"},
 	{"[celeryd: celery@host:MainProcess]|", "/usr/bin/python3.11", "celeryd"},
 	{"[celeryd]|", "/usr/bin/python3.11", "celeryd"},
-	/* mod_wsgi writes display-name=%{GROUP} over Apache's argv[0]; so does mod_wsgi-express */
+	/*
+	 * mod_wsgi writes display-name=%{GROUP} over Apache's argv[0]; mod_wsgi-express does so,
+	 * too
+	 */
 	{"(wsgi:shop)      |-k|start|", "/usr/sbin/apache2", "wsgi:shop"},
 	{"(wsgi:admin)|", "/usr/sbin/httpd", "wsgi:admin"},
 	{"(wsgi:localhost:8000:1000)|", "/usr/sbin/httpd", "wsgi:localhost:8000:1000"},
@@ -104,8 +107,8 @@ static void test_names(void **state)
 }
 
 /*
- * A command line decides the name only if it is whole and starts with an interpreter. One that
- * fills its buffer may be cut off.
+ * A command line decides the process's name only if it is whole and starts with an interpreter. A
+ * command line that fills its buffer may be cut off.
  */
 static void test_is_said(void **state)
 {

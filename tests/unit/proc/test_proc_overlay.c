@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files of a container's overlayfs, where device and inode of a mapping may differ from those of
- * stat(). They are opened by path, as krait does without the right to map_files, and a replaced
- * file is noticed. An overlay in a mount namespace of its own may be a user's, so the times of its
- * files prove nothing.
+ * stat(). The test opens the files by path, as krait does without the right to use map_files, and
+ * krait notices a replaced file. An overlay in a mount namespace of its own may be a user's, so the
+ * times of its files prove nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,16 +145,20 @@ static void look_at(bool users)
 		if (streq(maps_path(&m, one), lib))
 			e = *one;
 	assert_true(e.ino != 0);
-	/* map_files has no entry here, so the file is opened as without the right to map_files */
+	/*
+	 * map_files has no entry for this address, so krait opens the file as it does without the
+	 * right to use map_files
+	 */
 	e.start += 4096;
 	fd = file_open_mapping(p.dirfd, &e, lib, &how);
 	if (fd < 0)
 		fail_msg("%s", err_msg());
 	assert_true(how == FILE_ROOT || how == FILE_ROOT_OLDER);
-	assert_int_equal(far_pread(fd, text, 5, 0), 5); /* the mount isn't in this namespace */
+	/* the overlay isn't mounted in this mount namespace */
+	assert_int_equal(far_pread(fd, text, 5, 0), 5);
 	assert_string_equal(text, "befor");
 	close(fd);
-	other = e; /* some kernels show the device of the lower file system in maps */
+	other = e; /* some kernels show the device of the lower file system in /proc/PID/maps */
 	other.dev ^= 1;
 	fd = file_open_mapping(p.dirfd, &other, lib, &how);
 	assert_int_equal(fd >= 0 ? 0 : fd, users ? -ESTALE : 0);
@@ -191,7 +195,8 @@ static void test_users(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlay), /* this test enters the namespace */
+		/* runs first, because it enters the mount namespace */
+		cmocka_unit_test(test_overlay),
 		cmocka_unit_test(test_users),
 	};
 

@@ -45,10 +45,10 @@ static void test_stat(void **state)
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL PLACE "\n", &s), 0);
 	assert_int_equal(s.start_code, 94052);
 	assert_int_equal(s.start_stack, 140722);
-	/* the kernel writes this for readers that may not trace the process */
+	/* the kernel writes these numbers for readers that may not trace the process */
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL " 1 1 0 0 0\n", &s), 0);
 	assert_int_equal(s.start_code, 0);
-	/* the target chooses its name */
+	/* the recorded program chooses its name, which looks like other fields here */
 	assert_int_equal(stat_of("77 (a) R 1 (b) c) S 42" TAIL "\n", &s), 0);
 	assert_string_equal(s.comm, "a) R 1 (b) c");
 	assert_int_equal(s.parent, 42);
@@ -101,7 +101,7 @@ static void assert_cgroup(const char *text, const char *path)
 	assert_string_equal(str_cstr(&s), path);
 }
 
-/* Checks which controllers the cgroup belongs to whose path krait uses. */
+/* Checks the controllers of the cgroup whose path krait uses. */
 static void test_controllers(void **state)
 {
 	static const char *const text[][2] = {
@@ -152,7 +152,7 @@ static void test_container(void **state)
 	assert_container("/machine.slice/libpod-" ID ".scope/container", ID);
 	assert_container("/../../../crio-" ID ".scope", ID);
 	assert_container("/machine.slice/libpod-conmon-" ID ".scope", NULL);
-	/* of two containers the innermost one counts */
+	/* if the path names two containers, the innermost one counts */
 	assert_container("/docker/1" ID "/docker/" ID, ID);
 	assert_container("/docker/f0" ID, NULL);
 	assert_container("/docker/" ID "0", NULL);

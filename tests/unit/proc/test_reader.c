@@ -25,7 +25,7 @@
 
 #define BYTES ((size_t)1 << 20)
 
-static uint32_t *numbers; /* BYTES of numbers, the same in all processes */
+static uint32_t *numbers; /* BYTES of numbers, which are the same in all processes of this test */
 static char *held;	  /* a page that comes only when this process supplies it */
 
 /* Starts a process that has the numbers and the held page. */
@@ -41,8 +41,8 @@ static pid_t start_target(void)
 }
 
 /*
- * Makes a page that never comes, as on a user's file system: the kernel asks this process for it,
- * and this process doesn't answer.
+ * Makes a page that never comes, as on a file system that a user serves: the kernel asks this
+ * process for the page, and this process doesn't answer.
  */
 static bool hold(void)
 {
@@ -138,12 +138,12 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(got[0], 7);
 	assert_int_equal(reader_stats().processes, 1);
 	assert_int_equal(reader_stats().first, stuck);
-	end(stuck); /* now krait's child, which waits for that memory, can end */
+	end(stuck); /* krait's helper process, which waits for that memory, can end now */
 	end(other);
 	reader_close();
 }
 
-/* Returns the latest child of this process; 0: the kernel doesn't tell. */
+/* Returns the latest child of this process; 0: the kernel doesn't say. */
 static pid_t latest_child(void)
 {
 	char path[64];
@@ -159,7 +159,7 @@ static pid_t latest_child(void)
 	return latest;
 }
 
-/* Somebody kills the child that reads. One read fails, and the next one works. */
+/* Somebody kills the helper process that reads. One read fails, and the next one works. */
 static void test_child_is_killed(void **state)
 {
 	pid_t pid = start_target(), child;
@@ -180,8 +180,9 @@ static void test_child_is_killed(void **state)
 }
 
 /*
- * Starts a process that stops this one, while it waits for @child, for longer than its time limit.
- * The child goes on a little later.
+ * The time limit of a read is READER_MS. While this process waits for its helper @child to read,
+ * another process stops this one for twice that time. It lets this process go on, and @child 20 ms
+ * later.
  */
 static pid_t start_stopper(pid_t child)
 {
@@ -199,8 +200,8 @@ static pid_t start_stopper(pid_t child)
 }
 
 /*
- * krait and its child were stopped for a while. Then the wait doesn't count against the process
- * whose memory is read.
+ * krait and its helper process were stopped for a while. That time doesn't count against the
+ * process whose memory is read.
  */
 static void test_stopped_meanwhile(void **state)
 {
@@ -235,7 +236,7 @@ static void pin(pid_t pid, int cpu)
 
 /*
  * Starts a process that has @cpu for itself for longer than krait waits for a read. Returns 0 if
- * that isn't allowed.
+ * this test may not start such a process.
  */
 static pid_t start_hog(int cpu)
 {
@@ -260,8 +261,8 @@ static pid_t start_hog(int cpu)
 }
 
 /*
- * If the child that reads gets no CPU, the wait isn't charged to the process whose memory is read,
- * and doesn't count against it.
+ * If krait's helper process gets no CPU for a read, the waiting time isn't charged to the process
+ * whose memory is read, and doesn't count against it.
  */
 static void test_starved_child(void **state)
 {
@@ -301,7 +302,7 @@ static void test_starved_child(void **state)
 		skip();
 }
 
-/* Lets @child go on after @ms. */
+/* Starts a process that lets @child go on after @ms. */
 static pid_t start_waker(pid_t child, unsigned ms)
 {
 	pid_t pid = fork();
@@ -314,8 +315,8 @@ static pid_t start_waker(pid_t child, unsigned ms)
 }
 
 /*
- * The child that reads gets no CPU at first, and then reads memory that hangs. Only the second wait
- * is charged.
+ * krait's helper process gets no CPU at first. After that it reads memory that hangs. Only the
+ * second wait is charged.
  */
 static void test_starved_then_hangs(void **state)
 {
@@ -340,7 +341,7 @@ static void test_starved_then_hangs(void **state)
 	assert_in_range(reader_spent_ns() - spent_ns, READER_MS * NSEC_PER_MSEC,
 			3 * READER_MS * NSEC_PER_MSEC);
 	waitpid(waker, NULL, 0);
-	end(stuck); /* now krait's child, which waits for that memory, can end */
+	end(stuck); /* krait's helper process, which waits for that memory, can end now */
 	reader_close();
 }
 

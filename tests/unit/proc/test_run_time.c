@@ -44,7 +44,7 @@ static void test_parse(void **state)
 	assert_false(run_time_parse("1 2", &t));
 	assert_true(run_time_parse_taken("cpu  1 2 3 4 5 60 7 800 9 10\ncpu0 1 2\n", &ticks));
 	assert_int_equal(ticks, 867);
-	/* a kernel before 2.6.11 writes such a line */
+	/* a kernel before 2.6.11 writes such a line, with fewer columns */
 	assert_false(run_time_parse_taken("cpu  1 2 3 4\n", &ticks));
 	assert_false(run_time_parse_taken("", &ticks));
 }
@@ -63,7 +63,7 @@ static void test_own(void **state)
 		skip(); /* this kernel doesn't count how long threads run */
 	assert_in_range(after.ran_ns - before.ran_ns, 40 * NSEC_PER_MSEC,
 			clock_ns(CLOCK_THREAD_CPUTIME_ID));
-	/* The thread that has ended counts too. */
+	/* The CPU time of a thread that has ended counts too. */
 	assert_in_range(after.cpu_ns - before.cpu_ns, 100 * NSEC_PER_MSEC - 2 * TICK_NS,
 			clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	assert_int_equal(after.threads, 1);

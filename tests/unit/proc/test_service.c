@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names of services: the rules and their order, and what each reader takes from a text. The texts
- * of engines follow the sources that proc/service/engine.h names. The process whose service is
- * looked for is a child of this test, so its environment and directory are known.
+ * of container engines follow the sources that proc/service/engine.h names. The process whose
+ * service is looked for is a child of this test, so its environment and directory are known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -211,8 +211,8 @@ static void test_engines(void **state)
 }
 
 /*
- * A text that breaks off gives what came before the end, or nothing. Where a string belongs, other
- * types of JSON are ignored.
+ * A text that breaks off gives what stands before its end, or nothing. A value that should be a
+ * string but has another type of JSON is ignored.
  */
 static void test_broken_texts(void **state)
 {
@@ -328,7 +328,7 @@ static void test_git_worktree(void **state)
 	assert_revision("w", "6f3d3b6e8d0a");
 }
 
-/* Starts a program that waits, with these variables; the caller ends it. */
+/* Starts a program that waits, with the variables @environment. The caller must end the program. */
 static pid_t start(char *const *environment)
 {
 	char *argv[] = {"sleep", "100", NULL};
@@ -369,7 +369,7 @@ static void assert_service(const char *rules, struct service_process *p, char *c
 	assert_int_equal(service_rules_parse(rules, &r), 0);
 	s = services_new(&r, root);
 	p->procdir = proc.dirfd;
-	for (int i = 0; i < 2; i++) { /* the second time the container is known */
+	for (int i = 0; i < 2; i++) { /* the second time, krait knows the container */
 		service_find(s, p, &found);
 		snprintf(text, sizeof(text), "%s|%s|%s|%s", found.name ?: "", found.version ?: "",
 			 found.pod ?: "", found.image ?: "");
@@ -417,7 +417,7 @@ static void test_containers(void **state)
 	assert_service(SERVICE_DEFAULT, &p, none, "app.py|||");
 }
 
-/* Texts of a target are shortened, and lose what a terminal would obey. */
+/* Texts that a recorded program has chosen are shortened, and lose what a terminal would obey. */
 static void test_hostile_names(void **state)
 {
 	char name[1000] = "DD_SERVICE=";

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For how long control groups were throttled, by the files of a made tree. */
+/*
+ * Tests for how long control groups were throttled, with the files of a tree that is made by hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile's comments: none is lost silently, warnings come first, memory is bounded. */
+/* A profile's comments: no comment is lost silently, warnings come first, memory is bounded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void test_too_long(void **state)
 	add(&c, half);
 	add(&c, half);
 	add(&c, half);
-	add(&c, more); /* a comment that is too large for the limit displaces no other */
+	add(&c, more); /* a comment that is larger than the limit removes no other comment */
 	assert_int_equal(c.list.n, 3);
 	assert_at(&c, 2, "krait: 2 more comments were left out");
 	more[COMMENTS_MAX_BYTES / 2] = '\0';
@@ -103,8 +103,8 @@ static uint64_t runs_in(const char *const *lines, size_t n)
 
 /*
  * A comment of the profile, "ended: 0", says that the command ran to its end with exit code 0, and
- * "ended: 0, 5 runs" that it did so five times. A comment with any other text behind "ended: 0"
- * says nothing.
+ * "ended: 0, 5 runs" that five runs of it did. A comment with any other text behind "ended: 0" says
+ * nothing.
  */
 static void test_runs(void **state)
 {

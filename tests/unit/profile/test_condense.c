@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Condensing keeps what is heavy in any of the values, whatever their units are. */
+/*
+ * Condensing keeps functions that are heavy in any of the profile's values, whatever the values'
+ * units are.
+ */
 #include "render_profile.h"
 
 #include "base/cleanup.h"
@@ -8,7 +11,7 @@
 
 #define RARE "[rare code]"
 
-/* Makes a profile with @n_values values: "samples", "cpu", and others. */
+/* Makes a profile with @n_values values: "samples", "cpu", and further ones. */
 static struct profile *several(unsigned n_values)
 {
 	static const char *const types[PROFILE_MAX_VALUES] = {
@@ -54,7 +57,7 @@ static void condense(struct profile *p, size_t keep)
 	assert_int_equal(condense_end(&c, 0), 0);
 }
 
-/* The sum of value @type in stacks that end in function @name. */
+/* Returns the sum of value @type in stacks that end in function @name. */
 static int64_t value_in(struct profile *p, const char *name, unsigned type)
 {
 	struct profile_sum *sums = NULL;
@@ -73,10 +76,7 @@ static int64_t value_in(struct profile *p, const char *name, unsigned type)
 	return sum;
 }
 
-/*
- * 900 context switches are few beside billions of ns. The function that has 890 of them is kept all
- * the same.
- */
+/* 900 context switches are few beside billions of ns. A function that has 890 of them is kept. */
 static void test_small_numbers(void **state)
 {
 	struct profile *p = several(3);
@@ -101,8 +101,8 @@ static void test_small_numbers(void **state)
 }
 
 /*
- * If a profile has one event, the functions with the largest values are kept. Of two with equal
- * values, the later one is.
+ * If a profile has one event, the functions with the largest values are kept. Of two functions with
+ * equal values, the later one is kept.
  */
 static void test_one_event(void **state)
 {
@@ -119,8 +119,8 @@ static void test_one_event(void **state)
 }
 
 /*
- * The profile has as many values as fit, each as large as fits. Their weights are added without an
- * overflow (UBSan).
+ * The profile has as many values as fit into one, and each is as large as it can be. Their weights
+ * are added without an overflow (UBSan).
  */
 static void test_large_numbers(void **state)
 {

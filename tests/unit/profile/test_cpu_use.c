@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much a program ran and waited: the numbers that are certain, and the comments and the
- * sentence that krait makes of them.
+ * How much a program ran and waited: which numbers are certain, and which comments and sentence
+ * krait makes of the numbers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,17 +33,25 @@ static void test_split(void **state)
 
 	assert_int_equal(u.waited_ms, 9700);
 	assert_int_equal(u.unknown_ms, 0);
-	u = split(200, 100, 300); /* the host took at most 300 ms of the rest */
+	/*
+	 * of the time in which the process neither ran nor waited for a CPU, the host took 300 ms
+	 * at most
+	 */
+	u = split(200, 100, 300);
 	assert_int_equal(u.waited_ms, 9400);
 	assert_int_equal(u.unknown_ms, 300);
 }
 
-/* A busy thread doesn't count as waiting, whatever the host takes from it. */
+/*
+ * A thread that runs all the time doesn't count as waiting, whatever the host takes from the
+ * machine.
+ */
 static void test_stolen(void **state)
 {
 	assert_int_equal(split(5000, 0, 5000).waited_ms, 0);
 	assert_int_equal(split(4000, 1000, 5000).waited_ms, 0);
-	assert_int_equal(split(7000, 0, 24000).waited_ms, 0); /* taken from eight CPUs together */
+	/* the host took this time from eight CPUs together */
+	assert_int_equal(split(7000, 0, 24000).waited_ms, 0);
 	assert_int_equal(split(7000, 0, 24000).unknown_ms, 3000);
 }
 
@@ -62,7 +70,7 @@ static void test_more_than_all(void **state)
 	assert_int_equal(u.waited_ms, 0);
 }
 
-/* Compares all but the name. The bytes between members may have any value. */
+/* Compares all members but the name. The bytes between members may have any value. */
 static void assert_same(const struct cpu_use *a, const struct cpu_use *b)
 {
 	assert_int_equal(a->all, b->all);
@@ -125,7 +133,7 @@ static void test_nonsense_is_refused(void **state)
 		"CPU use: pid 1: 0 ms, CPU 0 ms, 1 threads: x",
 		"CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads",
 		"CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads, main thread ran 1 ms: x",
-		/* main thread ran and waited for 9 of 10 ms */
+		/* the main thread's times are 9 ms together, but 10 ms have passed */
 		("CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads, main thread ran 1 ms, queued 1 ms, "
 		 "waited 7 ms, not known 0 ms: x"),
 	};
@@ -160,7 +168,7 @@ static void test_one_process(void **state)
 	SAYS("app.py ran 30 %, waited for a CPU 0 %, for anything else 0 %; 70 % unknown (waiting, "
 	     "or taken by the machine's host)",
 	     MAIN("1", "300", "1", "300", "0", "0", "700", "app.py"), ALL("300", "1"));
-	/* Only the waits of the main thread count; other threads wait for something too. */
+	/* Only the waits of the main thread count. Other threads wait for something as well. */
 	SAYS("app.py used 2 % of one CPU; its main thread ran 2 %, waited for a CPU 0 %, for "
 	     "anything else 98 %",
 	     MAIN("1", "20", "8", "20", "0", "980", "0", "app.py"), ALL("20", "1"));
@@ -179,7 +187,7 @@ static void test_several_processes(void **state)
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"),
 	     MAIN("2", "20", "1", "20", "0", "980", "0", "b"), ALL("40", "2"));
 	/*
-	 * One of three processes waits for a CPU; the master and another worker wait for something
+	 * One of three processes waits for a CPU. The master and another worker wait for something
 	 * else.
 	 */
 	SAYS("3 processes used 5 % of one CPU; on average their main threads ran 2 %, waited for a "
@@ -199,7 +207,7 @@ static void test_several_processes(void **state)
 	SAYS("1 process used 1 % of one CPU", ALL("10", "1"));
 }
 
-/* Nothing is said if half a CPU or more was used, or if it isn't known how much. */
+/* krait says nothing if half a CPU or more was used, or if it doesn't know how much was used. */
 static void test_nothing_is_said(void **state)
 {
 	SAYS("", ALL("500", "1"));

@@ -27,7 +27,10 @@ static uint32_t owner(struct profile *p, unsigned pid, unsigned tid)
 	return profile_labels(p, l, 2);
 }
 
-/* Makes a sample of each thread of two processes at each time below @n, and one without a time. */
+/*
+ * Makes a sample of each thread of two processes at each time below @n, and of each thread one
+ * without a time.
+ */
 static struct profile *samples(int64_t n)
 {
 	struct profile *p = test_profile();
@@ -217,8 +220,8 @@ static void test_bad_lines(void **state)
 }
 
 /*
- * If a line has one key too many for the file, none of its labels or keys counts. The message names
- * the line as an editor counts it.
+ * If a line has one key more than a file may have, none of the line's labels or keys counts. The
+ * message names the line as an editor counts it.
  */
 static void test_passed_over(void **state)
 {
@@ -290,7 +293,8 @@ static void test_clocks(void **state)
 struct wanted_fork {
 	unsigned pid, tid;
 	int64_t time_ns;
-	const char *a, *b; /* values of both keys; "": the sample has none */
+	/* values of the keys a and b; "": the sample has no label with that key */
+	const char *a, *b;
 };
 
 static struct profile *samples_at(const struct wanted_fork *w, size_t n)
@@ -343,9 +347,9 @@ static void assert_inherited(const char *lines, struct interval_fork *forks, siz
 }
 
 /*
- * Thread 11 of process 1 starts process 2, which starts process 3: both get the labels that thread
- * 11 had at the fork, each until its interval ends. Process 4 is started at 20, after all
- * intervals, and gets none.
+ * Thread 11 of process 1 starts process 2, which starts process 3: both processes get the labels
+ * that thread 11 had at the fork. Each label counts until its interval ends. Process 4 is started
+ * at 20, after all intervals, and gets none.
  */
 static void test_forks(void **state)
 {
@@ -375,7 +379,7 @@ static void test_forks(void **state)
 	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
 }
 
-/* A process with the pid of an ended one gets the labels of its own parent only. */
+/* If a process has the pid of an ended one, it gets only the labels of its own parent. */
 static void test_forks_of_one_number(void **state)
 {
 	static const char lines[] =
@@ -392,8 +396,8 @@ static void test_forks_of_one_number(void **state)
 }
 
 /*
- * The clock of process 1 is shifted. Its child and grandchild, whose clocks aren't known, get its
- * label all the same, until its interval ends.
+ * The clock of process 1 is shifted. Its child and grandchild, whose clocks aren't known, get the
+ * label of process 1 until the label's interval ends.
  */
 static void test_forks_and_clocks(void **state)
 {
@@ -407,7 +411,7 @@ static void test_forks_and_clocks(void **state)
 			 ARRAY_SIZE(wanted));
 }
 
-/* A last line without a newline is still being written. */
+/* A last line without a newline counts as still being written. */
 static void test_unfinished(void **state)
 {
 	_cleanup_(intervals_fini) struct intervals v = {};
@@ -437,7 +441,7 @@ static void test_many_values(void **state)
 		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
 		       streq(profile_label_text(p, id, "a"), "65535") << 1 |
 		       streq(profile_label_text(p, id, "a"), "b") << 2;
-	assert_int_equal(set, 3); /* no value is equal to the key */
+	assert_int_equal(set, 3); /* none of the values is equal to its key */
 	profile_free(p);
 }
 

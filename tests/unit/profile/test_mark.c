@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests frames in brackets that stand for what isn't known ("marks"): they are recognized when they
- * are read back.
+ * Tests frames in brackets that stand for what isn't known ("marks"): krait recognizes them when it
+ * reads them back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_added(void **state)
 	assert_int_equal(mark_of_walk(WALK_TLS_FAULT), MARK_INCOMPLETE);
 }
 
-/* Texts in brackets that others write, and names that begin like a frame of krait's. */
+/* Texts in brackets that other tools write, and names that begin like a mark of krait's. */
 static void test_others(void **state)
 {
 	assert_mark("[no Python: it starts]", true); /* an older krait wrote this mark */

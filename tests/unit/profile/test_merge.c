@@ -124,7 +124,10 @@ static void test_period(void **state)
 	check_period((struct profile_value_type){"space", "bytes"}, false, true);
 }
 
-/* The first profile has two values. Either @n others fit beside them, or the merge is refused. */
+/*
+ * The first profile has two values. Either @n further values fit beside them, or the merge is
+ * refused.
+ */
 static void check_many_values(unsigned n, bool fits)
 {
 	static const char *const types[] = {"a", "b", "c", "d", "e", "f", "g", "h",
@@ -157,8 +160,8 @@ static void test_many_values(void **state)
 }
 
 /*
- * Two values of one type stay two values. In a profile with only one value of that type, the value
- * is added to the first of the two.
+ * A profile has two values of one type: they stay two values. In a profile with only one value of
+ * that type, that value is added to the first of the two.
  */
 static void test_type_twice(void **state)
 {
@@ -203,8 +206,8 @@ static const char *merged_end(const char *a, const char *b, size_t *n_lines)
 }
 
 /*
- * If all recordings are whole runs, one comment says how many. Else one says that they aren't all,
- * and each recording's own comment stays.
+ * If all recordings are whole runs, one comment says how many they are. If not, a comment says that
+ * not all of them are, and each recording's own comment stays.
  */
 static void test_runs(void **state)
 {

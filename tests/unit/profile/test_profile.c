@@ -73,7 +73,7 @@ static void invalid_utf8_is_replaced(void **state)
 		 "b"},
 		{"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"}, /* an overlong sequence */
 		{"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
-		{"\xf0\x9f\x90", 3, "\xef\xbf\xbd"}, /* a sequence that is cut short */
+		{"\xf0\x9f\x90", 3, "\xef\xbf\xbd"}, /* a sequence of UTF-8 that is cut short */
 		{"\xf0\x9f\x90\x8dz", 5, "\xf0\x9f\x90\x8dz"},
 		{"\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
 		/* the example of Unicode 15, table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 */
@@ -101,7 +101,7 @@ static void objects_are_interned(void **state)
 	struct profile_mapping m = {.name = 1, .kind = KIND_NATIVE, .start = 7};
 	struct profile_location l = {.mapping = 1, .function = 1, .line = 3};
 
-	memset(&m, 0xff, sizeof(m)); /* bytes between members must not count */
+	memset(&m, 0xff, sizeof(m)); /* the bytes between members of the struct must not count */
 	m = (struct profile_mapping){.name = 1, .kind = KIND_NATIVE, .start = 7};
 	assert_int_equal(profile_mapping(p, &m), 1);
 	assert_int_equal(profile_location(p, &l), 1);
@@ -139,7 +139,7 @@ static void stacks_keep_their_frames(void **state)
 		assert_int_equal(n, depth[i]);
 		assert_memory_equal(got, frames[i], n * sizeof(*got));
 	}
-	/* all empty stacks are the same one */
+	/* all stacks without frames are the same stack */
 	assert_int_equal(profile_n_stacks(p), N - N / MAX_DEPTH);
 	profile_free(p);
 }
@@ -158,8 +158,8 @@ static void two_stacks_can_be_compared(void **state)
 }
 
 /*
- * profile_get_stack() keeps its last two results. Asking again for the older one makes it the
- * newer.
+ * profile_get_stack() keeps its last two results. Asking again for the older one of them makes it
+ * the newer one.
  */
 static void a_stack_asked_for_again_stays(void **state)
 {
@@ -206,8 +206,8 @@ static void labels_have_one_value_a_key(void **state)
 }
 
 /*
- * Makes a sample from @seed. Times advance steadily, but now and then one jumps, goes back or is
- * missing. There are few different values.
+ * Makes a sample from @seed. From sample to sample the time advances steadily, but now and then it
+ * jumps, goes back or is missing. There are few different values.
  */
 static struct profile_sample random_sample(uint64_t *seed, int64_t *now)
 {
@@ -296,7 +296,7 @@ static void a_full_disk_loses_nothing(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 }
 
-/* If no descriptor is left, there is no file at all. */
+/* If no file descriptor is left, the profile has no file at all. */
 static void samples_need_no_file(void **state)
 {
 	struct rlimit old, limit;
@@ -331,7 +331,7 @@ static void sums_add_up(void **state)
 		want[s.stack][s.labels][1] += s.values[1];
 		assert_int_equal(profile_add(p, &s), 0);
 	}
-	/* In the second round there is nothing left to sum up. */
+	/* In the second round there is nothing left to be summed up. */
 	for (unsigned round = 0; round < 2; round++) {
 		assert_int_equal(profile_forget_times(p), 0);
 		assert_int_equal(profile_n_samples(p), distinct);
@@ -346,8 +346,8 @@ static void sums_add_up(void **state)
 }
 
 /*
- * The frames that a stack shares with the stack asked for before aren't walked again. Any two
- * stacks may follow each other here.
+ * The frames that a stack shares with the stack asked for before aren't walked again. The test asks
+ * for stacks in random order.
  */
 static void stacks_share_their_root_ends(void **state)
 {

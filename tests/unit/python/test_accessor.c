@@ -34,7 +34,7 @@ static struct accessor decode(struct elf_writer *w, const uint8_t *code, size_t 
 	return accessor_read(f, EW_TEXT);
 }
 
-/* 2.7, 3.6: mov interp_head(%rip),%rax; ret */
+/* Code of 2.7 and 3.6: mov interp_head(%rip),%rax; ret */
 static void test_global(void **state)
 {
 	uint8_t code[] = {0x48, 0x8b, 0x05, 0, 0, 0, 0, 0xc3};
@@ -48,7 +48,7 @@ static void test_global(void **state)
 	assert_int_equal(a.addr, 0x3010);
 }
 
-/* 3.6: cmpq $0,autoInterpreterState; je; mov autoTLSkey,%edi; jmp PyThread_get_key_value */
+/* Code of 3.6: cmpq $0,autoInterpreterState; je; mov autoTLSkey,%edi; jmp PyThread_get_key_value */
 static void test_key_variable(void **state)
 {
 	uint8_t code[] = {0x48, 0x83, 0x3d, 0, 0, 0, 0, 0,    0x74, 0x0e, 0x8b, 0x3d, 0,   0,
@@ -131,7 +131,10 @@ static void test_tls_static(void **state)
 	assert_int_equal(a.offset, -40);
 }
 
-/* Relaxed to local-exec: mov %fs:0,%rax; lea -24(%rax),%rax; mov (%rax),%rax */
+/*
+ * The linker has relaxed the access to local-exec: mov %fs:0,%rax; lea -24(%rax),%rax; mov
+ * (%rax),%rax
+ */
 static void test_tls_relaxed(void **state)
 {
 	static const uint8_t from_gd[] = {0x64, 0x48, 0x8b, 0x04, 0x25, 0,    0,
@@ -234,7 +237,10 @@ static void test_tls_initial_exec(void **state)
 	assert_int_equal(a.addr, got);
 }
 
-/* The path that falls through returns NULL; jne leads to the path that matters. */
+/*
+ * The path that falls through returns NULL. The jne leads to the path from which krait reads the
+ * place.
+ */
 static void test_branch(void **state)
 {
 	uint8_t code[] = {0x83, 0x3d, 0, 0, 0, 0, 0,	0x75, 0x03, 0x31, 0xc0, 0xc3,
@@ -340,7 +346,9 @@ static void test_arm64_descriptor(void **state)
 	assert_int_equal(a.addr, EW_DATA + 16);
 }
 
-/* Code of any other form isn't understood, and no reader loops or reads outside of the function. */
+/*
+ * Code of any other form isn't understood. krait neither loops nor reads outside of the function.
+ */
 static void test_nonsense(void **state)
 {
 	uint32_t seed = 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code objects that are made from records (also hostile ones) and completed from a live process.
- * The live process is this one: structures laid out by hand, read through process_vm_readv.
+ * Code objects that are made from records, also hostile ones, and completed from a live process.
+ * The live process is this test itself. Its structures are laid out by hand, and krait reads them
+ * through process_vm_readv.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,8 +101,8 @@ static void test_being_built(void **state)
 }
 
 /*
- * If a line table is longer than what the kernel program copies (as with huge literals), its
- * beginning is used.
+ * If a line table is longer than what the kernel program copies (as with huge literals), krait uses
+ * its beginning.
  */
 static void test_long_table(void **state)
 {
@@ -110,7 +111,8 @@ static void test_long_table(void **state)
 		unsigned version;
 		const char *table;
 		size_t bytes;
-		int last, next; /* lasti at the end of the first entry, and in the second one */
+		/* lasti at the end of the first entry, and lasti in the second entry */
+		int last, next;
 	} of[] = {
 		{0x309, "\0\1\4\1\4", 5, 3, 4},
 		{0x30a, "\4\1\4", 3, 1, 2},
@@ -150,7 +152,10 @@ static void test_internal(void **state)
 	}
 }
 
-/* Checks that every cut and every single changed length is refused or harmless (ASan watches). */
+/*
+ * Checks that every record that is cut off, or has one changed length, is refused or harmless (ASan
+ * watches).
+ */
 static void test_hostile_records(void **state)
 {
 	struct built b;
@@ -302,7 +307,10 @@ static void test_fill_stale(void **state)
 	py_code_free(code);
 }
 
-/* A freed object with nothing new in its place: only the reference count or the type shows it. */
+/*
+ * A code object was freed, and nothing new is in its place. Only its reference count or its type
+ * shows it.
+ */
 static void test_fill_freed(void **state)
 {
 	static const uint64_t counts[] = {0, 0x7f1234567890, 0x5512345678};
@@ -320,7 +328,7 @@ static void test_fill_freed(void **state)
 		assert_null(code->name);
 		py_code_free(code);
 	}
-	/* 3.14 has other flags; this string is immortal */
+	/* 3.14 has other flags in its strings; this string is immortal */
 	fake_init(&f);
 	f.code.count = 1ull << 55 | 0xc0000000;
 	code = unfilled(&f, version_check(&f));
@@ -329,8 +337,8 @@ static void test_fill_freed(void **state)
 }
 
 /*
- * The formula of the check by contents, written a second time here. A co_version of 0 doesn't
- * identify a code object.
+ * The formula of the check by contents, written down here independently of src/. A co_version of 0
+ * doesn't identify a code object.
  */
 static void test_fill_by_contents(void **state)
 {

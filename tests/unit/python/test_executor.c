@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executors are functions that CPython 3.14's compiler makes at run time. Here are the bytes that
- * those of Debian and of python-build-standalone begin with (from objdump), with the frame counted
- * by hand, and code that only looks like an executor.
+ * Executors are functions that CPython 3.14's compiler makes at run time. This test has the first
+ * bytes of executors of Debian's and python-build-standalone's Python (from objdump), with the
+ * frame counted by hand. It also has code that only looks like an executor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static size_t next(const struct pages *p, size_t from)
 
 /*
  * Checks the rule at offset @at: the caller's frame (CFA) is @off bytes above rsp, and the caller's
- * rbp is saved @fp words from there. @fp 0: it is still in rbp.
+ * rbp is saved @fp words from there. @fp 0: the caller's rbp is still in rbp.
  */
 static void is(const struct pages *p, size_t at, int off, int fp)
 {
@@ -107,7 +107,7 @@ static void is_chain(const struct pages *p, size_t at)
 	is(p, at + 1, 16, 0);
 	is(p, at + 12, 8, 0);
 	is(p, at + 13, 16, 0);
-	is(p, at + 14, 24, 0); /* the call has changed nothing */
+	is(p, at + 14, 24, 0); /* the call is done, and has changed nothing on the stack */
 	is(p, at + 18, 24, -3);
 	is(p, at + 21, 16, 0);
 	is(p, at + 25, 8, 0);
@@ -146,8 +146,8 @@ static void nothing_is_known(struct pages *p)
 }
 
 /*
- * No executor begins here: the code isn't at a page's start, or one changed byte spoils the moves
- * of the arguments, the call, or the return.
+ * No executor begins at these places: the code isn't at a page's start, or one changed byte spoils
+ * the moves of the arguments, the call, or the return.
  */
 static void test_no_executors(void **state)
 {
@@ -164,7 +164,8 @@ static void test_no_executors(void **state)
 }
 
 /*
- * If a jump leaves the chain while something is on the stack, it isn't a jump to another executor.
+ * If a jump leaves the chain while something is on the stack, the jump doesn't lead to another
+ * executor.
  */
 static void test_unbalanced(void **state)
 {
@@ -177,7 +178,7 @@ static void test_unbalanced(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
-/* A `switch` jumps to where memory says, so its cases aren't known. */
+/* A `switch` jumps to an address that is read from memory, so krait doesn't know its cases. */
 static void test_jump_by_memory(void **state)
 {
 	static const uint8_t jump[] = {0xff, 0x24, 0xc8}; /* jmp *(%rax,%rcx,8) */
@@ -189,7 +190,10 @@ static void test_jump_by_memory(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
-/* The chain saves no register for its caller: rbx is where the first function has saved it. */
+/*
+ * The chain saves no register of its caller. The caller's rbx is where the first function has saved
+ * it.
+ */
 static void test_rbx(void **state)
 {
 	struct pages *p = *state;
@@ -211,13 +215,13 @@ static void test_many_jumps(void **state)
 	assert_non_null(bytes);
 	memcpy(bytes, debian, sizeof(debian));
 	for (size_t i = sizeof(debian); i + 1 < n; i += 2)
-		bytes[i] = 0x74; /* je to the next */
+		bytes[i] = 0x74; /* je to the next instruction */
 	bytes[n - 1] = 0xc3;
 	assert_int_equal(executor_rows(&(struct code_memory){AT, n, bytes}, &p->rows), 0);
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian))->cfa, UNWIND_UNKNOWN);
 }
 
-/* The code may be cut off anywhere. */
+/* An executor's code may be cut off anywhere. */
 static void test_short(void **state)
 {
 	struct pages *p = *state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Objects of a hostile process: random words, pointers in circles, huge sizes. The process is this
- * one, read through process_vm_readv. Reads must not crash (ASan, UBSan), must be bounded, and must
- * find no name in nonsense. tests/live/threads.sh and classes.sh test with real interpreters that
- * sound structures are read correctly.
+ * test itself, which krait reads through process_vm_readv. krait must not crash (ASan, UBSan), its
+ * reads must be bounded, and it must find no name in nonsense. tests/live/threads.sh and classes.sh
+ * test with real interpreters that sound structures are read correctly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 
 static const unsigned versions[] = {0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c};
 
-/* xorshift64, so that each run is the same */
+/* xorshift64, so that each run of the test is the same */
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -33,8 +33,8 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /*
- * Fills @words mostly with pointers into themselves, so that reads get far, else with small or
- * random numbers.
+ * Fills @words mostly with pointers into @words, so that reads get far, else with small or random
+ * numbers.
  */
 static void fill(uint64_t *words, uint64_t *state)
 {
@@ -58,8 +58,8 @@ static struct py_layout layout_of(unsigned version)
 	if (l)
 		return *l;
 	/*
-	 * From 3.13 on, krait takes the layout from the interpreter's memory. For random memory the
-	 * offsets of 3.12 are as good.
+	 * From 3.13 on, krait takes the layout from the interpreter's memory. For random memory,
+	 * the offsets of 3.12 are just as good.
 	 */
 	newest = *py_layout_table(0x30c, 0);
 	newest.version = (uint16_t)version;
@@ -106,7 +106,10 @@ static void test_random_classes(void **state)
 	}
 }
 
-/* Reads at the very end of a mapping: words that can't be read are zeros, the others are right. */
+/*
+ * Reads at the very end of a mapping. Words that can't be read are zeros; the words before them are
+ * right.
+ */
 static void test_read_many(void **state)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -22,7 +22,7 @@ static int read_image(struct fake *f, const char *name, struct py_image *image)
 	return py_image_read(fd, name, image);
 }
 
-/* The size of _PyRuntime tells the version of a stripped 3.8 whose file name has none. */
+/* The size of _PyRuntime tells the version of a stripped 3.8 whose file name has no version. */
 static void test_size_tells(void **state)
 {
 	struct py_image image;
@@ -64,8 +64,8 @@ static void test_string_tells(void **state)
 }
 
 /*
- * On AArch64 glibc's mutexes are larger than elsewhere, musl's aren't. So a _PyRuntime of 672 bytes
- * is 3.9's with glibc there, and 3.10's elsewhere.
+ * On AArch64, glibc's mutexes are larger than on other machines; musl's aren't. So a _PyRuntime of
+ * 672 bytes belongs to 3.9 with glibc on AArch64, and to 3.10 elsewhere.
  */
 static void test_arm64(void **state)
 {
@@ -89,7 +89,7 @@ static void test_arm64(void **state)
 	assert_int_equal(image.hex_version >> 16, 0x30a);
 }
 
-/* krait reads nothing of a 32-bit file but its class. The file's name says which CPython it is. */
+/* Of a 32-bit file krait reads only the class. The file's name says which CPython it is. */
 static void test_32_bits(void **state)
 {
 	struct py_image image;
@@ -168,7 +168,7 @@ static void test_others(void **state)
 	struct py_image image;
 	struct fake f = {0};
 
-	/* A program that needs libpython isn't an interpreter, whatever it defines. */
+	/* A program that needs libpython isn't an interpreter, whatever symbols it defines. */
 	ew_init(&f.w, ET_DYN);
 	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
 	ew_dyn_string(&f.w, DT_NEEDED, "libpython3.8.so.1.0");
@@ -184,7 +184,10 @@ static void test_others(void **state)
 	assert_int_equal(read_image(&f, "/usr/bin/python3.11", &image), 0);
 }
 
-/* What krait says of a file called @name that is a program or a library and defines @symbols. */
+/*
+ * Checks what krait says of a file called @name that is a program or a library and defines
+ * @symbols.
+ */
 static void check_other(const char *name, uint16_t type, const char *const *symbols,
 			const char *what)
 {
@@ -198,7 +201,10 @@ static void check_other(const char *name, uint16_t type, const char *const *symb
 	assert_string_equal(image.unsupported, what ?: "");
 }
 
-/* Interpreters that aren't CPython's own, by what they define, and by their names. */
+/*
+ * Interpreters other than CPython's own are known by the symbols that they define, and by their
+ * names.
+ */
 static void test_named(void **state)
 {
 #define SYMBOLS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -252,8 +258,8 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 }
 
 /*
- * A 3.15 has no symbol but the accessor's. _PyRuntime is found by its section, and PyCode_Type by
- * its tp_name, 'code'.
+ * A 3.15 whose only symbol is that of the accessor. _PyRuntime is found by its section, and
+ * PyCode_Type by its tp_name, 'code'.
  */
 static void test_section_and_scan(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Layouts of CPython's structures: the debug offsets of real interpreters, and the same bytes
+ * Layouts of CPython's structures: the debug offsets of real interpreters, and these offsets
  * changed as a future version or a hostile file would change them. Offsets that don't fit are
  * refused. tests/layout/check.sh compares the tables' numbers with headers; here each version only
  * has to be in a table.
@@ -44,7 +44,8 @@ static void test_runtime_rows(void **state)
 	assert_int_equal(py_runtime_by_size(1424)->patch_last, 3);
 	assert_int_equal(py_runtime_by_size(672)->version, 0x30a);
 	assert_null(py_runtime_by_size(0));
-	assert_null(py_runtime_table(0x30f, 0)); /* 3.15 has no key of thread states any more */
+	/* from 3.15 on there is no pthread key of thread states */
+	assert_null(py_runtime_table(0x30f, 0));
 }
 
 /* These numbers come from the headers of 3.13 and 3.15. */
@@ -90,7 +91,10 @@ static void test_free_threaded(void **state)
 	assert_int_equal(l.frame_more, 0);
 }
 
-/* What threads of free-threaded builds wait for; tests/layout checks the offsets of headers. */
+/*
+ * Tests how krait sees what threads of free-threaded builds wait for; tests/layout compares the
+ * offsets with headers.
+ */
 static void test_parked(void **state)
 {
 	struct py_layout l;
@@ -128,10 +132,11 @@ static void test_copies(void **state)
 	assert_int_equal(l.frame_tlbc_index, v[TLBC_INDEX]);
 	assert_int_equal(l.code_tlbc, v[CO_TLBC]);
 	assert_true(PY_HAS(l.can, FREE_THREADED));
-	v[1] = 0x031000f0; /* this version's free-threaded build is refused (image.c) */
+	v[1] = 0x031000f0; /* krait refuses this version's free-threaded build (image.c) */
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_false(PY_HAS(l.can, FREE_THREADED));
-	v[TLBC_GENERATION] = 1 << 20; /* without it the copies are looked for in each sample */
+	/* without this offset, krait looks for the copies again in each sample */
+	v[TLBC_GENERATION] = 1 << 20;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_int_equal(l.interp_tlbc_generation, 0);
 	v[CO_TLBC] = 0;
@@ -148,7 +153,10 @@ static void test_copies(void **state)
 	assert_non_null(strstr(err_msg(), "co_tlbc"));
 }
 
-/* An unknown version is read with the newest list of offsets. It is refused if that doesn't fit. */
+/*
+ * An unknown version is read with the newest list of offsets. It is refused if that list doesn't
+ * fit.
+ */
 static void test_unknown_version(void **state)
 {
 	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
@@ -172,8 +180,8 @@ static void test_unknown_version(void **state)
 }
 
 /*
- * If a member was added or removed before the last one that krait reads (89 + 4 in 3.15's list),
- * that is noticed.
+ * krait notices if a member was added or removed before the last one that it reads (89 + 4 in
+ * 3.15's list).
  */
 static void test_moved_members(void **state)
 {
@@ -195,7 +203,7 @@ static void test_moved_members(void **state)
 	}
 }
 
-/* Hostile values are never accepted with an offset outside of its structure. */
+/* Hostile values are never accepted if an offset lies outside of its structure. */
 static void test_hostile_values(void **state)
 {
 	static const uint64_t values[] = {0, 1, 7, 0xffff, 0x10000, 0x7fffffffffffffff, UINT64_MAX};
@@ -261,7 +269,10 @@ static void test_short_input(void **state)
 		-ENOTSUP);
 }
 
-/* With Py_TRACE_REFS objects move by 16, thread states and interpreter frames don't. */
+/*
+ * With Py_TRACE_REFS, members of objects move by 16. Members of thread states and of interpreter
+ * frames don't.
+ */
 static void test_trace_refs(void **state)
 {
 	struct py_layout l = *py_layout_table(0x307, 0);

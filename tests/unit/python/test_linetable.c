@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Line tables: the corners of the four formats. Expected values follow from the format documents
- * (Objects/lnotab_notes.txt, Objects/locations.md); whole tables of real code objects are compared
- * with the interpreters themselves in tests/live/linetable.sh.
+ * (Objects/lnotab_notes.txt, Objects/locations.md); tests/live/linetable.sh compares whole tables
+ * of real code objects with what the interpreters say.
  */
 #include <limits.h>
 #include <setjmp.h>

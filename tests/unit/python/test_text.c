@@ -51,8 +51,8 @@ static void test_byte_strings(void **state)
 	assert_text(0, 5, "caf\xc3\xa9", 5, "caf\xc3\xa9");
 	assert_text(0, 4, "\xf0\x9f\x90\x8d", 4, "\xf0\x9f\x90\x8d");
 	/*
-	 * An overlong sequence, a surrogate, one above U+10FFFF, and a lone continuation byte are
-	 * taken for latin-1.
+	 * These aren't valid UTF-8, so they are taken for latin-1: an overlong sequence, a
+	 * surrogate, a code point above U+10FFFF, a lone continuation byte.
 	 */
 	assert_text(0, 2, "\xc0\xaf", 2, "\xc3\x80\xc2\xaf");
 	assert_text(0, 3, "\xe0\xa0", 2, ELLIPSIS);
@@ -102,7 +102,7 @@ static void test_cut(void **state)
 		two[i] = 0x4e2d;
 	assert_int_equal(cut_length(2, two, sizeof(two), &s), 1364 * 3 + 3);
 	assert_true(str_ends(s.s, "\xe4\xb8\xad" ELLIPSIS));
-	/* Only the beginning was copied, and it may end within a code point. */
+	/* Only the beginning of the text was copied. It may end within a code point. */
 	assert_text(1, 100, "abc", 3, "abc" ELLIPSIS);
 	assert_text(2, 9, two, 3, "\xe4\xb8\xad" ELLIPSIS);
 	assert_text(0, 9, "ab\xc3", 3, "ab" ELLIPSIS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which file a command runs in the end: it is found by PATH, may be a script or start with env, or
- * may be missing.
+ * Finds the file that a command runs in the end. The command is found by PATH; it may be a script,
+ * or start with env, or be missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct tree {
 	char root[64];
 };
 
-/* Makes a file of the tree with these contents. */
+/* Makes the file @name of the tree, with the contents @text. */
 static void put(struct tree *t, const char *name, const char *text, mode_t mode)
 {
 	char path[256];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long krait waits for results: as long as more come, up to a limit. Takes 8 s of real time.
+ * How long krait waits for results: as long as further results come, up to a limit. The test takes
+ * 8 s of real time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #define STEP_NS (100 * NSEC_PER_MSEC)
 
 /*
- * Returns how many seconds the wait took. Until @coming seconds are over, something comes again and
+ * Returns how many seconds the wait took. Until @coming seconds are over, results come again and
  * again.
  */
 static double waited(double coming)

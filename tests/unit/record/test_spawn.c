@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command after "--" runs nothing before krait lets it, and if it can't run, the exit code is
+ * The command after "--" runs nothing before krait lets it run. If it can't run, the exit code is
  * that of a shell.
  */
 #include <setjmp.h>

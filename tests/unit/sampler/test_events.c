@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* -e, -F, -c as perf events. The live tests need the right to open them on all CPUs. */
+/*
+ * Tests the options -e, -F and -c, and the perf events that they open. The live tests need the
+ * right to open perf events on all CPUs.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +88,7 @@ static void test_unknown(void **state)
 	}
 }
 
-/* A rate that no event can have is refused with words on the rate, not on the event. */
+/* A rate that no event can have is refused. The message is about the rate, not about the event. */
 static void test_own_rate(void **state)
 {
 	static const char *const bad[] = {
@@ -172,11 +175,11 @@ static void test_open(void **state)
 	assert_int_equal(event_set_enable(&set, true), 0);
 	usleep(20000);
 	assert_int_equal(event_set_enable(&set, false), 0);
-	/* the clock counts on every CPU, idle or not */
+	/* the clock counts on every CPU, also on an idle one */
 	assert_true(total() >= 20000000 * set.cpus.n);
 }
 
-/* Causes page faults: a test can do so as fast as it likes. */
+/* Causes page faults, an event that a test can cause as fast as it likes. */
 static void touch_pages(size_t n)
 {
 	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

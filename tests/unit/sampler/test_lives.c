@@ -21,7 +21,7 @@ static void test_one_thread(void **state)
 	lives_began(&l, 7);
 	assert_true(lives_gone(&l, 7, 100));
 	assert_true(lives_gone(&l, 7, 200));
-	assert_false(lives_gone(&l, 7, 201)); /* another process has the number now */
+	assert_false(lives_gone(&l, 7, 201)); /* the number now belongs to another process */
 	assert_false(lives_gone(&l, 8, 100));
 	lives_ended(&l, 7, 300);
 	lives_ended(&l, 7, 250);

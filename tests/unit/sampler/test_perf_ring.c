@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a perf ring that is written here: records that wrap around its end, impossible sizes, a
+ * Reads a perf ring that this test writes: records that wrap around its end, impossible sizes, a
  * full ring.
  */
 #include <setjmp.h>
@@ -88,7 +88,7 @@ static void test_several(void **state)
 	assert_int_equal(page.data_tail, 0);
 	perf_ring_end(&ring);
 	assert_int_equal(page.data_tail, 64);
-	put(64, 4); /* a record that is written after begin is read next time */
+	put(64, 4); /* a record that is written after perf_ring_begin() is read the next time */
 	must_read(128, 2);
 	must_read(64, 3);
 	assert_null(perf_ring_peek(&ring));

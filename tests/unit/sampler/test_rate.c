@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random periods: computes how large the shares of a program look whose rhythm is close to that of
- * the sampling.
+ * Random periods of sampling. The test computes how large the shares of a program look if the
+ * program's rhythm is close to that of the sampling.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +15,12 @@
 #include "sampler/sources/event_set.h"
 #include "sampler/sources/rate.h"
 
-#define START_NS	1000
-#define LONGEST_PERIODS 80 /* between two draws, of a process that works without a pause */
+#define START_NS 1000
+/* the most periods between two draws of a period, for a process that works without a pause */
+#define LONGEST_PERIODS 80
 
 struct seen {
-	/* how many samples there are, and how many are within the first @share of a beat */
+	/* number of all samples, and of those that are in the first @share of a beat */
 	uint64_t all, within;
 };
 
@@ -38,7 +39,7 @@ static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, do
 	}
 }
 
-/* Returns 0.9 to 1.1 times @ns, because krait's sleeps vary that much (record/run.c). */
+/* Returns 0.9 to 1.1 times @ns: krait's sleeps vary that much (record/run.c). */
 static uint64_t about(uint64_t ns, uint64_t i)
 {
 	return ns * (900 + i * 7919 % 201) / 1000;
@@ -82,8 +83,8 @@ static uint64_t drain_ns(uint32_t hz)
 static const uint32_t rates[] = {99, 100, 499, 999, 1000, 1998, 3999, 9999};
 
 /*
- * As many samples come as periods fit into the time. What a change of the period drops is made up
- * for later.
+ * As many samples come as periods fit into the time. Time that a change of the period drops is made
+ * up for later.
  */
 static void test_number(void **state)
 {
@@ -102,8 +103,8 @@ static void test_number(void **state)
 }
 
 /*
- * The rate changes again and again. The samples, each with the weight of its time, make up the time
- * that has passed, except for what changes dropped last.
+ * The rate changes again and again. Each sample has the weight of its time. Together they make up
+ * the time that has passed, but for the time that the last change dropped.
  */
 static void test_change(void **state)
 {
@@ -179,8 +180,8 @@ static void test_in_step(void **state)
 #define LATE_NS	     2000
 
 /*
- * A program whose parts begin and end at certain times. The interrupts for samples take some of
- * that time.
+ * A program with parts that begin and end at fixed times. Interrupts for samples take some of that
+ * time.
  */
 enum part { FIRST, SECOND, THIRD, BETWEEN, PARTS };
 struct program {
@@ -222,7 +223,7 @@ static void spend(struct program *p, enum part part, uint64_t end, bool delayed)
 		p->now = MAX(p->now, next);
 		take_due(p, part);
 		p->now += INTERRUPT_NS;
-		take_due(p, part); /* another interrupt may be due by now */
+		take_due(p, part); /* another interrupt may be due after this one */
 		end += delayed ? INTERRUPT_NS : 0;
 	}
 	p->now = MAX(p->now, end);
@@ -281,8 +282,8 @@ static void test_interrupts(void **state)
 }
 
 /*
- * For counted events (-c) a period has no small factor. So a rhythm of a few events is sampled at
- * all its points.
+ * Events are counted (-c), so a period is made without small factors. A rhythm of a few events is
+ * sampled at all its points.
  */
 static void test_counts(void **state)
 {

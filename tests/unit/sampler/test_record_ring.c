@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads BPF rings, on a file that is laid out as one: records of all sizes at all offsets, records
+ * Reads BPF rings, in a file that is laid out as one: records of all sizes at all offsets, records
  * that are still being written or were given up, impossible sizes.
  */
 #include <setjmp.h>
@@ -118,7 +118,7 @@ static void test_full(void **state)
 	assert_int_equal(*ring.consumed, *produced);
 }
 
-/* The reader stops after two records. Their space in the ring is free again. */
+/* The reader stops after two records. The space of these records in the ring is free again. */
 static void test_stops(void **state)
 {
 	for (uint8_t i = 0; i < 5; i++)

@@ -186,7 +186,7 @@ static void test_life_of_a_process(void **state)
 	assert_true(map_e->m.prot & PROT_EXEC);
 	assert_true(map_e->m.len > 0 && map_e->m.len % 4096 == 0);
 	exit_e = must_find('e', (uint32_t)child, (uint32_t)child, NULL);
-	/* the events are in this order, on this test's clock */
+	/* the events have come in this order, with times by this test's clock */
 	assert_true(before <= fork_e->time_ns && fork_e->time_ns <= exec_e->time_ns &&
 		    exec_e->time_ns <= map_e->time_ns && map_e->time_ns <= exit_e->time_ns &&
 		    exit_e->time_ns <= after);
@@ -243,8 +243,8 @@ static _Noreturn void end_first_thread(int *fds)
 }
 
 /*
- * The record of a mapping says .gone only if its process has certainly ended: not if only the first
- * thread has ended, and not if the process runs.
+ * The record of a mapping says .gone only if the mapping's process has certainly ended. It doesn't
+ * if only the first thread has ended, or if the process runs.
  */
 static void test_gone(void **state)
 {
@@ -304,8 +304,8 @@ static void test_wakes_the_reader(void **state)
 }
 
 /*
- * The reader is normally woken rarely. A new mapping of a watched thread wakes it at once, and it
- * gets that record once.
+ * The reader is normally woken rarely. A new mapping of a watched thread wakes the reader at once.
+ * The reader gets the record of that mapping once.
  */
 static void test_watch(void **state)
 {
@@ -345,7 +345,9 @@ static void test_watch(void **state)
 	close(go[1]);
 }
 
-/* For a child in another PID namespace, the records have its numbers in ours. */
+/*
+ * For a child in another PID namespace, records have the child's numbers in this test's namespace.
+ */
 static void test_pid_namespace(void **state)
 {
 	pid_t child, inner;
@@ -393,7 +395,7 @@ static void test_lost(void **state)
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
-	start(1); /* rings of one page for each CPU */
+	start(1); /* the ring of each CPU has one page */
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 	for (int i = 0; i < 300; i++) {
 		child = fork();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Unwind tables in the kernel's maps, under a small limit of memory. The test reads the maps
- * through their descriptors and compares them. It also writes, in place of the kernel program, when
- * each table was last used. Needs the right to make maps.
+ * through their descriptors, and compares what is in them with what was put there. In place of the
+ * kernel program, it writes when each table was last used. Needs the right to make maps.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -17,8 +17,9 @@
 #include "base/work/slice.h"
 #include "sampler/unwind/store.h"
 
-#define SLABS 1			    /* 512 chunks, of which 32 can't be used for files */
-#define SMALL (120 * UNWIND_FANOUT) /* as many rows as take 120 chunks and a chunk above them */
+#define SLABS 1 /* 512 chunks, of which 32 can't be used for files */
+/* number of rows that take 120 chunks, and one chunk above these in the tree */
+#define SMALL (120 * UNWIND_FANOUT)
 
 static struct unwind_store_maps maps;
 static struct unwind_store *store;
@@ -35,7 +36,7 @@ static int set_up(void **state)
 	int slab = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, 0, 0);
 
 	if (slab < 0)
-		return 0; /* without the right to make maps, each test skips itself */
+		return 0; /* without the right to make maps, each test is skipped */
 	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
 	maps.tables =
 		make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), UNWIND_MAX_TABLES, 0, 0);
@@ -76,7 +77,9 @@ static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
 }
 
-/* Fills a table with @n rows that use two rules by turns. @kind: changes the last row. */
+/*
+ * Fills the table with @n rows, which have one of two rules in turn. @kind: changes the last row.
+ */
 static int fill_like(uint32_t table, uint32_t kind, size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -111,7 +114,7 @@ static struct unwind_table entry(uint32_t table)
 	return t;
 }
 
-/* Writes, as the kernel program does, that a table was used @seconds_ago. */
+/* Writes that a table was used @seconds_ago. The kernel program does so in real use. */
 static void looked_into(uint32_t table, uint32_t seconds_ago)
 {
 	struct unwind_table t = entry(table);
@@ -182,7 +185,10 @@ static void test_least_recently_used(void **state)
 	check(t[2], SMALL);
 }
 
-/* A table's number is given to another table only when no kernel program can still know it. */
+/*
+ * A freed table's number is given to another table only when no kernel program can still use the
+ * number.
+ */
 static void test_freed_tables(void **state)
 {
 	uint32_t first, t, most = 0;
@@ -216,7 +222,7 @@ static void test_in_use_stays(void **state)
 		t[i] = new_table();
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(fill(t[i], SMALL), 0);
-	/* emptying this table alone doesn't make enough room */
+	/* this table alone doesn't free enough room */
 	looked_into(t[1], UNWIND_KEEP_SECONDS + 5);
 	assert_int_equal(fill(t[3], 2 * SMALL), -ENOSPC);
 	assert_int_equal(unwind_store_given_up(store), 0);
@@ -258,7 +264,7 @@ static void test_mappings(void **state)
 	assert_int_equal(entry(t).depth, 0);
 }
 
-/* If mappings are read again and again, they take no more memory. */
+/* However often mappings are read again, they take no more memory. */
 static void test_readings(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};
@@ -296,7 +302,7 @@ static uint32_t walked(uint32_t table, uint32_t key)
 	return number;
 }
 
-/* Walks in user space find in the store what was put there, and nothing else. */
+/* A walk in user space finds in the store what was put there, and nothing else. */
 static void test_read_for_walks(void **state)
 {
 	struct unwind_mapping m = {.start = 0x400000, .end = 0x401000};
@@ -328,7 +334,7 @@ static void test_read_for_walks(void **state)
 	unwind_store_end_reading(store);
 }
 
-/* Tables are emptied and filled in turn: no chunk is lost. */
+/* Tables are emptied and filled again, one after the other. No chunk is lost. */
 static void test_round(void **state)
 {
 	uint32_t t[3];
@@ -344,8 +350,8 @@ static void test_round(void **state)
 }
 
 /*
- * Twenty tables have equal rows, so they share the memory of one. It stays until all of them are
- * freed or, because all have long been unused, given up.
+ * Twenty tables have equal rows, so they share the memory of one. This memory stays until all of
+ * these tables are freed, or given up because none has been used for long.
  */
 static void test_copies(void **state)
 {
@@ -358,7 +364,7 @@ static void test_copies(void **state)
 		assert_int_equal(entry(t[i]).root, entry(t[0]).root);
 	}
 	other = new_table();
-	/* this table is as large, and only its last row differs */
+	/* this table has as many rows, and only its last row differs */
 	assert_int_equal(fill_like(other, 2, SMALL), 0);
 	assert_int_not_equal(entry(other).root, entry(t[0]).root);
 	assert_int_equal(unwind_store_given_up(store), 0);
@@ -393,7 +399,8 @@ static void *fill_often(void *arg)
 }
 
 /*
- * One thread fills tables while another sets mappings. Neither gets chunks that the other one uses.
+ * One thread fills tables while another thread sets mappings. Neither of them gets chunks that the
+ * other one uses.
  */
 static void test_beside(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread did between its last task switch and the end of the recording. That is computed
- * from times that /proc shows somewhat later.
+ * What a thread did between its last task switch and the end of the recording. krait computes it
+ * from times that it reads in /proc somewhat later.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static void expect(const struct wait_entry *e, struct counted now, uint64_t afte
 }
 
 /*
- * The thread had a CPU at the end. It was ready for 3 ms before it got that. Later it was preempted
- * for 40 ms, after the recording's end.
+ * The thread had a CPU when the recording ended. It was ready to run for 3 ms before it got the
+ * CPU. After the recording's end it was preempted for 40 ms.
  */
 static void test_on_cpu(void **state)
 {
@@ -34,11 +34,15 @@ static void test_on_cpu(void **state)
 	expect(&e, (struct counted){101 * MS, 63 * MS}, 50, 1, 3);
 	e.came_delay_ns = 20 * MS;
 	expect(&e, (struct counted){101 * MS, 60 * MS}, 50, 1, 0);
-	e.came_delay_ns = 0; /* a kernel that doesn't say */
+	/* a kernel that doesn't say how long the thread was ready before it got the CPU */
+	e.came_delay_ns = 0;
 	expect(&e, (struct counted){101 * MS, 23 * MS}, 50, 1, 3);
 }
 
-/* The thread had no CPU at the end. What it may have done since then is subtracted. */
+/*
+ * The thread had no CPU when the recording ended. What it may have done between the end and the
+ * reading of /proc is subtracted.
+ */
 static void test_off_cpu(void **state)
 {
 	const struct wait_entry e = {.cpu_ns = 100 * MS, .delay_ns = 20 * MS};

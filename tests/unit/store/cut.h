@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes what a power cut leaves of a recorded directory (disk.h). */
+/* Makes the files that a power cut leaves of a directory whose changes disk.h has recorded. */
 #ifndef TESTS_UNIT_STORE_CUT_H
 #define TESTS_UNIT_STORE_CUT_H
 
@@ -8,21 +8,21 @@
 
 #define SECTOR 512u
 
-/* What becomes of that which wasn't flushed. */
+/* What the power cut makes of the calls that weren't flushed to the disk. */
 enum cut_mode {
 	CUT_KEPT,
 	CUT_LOST,
-	CUT_PREFIX,   /* the first calls only, the last of them in part */
-	CUT_SUBSET,   /* each call or not */
-	CUT_SECTORS,  /* of each sector the old, the new, zeros or anything */
-	CUT_SHUFFLED, /* the same, in another order */
+	CUT_PREFIX,   /* only the first calls reach the disk, the last of them in part */
+	CUT_SUBSET,   /* each call reaches the disk, or doesn't */
+	CUT_SECTORS,  /* each sector has its old contents, its new contents, zeros or anything */
+	CUT_SHUFFLED, /* as CUT_SECTORS, but the calls reach the disk in another order */
 	CUT_MODES
 };
 
 struct cut {
-	size_t ops; /* the calls that came before it */
+	size_t ops; /* how many calls came before the power cut */
 	uint32_t random;
-	bool all_kept; /* nothing that wasn't flushed is lost */
+	bool all_kept; /* the power cut loses nothing, also of what wasn't flushed */
 };
 
 /* The contents of a file. */
@@ -31,7 +31,7 @@ struct cut_bytes {
 	size_t n, cap;
 };
 
-/* A new size; what is added is zeros. */
+/* Changes the size of a file. Bytes that are added are zeros. */
 static inline void cut_resize(struct cut_bytes *b, size_t n)
 {
 	if (vec_reserve(b, n))
@@ -51,7 +51,7 @@ static inline void cut_apply(struct cut_bytes *b, const struct disk_op *op)
 	memcpy(b->v + op->at, disk.data.s + op->data, op->n);
 }
 
-/* One sector's part of a write. */
+/* Applies one sector of a write, as far as the power cut lets it through. */
 static inline void cut_sector(struct cut *c, struct cut_bytes *b, const struct disk_op *op)
 {
 	uint32_t what = random_below(&c->random, 8);
@@ -109,7 +109,7 @@ static inline void cut_prefix(struct cut *c, struct cut_bytes *b, const struct c
 		cut_sectors(c, b, &disk.ops.v[l->ops.v[whole]]);
 }
 
-/* Adds the calls of @l, which weren't flushed, as far as the cut let them through. */
+/* Applies to @b those of the unflushed calls in @l that the power cut lets through. */
 static inline void cut_pending(struct cut *c, struct cut_bytes *b, struct cut_list *l)
 {
 	enum cut_mode mode = c->all_kept ? CUT_KEPT : random_below(&c->random, CUT_MODES);
@@ -150,7 +150,10 @@ static inline void cut_contents(struct cut *c, int file, struct cut_bytes *b)
 	vec_fini(&pending.ops);
 }
 
-/* The file that a name leads to: the one at its directory's last flush, or any since. */
+/*
+ * Returns the file that a name leads to after the power cut: the one at the last flush of its
+ * directory, or any since.
+ */
 static inline int cut_name(struct cut *c, int name)
 {
 	int directory = strchr(disk.names[name].path, '/') ? THE_STORE : THE_ROOT;
@@ -177,8 +180,8 @@ static inline void cut_write(const char *path, const struct cut_bytes *b)
 }
 
 /*
- * Makes directory @to, in which nothing is, what a cut leaves of the one that was recorded. The
- * store's directory is its first name.
+ * Fills the empty directory @to with what a power cut leaves of the recorded one. The store's
+ * directory has the first of the recorded names.
  */
 static inline void cut_make(struct cut *c, const char *to)
 {
@@ -192,7 +195,7 @@ static inline void cut_make(struct cut *c, const char *to)
 		if (file == THE_STORE && mkdir(path, 0700))
 			abort();
 		if (file == NO_FILE && !name)
-			break; /* what is in it is lost with it */
+			break; /* the store's directory is lost, and all files in it */
 		if (file <= THE_STORE)
 			continue;
 		cut_contents(c, file, &b);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records what this process does to the files below a directory, call by call, and makes images of
- * what a power cut could leave of them. The file layer that is recorded is the one that is shipped:
- * the functions here take the place of the C library's, for krait and for SQLite alike.
+ * what a power cut could leave of them. The code that is recorded is the one that is shipped: the
+ * functions here replace the C library's, for krait and for SQLite alike.
  *
  * POSIX promises little: what was written reaches the disk with the next flush of that file, a name
  * with the next flush of its directory. Without one, of each sector either the old or the new
- * contents are there, or zeros, or anything; a name leads to any of the files that it has led to
- * since. One promise more is taken, as SQLite does: bytes beside those written don't change.
+ * contents are there, or zeros, or anything; a name leads to any file that it has led to since its
+ * directory's last flush. Like SQLite, the test relies on one promise more: bytes beside those
+ * written don't change.
  */
 #ifndef TESTS_UNIT_STORE_DISK_H
 #define TESTS_UNIT_STORE_DISK_H
@@ -30,26 +31,31 @@
 #define DISK_NAMES 16
 #define NO_FILE	   0
 #define THE_ROOT   1 /* the directory that is recorded */
-#define THE_STORE  2 /* the one directory in it; files have the numbers after it */
+#define THE_STORE  2 /* number of the only directory below the root; files have higher numbers */
 
 enum disk_kind { DISK_NAME, DISK_WRITE, DISK_SIZE, DISK_FLUSH };
 
 struct disk_op {
 	enum disk_kind kind;
-	int file;  /* what was written, cut or flushed, or what the name leads to from now on */
-	int name;  /* DISK_NAME: its index */
-	size_t at; /* DISK_WRITE: offset; DISK_SIZE: the new size */
-	size_t data, n; /* DISK_WRITE: the bytes, in .data */
+	/*
+	 * the file that is written, cut or flushed; DISK_NAME: the file to which the name leads
+	 * from now on
+	 */
+	int file;
+	int name;	/* DISK_NAME: its index */
+	size_t at;	/* DISK_WRITE: offset in the file; DISK_SIZE: the file's new size */
+	size_t data, n; /* DISK_WRITE: offset of the bytes in disk.data, and their number */
 };
 
-/* Flushes that aren't recorded: for tests of the test. */
+/* Kinds of flushes that aren't recorded. They show that the test notices a missing flush. */
 enum disk_fault { DISK_RIGHT, DISK_NO_FLUSH, DISK_NO_DIRECTORY_FLUSH, DISK_NO_PARENT_FLUSH };
 
 static struct disk {
 	const char *root; /* NULL: nothing is recorded */
 	enum disk_fault fault;
-	bool quick; /* real flushes are left out, which an image of memory doesn't need */
-	int files;  /* the highest number of a file */
+	/* nothing is really flushed, as the test only needs what is recorded in memory */
+	bool quick;
+	int files; /* the highest number that a file has so far */
 	int fds[DISK_FDS];
 	struct disk_name {
 		char path[64]; /* below the root */
@@ -60,7 +66,7 @@ static struct disk {
 	struct str data;
 } disk;
 
-/* The path of a file below the root, or NULL. */
+/* Returns the path of a file relative to the root. NULL: the file isn't below the root. */
 static inline const char *disk_below(const char *path)
 {
 	size_t n = disk.root ? strlen(disk.root) : 0;
@@ -98,7 +104,7 @@ static inline int disk_file(int fd)
 	return disk.root && fd >= 0 && fd < DISK_FDS ? disk.fds[fd] : NO_FILE;
 }
 
-/* The directory that @fd is, by whichever path it was opened; 0: neither. */
+/* Returns THE_ROOT or THE_STORE if @fd is that directory, whichever path opened it; else 0. */
 static inline int disk_directory(int fd)
 {
 	struct stat opened, root, store;
@@ -158,7 +164,7 @@ static inline int disk_flush(int fd, long call)
 	return disk.quick ? 0 : (int)syscall(call, fd);
 }
 
-/* The names that libraries know these functions by; some have two for one function. */
+/* The names under which libraries call these functions. Some functions have two names. */
 #define DISK_TAKES(name, result, ...) result disk_as_##name(__VA_ARGS__) __asm__(#name)
 
 DISK_TAKES(open, int, const char *path, int flags, ...);
@@ -284,7 +290,7 @@ int disk_as_mkdir(const char *path, mode_t mode)
 	return r;
 }
 
-/* Begins to record what happens below directory @root, in which there is nothing yet. */
+/* Begins to record what happens to files below directory @root, which must be empty. */
 static inline void disk_record(const char *root, enum disk_fault fault)
 {
 	str_fini(&disk.data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A store that is made, written, sealed, read, shortened and opened by a next agent, while disk.h
- * records: what it held after each call, and what was written.
+ * Makes, writes, seals, reads and shortens a store, and opens it with another agent, while disk.h
+ * records the calls. Also kept: what the store held after each call, and what was written.
  */
 #ifndef TESTS_UNIT_STORE_RECORDED_H
 #define TESTS_UNIT_STORE_RECORDED_H
@@ -17,25 +17,28 @@
 
 #define FRAMES	   240
 #define OF_SEGMENT 5
-#define REOPEN	   90 /* after so many frames the agent ends, and another one begins */
+#define REOPEN	   90 /* after this many frames one agent ends, and another one begins */
 #define FRAME_MS   100
 #define SAMPLES	   4
 #define LIMIT	   ((12ull << 20) + (72 << 10)) /* 12 MiB are for SQLite's log */
 
-/* The store after a call: which frames are in it, and a hash of all rows of all tables. */
+/*
+ * The state of the store after a call: which frames it has, and a hash of all rows of all tables.
+ */
 struct ack {
-	size_t ops; /* how many calls of the file layer came before */
+	size_t ops; /* how many recorded calls came before this state */
 	unsigned first, frames;
 	uint64_t rows;
 };
 
 static struct recorded {
 	struct writer w;
-	struct store *reader; /* whose transaction is open, or NULL */
+	struct store *reader; /* a reader with an open transaction, or NULL */
 	VEC(struct ack) acks;
 	struct lines truth;	 /* all samples ever written, by time */
-	size_t upto[FRAMES + 1]; /* of these, how many are in the frames before */
-	struct str spare;	 /* the columns of a frame, to append after a cut */
+	size_t upto[FRAMES + 1]; /* how many of these samples are in the frames before each frame */
+	/* the columns of a frame that the test appends after a power cut */
+	struct str spare;
 	unsigned written, warned;
 	uint32_t random;
 } rec = {.random = 1};
@@ -71,7 +74,7 @@ static inline int hash_table(sqlite3 *db, const char *name, uint64_t *hash)
 	return rc;
 }
 
-/* A hash of all that is in the store, whatever its tables are; 0 if it can't be read. */
+/* Returns a hash of all rows of all tables of the store; 0 if it can't be read. */
 static inline uint64_t hash_rows(struct store *s)
 {
 	_cleanup_stmt_ sqlite3_stmt *tables = NULL;
@@ -89,7 +92,7 @@ static inline uint64_t hash_rows(struct store *s)
 	return rc == SQLITE_DONE ? hash : 0;
 }
 
-/* The call that was made last has returned. */
+/* Notes the state of the store once a call has returned. */
 static inline void acknowledge(void)
 {
 	struct store_facts facts;
@@ -101,13 +104,13 @@ static inline void acknowledge(void)
 	assert_int_equal(vec_push(&rec.acks, a), 0);
 }
 
-/* Before the first call there is no store. */
+/* Notes that there is no store before the first call. */
 static inline void acknowledge_none(void)
 {
 	assert_int_equal(vec_push(&rec.acks, (struct ack){}), 0);
 }
 
-/* A reader begins a transaction, or ends the one that it has. */
+/* Begins a reader's transaction, or ends it if there is one. */
 static inline void read_or_stop(void)
 {
 	if (rec.reader) {
@@ -119,7 +122,10 @@ static inline void read_or_stop(void)
 	assert_int_equal(store_exec(rec.reader, "BEGIN; SELECT count(*) FROM frame", "read"), 0);
 }
 
-/* A shallow stack: making and comparing deep ones would take most of the test's time. */
+/*
+ * Returns a shallow stack, because making and comparing deep ones would take most of the test's
+ * time.
+ */
 static inline uint32_t shallow_stack(struct writer *w)
 {
 	uint32_t frames[4];
@@ -164,7 +170,7 @@ static inline void keep_columns(void)
 	numbering_fini(&n);
 }
 
-/* One second of an agent. */
+/* Does what an agent does in one second. */
 static inline void go_on(void)
 {
 	assert_int_equal(store_keep_to(rec.w.s, LIMIT), 0);

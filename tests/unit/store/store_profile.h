@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Profiles with chosen or random contents, and their samples as sorted lines, to compare two. */
+/*
+ * Profiles with chosen or random contents. Samples as sorted lines of text, so that two profiles
+ * can be compared.
+ */
 #ifndef TESTS_UNIT_STORE_STORE_PROFILE_H
 #define TESTS_UNIT_STORE_STORE_PROFILE_H
 
@@ -110,7 +113,7 @@ static inline struct profile_sample random_sample(struct profile *p, uint32_t *s
 	return s;
 }
 
-/* All that a profile says of a sample, as text. */
+/* Writes one frame as text. With all frames, the text says all that a profile knows of a sample. */
 static inline void add_frame(struct str *b, const struct profile *p, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(p, id);
@@ -150,7 +153,7 @@ static inline int add_line(void *arg, const struct profile_sample *s)
 		add_frame(&b, to->p, frames[i]);
 	const struct profile_label *l = profile_get_labels(to->p, s->labels, &n);
 
-	/* ids of keys may differ in order, so labels are added by key */
+	/* ids of label keys may be in another order, so labels are added sorted by key */
 	for (const char *const *key = (const char *const[]){"empty", "pid", "thread", NULL}; *key;
 	     key++)
 		for (size_t i = 0; i < n; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A store in a temporary directory, written as an agent does: frames, then sealed segments. */
+/*
+ * A store in a temporary directory. It is written as an agent would write it: frames, and then
+ * sealed segments.
+ */
 #ifndef TESTS_UNIT_STORE_STORE_WRITER_H
 #define TESTS_UNIT_STORE_STORE_WRITER_H
 
@@ -51,7 +54,7 @@ static inline struct store *open_store(pid_t owner)
 	return s;
 }
 
-/* Does what an agent does: takes samples, writes a frame, seals a segment. */
+/* What is needed to do as an agent does: take samples, write a frame, seal a segment. */
 struct writer {
 	struct store *s;
 	struct numbering n;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sealed segments: a block for each service, names that they share, and those of format 1. */
+/*
+ * Sealed segments: a block of samples for each service, names that the blocks share, and segments
+ * of format 1.
+ */
 #include "store_writer.h"
 
 #include <sqlite3.h>
@@ -8,7 +11,8 @@
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-#define FORMAT_1_SAMPLES 41 /* of tests/unit/store/format-1, made with krait before format 2 */
+/* number of samples in tests/unit/store/format-1, a store that was made by a krait of that time */
+#define FORMAT_1_SAMPLES 41
 
 static void expect_samples(struct writer *w)
 {
@@ -36,7 +40,10 @@ static void sql(const char *words)
 	sqlite3_close(db);
 }
 
-/* The samples of each service are a block; one is damaged, and the others are all there. */
+/*
+ * The samples of each service are one block. If one block is damaged, the samples of all others are
+ * there.
+ */
 static void test_services(void **state)
 {
 	const struct profile_label_text service = {"service", 7, "shop-1"};
@@ -71,7 +78,7 @@ static void test_services(void **state)
 	assert_int_equal(profile_n_samples(p), n[0] + n[1] + n[3]);
 	assert_int_equal(profile_meta(p)->comments.n_warnings, 1);
 	profile_free(p);
-	/* the head of a block knows its service */
+	/* the head of a block holds the block's service, so this is noticed */
 	sql("UPDATE block SET service = 'shop-1' WHERE service = 'shop-3'");
 	p = read_back(&q);
 	assert_int_equal(profile_n_samples(p), n[1]);
@@ -80,7 +87,10 @@ static void test_services(void **state)
 	end(&w);
 }
 
-/* A second segment adds to the names of the first, and a second agent begins anew. */
+/*
+ * A second segment adds its names to those of the first. The segments of a second agent have names
+ * of their own.
+ */
 static void test_names(void **state)
 {
 	struct writer w;
@@ -104,7 +114,7 @@ static void test_names(void **state)
 	end(&w);
 }
 
-/* What krait 1 of the format wrote is read, and goes on as a store of this krait's. */
+/* A store of format 1 can be read, and a krait of today can go on writing it. */
 static void expect_format_1(void)
 {
 	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0};

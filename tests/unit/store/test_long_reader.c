@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A reader that doesn't end its transaction keeps SQLite's log from being emptied. The store's
- * files stay within 16 MiB of its limit all the same; what isn't written meanwhile is refused with
- * a reason, and once the reader has ended the store goes on.
+ * A reader that doesn't end its transaction keeps SQLite from emptying its log. The store's files
+ * stay within 16 MiB above its limit in spite of that. What can't be written in that time is
+ * refused with a reason. Once the reader has ended, the store goes on.
  */
 #include "disk.h"
 #include "store_writer.h"
 
 #include "store/internal.h"
 
-#define LIMIT	    STORE_LEAST_BYTES
-#define MOST_OVER   ((uint64_t)16 << 20) /* what the limit may be exceeded by */
+#define LIMIT STORE_LEAST_BYTES
+/* how many bytes the store's files may have above its limit */
+#define MOST_OVER   ((uint64_t)16 << 20)
 #define FRAME_BYTES (128u << 10)
 #define MOST_FRAMES 600 /* some 75 MiB */
 #define REFUSED	    3
 
-/* Columns that don't get shorter by compression. */
+/* Bytes of columns that compression doesn't make shorter. */
 static uint8_t noise[FRAME_BYTES];
 
 static uint64_t bytes_of(const char *name)
@@ -32,7 +33,10 @@ static uint64_t all_bytes(void)
 	return bytes_of("store.db") + bytes_of("store.db-wal") + bytes_of("store.db-shm");
 }
 
-/* A second of an agent; each frame is a segment of its own. Returns what the store says. */
+/*
+ * Does what an agent does in a second. Each frame is a segment of its own. Returns what the store
+ * says.
+ */
 static int add_second(struct store *s, uint64_t segment)
 {
 	struct blob_place place = {.segment = segment, .first_ms = BEGIN_MS, .last_ms = BEGIN_MS};
@@ -46,7 +50,7 @@ static int add_second(struct store *s, uint64_t segment)
 	return r ? r : store_append(s, &place, noise, sizeof(noise));
 }
 
-/* Until the store is at its limit. */
+/* Writes until the store is at its limit. */
 static uint64_t fill(struct store *s)
 {
 	uint64_t n = 0, most = 0;
@@ -67,7 +71,7 @@ static int64_t number(struct store *s, const char *sql)
 	return n;
 }
 
-/* The frames that are there are the newest ones up to @last, without a gap. */
+/* Checks that the store has the newest frames up to @last, without a gap. */
 static void expect_frames(struct store *s, uint64_t last)
 {
 	int64_t n = number(s, "SELECT count(*) FROM frame");
@@ -106,7 +110,7 @@ static void test_long_reader(void **state)
 	store_close(s);
 }
 
-/* What isn't sealed while the log is full is sealed afterwards. */
+/* Frames that can't be sealed while the log is full are sealed later. */
 static void test_seal_later(void **state)
 {
 	struct writer w;

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The power goes at random moments while a store is made, written, sealed, read and shortened.
- * Whatever the disk then has (cut.h), each frame that was acknowledged is there, bit for bit; of
- * the call that was under way, all is there or nothing. The truth is what was written. Without a
- * flush, or with a weaker mode than the one that is shipped, the same test finds what is lost.
+ * Whatever the disk has after that (cut.h), each acknowledged frame is there, bit for bit. Of the
+ * call that was under way, all is there or nothing. The truth is what was written. If a flush is
+ * left out, or SQLite's mode is weaker than the shipped one, this test must notice the loss.
  */
 #include "cut.h"
 #include "recorded.h"
 
 #include <ftw.h>
 
-#define CUTS	   150 /* of each of two tests */
+#define CUTS	   150 /* number of power cuts in each of two tests */
 #define FULL_TIMES 4
-#define CUTS_WRONG 20 /* of each test of the test */
+/* number of power cuts where a flush is left out, which the test must notice */
+#define CUTS_WRONG 20
 
-/* The store that a cut has left. */
+/* A store that a power cut has left. */
 struct image {
-	const struct ack *before, *after; /* of the call that was under way */
-	unsigned first, frames;		  /* which frames it has */
+	/* the states before and after the call that was under way */
+	const struct ack *before, *after;
+	/* the first frame that the store has, and how many there are */
+	unsigned first, frames;
 	uint64_t rows;
-	const char *wrong; /* what is wrong with it, or NULL */
+	const char *wrong; /* what is wrong with the store, or NULL */
 };
 
 static char image_dir[] = "/tmp/krait-cut-XXXXXX";
@@ -45,7 +48,10 @@ static void make_image(struct cut *c)
 	cut_make(c, image_dir);
 }
 
-/* Are @got's samples those of whole frames, one after the other? Sets which. */
+/*
+ * Checks that @got's samples are those of whole frames, one after the other, and says in @i which.
+ * Returns what is wrong, or NULL.
+ */
 static const char *compare(struct image *i, const struct lines *got)
 {
 	size_t from, n = got->list.n;
@@ -91,7 +97,10 @@ static const char *check_frames(struct image *i, struct store *s)
 					    : NULL;
 }
 
-/* Is the store one of those that files show from which nothing was lost, during the same call? */
+/*
+ * Tells whether the store is equal to one that is left if nothing is lost, at some moment of the
+ * call that was under way.
+ */
 static bool within_call(const struct image *i)
 {
 	for (size_t at = i->before->ops + 1; at <= i->after->ops; at++) {
@@ -144,7 +153,7 @@ static const char *go_on_in(struct image *i, struct store *s)
 	return wrong;
 }
 
-/* The next agent finds the same, seals it, and goes on. */
+/* Lets another agent open the store: it finds the same frames, seals them, and goes on. */
 static const char *check_agent(struct image *i)
 {
 	struct store *s = NULL;
@@ -154,7 +163,7 @@ static const char *check_agent(struct image *i)
 	return wrong;
 }
 
-/* The last state that was acknowledged before call @ops, and the next one. */
+/* Finds the last state that was acknowledged before call @ops, and the next one. */
 static void find_call(size_t ops, struct image *i)
 {
 	size_t n = count_upto(rec.acks.v, rec.acks.n, ops, ops);
@@ -181,7 +190,10 @@ static const char *check_cut(struct cut *c)
 	return wrong;
 }
 
-/* Half of the cuts come at calls that are rare: a flush, a new size, a name. */
+/*
+ * Chooses a moment for a power cut. Half of the cuts come at calls that are rare: a flush, a new
+ * size, a name.
+ */
 static size_t when(uint32_t *random)
 {
 	size_t ops;
@@ -192,7 +204,10 @@ static size_t when(uint32_t *random)
 	return ops;
 }
 
-/* Returns how many of @cuts leave something wrong, and says what of the first ones. */
+/*
+ * Returns how many of @cuts power cuts leave something wrong. If @tell, says of the first five what
+ * is wrong.
+ */
 static unsigned cut_often(unsigned cuts, bool tell)
 {
 	uint32_t random = 7;
@@ -209,7 +224,10 @@ static unsigned cut_often(unsigned cuts, bool tell)
 	return wrong;
 }
 
-/* All that was written to the files was recorded: with nothing lost, an image equals them. */
+/*
+ * Checks that all writes to the files were recorded: a cut that loses nothing leaves files equal to
+ * the real ones.
+ */
 static void expect_all_recorded(void)
 {
 	struct cut c = {.ops = disk.ops.n, .all_kept = true};
@@ -219,7 +237,7 @@ static void expect_all_recorded(void)
 	    image_path(), store_path(), image_path());
 }
 
-/* How often the log was taken over into the database. */
+/* Returns how often SQLite copied its log into the database. */
 static unsigned checkpoints(void)
 {
 	int file = disk.names[disk_name("s/" STORE_FILE)].file;
@@ -250,7 +268,7 @@ static void test_power_cut(void **state)
 	expect_right(NULL, CUTS);
 }
 
-/* The log is taken over far more often than an agent's. */
+/* SQLite copies its log into the database far more often than in a real agent. */
 static void test_checkpoints(void **state)
 {
 	expect_right("PRAGMA wal_autocheckpoint=30", CUTS);

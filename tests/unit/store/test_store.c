@@ -49,7 +49,7 @@ static void test_round_trip(void **state)
 	end(&w);
 }
 
-/* A frame inlined into its caller comes back with it. */
+/* A frame that is inlined into its caller comes back with its caller. */
 static void test_inlined(void **state)
 {
 	struct writer w;
@@ -75,7 +75,7 @@ static void test_inlined(void **state)
 	end(&w);
 }
 
-/* A thread gets its name after its first samples were written: all of them have it. */
+/* A thread gets its name after its first samples were written. All of its samples have the name. */
 static void test_renamed(void **state)
 {
 	struct writer w;
@@ -205,7 +205,10 @@ static void sql(const char *words)
 	sqlite3_close(db);
 }
 
-/* Changes a bit of the newest blob of @table; the bit is a number that may be too large. */
+/*
+ * Changes a bit in the newest blob of @table, at byte @at. That byte is part of a number, which may
+ * get too large.
+ */
 static void flip(const char *table, size_t at)
 {
 	sqlite3 *db = open_database();
@@ -229,7 +232,7 @@ static void flip(const char *table, size_t at)
 	sqlite3_close(db);
 }
 
-/* A flipped bit is noticed. When it is flipped back, everything can be read again. */
+/* A changed bit is noticed. When the bit is changed back, everything can be read again. */
 static void expect_found(const char *table, size_t at)
 {
 	struct store *s = open_store(0);
@@ -260,8 +263,8 @@ static void test_flipped(void **state)
 }
 
 /*
- * If a frame is damaged, its samples and those of later frames in the segment are missing. All
- * others are there.
+ * If a frame is damaged, its samples and those of later frames of the segment are missing. All
+ * other samples are there.
  */
 static void test_damaged_frame(void **state)
 {
@@ -303,7 +306,7 @@ static void expect_refused(pid_t owner, int error, const char *words)
 	assert_non_null(strstr(err_msg(), words));
 }
 
-/* The file is refused for reading and for writing, and no byte of it changes. */
+/* Checks that the file is refused for reading and for writing, and that no byte of it changes. */
 static void expect_left_alone(int error, const char *words)
 {
 	run("cp %s/store.db %s/before", store_path(), dir);
@@ -352,7 +355,10 @@ static void test_cut_off(void **state)
 	expect_left_alone(-EBADMSG, "");
 }
 
-/* As an ordinary user, since root writes anywhere. Returns 0 if @words are in the message. */
+/*
+ * Opens the store as an ordinary user, since root may write anywhere. Returns 0 if @words are in
+ * the message.
+ */
 static int refused_to_nobody(const char *make, const char *words)
 {
 	pid_t child = fork();
@@ -379,8 +385,8 @@ static void test_not_writable(void **state)
 }
 
 /*
- * A directory that another user can write to is refused: what that user puts there could lead
- * krait's writes elsewhere.
+ * A directory in which another user can write is refused, because that user could put a link there
+ * which leads krait's writes elsewhere.
  */
 static void test_others_directory(void **state)
 {
@@ -396,7 +402,10 @@ static void test_others_directory(void **state)
 	assert_int_equal(refused_to_nobody("true", "belongs to another user"), 0);
 }
 
-/* If the limit is reached, the oldest segments are removed, and the files stay within it. */
+/*
+ * When the limit is reached, the oldest segments are removed, and the store's files stay within the
+ * limit.
+ */
 static void test_limit(void **state)
 {
 	struct store_facts facts;
@@ -420,7 +429,7 @@ static void test_limit(void **state)
 }
 
 /*
- * If the disk is full, a frame is written not at all. Once there is room, the store takes frames
+ * If the disk is full, no part of a frame is written. Once there is room, the store takes frames
  * again.
  */
 static void test_full(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent's writer, the process itself, is killed at random moments while it appends, seals and
- * makes room, and two processes read without pause. Whoever reads gets whole frames, one after the
- * other, as they were sent; after a kill all are there that the writer had taken before the one
- * that it was at. A writer that holds a frame back is found out.
+ * The agent's writer, as a process, is killed at random moments while it appends, seals and makes
+ * room. Two processes read the store without pause. A reader gets whole frames, one after the
+ * other, as they were sent. After a kill, the store has all frames that the writer had finished
+ * before the one that it was writing. The test must notice a writer that holds a frame back.
  */
 #include "store_profile.h"
 
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The writer as it is shipped, beside one function of the store's. */
+/* The writer as it is shipped, except that this function replaces store_append(). */
 static int append_or_hold(struct store *s, const struct blob_place *place, const void *columns,
 			  size_t n);
 #define store_append append_or_hold
@@ -39,9 +39,10 @@ static char dir[] = "/tmp/krait-store-XXXXXX";
 
 static struct test {
 	struct profile *p;
-	VEC(struct profile_sample) samples; /* of all frames that may be sent */
-	struct lines truth;		    /* these as text, by time */
-	unsigned sent, written;		    /* frames; those of which it is known */
+	VEC(struct profile_sample) samples; /* the samples of all frames that may be sent */
+	struct lines truth;		    /* the samples as lines of text, sorted by time */
+	/* how many frames were sent, and how many of these are known to be written */
+	unsigned sent, written;
 	bool hold; /* the writer reports a frame before it has written it */
 	uint32_t random;
 } t;
@@ -56,11 +57,11 @@ static const char *store_path(void)
 
 enum fate { NEVER, MAYBE, WRITTEN };
 
-/* What all processes share. */
+/* What all processes of the test share. */
 static struct shared {
 	unsigned passes, wrong; /* of readers */
 	bool end;
-	/* of each frame: was it written? Of the one that a kill meets nobody knows. */
+	/* whether each frame was written; nobody knows that of the frame that a kill interrupts */
 	enum fate fates[MOST * ROUNDS_FULL];
 } * shared;
 
@@ -94,13 +95,16 @@ static void make_samples(unsigned frames)
 	t.truth = lines_of(t.p);
 }
 
-/* What a look at the store finds. */
+/* What is in the store when the test looks. */
 struct found {
-	unsigned first, frames; /* the oldest frame, and how many there are */
+	unsigned first, frames; /* number of the oldest frame, and how many frames there are */
 	bool has[MOST * ROUNDS_FULL];
 };
 
-/* Are the samples those of whole frames, one after the other? */
+/*
+ * Tells whether the samples are those of whole frames, one after the other. Sets @ret to what was
+ * found.
+ */
 static bool compare(const struct lines *got, struct found *ret)
 {
 	const char *const *truth = (const char *const *)t.truth.list.v;
@@ -121,7 +125,7 @@ static bool compare(const struct lines *got, struct found *ret)
 	return true;
 }
 
-/* Reads all that is there. Is it right? */
+/* Reads all of the store. Tells whether it is right. */
 static bool look(struct found *ret)
 {
 	const struct store_query q = {.since_ms = BEGIN_MS, .until_ms = BEGIN_MS + (1ll << 32)};
@@ -145,7 +149,10 @@ static bool look(struct found *ret)
 	return right;
 }
 
-/* What was written is there, if it isn't older than all that is; what wasn't isn't. */
+/*
+ * Tells whether each frame that was written is there, unless it is older than all that are, and no
+ * frame that wasn't written.
+ */
 static bool fates_are_right(const struct found *found, const enum fate *fates)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(shared->fates); i++)
@@ -154,7 +161,10 @@ static bool fates_are_right(const struct found *found, const enum fate *fates)
 	return true;
 }
 
-/* A reader's process. What it has seen once stays, until it is removed as the oldest. */
+/*
+ * Runs in a reader's process. A frame that it has seen must stay until the store removes it as the
+ * oldest.
+ */
 static void read_on(void)
 {
 	static struct found now;
@@ -176,14 +186,15 @@ static void read_on(void)
 	_exit(0);
 }
 
-/* A round: a writer, and what was sent to it. */
+/* One round of the test: a writer, and what was sent to it. */
 struct round {
 	pid_t pid;
 	int in[2], out[2];
 	struct numbering n;
 	struct blob_place place;
-	size_t sent, ends[MOST]; /* bytes, and those after each frame */
-	unsigned frames;	 /* that were sent whole */
+	/* number of bytes that were sent, in all and up to the end of each frame */
+	size_t sent, ends[MOST];
+	unsigned frames; /* number of frames that were sent whole */
 };
 
 static void start_writer(struct round *r)
@@ -196,7 +207,7 @@ static void start_writer(struct round *r)
 	r->pid = fork();
 	if (!r->pid) {
 		close(r->in[1]);
-		/* nobody reads the answers after the first */
+		/* the test reads only the first answer, so the pipe may get full */
 		(void)fcntl(r->out[1], F_SETFL, O_NONBLOCK);
 		agent_write(&o, getppid(), 0, r->in[0], r->out[1]);
 	}
@@ -205,7 +216,7 @@ static void start_writer(struct round *r)
 	numbering_begin(&r->n);
 }
 
-/* The next frame, as the sampler sends it. */
+/* Makes the next frame, as the agent's sampler sends it. */
 static void make_frame(struct round *r, struct str *ret)
 {
 	unsigned at = t.sent++;
@@ -249,8 +260,8 @@ static void send_frames(struct round *r)
 }
 
 /*
- * How many frames the writer has read. Those are @written of which it has begun to read the next
- * one, which it does once the one before is written.
+ * Returns how many frames the writer has read. Sets *@written to how many of these are certainly
+ * written: the writer begins to read a frame once the frame before it is written.
  */
 static unsigned taken(const struct round *r, unsigned *written)
 {
@@ -266,7 +277,7 @@ static unsigned taken(const struct round *r, unsigned *written)
 	return n;
 }
 
-/* Kills the writer a moment after a frame, wherever it is then. */
+/* Kills the writer a moment after it has read some frame, whatever it is doing at that moment. */
 static void kill_at_random(struct round *r)
 {
 	unsigned frames = random_below(&t.random, MOST), written;
@@ -279,7 +290,9 @@ static void kill_at_random(struct round *r)
 	assert_int_equal(waitpid(r->pid, NULL, 0), r->pid);
 }
 
-/* A writer takes frames and is killed. Is what is there afterwards wrong? */
+/*
+ * Lets a writer take frames, and kills it. Tells whether what is in the store after that is wrong.
+ */
 static bool round_is_wrong(void)
 {
 	static struct found found;

@@ -83,7 +83,7 @@ def main():
             me = {"pause": False, "stop": False, "rests": False, "calls": 0, "tid": 0, "kind": kind, "chain": chain}
             threads.append(me)
             _thread.start_new_thread(function, (me, gate))
-    # They run for a while, so that krait knows the process and its threads.
+    # The threads run for a while, so that krait knows the process and its threads.
     wait_until(lambda: all(me["calls"] > 20 for me in threads), timer)
     timer.acquire(timeout=3)
     rest(threads, timer)
