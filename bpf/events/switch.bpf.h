@@ -277,9 +277,9 @@ walk_global int end_earlier(__u32 tid)
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*
- * Tells whether to make an entry for the current thread, whose process image is @key. It is found
- * out whether a process is recorded when a stack of it is taken. That is done for a thread that
- * waits now. Any other thread gets an entry only if its process is known to be recorded.
+ * Returns true if the current thread, of the process image @key, gets an entry. A thread that waits
+ * now gets one: then its stack is taken, which shows whether its process is recorded. Any other
+ * thread gets an entry only if its process is known to be recorded.
  */
 walk_inline bool is_to_be_met(struct task_struct *task, const struct proc_key *key, bool waits_now)
 {

@@ -106,8 +106,9 @@ walk_inline bool is_urgent(struct native *n, const struct walk *w)
 }
 
 /*
- * Does the sampled thread's interpreter collect garbage now, and is there C code between the
- * thread's Python frames? If so, that C code may be the collector, which has called a finalizer.
+ * Returns true if the sampled thread's interpreter collects garbage now, and if the thread has C
+ * code between its Python frames. That C code may then be the collector, and the Python frame that
+ * it called a finalizer.
  */
 walk_inline bool may_be_in_collector(const struct walk *w)
 {

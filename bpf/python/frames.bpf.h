@@ -121,11 +121,11 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 }
 
 /*
- * 3.11, 3.12: has the thread left @frame? It has if the frame lies above the top of the data stack.
- * Only an innermost loop that isn't set up yet leads to a frame that was left. Even the callers of
- * that frame may seem right: they may lead to the loop further out, if the frame that is entered
- * now lies where the old caller lay. On 3.11 the thread may still be in a frame that begins where
- * the stack ends, because 3.11 takes a frame off the stack before it makes the caller current.
+ * 3.11, 3.12: returns true if the thread has left @frame, which then lies above the top of the data
+ * stack. Only an innermost loop that isn't set up yet leads to such a frame. The frame's callers
+ * prove nothing: a new frame may lie where an old caller lay, and lead to the loop further out. On
+ * 3.11 the thread may still be in a frame that begins where the stack ends, because 3.11 takes a
+ * frame off the stack before it makes the caller current.
  */
 walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64 frame)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wait becomes a sample only once it is over. So that a window also shows a thread that waits all
- * the time, a long wait is stored in pieces: from time to time the time that has passed, and at its
- * end the remaining time. Its other values (of waiting for the GIL) are in the last piece.
+ * A wait becomes a sample only when it ends. A window of time must also show a thread whose wait goes
+ * on beyond the window. So a long wait is stored in pieces, each as long as the wait has lasted since
+ * the piece before. The last piece is stored when the wait ends, and has the wait's other values too,
+ * those of waiting for the GIL.
  */
 #ifndef AGENT_PIECES_H
 #define AGENT_PIECES_H

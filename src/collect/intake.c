@@ -234,8 +234,8 @@ static void forget_told(const struct process *p, struct rec_sample *rec)
 }
 
 /*
- * Takes in a sample. Sets @w's .process and .flush; the caller has set the other members. False:
- * the sample was dropped.
+ * Takes in the sample @w. The caller has set all members of @w but .process and .flush, which this
+ * function sets. Returns false if the sample was dropped.
  */
 static bool on_sample(struct collect *c, struct waiting *w)
 {

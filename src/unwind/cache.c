@@ -137,9 +137,10 @@ static void file_name(const struct unwind_cache_key *key, char name[static NAME_
 }
 
 /*
- * Is it certain that only root and the cache's user can write to this file? On file systems where
- * set-user-id programs are disabled (a user's medium, FUSE), the answer is no, because a user may
- * have chosen the owners that the file system shows. On all others the kernel itself sets ctime.
+ * Returns true if it is certain that only root and the cache's user can write to the file. Returns
+ * false on file systems that are mounted without set-user-id programs (a user's medium, FUSE): a
+ * user may have chosen the owners that such a file system shows. On all others the kernel itself
+ * sets the time of the last change (ctime), by which a changed file is told.
  */
 static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct stat *st)
 {

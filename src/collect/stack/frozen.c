@@ -67,9 +67,9 @@ static bool is_imported_frozen(const struct collect *c, const struct body *b, si
 }
 
 /*
- * Names a body (a module's top-level code) after its file, if that is certain: the body of "<frozen
- * os>" that the importer of frozen modules runs is the module os. Only CPython's tests have frozen
- * modules under two names, which begin with two underscores.
+ * A body is a module's top-level code. If the importer of frozen modules runs the body of file
+ * "<frozen os>", the module's name is os. Sets that name, and returns true. Names with two
+ * underscores in front are left out: CPython's tests have frozen modules under two such names.
  */
 static bool is_named_by_file(const struct collect *c, const struct body *b, size_t *left)
 {

@@ -27,8 +27,8 @@ struct opener {
  */
 struct opener opener_of(const struct proc_owner *owner);
 /*
- * If krait can become another user, returns what opener_of() returns. Else returns the opener with
- * the rights of krait's own user, without capabilities.
+ * As opener_of(), if krait can become other users. Else the opener has the rights of krait's own
+ * user, without capabilities.
  */
 struct opener opener_if_root(const struct proc_owner *owner);
 

@@ -32,8 +32,8 @@ bool machinery_is_eval(const char *symbol, unsigned int major);
 bool machinery_is_import(const char *symbol);
 
 /*
- * Is the function an entry point of the garbage collector? All functions that it calls, up to the
- * next Python frame, count as collecting.
+ * Returns true if the function is an entry point of the garbage collector. The functions that an
+ * entry point calls, up to the next Python frame, count as collecting.
  */
 bool machinery_is_gc(const char *symbol);
 

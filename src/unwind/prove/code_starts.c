@@ -87,8 +87,9 @@ static int add_sections(struct starts *s, struct elf_file *f)
 }
 
 /*
- * Might the bytes contain a call of, or a jump to, a function in the ranges s->within? Looking at
- * each byte is much faster than decoding instructions.
+ * Returns true if the @n bytes at @bytes may contain a call of, or a jump to, a function in the
+ * ranges s->within. The search tries every byte as the beginning of an instruction, because that is
+ * much faster than decoding.
  */
 static bool may_call(const struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {

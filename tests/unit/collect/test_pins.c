@@ -221,7 +221,7 @@ static void flush(struct fixture *f)
 	assert_int_equal(collect_flush(f->c, false), 0);
 }
 
-/* Flushes until a worker has read the names for the stack. */
+/* Flushes until no sample waits any more for names that a worker reads. */
 static void flush_until_named(struct fixture *f)
 {
 	for (int i = 0; f->c->n_waiting && i < 1000; i++) {

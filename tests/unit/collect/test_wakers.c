@@ -269,8 +269,8 @@ static void test_late_stacks(void **state)
 }
 
 /*
- * The waker's stack comes late. Until it does, the waiter has ended, and another thread has its
- * entry.
+ * Before the waker's stack comes, the thread that waited ends, and a new thread gets the ended
+ * thread's entry.
  */
 static void test_forgotten_waiter(void **state)
 {
