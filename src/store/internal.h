@@ -96,6 +96,15 @@ void store_bind_row(sqlite3_stmt *stmt, sqlite3_int64 id, const struct blob_plac
 _must_use_ int store_sealed_totals(struct store *s, struct totals *ret);
 _must_use_ int store_write_totals(struct store *s, const struct totals *t);
 
+/*
+ * Finds the first segment from *segment on that has frames, so that it isn't sealed: the one that is
+ * being written, or what a crash left. Returns 1; 0: there is none; -errno + message.
+ */
+_must_use_ int store_next_unsealed(struct store *s, uint64_t *segment);
+
+/* *ret: the ms behind the last block of a tier; 0 if it has none. 0 or -errno + message. */
+_must_use_ int store_tier_end(struct store *s, enum store_tier tier, int64_t *ret);
+
 /* Removes the frames of a segment, within a transaction. 0 or -errno + message. */
 _must_use_ int store_remove_frames(struct store *s, uint64_t segment);
 

@@ -211,20 +211,13 @@ static int add_frames(struct answer *a, uint64_t segment)
 /* Segments that aren't sealed: the one that is being written, and what a crash left. */
 static int add_unsealed(struct answer *a)
 {
-	uint64_t next = 0;
-	int r = 0;
+	uint64_t segment = 0;
+	int r;
 
-	while (!r) {
-		char sql[96];
-		int64_t id;
-
-		snprintf(sql, sizeof(sql), "SELECT min(id) FROM frame WHERE id >= %lld",
-			 (long long)STORE_FRAME(next, 0));
-		r = store_number(a->s, sql, &id);
-		if (r || id <= 0)
+	while ((r = store_next_unsealed(a->s, &segment)) > 0) {
+		r = add_frames(a, segment++);
+		if (r)
 			break;
-		r = add_frames(a, (uint64_t)id >> STORE_SEQUENCE_BITS);
-		next = ((uint64_t)id >> STORE_SEQUENCE_BITS) + 1;
 	}
 	return r;
 }
@@ -239,21 +232,13 @@ static int64_t down(int64_t ms, int64_t step)
 	return ms - ms % step;
 }
 
-static int tier_end(struct store *s, enum store_tier tier, int64_t *ret)
-{
-	char sql[96];
-
-	snprintf(sql, sizeof(sql), "SELECT max(last_ms) + 1 FROM block WHERE tier = %d", tier);
-	return store_number(s, sql, ret);
-}
-
 /* Ten minutes up to an hour's begin, hours, ten minutes up to where none are yet, then exact. */
 static int divide(struct store *s, const struct store_query *q, struct parts *ret)
 {
 	int64_t until = q->until_ms, tens, hours = 0;
-	int r = tier_end(s, STORE_TEN_MINUTES, &tens);
+	int r = store_tier_end(s, STORE_TEN_MINUTES, &tens);
 
-	r = r ? r : tier_end(s, STORE_HOUR, &hours);
+	r = r ? r : store_tier_end(s, STORE_HOUR, &hours);
 	ret->hours = down(q->since_ms + STORE_HOUR_MS - 1, STORE_HOUR_MS);
 	ret->hours_end = MAX(ret->hours, MIN(down(until, STORE_HOUR_MS), hours));
 	ret->exact = MAX(q->since_ms, MIN(down(until, STORE_TEN_MINUTES_MS), tens));

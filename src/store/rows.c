@@ -34,6 +34,29 @@ int store_next_segment(struct store *s, uint64_t *ret)
 	return 0;
 }
 
+int store_next_unsealed(struct store *s, uint64_t *segment)
+{
+	char sql[96];
+	int64_t id;
+	int r;
+
+	snprintf(sql, sizeof(sql), "SELECT min(id) FROM frame WHERE id >= %lld",
+		 (long long)STORE_FRAME(*segment, 0));
+	r = store_number(s, sql, &id);
+	if (r || id <= 0)
+		return r;
+	*segment = (uint64_t)id >> STORE_SEQUENCE_BITS;
+	return 1;
+}
+
+int store_tier_end(struct store *s, enum store_tier tier, int64_t *ret)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT max(last_ms) + 1 FROM block WHERE tier = %d", tier);
+	return store_number(s, sql, ret);
+}
+
 void store_bind_row(sqlite3_stmt *stmt, sqlite3_int64 id, const struct blob_place *place,
 		    const struct str *blob)
 {

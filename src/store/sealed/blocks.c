@@ -101,6 +101,12 @@ static int add_block(struct answer *a, sqlite3_stmt *stmt)
 	return 0;
 }
 
+static bool is_service(const struct profile_label_text *l)
+{
+	return l->key_len == strlen(STORE_SERVICE_KEY) &&
+	       !memcmp(l->key, STORE_SERVICE_KEY, l->key_len);
+}
+
 /*
  * Adds a condition for the services that are asked for: their blocks, and those of samples whose
  * service has no block of its own.
@@ -116,10 +122,7 @@ static void add_services(const struct answer *a, struct str *sql)
 	}
 
 	for (size_t i = 0; i < q->n_labels; i++) {
-		const struct profile_label_text *l = &q->labels[i];
-
-		if (l->key_len != strlen(STORE_SERVICE_KEY) ||
-		    memcmp(l->key, STORE_SERVICE_KEY, l->key_len))
+		if (!is_service(&q->labels[i]))
 			continue;
 		str_add(sql, any ? ",?" : " AND service IN ('',?");
 		any = true;
@@ -138,8 +141,7 @@ static void bind_services(const struct answer *a, sqlite3_stmt *stmt)
 	}
 
 	for (size_t i = 0; i < q->n_labels && at <= sqlite3_bind_parameter_count(stmt); i++)
-		if (q->labels[i].key_len == strlen(STORE_SERVICE_KEY) &&
-		    !memcmp(q->labels[i].key, STORE_SERVICE_KEY, q->labels[i].key_len))
+		if (is_service(&q->labels[i]))
 			sqlite3_bind_text(stmt, at++, q->labels[i].value, -1, SQLITE_STATIC);
 }
 

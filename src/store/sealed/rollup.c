@@ -254,8 +254,7 @@ static int next_window(struct store *s, enum store_tier tier, int64_t after, int
 	char sql[160];
 	int r;
 
-	snprintf(sql, sizeof(sql), "SELECT max(last_ms) + 1 FROM block WHERE tier = %d", tier);
-	r = store_number(s, sql, &done);
+	r = store_tier_end(s, tier, &done);
 	done = r ? 0 : MAX(done, after);
 	snprintf(sql, sizeof(sql),
 		 "SELECT min(max(first_ms, %lld)) FROM block WHERE tier = %d AND last_ms >= %lld",
@@ -268,14 +267,15 @@ static int next_window(struct store *s, enum store_tier tier, int64_t after, int
 /* Nothing will come of windows that end before. */
 static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 {
-	int r = store_number(s,
-			     from == STORE_EXACT
-				     ? "SELECT max(last_ms) FROM block WHERE tier = 0 AND id >> 20 "
-				       "= (SELECT max(id) >> 20 FROM block WHERE tier = 0)"
-				     : "SELECT max(last_ms) + 1 FROM block WHERE tier = 1",
-			     ret);
+	int r;
 
-	*ret -= from == STORE_EXACT ? LATE_MS : 0;
+	if (from != STORE_EXACT)
+		return store_tier_end(s, from, ret);
+	r = store_number(s,
+			 "SELECT max(last_ms) FROM block WHERE tier = 0 AND id >> 20 = "
+			 "(SELECT max(id) >> 20 FROM block WHERE tier = 0)",
+			 ret);
+	*ret -= LATE_MS;
 	return r;
 }
 

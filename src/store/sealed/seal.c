@@ -348,13 +348,13 @@ int store_seal(struct store *s, uint64_t segment)
 
 int store_seal_rest(struct store *s)
 {
-	int64_t id;
+	uint64_t segment = 0;
 	int r;
 
-	do {
-		r = store_number(s, "SELECT min(id) FROM frame", &id);
-		if (!r && id)
-			r = store_seal(s, (uint64_t)id >> STORE_SEQUENCE_BITS);
-	} while (!r && id);
+	while ((r = store_next_unsealed(s, &segment)) > 0) {
+		r = store_seal(s, segment++);
+		if (r)
+			break;
+	}
 	return r;
 }

@@ -109,20 +109,13 @@ static int add_segment(struct store *s, uint64_t segment, struct totals *t)
 
 static int add_unsealed(struct store *s, struct totals *t)
 {
-	uint64_t next = 0;
-	int r = 0;
+	uint64_t segment = 0;
+	int r;
 
-	while (!r) {
-		char sql[96];
-		int64_t id;
-
-		snprintf(sql, sizeof(sql), "SELECT min(id) FROM frame WHERE id >= %lld",
-			 (long long)STORE_FRAME(next, 0));
-		r = store_number(s, sql, &id);
-		if (r || id <= 0)
+	while ((r = store_next_unsealed(s, &segment)) > 0) {
+		r = add_segment(s, segment++, t);
+		if (r)
 			break;
-		next = ((uint64_t)id >> STORE_SEQUENCE_BITS) + 1;
-		r = add_segment(s, next - 1, t);
 	}
 	return r;
 }
@@ -133,7 +126,6 @@ int store_totals(struct store *s, struct totals *ret)
 
 	r = r ? r : store_sealed_totals(s, ret);
 	r = r ? r : add_unsealed(s, ret);
-	if (!sqlite3_get_autocommit(s->db))
-		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	store_end_reading(s);
 	return r;
 }

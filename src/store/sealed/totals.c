@@ -230,6 +230,11 @@ void totals_write(const struct totals *t, struct str *ret)
 	}
 }
 
+static int damaged(void)
+{
+	return err_set(-EBADMSG, "the sums of services are damaged");
+}
+
 /* Reads one total from *at. */
 static int read_one(struct totals *t, const char **at)
 {
@@ -242,16 +247,14 @@ static int read_one(struct totals *t, const char **at)
 
 	if (sscanf(*at, "%u %lld %lld %zu%n", &kind, &cpu, &waiting, &n, &length) != 4 || !length ||
 	    kind > TOTAL_FUNCTION || cpu < 0 || waiting < 0 || n > 4096)
-		return err_set(-EBADMSG, "the sums of services are damaged");
+		return damaged();
 	*at += length;
-	if (*(*at)++ != ' ')
-		return err_set(-EBADMSG, "the sums of services are damaged");
-	if (strnlen(*at, n + 1) <= n || (*at)[n] != '\n')
-		return err_set(-EBADMSG, "the sums of services are damaged");
+	if (*(*at)++ != ' ' || strnlen(*at, n + 1) <= n || (*at)[n] != '\n')
+		return damaged();
 	name = strndup(*at, n);
 	to = name ? totals_get(t, kind, name) : NULL;
 	if (!to)
-		return name ? err_set(-EBADMSG, "the sums of services are damaged") : err_nomem();
+		return name ? damaged() : err_nomem();
 	add(&to->cpu_ns, cpu);
 	add(&to->waiting_ns, waiting);
 	*at += n + 1;
