@@ -22,12 +22,12 @@ static bool same_time(const struct tm *a, const struct tm *b)
 /* The moment of a local time; of one that comes twice the later one for a window's end. */
 static time_t local(const struct tm *tm, bool end)
 {
+	struct tm try;
 	time_t found[2];
 	int n = 0;
 
 	for (int summer = 0; summer < 2; summer++) {
-		struct tm try = *tm;
-
+		try = *tm;
 		try.tm_isdst = summer;
 		found[n] = mktime(&try);
 		n += same_time(&try, tm);
@@ -37,13 +37,9 @@ static time_t local(const struct tm *tm, bool end)
 	if (n == 1)
 		return found[0];
 	/* clocks are set on over it */
-	return mktime(&(struct tm){.tm_year = tm->tm_year,
-				   .tm_mon = tm->tm_mon,
-				   .tm_mday = tm->tm_mday,
-				   .tm_hour = tm->tm_hour,
-				   .tm_min = tm->tm_min,
-				   .tm_sec = tm->tm_sec,
-				   .tm_isdst = -1});
+	try = *tm;
+	try.tm_isdst = -1;
+	return mktime(&try);
 }
 
 /* An offset such as +01:00, +0100 or Z. */
@@ -86,6 +82,22 @@ static bool read_clock(const char *text, struct tm *tm, bool *dated, const char 
 	return false;
 }
 
+/* The moment of @tm at an offset from UTC. If it has no date, the day is today there, not here. */
+static time_t at_offset(struct tm *tm, long offset, bool dated, time_t now)
+{
+	time_t there = now + offset, at;
+	struct tm day;
+
+	if (!dated) {
+		gmtime_r(&there, &day);
+		tm->tm_year = day.tm_year;
+		tm->tm_mon = day.tm_mon;
+		tm->tm_mday = day.tm_mday;
+	}
+	at = timegm(tm) - offset;
+	return dated || at <= now ? at : at - 24 * 3600;
+}
+
 /* A time of day without a date is the last one that was. */
 static int read_moment(const char *text, int64_t now_ms, bool end, int64_t *ret)
 {
@@ -98,18 +110,7 @@ static int read_moment(const char *text, int64_t now_ms, bool end, int64_t *ret)
 	if (!localtime_r(&now, &tm) || !read_clock(text, &tm, &dated, &rest))
 		return err_set(-EINVAL, "'%s' is not a time; " WRITE, text);
 	if (*rest && read_offset(rest, &offset)) {
-		if (!dated) {
-			/* today there, not here */
-			time_t there = now + offset;
-			struct tm day;
-
-			gmtime_r(&there, &day);
-			tm.tm_year = day.tm_year;
-			tm.tm_mon = day.tm_mon;
-			tm.tm_mday = day.tm_mday;
-		}
-		at = timegm(&tm) - offset;
-		at -= !dated && at > now ? 24 * 3600 : 0;
+		at = at_offset(&tm, offset, dated, now);
 	} else {
 		at = local(&tm, end);
 		if (!dated && at > now) {
