@@ -42,7 +42,7 @@ uint32_t limit_hz(const struct limit *l)
 
 static bool is_comment(const char *text)
 {
-	return !strncmp(text, KEY ": ", strlen(KEY ": "));
+	return str_starts(text, KEY ": ");
 }
 
 /*
