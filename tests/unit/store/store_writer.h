@@ -9,6 +9,7 @@
 #include "store_profile.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,12 +36,43 @@ static inline int empty(void **state)
 	return 0;
 }
 
+/* Runs an array of tests with .dir a new directory, which is removed afterwards. */
+#define run_in_directory(tests)                                                                    \
+	({                                                                                         \
+		int _failed = 1;                                                                   \
+		if (mkdtemp(dir)) {                                                                \
+			_failed = cmocka_run_group_tests(tests, NULL, NULL);                       \
+			run("rm -rf %s", dir);                                                     \
+		}                                                                                  \
+		_failed;                                                                           \
+	})
+
 static inline const char *store_path(void)
 {
 	static char path[64];
 
 	snprintf(path, sizeof(path), "%s/s", dir);
 	return path;
+}
+
+/* The store's database, opened beside the store; ends with sqlite3_close(). */
+static inline sqlite3 *open_database(void)
+{
+	char path[80];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/store.db", store_path());
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	return db;
+}
+
+/* Executes SQL statements on that database. */
+static inline void sql(const char *words)
+{
+	sqlite3 *db = open_database();
+
+	assert_int_equal(sqlite3_exec(db, words, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
 }
 
 static inline struct store *open_store(pid_t owner)

@@ -22,24 +22,6 @@ static void expect_samples(struct writer *w)
 	profile_free(p);
 }
 
-static sqlite3 *open_database(void)
-{
-	_cleanup_free_ char *path = NULL;
-	sqlite3 *db;
-
-	assert_true(asprintf(&path, "%s/store.db", store_path()) > 0);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	return db;
-}
-
-static void sql(const char *words)
-{
-	sqlite3 *db = open_database();
-
-	assert_int_equal(sqlite3_exec(db, words, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 /*
  * The samples of each service are one block. If one block is damaged, the samples of all others are
  * there.
@@ -151,11 +133,6 @@ int main(void)
 		cmocka_unit_test_setup(test_names, empty),
 		cmocka_unit_test_setup(test_format_1, empty),
 	};
-	int r;
 
-	if (!mkdtemp(dir))
-		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
-	run("rm -rf %s", dir);
-	return r;
+	return run_in_directory(tests);
 }

@@ -143,11 +143,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed),
 					   cmocka_unit_test(test_read_meanwhile)};
-	int r;
 
-	if (!mkdtemp(dir))
-		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
-	run("rm -rf %s", dir);
-	return r;
+	return run_in_directory(tests);
 }

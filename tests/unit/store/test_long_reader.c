@@ -139,12 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_long_reader, empty),
 					   cmocka_unit_test_setup(test_seal_later, empty)};
-	int r;
 
 	disk.quick = true;
-	if (!mkdtemp(dir))
-		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
-	run("rm -rf %s", dir);
-	return r;
+	return run_in_directory(tests);
 }

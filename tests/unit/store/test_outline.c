@@ -192,11 +192,6 @@ int main(void)
 		cmocka_unit_test_setup(test_exact_gone, empty),
 		cmocka_unit_test_setup(test_one_user, empty),
 	};
-	int r;
 
-	if (!mkdtemp(dir))
-		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
-	run("rm -rf %s", dir);
-	return r;
+	return run_in_directory(tests);
 }

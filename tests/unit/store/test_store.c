@@ -187,24 +187,6 @@ static void test_two_writers(void **state)
 	store_close(open_store(getpid()));
 }
 
-static sqlite3 *open_database(void)
-{
-	_cleanup_free_ char *path = NULL;
-	sqlite3 *db;
-
-	assert_true(asprintf(&path, "%s/store.db", store_path()) > 0);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	return db;
-}
-
-static void sql(const char *words)
-{
-	sqlite3 *db = open_database();
-
-	assert_int_equal(sqlite3_exec(db, words, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 /*
  * Changes a bit in the newest blob of @table, at byte @at. That byte is part of a number, which may
  * get too large.
@@ -497,11 +479,6 @@ int main(void)
 		cmocka_unit_test_setup(test_full, empty),
 		cmocka_unit_test_setup(test_facts, empty),
 	};
-	int r;
 
-	if (!mkdtemp(dir))
-		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
-	run("rm -rf %s", dir);
-	return r;
+	return run_in_directory(tests);
 }

@@ -157,11 +157,6 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_text),
 	};
-	int r;
 
-	if (!mkdtemp(dir))
-		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
-	run("rm -rf %s", dir);
-	return r;
+	return run_in_directory(tests);
 }
