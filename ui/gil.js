@@ -274,7 +274,10 @@ const withoutTid = (/** @type {string} */ name) => name.replace(/ \(tid \d+\)$/,
 
 /** @typedef {{names: string[], rows: number[], columns: number[]}} Threads as in Pairs */
 
-/** A thread's name; if other threads have the same name, the thread's number. */
+/**
+ * A thread's name; if other threads have the same name, the thread's number.
+ * @param {Threads} p @param {number} thread
+ */
 function shortName(p, thread) {
 	const name = withoutTid(p.names[thread]);
 	return p.names.some((other, i) => i !== thread && withoutTid(other) === name) ?

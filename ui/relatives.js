@@ -55,8 +55,8 @@ function calleeBoxes() {
 }
 
 /**
- * Returns the sums of the callees. A function that calls itself counts as its own callee. @returns
- * {Sums}
+ * Returns the sums of the callees. A function that calls itself counts as its own callee.
+ * @returns {Sums}
  */
 function calleeSums() {
 	const {functions, tree: t} = page, keys = functions.length, outer = calleeBoxes();
