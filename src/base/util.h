@@ -51,6 +51,14 @@ static inline bool str_n_ends(const char *s, size_t n, const char *suffix)
 	return n > m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+/* The sum of two numbers, @b at least 0; INT64_MAX if it is larger. */
+static inline int64_t add_up_to_max(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* The value of a hexadecimal digit; -1: @c is none. */
 static inline int hex_digit(char c)
 {

@@ -31,9 +31,9 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	l->by = filter ? filter->by : NULL;
 	intern_init(&l->texts, 0);
 	l->value = profile_meta(p)->default_value;
-	l->waits = waits_value(p, "off_cpu");
-	l->gil_wait = waits_value(p, "gil_wait");
-	l->gil_blame = waits_value(p, "gil_blame");
+	l->waits = profile_time_value(p, "off_cpu");
+	l->gil_wait = profile_time_value(p, "gil_wait");
+	l->gil_blame = profile_time_value(p, "gil_blame");
 	live_gil_clear(l);
 	take_keys(l);
 	sums_init(&l->now, n_values);

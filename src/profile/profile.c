@@ -85,6 +85,17 @@ struct profile_meta *profile_meta(struct profile *p)
 	return &p->meta;
 }
 
+int profile_time_value(struct profile *p, const char *type)
+{
+	const struct profile_value_type ns = {type, "nanoseconds"};
+	const struct profile_meta *m = profile_meta(p);
+
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (profile_same_type(&m->values[i], &ns))
+			return (int)i;
+	return -1;
+}
+
 void profile_swap(struct profile *a, struct profile *b)
 {
 	struct profile was = *a;

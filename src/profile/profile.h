@@ -166,6 +166,9 @@ void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
+/* Index of the value of this type that is in nanoseconds; -1: the profile has none. */
+int profile_time_value(struct profile *p, const char *type);
+
 /* Exchanges all that profiles @a and @b hold, except what profile_meta() returns. */
 void profile_swap(struct profile *a, struct profile *b);
 

@@ -84,9 +84,7 @@ static void add_gauge(struct str *ret, const char *name, const char *help, doubl
 static int64_t all_agents(const struct store_facts *f, enum batch_figure now,
 			  enum batch_figure earlier)
 {
-	int64_t sum;
-
-	return __builtin_add_overflow(f->figures[now], f->figures[earlier], &sum) ? INT64_MAX : sum;
+	return add_up_to_max(f->figures[now], f->figures[earlier]);
 }
 
 static void add_agent(const struct store_facts *f, struct str *ret)

@@ -249,7 +249,8 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
  */
 static const char *value_of(const struct report_options *o, struct profile *p)
 {
-	bool blame = o->view.by && streq(o->view.by, "waiter") && waits_value(p, "lock_blame") >= 0;
+	bool blame = o->view.by && streq(o->view.by, "waiter") &&
+		     profile_time_value(p, "lock_blame") >= 0;
 
 	return !o->render.value && blame ? "lock_blame" : o->render.value;
 }

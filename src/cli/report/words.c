@@ -344,7 +344,7 @@ static void add_waits(const struct report_facts *f, struct str *b)
 {
 	str_add(b, "Most of the time was waiting; all functions together took ");
 	report_add_totals(f, b);
-	if (waits_value(f->p, "off_cpu") >= 0)
+	if (profile_time_value(f->p, "off_cpu") >= 0)
 		str_add(b, "; --value off_cpu shows the waits");
 	else
 		str_add(b, "; a recording with --wall shows the waits");

@@ -19,7 +19,8 @@ const char firefox_state_schema[] =
 
 int firefox_states_open(struct firefox_states *s, struct profile *p)
 {
-	*s = (struct firefox_states){.p = p, .waits = waits_value(p, "off_cpu"), .comma = ""};
+	*s = (struct firefox_states){
+		.p = p, .waits = profile_time_value(p, "off_cpu"), .comma = ""};
 	for (int i = 0; s->waits >= 0 && i < COLUMNS; i++) {
 		s->columns[i] = spool_open();
 		if (!s->columns[i])

@@ -297,7 +297,7 @@ static int choose_value(struct trace *t, const struct render_options *opt)
 			       "%s; speedscope or svg show that",
 			       m->values[r].type);
 	t->value = (unsigned)r;
-	t->waits = opt->bare ? -1 : waits_value(t->p, "off_cpu");
+	t->waits = opt->bare ? -1 : profile_time_value(t->p, "off_cpu");
 	t->slack_ns = slack(m);
 	return 0;
 }

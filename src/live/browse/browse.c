@@ -129,7 +129,7 @@ static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind t
 static void show_next(struct table *v)
 {
 	struct live *l = v->live;
-	int cpu = waits_value(l->p, "cpu");
+	int cpu = profile_time_value(l->p, "cpu");
 
 	if (!l->wall && l->value + 1 < profile_meta(l->p)->n_values)
 		table_show_value(v, l->value + 1, false);

@@ -24,24 +24,13 @@ int64_t wait_length(const struct profile *p, const struct profile_sample *s, int
 	return ns && is_one_wait(p, s) ? ns : 0;
 }
 
-static int value_of(struct profile *p, const char *type)
-{
-	const struct profile_value_type ns = {type, "nanoseconds"};
-	const struct profile_meta *m = profile_meta(p);
-
-	for (unsigned i = 0; i < m->n_values; i++)
-		if (profile_same_type(&m->values[i], &ns))
-			return (int)i;
-	return -1;
-}
-
 struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns)
 {
 	return (struct part){.since_ns = since_ns,
 			     .until_ns = until_ns,
-			     .off_cpu = value_of(p, "off_cpu"),
-			     .gil_wait = value_of(p, "gil_wait"),
-			     .lock_blame = value_of(p, "lock_blame")};
+			     .off_cpu = profile_time_value(p, "off_cpu"),
+			     .gil_wait = profile_time_value(p, "gil_wait"),
+			     .lock_blame = profile_time_value(p, "lock_blame")};
 }
 
 static bool in_time(const struct part *part, int64_t time_ns)

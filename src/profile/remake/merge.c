@@ -85,13 +85,6 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return profile_add(m->to, &to);
 }
 
-static int64_t add_up_to_max(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 /*
  * Adds a line that says how many whole runs the profiles are of. This line replaces the lines about
  * runs in the single profiles. But if any profile isn't of whole runs, the lines of the single

@@ -49,8 +49,7 @@ static int64_t size_of(int64_t v)
 
 static void add_to(int64_t *sum, int64_t v)
 {
-	if (__builtin_add_overflow(*sum, size_of(v), sum))
-		*sum = INT64_MAX;
+	*sum = add_up_to_max(*sum, size_of(v));
 }
 
 static int add_sample(void *arg, const struct profile_sample *s)

@@ -180,8 +180,8 @@ static int find_functions(struct adding *a)
 
 static void add(int64_t *to, int64_t v)
 {
-	if (v > 0 && __builtin_add_overflow(*to, v, to))
-		*to = INT64_MAX;
+	if (v > 0)
+		*to = add_up_to_max(*to, v);
 }
 
 static void add_sample(struct adding *a, size_t at)

@@ -44,9 +44,9 @@ struct maker {
 bool gil_pairs_init(struct gil_pairs *g, struct profile *p)
 {
 	*g = (struct gil_pairs){.p = p,
-				.wait = waits_value(p, "gil_wait"),
-				.blame = waits_value(p, "gil_blame"),
-				.off = waits_value(p, "off_cpu")};
+				.wait = profile_time_value(p, "gil_wait"),
+				.blame = profile_time_value(p, "gil_blame"),
+				.off = profile_time_value(p, "off_cpu")};
 	map_init(&g->by_id);
 	return g->wait >= 0 && g->blame >= 0;
 }

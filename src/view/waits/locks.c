@@ -12,7 +12,7 @@
 
 bool lock_waits_init(struct lock_waits *w, struct profile *p)
 {
-	*w = (struct lock_waits){.p = p, .blame = waits_value(p, "lock_blame")};
+	*w = (struct lock_waits){.p = p, .blame = profile_time_value(p, "lock_blame")};
 	map_init(&w->rest_of);
 	intern_init(&w->shown, 0);
 	return w->blame >= 0;

@@ -49,17 +49,6 @@ void waits_add_known(struct str *b)
 		str_addf(b, "%s%s", i ? ", " : "", words[i].name);
 }
 
-int waits_value(struct profile *p, const char *type)
-{
-	const struct profile_value_type ns = {type, "nanoseconds"};
-	const struct profile_meta *m = profile_meta(p);
-
-	for (unsigned i = 0; i < m->n_values; i++)
-		if (profile_same_type(&m->values[i], &ns))
-			return (int)i;
-	return -1;
-}
-
 bool waits_is_idle(const struct profile *p, uint32_t labels)
 {
 	return streq(profile_label_text(p, labels, "idle"), "yes");
@@ -114,7 +103,7 @@ static int longest_first(const void *va, const void *vb)
 static int add_all(struct map *at, waits_states *ret, struct profile *p,
 		   const struct profile_sum *sums, size_t n)
 {
-	int off = waits_value(p, "off_cpu"), cpu = waits_value(p, "cpu"), r = 0;
+	int off = profile_time_value(p, "off_cpu"), cpu = profile_time_value(p, "cpu"), r = 0;
 
 	for (size_t i = 0; off >= 0 && i < n && !r; i++) {
 		r = add_wait(at, ret, p, sums[i].labels, sums[i].values[off]);

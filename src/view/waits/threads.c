@@ -254,8 +254,8 @@ int waits_init(struct waits *w, const struct costs *c, const struct profile_sum 
 
 	*w = (struct waits){.c = c, .sums = sums, .n_sums = n};
 	map_init(&w->states);
-	w->cpu = waits_value(c->p, "cpu");
-	w->off = waits_value(c->p, "off_cpu");
+	w->cpu = profile_time_value(c->p, "cpu");
+	w->off = profile_time_value(c->p, "off_cpu");
 	if (w->off < 0)
 		return 0;
 	w->thread_of = calloc(profile_n_labels(c->p) + 1, sizeof(*w->thread_of));

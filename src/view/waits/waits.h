@@ -22,9 +22,6 @@
 _must_use_ int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n,
 			   bool always, struct str *b);
 
-/* Index of the value of this type in nanoseconds; -1: the profile has none. */
-int waits_value(struct profile *p, const char *type);
-
 /* The time of all threads in one state. */
 struct waits_state {
 	const char *name; /* "running", "net", "other: mmap"; owned by the profile or static */

@@ -48,7 +48,7 @@ static int add(struct map *sums, const struct waits *w, const struct profile_sum
 
 int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *ret)
 {
-	int value = waits_value(w->c->p, "lock_blame"), r;
+	int value = profile_time_value(w->c->p, "lock_blame"), r;
 	struct map groups, sums;
 
 	*ret = (struct waits_waker){};
