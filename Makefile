@@ -302,7 +302,7 @@ units     := $(DESTDIR)$(PREFIX)/lib/systemd/system
 sysusers  := $(DESTDIR)$(PREFIX)/lib/sysusers.d
 # where krait is once it is installed; the agent's unit names it
 BIN       ?= $(PREFIX)/bin
-install: all docs ## binary, manual page, completions, schemas and the agent's unit below DESTDIR and PREFIX (/usr/local)
+install: all docs ## all that a user needs, below DESTDIR and PREFIX (/usr/local)
 	$(INSTALL) -D -m 755 $(B)/krait $(DESTDIR)$(PREFIX)/bin/krait
 	$(INSTALL) -D -m 644 $(B)/share/krait.1 $(share)/man/man1/krait.1
 	$(INSTALL) -D -m 644 $(B)/share/krait.bash $(share)/bash-completion/completions/krait
@@ -315,7 +315,8 @@ install: all docs ## binary, manual page, completions, schemas and the agent's u
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/krait $(share)/man/man1/krait.1 \
 		$(share)/bash-completion/completions/krait $(share)/zsh/site-functions/_krait \
-		$(share)/fish/vendor_completions.d/krait.fish $(units)/krait-agent.service $(sysusers)/krait.conf
+		$(share)/fish/vendor_completions.d/krait.fish $(units)/krait-agent.service \
+		$(sysusers)/krait.conf
 	rm -rf $(share)/krait
 
 ##@ Packages

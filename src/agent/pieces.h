@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wait becomes a sample only when it ends. A window of time must also show a thread whose wait goes
- * on beyond the window. So a long wait is stored in pieces, each as long as the wait has lasted since
- * the piece before. The last piece is stored when the wait ends, and has the wait's other values too,
- * those of waiting for the GIL.
+ * A wait becomes a sample only when it ends. A window of time must also show a thread whose wait
+ * goes on beyond the window. So a long wait is stored in pieces, each as long as the wait has
+ * lasted since the piece before. The last piece is stored when the wait ends, and has the wait's
+ * other values too, those of waiting for the GIL.
  */
 #ifndef AGENT_PIECES_H
 #define AGENT_PIECES_H

@@ -97,8 +97,8 @@ _must_use_ int store_sealed_totals(struct store *s, struct totals *ret);
 _must_use_ int store_write_totals(struct store *s, const struct totals *t);
 
 /*
- * Finds the first segment from *segment on that has frames, so that it isn't sealed: the one that is
- * being written, or what a crash left. Returns 1; 0: there is none; -errno + message.
+ * Finds the first segment from *segment on that has frames, so that it isn't sealed: the one that
+ * is being written, or what a crash left. Returns 1; 0: there is none; -errno + message.
  */
 _must_use_ int store_next_unsealed(struct store *s, uint64_t *segment);
 
