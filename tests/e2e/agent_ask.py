@@ -297,10 +297,10 @@ def hostile():
                                    " except TimeoutError:\n  pass\nall[0].settimeout(60)\nprint('end', all[0].recv(99), flush=True)", path],
                                   stdout=subprocess.PIPE, text=True)
         line = silent.stdout.readline()
-        check(line.startswith("3 b'krait 1 refused the server answers too many"), line)
+        check(line.startswith("5 b'krait 1 refused the server answers too many"), line)
         with open("/proc/%d/task/%d/children" % (running.pid, running.pid)) as f:
             answering = f.read().split()
-        check(len(answering) == 2, answering)
+        check(len(answering) == 4, answering)
         limits = open("/proc/%s/limits" % answering[0]).read()
         size = int(re.search(r"Max address space +(\d+)", limits)[1])
         check(size <= (65 << 20) + 1024 * int(re.search(r"VmPeak:\s+(\d+)", open("/proc/%s/status" % answering[0]).read())[1]), limits)

@@ -30,7 +30,7 @@
  * others.
  */
 #define MAX_OTHERS 8
-#define MAX_SAME   2 /* connections of one user, or by TCP */
+#define MAX_SAME   4 /* connections of one user, or by TCP */
 #define MAX_ALL	   4 /* connections of users who may ask everything, in addition to MAX_OTHERS */
 #define NICENESS   5
 
