@@ -120,7 +120,11 @@ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns)
 	uint64_t spent = cpu_ns - l->begin_cpu_ns;
 	int r = 0;
 
-	if (now_ns < l->begin_ns || !l->begin_cpu_ns) {
+	if (now_ns < l->begin_ns)
+		return 0;
+	/* the first window that is judged begins with this turn */
+	if (!l->begin_cpu_ns) {
+		l->begin_ns = now_ns;
 		l->begin_cpu_ns = cpu_ns;
 		return 0;
 	}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests when the agent samples less often and more often again, window by window. The test says
+ * what CPU time the agent took; agent_limit.py (full tier) has a real agent in a real storm.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+static uint32_t set_hz, set_budget; /* what the agent set last */
+
+/* in place of the session's own, which needs a kernel that samples */
+#define session_set_effort set_effort
+#include "agent/limit.c"
+
+int set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm)
+{
+	(void)s;
+	set_hz = hz;
+	set_budget = wait_budget_ppm;
+	return 0;
+}
+
+#define SECOND	 NSEC_PER_SEC
+#define PERCENT	 10000000ULL /* 1 % of a CPU: ns of CPU time in each second */
+#define HZ	 800
+#define BUDGET	 8000
+#define MOST_PPM 10000 /* the agent may take 1 % */
+
+static struct session session;
+static struct limit limit;
+static uint64_t now, cpu;
+
+/* Begins an agent. Its first window isn't judged, although the agent takes half a CPU in it. */
+static void begin(void)
+{
+	const struct effort asked = {HZ, BUDGET, MOST_PPM};
+
+	now = 100 * SECOND;
+	cpu = 0;
+	set_hz = set_budget = 0;
+	limit_begin(&limit, &session, &asked, now - SECOND / 2);
+	for (int i = 0; i < 10; i++) {
+		now += SECOND;
+		cpu += 50 * PERCENT;
+		assert_int_equal(limit_turn(&limit, now, cpu), 0);
+	}
+}
+
+/* Lets the agent take tenths of a percent of a CPU for some seconds. Returns the changes. */
+static int run(int seconds, uint64_t tenths)
+{
+	int changes = 0;
+
+	while (seconds--) {
+		int r;
+
+		now += SECOND;
+		cpu += tenths * PERCENT / 10;
+		r = limit_turn(&limit, now, cpu);
+		assert_true(r >= 0);
+		changes += r;
+	}
+	return changes;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	session.profile = profile_new();
+	assert_non_null(session.profile);
+	begin();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	profile_free(session.profile);
+	return 0;
+}
+
+/* One window above the limit, such as the end of a segment, changes nothing. The second one does. */
+static void test_two_windows(void **state)
+{
+	(void)state;
+	assert_int_equal(run(10, 15), 0);
+	assert_int_equal(run(10, 5), 0);
+	assert_int_equal(run(10, 15), 0);
+	assert_int_equal(run(10, 15), 1);
+	assert_int_equal(set_hz, HZ / 2);
+	assert_int_equal(set_budget, BUDGET / 2);
+	assert_int_equal(limit_hz(&limit), HZ / 2);
+}
+
+/* 30 times the limit is noticed before the window of 10 s is over. */
+static void test_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(run(1, 300), 0);
+	assert_int_equal(run(1, 300), 1);
+	assert_int_equal(set_hz, HZ / 2);
+}
+
+/* The effort isn't halved for ever: a cost that stays isn't due to samples. */
+static void test_five_halvings(void **state)
+{
+	(void)state;
+	assert_int_equal(run(100, 300), 5);
+	assert_int_equal(set_hz, HZ / 32);
+	assert_int_equal(limit.lowered, 5);
+}
+
+/* The old rate comes back step by step, each after three calm windows in a row. */
+static void test_raised(void **state)
+{
+	(void)state;
+	assert_int_equal(run(4, 300), 2);
+	assert_int_equal(set_hz, HZ / 4);
+	assert_int_equal(run(20, 3), 0);
+	assert_int_equal(run(10, 5), 0); /* within the limit, but twice that wouldn't be */
+	assert_int_equal(run(20, 3), 0);
+	assert_int_equal(run(10, 3), 1);
+	assert_int_equal(set_hz, HZ / 2);
+	assert_int_equal(run(30, 3), 1);
+	assert_int_equal(set_hz, HZ);
+	assert_int_equal(run(100, 3), 0);
+}
+
+/* Without a limit nothing is judged, and what was halved comes back. */
+static void test_no_limit(void **state)
+{
+	const struct effort free_ = {HZ / 2, BUDGET, 0};
+
+	(void)state;
+	assert_int_equal(run(2, 300), 1);
+	assert_int_equal(limit_ask(&limit, &free_), 0);
+	assert_int_equal(set_hz, HZ / 2);
+	assert_int_equal(run(100, 900), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_two_windows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_five_halvings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_raised, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_limit, set_up, tear_down),
+	};
+
+	log_set_level(LOG_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
