@@ -362,11 +362,12 @@ def main():
 
 
 def run_case(function):
-    """Runs a case and prints its line. Returns 1 if it failed."""
+    """Runs a case, prints its line and the time that it took. Returns 1 if it failed."""
     name = "%s %s" % (os.path.basename(sys.argv[0]).rsplit(".", 1)[0], function.__name__)
     if os.getuid() != 0:
         print("SKIP %s: needs root" % name)
         return 0
+    begun = time.monotonic()
     try:
         function()
         print("PASS " + name, flush=True)
@@ -379,6 +380,8 @@ def run_case(function):
     except Exception:  # a test that raises another exception has failed too; prints where
         print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
         traceback.print_exc()
+    finally:
+        print("%.1f s: %s" % (time.monotonic() - begun, name), flush=True)
     return 1
 
 

@@ -71,7 +71,7 @@ def profiled_first_ended(target, path):
     stacks."""
     kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
     with folder() as d:
-        done = krait("record", "-p", target.pid, "-F", 499, "-d", 2, "-o", d + "/o.pb.gz")
+        done = krait("record", "-p", target.pid, "-F", 499, "-d", 1.5, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, "%s: exit code %d: %s" % (path, done.returncode, done.stderr))
         kit.sees(d + "/o.pb.gz", "later", 0.95)
         profile = kit.pprof.read(d + "/o.pb.gz")
@@ -374,14 +374,14 @@ def exec_before_the_first_sample():
 @kit.case
 def two_interpreters_at_once():
     """Processes of all versions in one recording, each seen right."""
-    paths = [path for name, _, kind, path in kit.interpreters()
-             if kind in ("static", "shared") and kit.is_plain(name)]
+    paths = {version: path for name, version, kind, path in kit.interpreters()
+             if kind in ("static", "shared") and kit.is_plain(name)}.values()
     running = [python(executable=path, cwd=kit.ROOT) for path in paths]
     try:
         kit.runs([one.pid for one in running], 0.1)
         with folder() as d:
             args = [a for one in running for a in ("-p", one.pid)]
-            done = krait("record", "-d", 4, "-F", 999, "-o", d + "/o.pb.gz", *args)
+            done = krait("record", "-d", 3, "-F", 999, "-o", d + "/o.pb.gz", *args)
             check(done.returncode == 0, done.stderr)
             profile = kit.pprof.read(d + "/o.pb.gz")
         for one, path in zip(running, paths):
