@@ -168,7 +168,7 @@ def sentences():
     told, said, _ = got["busy"]
     ready = 100 * (1 - told["main"][0] / told["main"][1])
     if ready > 50 and "for a CPU" in said:
-        share_of(said, r"The main thread waited (\d+) % of its time for a CPU at \S*busy\.py:\d+ \(burn\)" + REST, [ready, ready])
+        share_of(said, r"The main thread waited (\d+) % of its time for a CPU(?:, \d+ of these \1 %)? at \S*busy\.py:\d+ \(burn\)" + REST, [ready, ready])
     else:
         check(re.search(r"(^|\. )\d+ % of the CPU time is", said), "%r, but it was ready %.0f %%" % (said, ready))
 

@@ -141,7 +141,7 @@ static bool is_main(const struct profile *p, uint32_t labels)
 }
 
 /* a thread is brief if its time is less than 1/BRIEF of the time of the longest thread */
-#define BRIEF 100
+#define BRIEF 20
 
 static bool is_brief(const struct waits_thread *t, int64_t longest)
 {

@@ -19,7 +19,7 @@ struct waits_thread {
  */
 struct waits_group {
 	uint32_t first; /* index of a thread of the group */
-	/* number of the group's threads that have at least a hundredth of .longest */
+	/* number of the group's threads that have at least a twentieth of .longest */
 	unsigned threads;
 	int64_t longest; /* the time of the group's thread that has the most time */
 	bool main;
