@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Batches in memory: freeing, clearing, and putting the tree in order; see batch.h. */
+/* Frees and clears batches (batch.h), and puts a batch's tree of stacks in order. */
 #include "store/batch.h"
 
 #include "base/cleanup.h"
@@ -34,7 +34,10 @@ void batch_clear(struct batch *b)
 	b->sets.n = b->nodes.n = b->samples.n = b->values.n = b->meta.comments.n = 0;
 }
 
-/* The tree while it is put in order. All arrays are by number of a node; [0] is the root. */
+/*
+ * A batch's tree while it is put in order. All arrays are indexed by a node's number; [0] is the
+ * root.
+ */
 struct order {
 	uint32_t *first, *next; /* the first child, and the next child of the same parent */
 	uint32_t *number;	/* the new number */
@@ -61,7 +64,10 @@ static int by_location(const void *a, const void *b, void *nodes)
 					  : (i > k) - (i < k);
 }
 
-/* Makes the lists of children. Nodes come in by descending location, each before its siblings. */
+/*
+ * Makes the lists of children. Each node is put at the head of its parent's list. The last is put
+ * there first, so each list ends up sorted by location.
+ */
 static int order_init(struct order *o, const struct batch *b)
 {
 	size_t n = b->nodes.n;
@@ -85,7 +91,7 @@ static int order_init(struct order *o, const struct batch *b)
 	return 0;
 }
 
-/* Numbers the nodes in preorder: a node's children, then its next sibling, then its parent's. */
+/* Numbers the nodes in preorder: after a node its subtree, then its next sibling. */
 static void number(struct order *o, const struct batch *b)
 {
 	uint32_t at = o->first[0], n = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a frame or a sealed block of the store holds: definitions (strings, functions, places, nodes
- * of the tree of stacks, label sets) and samples that refer to them by number. A frame has what is
- * new since the frame before it. Both have the same form, in which each member of a definition or
+ * A batch is what a frame or a sealed block of the store holds. It has definitions (strings,
+ * functions, locations, nodes of the tree of stacks, label sets) and samples, which refer to
+ * definitions by number. A frame of the store has about a second's samples, and only those
+ * definitions that earlier frames of its segment lack. As bytes, each member of a definition or
  * sample is a column of its own (batch_encode()).
  */
 #ifndef STORE_BATCH_H
@@ -12,7 +13,7 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-/* The tables of definitions. Definitions of a table are numbered from 1; 0 stands for none. */
+/* The tables of definitions. Each table numbers its definitions from 1; the number 0 means none. */
 enum batch_table {
 	BATCH_STRINGS,
 	BATCH_MAPPINGS,
@@ -23,22 +24,24 @@ enum batch_table {
 	BATCH_TABLES
 };
 
-/* Counters of the agent since it began; the newest frame has the newest ones. */
+/* Counters of the agent since it began. Each frame of the store holds the values of its time. */
 enum batch_figure {
-	BATCH_BEGAN_MS,	   /* when the agent began, wall clock */
+	BATCH_BEGAN_MS,	   /* when the agent began: ms of wall clock since 1970 */
 	BATCH_SAMPLER_CPU, /* CPU time of the sampler in ns */
 	BATCH_WRITER_CPU,  /* CPU time of the writer in ns */
 	BATCH_SAMPLES,	   /* samples that were handed to the store */
 	BATCH_LOST,	   /* samples that the kernel programs lost */
 	BATCH_DROPPED,	   /* samples that the writer or the disk was too slow for */
-	BATCH_HZ,	   /* how often CPU time is sampled now, a second */
-	BATCH_ASKED_HZ,	   /* how often it was asked for */
-	BATCH_LOWERED,	   /* how often the rate was halved, as it cost too much */
-	BATCH_WRITER_LOST, /* samples that a writer which died hadn't kept yet */
-	BATCH_RESTARTS,	   /* how often the writer was started again */
-	BATCH_CONFINED,	   /* enum confined bits (agent/confine.h) that hold for both processes */
-	BATCH_LIMIT,	   /* the most bytes of the store; 0: not known */
-	/* the same of all agents before in this store */
+	BATCH_HZ,	   /* how often a second CPU time is sampled now */
+	BATCH_ASKED_HZ,	   /* how often a second the user asked for CPU time to be sampled */
+	/* how often the rate was halved because the agent cost too much CPU time */
+	BATCH_LOWERED,
+	/* samples that were lost because the writer died before it had written them */
+	BATCH_WRITER_LOST,
+	BATCH_RESTARTS, /* how often the writer was started anew */
+	BATCH_CONFINED, /* enum confined bits (agent/confine.h) that hold for both processes */
+	BATCH_LIMIT,	/* the most bytes that the store may take; 0: not known */
+	/* sums over all earlier agents that wrote into this store */
 	BATCH_EARLIER_SAMPLER_CPU,
 	BATCH_EARLIER_WRITER_CPU,
 	BATCH_EARLIER_SAMPLES,
@@ -50,27 +53,30 @@ enum batch_figure {
 
 #define BATCH_MAX_COMMENTS 256
 #define BATCH_MAX_DEPTH	   65536
-/* the most bytes of the columns of a frame or segment, and the most samples */
+/*
+ * BATCH_MAX_BYTES and BATCH_MAX_SAMPLES bound a frame or segment: all its columns, and its samples
+ */
 #define BATCH_MAX_BYTES	  (64u << 20)
 #define BATCH_MAX_SAMPLES (1u << 20)
 
 struct batch_node {
-	uint32_t parent; /* number of the node, lower than this one's; 0: an outermost frame */
+	/* the parent's number, which is lower than this node's; 0: this is an outermost frame */
+	uint32_t parent;
 	uint32_t location;
 };
 struct batch_string {
-	uint32_t at, n; /* its bytes in .text; neither NUL nor invalid UTF-8 is excluded */
+	uint32_t at, n; /* the string's bytes in .text, which may hold NUL and invalid UTF-8 */
 };
-/* A label set. One that was defined before may be defined again: then the new labels count. */
+/* A label set. A later definition with the same .number replaces an earlier one. */
 struct batch_set {
-	uint32_t number, at, n; /* at, n: its labels in .labels */
+	uint32_t number, at, n; /* .at, .n: the set's labels in .labels of the batch */
 };
 struct batch_sample {
 	int64_t ms;	       /* wall clock time since the epoch, in ms */
-	uint32_t node, labels; /* 0: the empty stack; no labels */
+	uint32_t node, labels; /* .node 0: the empty stack; .labels 0: no labels */
 };
 
-/* What the values mean. All numbers are those of strings. */
+/* What the samples' values mean. Types, units and comments are numbers of strings. */
 struct batch_meta {
 	uint32_t n_values, default_value;
 	struct {
@@ -81,14 +87,15 @@ struct batch_meta {
 };
 
 /*
- * Ids in mappings, functions, locations and labels are numbers of this batch's tables. .meta is set
- * in a segment's first frame; .meta.n_values is set in all.
+ * Ids in .mappings, .functions, .locations and .labels are numbers of this batch's tables. All of
+ * .meta is set only in a segment's first frame; .meta.n_values is set in each frame.
  */
 struct batch {
-	uint32_t base[BATCH_TABLES]; /* how many definitions earlier frames have */
+	uint32_t base[BATCH_TABLES]; /* how many definitions earlier frames have, for each table */
 	/*
-	 * a block of a sealed segment: its nodes, sets and samples are all there, and refer to
-	 * names that are kept elsewhere, .base of them
+	 * true: a block of a sealed segment. It has all its nodes, sets and samples. Its names
+	 * (strings, mappings, functions, locations) are kept elsewhere; .base is how many of these
+	 * exist.
 	 */
 	bool block;
 	struct batch_meta meta;
@@ -102,37 +109,47 @@ struct batch {
 	VEC(struct batch_set) sets;
 	VEC(struct batch_node) nodes;
 	VEC(struct batch_sample) samples;
-	VEC(int64_t) values; /* .meta.n_values of each sample */
+	VEC(int64_t) values; /* .meta.n_values numbers for each sample */
 };
 
 void batch_fini(struct batch *b);
 
-/* Forgets the samples and definitions; their numbers count as given: .base grows. */
+/*
+ * Empties the batch of samples and definitions. The next definitions are numbered after the removed
+ * ones: .base grows by them.
+ */
 void batch_clear(struct batch *b);
 
 /*
- * Appends the columns of @b to *ret, samples sorted by labels and time. 0 or -ENOMEM +
+ * Appends @b to *ret as columns, with its samples sorted by labels and time. Returns 0 or -ENOMEM +
  * message.
  */
 _must_use_ int batch_encode(struct batch *b, struct str *ret);
 
 /*
- * Adds what the columns data[0..n) hold to @b, whose .base is 0. They must be those of the frame
- * that follows the ones that @b has. Anything may be in @data. 0, or -EBADMSG + message if they are
- * damaged or don't follow, or -ENOMEM + message; then @b can only be freed.
+ * Adds a frame, as the columns data[0..n), to @b, whose .base must be 0. The frame must be the one
+ * that follows the frames that @b already has. The bytes may be anything. Returns 0; -EBADMSG +
+ * message if they are damaged or aren't the frame that follows; -ENOMEM + message. After an error
+ * @b can only be freed.
  */
 _must_use_ int batch_decode(struct batch *b, const void *data, size_t n);
 
 /*
- * As batch_decode(), for a block: @b has the names that it refers to, and perhaps more. Nodes, sets
- * and samples that @b has are forgotten.
+ * Like batch_decode(), but for a block. @b must already have the names that the block refers to,
+ * and may have more. The nodes, sets and samples that @b had are removed first.
  */
 _must_use_ int batch_decode_block(struct batch *b, const void *data, size_t n);
 
-/* Reads only the figures of the columns data[0..n). 0, or -EBADMSG + message. */
+/*
+ * Reads only the agent's counters (enum batch_figure) from a frame's columns data[0..n). Returns 0,
+ * or -EBADMSG + message.
+ */
 _must_use_ int batch_read_figures(const void *data, size_t n, int64_t figures[BATCH_FIGURES]);
 
-/* Renumbers the nodes in preorder, children by location. 0 or -ENOMEM + message. */
+/*
+ * Renumbers the nodes in preorder, with siblings sorted by location. Returns 0 or -ENOMEM +
+ * message.
+ */
 _must_use_ int batch_order(struct batch *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compresses and checks what is stored; see blob.h. */
+/* Compresses what is stored, and adds and verifies a checksum; see blob.h. */
 #include "store/blob.h"
 
 #include <zstd.h>
@@ -12,11 +12,15 @@
 
 #define MAGIC 0x3142724bu /* "KrB1" */
 
-/* All numbers are little-endian, as those of all processors that krait is built for. */
+/*
+ * The head of a blob. Numbers are stored little-endian; so are all processors that krait is built
+ * for.
+ */
 struct head {
 	uint32_t magic, raw; /* .raw: bytes of the columns before compression */
 	struct blob_place place;
-	uint64_t check; /* XXH3 of all that is before this and of what follows it */
+	/* XXH3 hash of the head's members above and of the compressed bytes behind the head */
+	uint64_t check;
 };
 _Static_assert(sizeof(struct head) == 48, "no padding");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are stored little-endian");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A frame or segment as it is stored: columns (batch.h), compressed, behind a head that says where
- * they belong, with a checksum over both. SQLite doesn't notice a byte of a blob that has changed.
+ * A frame or segment as the database stores it: columns (batch.h), compressed, behind a head. The
+ * head says to which segment and time the columns belong, and has a checksum of itself and the
+ * columns. krait checks that because SQLite doesn't notice a changed byte in a blob.
  */
 #ifndef STORE_BLOB_H
 #define STORE_BLOB_H
@@ -9,15 +10,23 @@
 #include "base/text/str.h"
 #include "base/util.h"
 
-#define BLOB_FAST  1 /* levels of compression: for a frame, which is written again when sealed */
+/*
+ * Compression levels. BLOB_FAST is for a frame, which is compressed again when its segment is
+ * sealed.
+ */
+#define BLOB_FAST  1
 #define BLOB_SMALL 3
 
-/* Where a blob belongs. What a row of the database says must be equal. */
+/*
+ * Where a blob belongs. Its head says so, and the columns of its row in the database must say the
+ * same.
+ */
 struct blob_place {
 	uint64_t segment;
-	uint32_t sequence; /* of the frame in its segment, from 0; a sealed segment: its frames */
-	uint32_t samples;  /* how many samples are in it */
-	/* the time that it is of, which includes those of its samples; wall clock */
+	/* a frame: its index in the segment, from 0; a sealed segment: how many frames it had */
+	uint32_t sequence;
+	uint32_t samples; /* how many samples the blob has */
+	/* The wall clock times that the blob covers. All its samples lie within. */
 	int64_t first_ms, last_ms;
 };
 
@@ -26,8 +35,8 @@ _must_use_ int blob_pack(const struct blob_place *place, const void *data, size_
 			 struct str *ret);
 
 /*
- * Appends the columns of blob data[0..n) to *ret. 0, or -EBADMSG + message: the blob is damaged, or
- * isn't the one of @place (NULL: any); or -ENOMEM + message.
+ * Appends the columns of blob data[0..n) to *ret. Returns 0; -EBADMSG + message if the blob is
+ * damaged, or its head doesn't say @place (NULL: any place will do); -ENOMEM + message.
  */
 _must_use_ int blob_unpack(const struct blob_place *place, const void *data, size_t n,
 			   struct str *ret);

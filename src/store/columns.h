@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The columns of a frame or segment, and which member of which table each of them has. The order of
- * the list is that in the file: columns are only added at its end.
+ * The columns of a frame or segment, and which member of which table each column has. The list has
+ * the order in which columns are stored, so new columns go at its end.
  */
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
@@ -9,7 +9,7 @@
 #include "store/batch.h"
 
 enum column {
-	COLUMN_HEAD, /* numbers and bases of the tables, time, figures */
+	COLUMN_HEAD, /* the tables' counts and bases, and the agent's counters (put_head()) */
 	COLUMN_META,
 	COLUMN_STRING_BYTES,
 	COLUMN_STRING_LENGTH,
@@ -37,29 +37,40 @@ enum column {
 	COLUMN_LABEL_VALUE,
 	COLUMN_NODE_PARENT,
 	COLUMN_NODE_LOCATION,
-	COLUMN_RUN_LABELS, /* a run: samples of one label set */
+	/* a run is a series of samples with one label set; this is the set's number */
+	COLUMN_RUN_LABELS,
 	COLUMN_RUN_SIZE,
 	COLUMN_SAMPLE_TIME,
 	COLUMN_SAMPLE_NODE,
 	COLUMN_SAMPLE_HAS, /* bit i: value i isn't 0 */
-	COLUMN_VALUE,	   /* of value 0; value i has column COLUMN_VALUE + i */
-	/* the nodes of a block, which are in preorder; they have no other column */
-	COLUMN_NODE_UP =
-		COLUMN_VALUE + PROFILE_MAX_VALUES, /* steps from the node before to the parent */
-	COLUMN_NODE_STEP, /* location less that of the sibling before, or of the parent */
+	COLUMN_VALUE,	   /* the samples' first value; value i is in column COLUMN_VALUE + i */
+	/*
+	 * COLUMN_NODE_UP and COLUMN_NODE_STEP are all that is stored of a block's nodes, which are
+	 * in preorder. COLUMN_NODE_UP: how many steps up it is from the preceding node to this
+	 * node's parent.
+	 */
+	COLUMN_NODE_UP = COLUMN_VALUE + PROFILE_MAX_VALUES,
+	/* the location's number less that of the preceding sibling, or else that of the parent */
+	COLUMN_NODE_STEP,
 	COLUMNS
 };
 
-/* A member that is a column: each number is the difference from the row before. */
+/*
+ * A member that is stored as a column. Each number is stored as its difference from that of the row
+ * before.
+ */
 struct column_member {
 	uint8_t column, size; /* size: 4 or 8 bytes */
 	uint16_t offset;
-	/* the table whose numbers the member has: it must not be above that table's; else TABLES */
+	/*
+	 * the table to which the member's number refers: it may not exceed that table's size.
+	 * BATCH_TABLES: to none
+	 */
 	uint8_t of;
-	bool needed; /* must not be 0 */
+	bool needed; /* true: the number may not be 0 */
 };
 
-/* A table whose rows have one size. */
+/* A table all of whose rows have the same size. */
 struct column_table {
 	size_t row; /* bytes of a row */
 	const struct column_member *members;
@@ -69,13 +80,14 @@ struct column_table {
 extern const struct column_table column_mappings, column_functions, column_locations, column_labels,
 	column_nodes;
 
-/* Where a node of a block is, as seen from the one before it. */
+/* How a node of a block is reached from the preceding node. */
 struct column_step {
 	uint32_t parent, up;
-	uint32_t location; /* what its location is compared with; 0: nothing */
+	/* the location's number that the node's own is stored relative to; 0: no such location */
+	uint32_t location;
 };
 
-/* Goes up from node @from (0: none) until @up steps are done, or @parent is reached. */
+/* Goes up from node @from (0: none) until @up steps are made or node @parent is reached. */
 static inline struct column_step column_step(const struct batch_node *nodes, uint32_t from,
 					     uint32_t up, uint32_t parent)
 {
@@ -92,7 +104,10 @@ static inline struct column_step column_step(const struct batch_node *nodes, uin
 	return to;
 }
 
-/* Numbers are little-endian, 7 bits a byte; signed ones have their sign in bit 0. */
+/*
+ * Numbers are stored with 7 bits in each byte, the lowest bits first. Signed numbers have their
+ * sign in bit 0.
+ */
 static inline uint64_t column_fold(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads columns that batch_encode() wrote. Anything may be in them: every number is checked before
- * it is used. Each definition and sample takes at least a byte of some column, so memory and time
- * are bounded by the number of bytes.
+ * Reads columns that batch_encode() wrote. The bytes may be anything, so every number is checked
+ * before it is used. Each definition and sample takes at least one byte of some column. So memory
+ * and time are bounded by the number of bytes.
  */
 #include "base/error.h"
 #include "base/nomem.h"
 #include "store/columns.h"
 
-#define MAX_SET 256 /* the most labels of a set; a sample of krait's has about ten */
+#define MAX_SET 256 /* the most labels in a set; krait's samples have about ten */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -75,7 +75,9 @@ static int get_signed(struct cursor *c, int64_t *ret)
 	return r;
 }
 
-/* How many definitions a table has so far: the numbers that may be referred to. */
+/*
+ * How many definitions a table has so far, which is also the highest number that may refer to one.
+ */
 static uint32_t table_size(const struct batch *b, enum batch_table table)
 {
 	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
@@ -111,7 +113,7 @@ static int get_member(struct decoder *d, const struct column_member *m, uint8_t 
 	return 0;
 }
 
-/* @rows: the new rows, of zeros. */
+/* Reads a table's columns into @rows, which has room for @n new rows. */
 static int get_table(struct decoder *d, const struct column_table *t, void *rows, size_t n)
 {
 	int r = 0;
@@ -123,7 +125,10 @@ static int get_table(struct decoder *d, const struct column_table *t, void *rows
 	return r;
 }
 
-/* Makes room for @more rows, of which each takes at least a byte of @column. */
+/*
+ * Makes room in @vec for @more rows. Each row takes at least a byte of @column, so a count that is
+ * higher than the bytes left is damage.
+ */
 #define ROOM(d, vec, more, column)                                                                 \
 	(left(d, column) < (more)	       ? damaged("a column is too short")                  \
 	 : vec_reserve(vec, (vec)->n + (more)) ? err_nomem()                                       \
@@ -156,7 +161,10 @@ static int get_strings(struct decoder *d)
 	return r ? r : b->text.failed ? err_nomem() : 0;
 }
 
-/* Reads a table. Its rows count from the beginning on, because they may refer to each other. */
+/*
+ * Reads @more rows of a table. The rows count as part of the table before they are read, because
+ * they may refer to each other.
+ */
 #define GET_TABLE(d, member, more, column)                                                         \
 	({                                                                                         \
 		struct batch *_b = (d)->b;                                                         \
@@ -166,7 +174,10 @@ static int get_strings(struct decoder *d)
 		_r ?: get_table(d, &column_##member, _b->member.v + _first, _more);                \
 	})
 
-/* An inlined function's location refers to an earlier one, that of its caller. */
+/*
+ * Reads the locations. A function that was inlined refers to its caller's location, which must come
+ * before and have the same address.
+ */
 static int get_locations(struct decoder *d)
 {
 	struct batch *b = d->b;
@@ -197,7 +208,9 @@ static int get_nodes(struct decoder *d)
 	return r;
 }
 
-/* Each node is a child of the one before it, or of one above that. */
+/*
+ * Reads a block's nodes. The parent of each is the preceding node or one above that, or the root.
+ */
 static int get_steps(struct decoder *d)
 {
 	struct batch *b = d->b;
@@ -353,7 +366,10 @@ static int get_figures(struct cursor *c, int64_t figures[BATCH_FIGURES])
 	return r;
 }
 
-/* Do the definitions of a table go on where those of @b end? A block may know fewer names. */
+/*
+ * Do a frame's definitions begin where those of @b end? A block may also refer to fewer names than
+ * @b has.
+ */
 static bool follows(const struct decoder *d, enum batch_table table, uint32_t base)
 {
 	uint32_t have = table_size(d->b, table);
@@ -361,7 +377,10 @@ static bool follows(const struct decoder *d, enum batch_table table, uint32_t ba
 	return d->block ? base <= have : base == have;
 }
 
-/* Counts, and how many definitions came before. */
+/*
+ * Reads the counts, the bases of the tables and the agent's counters. *first: the meta column comes
+ * with this frame or block.
+ */
 static int get_head(struct decoder *d, bool *first)
 {
 	struct cursor *c = &d->columns[COLUMN_HEAD];
@@ -388,7 +407,9 @@ static int get_head(struct decoder *d, bool *first)
 	return r;
 }
 
-/* Finds the columns. Columns that a later krait adds are skipped. */
+/*
+ * Finds where each column begins and ends. Columns that a later version of krait added are skipped.
+ */
 static int split(struct decoder *d, const uint8_t *data, size_t n)
 {
 	struct cursor all = {data, data + n}, lengths;
@@ -417,7 +438,7 @@ static int get_names(struct decoder *d)
 	return r ? r : get_locations(d);
 }
 
-/* A block defines no names. */
+/* Refuses a block that defines names: they are defined in rows of table names. */
 static int check_block(const struct decoder *d)
 {
 	uint64_t names = d->n[COUNT_STRINGS] | d->n[COUNT_MAPPINGS] | d->n[COUNT_FUNCTIONS] |

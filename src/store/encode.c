@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a batch as columns; see batch.h. decode.c reads them. */
+/* Writes a batch as columns (batch.h); decode.c reads them back. */
 #include "base/cleanup.h"
 #include "base/nomem.h"
 #include "store/columns.h"
@@ -115,7 +115,10 @@ static void put_run(struct encoder *e, uint32_t labels, size_t n)
 	put(&e->columns[COLUMN_RUN_SIZE], n);
 }
 
-/* Writes the samples in @order; returns how many runs of one label set they are. */
+/*
+ * Writes the samples in @order. Returns how many runs there are; a run is a series of samples with
+ * one label set.
+ */
 static size_t put_samples(struct encoder *e, const uint32_t *order)
 {
 	const struct batch *b = e->b;
@@ -215,7 +218,7 @@ int batch_encode(struct batch *b, struct str *ret)
 	else
 		put_table(&e, &column_nodes, b->nodes.v, b->nodes.n);
 	put_head(&e, put_samples(&e, order));
-	/* of frames only the first one of a segment says what the values mean */
+	/* a segment's first frame and each block say what the values mean; later frames don't */
 	if (b->block || !b->base[BATCH_STRINGS])
 		put_meta(&e);
 	return join(&e, ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No database has SQLite load an extension, which is a shared library. A static program hasn't even
- * the code for that: the functions below take the place of the C library's
- * (--wrap).
+ * Keeps databases from having SQLite load an extension, which is a shared library. A static program
+ * even lacks the code for loading: the linker (--wrap) replaces the C library's functions with
+ * those below, which always fail.
  */
 #include "store/internal.h"
 

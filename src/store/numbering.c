@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns ids of a profile into numbers of a segment; see numbering.h. */
+/* Gives definitions of a growing profile numbers within a segment of the store; see numbering.h. */
 #include "store/numbering.h"
 
 #define XXH_INLINE_ALL
@@ -31,7 +31,7 @@ void numbering_forget(struct numbering *n)
 	n->sets.n = 0;
 }
 
-/* Returns where the number of @id is kept; NULL: out of memory. */
+/* Returns where the number of @id is kept, or NULL if memory ran out. */
 static uint32_t *number_of(struct numbering *n, enum batch_table table, uint32_t id)
 {
 	struct numbers *of = &n->numbers[table];
@@ -52,8 +52,8 @@ static uint32_t *number_of(struct numbering *n, enum batch_table table, uint32_t
 }
 
 /*
- * The number of @id, which is defined first if it has none: DEFINE appends the definition to the
- * table @member. 0: @id is 0, or memory ran out.
+ * The number of the profile's @id. If @id has none yet, DEFINE first appends its definition to
+ * table @member. The result is 0 if @id is 0 or memory ran out.
  */
 #define NUMBER(n, table, member, id, define)                                                       \
 	({                                                                                         \
@@ -111,7 +111,10 @@ static uint32_t function(struct numbering *n, const struct profile *p, uint32_t 
 
 static uint32_t location(struct numbering *n, const struct profile *p, uint32_t id);
 
-/* @outer: the number of .outer, which is defined already */
+/*
+ * Appends location @id to the frame. @outer is the number of the location of its caller, if it is
+ * inlined; that one is defined already.
+ */
 static int define_location(struct numbering *n, const struct profile *p, uint32_t id,
 			   uint32_t outer)
 {
@@ -123,7 +126,10 @@ static int define_location(struct numbering *n, const struct profile *p, uint32_
 	return vec_push(&n->batch.locations, l);
 }
 
-/* A chain of inlined functions is short (PROFILE_MAX_INLINED). */
+/*
+ * The number of location @id. The recursion is short: at most PROFILE_MAX_INLINED functions are
+ * inlined into each other.
+ */
 static uint32_t location(struct numbering *n, const struct profile *p, uint32_t id)
 {
 	uint32_t *known = id ? number_of(n, BATCH_LOCATIONS, id) : NULL, outer;
@@ -144,7 +150,7 @@ static int define_node(struct numbering *n, const struct profile *p, uint32_t id
 	return of ? vec_push(&n->batch.nodes, (struct batch_node){parent, of}) : -ENOMEM;
 }
 
-/* Defines those of the nodes from the root to @id that aren't defined yet, parents first. */
+/* Defines the nodes on the way from the root to node @id that have no number yet, parents first. */
 static uint32_t node(struct numbering *n, const struct profile *p, uint32_t id)
 {
 	VEC(uint32_t) path = {};
@@ -222,7 +228,7 @@ int numbering_add(struct numbering *n, const struct profile *p, const struct pro
 	return 0;
 }
 
-/* The number of a text that needs no id of the profile, such as the name of a value. */
+/* Defines a text that has no id in the profile, such as a value's name. Returns its number. */
 static uint32_t text(struct numbering *n, const char *s)
 {
 	if (!s || !*s || define_string(n, s))

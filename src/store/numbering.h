@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives what samples of a profile refer to numbers of a segment, and puts a definition into a frame
- * before its first use. The profile goes on growing, and its ids stay, until a new segment begins.
+ * Numbers what the samples of a growing profile refer to, for one segment of the store, and puts
+ * each definition into a frame before its first use. A new segment begins with new numbers when the
+ * profile's ids change.
  */
 #ifndef STORE_NUMBERING_H
 #define STORE_NUMBERING_H
@@ -9,14 +10,17 @@
 #include "store/batch.h"
 
 struct numbers {
-	uint32_t *v; /* by id of the profile: the number; 0: none yet */
+	uint32_t *v; /* indexed by id in the profile: the number in the segment; 0: none yet */
 	size_t cap;
 };
 
 struct numbering {
 	struct batch batch; /* the frame that is being filled */
 	struct numbers numbers[BATCH_TABLES];
-	/* by number - 1: the set's id in the profile, and a hash of the labels that were told */
+	/*
+	 * for each label set, by number - 1: its id in the profile, and a hash of the labels that
+	 * were last written
+	 */
 	VEC(struct numbered_set {
 		uint32_t id;
 		uint64_t hash;
@@ -27,28 +31,28 @@ struct numbering {
 void numbering_fini(struct numbering *n);
 
 /*
- * Begins a segment: all numbers begin anew. Call it whenever the profile's ids have changed. The
- * frame is empty.
+ * Begins a new segment with an empty frame: all numbers begin at 1 again. Must be called whenever
+ * the profile's ids have changed.
  */
 void numbering_begin(struct numbering *n);
 
 /*
- * The profile's ids have changed: the frame may be completed, and a new segment must begin before
- * the next sample.
+ * To be called when the profile's ids have changed while a frame is being filled. That frame may
+ * still be completed, but a new segment must begin before the next sample.
  */
 void numbering_forget(struct numbering *n);
 
 /*
- * Adds a sample of @p to the frame; @ms: its wall clock time. 0 or -ENOMEM + message; then the
- * segment can't go on.
+ * Adds a sample of @p to the frame. @ms: its wall clock time. Returns 0 or -ENOMEM + message; after
+ * that the segment can't be continued.
  */
 _must_use_ int numbering_add(struct numbering *n, const struct profile *p,
 			     const struct profile_sample *s, int64_t ms);
 
 /*
- * Completes the frame, in .batch: defines sets anew whose labels have changed since (a thread got
- * its name), and in a segment's first frame says what the values mean. batch_encode() and
- * batch_clear() follow. 0 or -ENOMEM + message.
+ * Completes the frame, which is in .batch. Label sets whose labels have changed (a thread got its
+ * name) are defined again. In a segment's first frame it also describes the values. The caller then
+ * calls batch_encode() and batch_clear(). Returns 0 or -ENOMEM + message.
  */
 _must_use_ int numbering_end(struct numbering *n, struct profile *p);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads frames and segments: into batches for sealing, into a profile for questions. */
+/*
+ * Reads frames and segments: into batches, which are then sealed, and into a profile, to answer
+ * queries.
+ */
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -33,7 +36,7 @@ void store_take_row(sqlite3_stmt *stmt, struct store_row *ret)
 	};
 }
 
-/* If the row's columns contradict themselves although the checksum is right, @b is empty. */
+/* If the columns contradict each other although the checksum is right, @b is emptied. */
 int store_add_row(struct batch *b, const struct store_row *row)
 {
 	_cleanup_str_ struct str columns = {};
@@ -88,7 +91,10 @@ int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct
 	return r ? r : store_error(s, rc, "read");
 }
 
-/* Reads the figures of the newest row of @table. Damaged ones stay zeros. */
+/*
+ * Reads the agent's counters from the newest row of @table. If that is damaged, @figures stays as
+ * it was. Returns 1 if it was read, 0 if not, or -errno + message.
+ */
 static int newest_of(struct store *s, const char *table, int64_t figures[BATCH_FIGURES])
 {
 	_cleanup_str_ struct str columns = {};
@@ -136,14 +142,14 @@ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 	return r;
 }
 
-/* A question while it is answered. */
+/* A query while it is answered. */
 struct answer {
 	struct store *s;
 	const struct store_query *q;
 	struct profile *p;
 };
 
-/* What is damaged doesn't hide the rest: the profile says that it is missing. */
+/* Damaged rows don't hide the others: the profile has a comment that says what is missing. */
 void store_leave_out(struct profile *p)
 {
 	log_warn("%s", err_msg());
@@ -208,7 +214,7 @@ static int add_frames(struct answer *a, uint64_t segment)
 	return r ? r : add_batch(a, &b, &place);
 }
 
-/* Segments that aren't sealed: the one that is being written, and what a crash left. */
+/* Adds the segments that aren't sealed: the one being written, and those that a crash left. */
 static int add_unsealed(struct answer *a)
 {
 	uint64_t segment = 0;
@@ -222,7 +228,10 @@ static int add_unsealed(struct answer *a)
 	return r;
 }
 
-/* Where the tiers of an outline begin and end: each goes on where the one before ends. */
+/*
+ * A window that is answered by tiers. Before .hours: blocks of ten minutes; from .hours to
+ * .hours_end: of an hour; from there to .exact: of ten minutes again; after .exact: exact blocks.
+ */
 struct parts {
 	int64_t hours, hours_end, exact;
 };
@@ -232,7 +241,9 @@ static int64_t down(int64_t ms, int64_t step)
 	return ms - ms % step;
 }
 
-/* Ten minutes up to an hour's begin, hours, ten minutes up to where none are yet, then exact. */
+/*
+ * Finds where in the window the tiers begin and end. The coarsest tier that is available is used.
+ */
 static int divide(struct store *s, const struct store_query *q, struct parts *ret)
 {
 	int64_t until = q->until_ms, tens, hours = 0;
@@ -281,7 +292,10 @@ static int answer(struct answer *a)
 	return r;
 }
 
-/* The span of what rows have of the window: *first and *last become less and greater. */
+/*
+ * Finds the first and last time of @rows in the window. Lowers *first and raises *last if these are
+ * beyond.
+ */
 static int span_of(struct store *s, const char *rows, const struct store_query *q, int64_t *first,
 		   int64_t *last)
 {
@@ -304,7 +318,7 @@ static int span_of(struct store *s, const char *rows, const struct store_query *
 	return 0;
 }
 
-/* Narrows the window to what was recorded, so that the profile says how long it is of. */
+/* Narrows the window to the time that was recorded, so that the profile has the right duration. */
 static int narrow(struct store *s, struct store_query *q)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
@@ -323,8 +337,9 @@ static int narrow(struct store *s, struct store_query *q)
 }
 
 /*
- * An outline begins where a row of its tiers does, of an hour if those of ten minutes are gone, and
- * ends so if the samples are gone.
+ * Widens an outline's window to whole blocks: to blocks of ten minutes, or to blocks of an hour
+ * where those of ten minutes were removed. The end is widened only where the exact blocks were
+ * removed.
  */
 static int widen(struct store *s, struct store_query *q)
 {
@@ -342,8 +357,8 @@ static int widen(struct store *s, struct store_query *q)
 }
 
 /*
- * The coarser tiers can't answer for labels that they don't have. A query for one user's samples is
- * one of these, so their sums, which are of all users, are never shown to one.
+ * Decides whether the coarser tiers can answer: not if the query has labels that they lack, such as
+ * uid. So a query for one user's samples never gets their sums, which are of all users.
  */
 static enum store_outline outline_for(const struct store *s, const struct store_query *q)
 {
@@ -354,7 +369,7 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 	return told ? q->outline : OUTLINE_NONE;
 }
 
-/* Says what an outline leaves out, and when it begins. */
+/* Adds a comment that says what an outline leaves out and when it begins. */
 static void say_outline(struct profile *p)
 {
 	time_t seconds = (time_t)(profile_meta(p)->time_ns / (int64_t)NSEC_PER_SEC);
@@ -384,7 +399,10 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 		profile_free(a.p);
 		return err_set(-EINVAL, "the window of time ends before it begins");
 	}
-	/* in one transaction: a segment that is sealed meanwhile is met once, and counts once */
+	/*
+	 * All is read in one transaction. So a segment that is sealed meanwhile is seen either as
+	 * frames or as blocks, and counts once.
+	 */
 	r = store_exec(s, "BEGIN", "read");
 	r = r ? r : widen(s, &window);
 	r = r ? r : narrow(s, &window);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts the samples of a batch into a profile; see restore.h. Only what they use is made there. */
+/*
+ * Puts the samples of a batch into a profile, with only those definitions that they use; see
+ * restore.h.
+ */
 #include "store/restore.h"
 
 #include "base/cleanup.h"
@@ -12,12 +15,15 @@ struct restoring {
 	const struct batch *b;
 	const struct store_query *q;
 	struct profile *p;
-	uint32_t *ids[BATCH_TABLES]; /* by number: the id in the profile; 0: not made yet */
-	uint32_t *depths;	     /* by number of a node: how many frames its stack has */
-	uint32_t *stacks;	     /* by number of a node: the stack that ends there */
-	uint8_t *wanted;	     /* by number of a label set: 0 not known yet, 1 no, 2 yes */
+	/* indexed by number in the batch: the id in the profile; 0: not made yet */
+	uint32_t *ids[BATCH_TABLES];
+	uint32_t *depths; /* indexed by a node's number: how many frames its stack has */
+	/* indexed by a node's number: the id of the stack that ends there; 0: not made yet */
+	uint32_t *stacks;
+	/* indexed by a label set's number: 0 not known yet, 1 not wanted, 2 wanted */
+	uint8_t *wanted;
 	unsigned value_at[PROFILE_MAX_VALUES];
-	struct part part; /* of the time: what is wanted */
+	struct part part; /* the part of the time that is wanted */
 };
 
 void restore_end(struct restoring *x)
@@ -36,7 +42,7 @@ static inline void restoring_free(struct restoring **x)
 	restore_end(*x);
 }
 
-/* Makes an array of @n + 1 zeros in the place of *@v. */
+/* Replaces the array at *@v with one of @n + 1 zeros. */
 static int renew(void *v, size_t n, size_t size)
 {
 	free(*(void **)v);
@@ -70,7 +76,9 @@ static int contradicts(const char *what)
 	return err_set(-EBADMSG, "%s", what);
 }
 
-/* Checks what must hold of all places before the first of them is put into the profile. */
+/*
+ * Checks all locations before any is put into the profile: chains of inlined functions are short.
+ */
 static int check_locations(const struct batch *b)
 {
 	_cleanup_free_ uint16_t *inlined = calloc(b->locations.n + 1, sizeof(*inlined));
@@ -87,7 +95,7 @@ static int check_locations(const struct batch *b)
 	return 0;
 }
 
-/* A stack has a bounded length, and the caller of an inlined function follows it. */
+/* Checks that no stack is too long, and that each inlined function's parent node is its caller. */
 static int check_nodes(struct restoring *x)
 {
 	const struct batch *b = x->b;
@@ -152,7 +160,7 @@ static uint32_t make_function(struct restoring *x, uint32_t number)
 	return *id = profile_function(x->p, &f);
 }
 
-/* Only the function is told, and the address of code that has none. */
+/* Removes all from the location but the function, or the address if the function isn't known. */
 static void outline(struct profile_location *l)
 {
 	l->outer = 0;
@@ -160,7 +168,7 @@ static void outline(struct profile_location *l)
 	l->address = l->function ? 0 : l->address;
 }
 
-/* A chain of inlined functions is short: check_locations(). */
+/* The id of location @number in the profile. The recursion is short: check_locations(). */
 static uint32_t make_location(struct restoring *x, uint32_t number)
 {
 	uint32_t *id = &x->ids[BATCH_LOCATIONS][number];
@@ -224,7 +232,10 @@ static uint32_t make_labels(struct restoring *x, uint32_t number)
 	return *id;
 }
 
-/* Makes the nodes from the root to @number that aren't made yet. Returns the node's id. */
+/*
+ * Makes those nodes from the root to @number that the profile doesn't have yet. Returns the node's
+ * id.
+ */
 static uint32_t make_node(struct restoring *x, uint32_t number)
 {
 	const struct batch_node *nodes = x->b->nodes.v;
@@ -269,7 +280,7 @@ static bool has_label(const struct restoring *x, uint32_t set,
 	return false;
 }
 
-/* Labels of one key are alternatives. */
+/* Has the set a label that @l, or another wanted label with the key of @l, asks for? */
 static bool has_one_of(const struct restoring *x, uint32_t set, const struct profile_label_text *l)
 {
 	bool any = false;
@@ -281,7 +292,10 @@ static bool has_one_of(const struct restoring *x, uint32_t set, const struct pro
 	return any;
 }
 
-/* An outline doesn't tell the state, so the batch is asked. */
+/*
+ * Is the sample one wait, not a sum of several? The batch's labels are asked, because an outline's
+ * profile has no states.
+ */
 static bool is_one_wait(const struct restoring *x, uint32_t set)
 {
 	static const struct profile_label_text sums[] = {{"state", 5, "runnable"},
@@ -325,7 +339,10 @@ static struct profile_value_type value_type(struct restoring *x, uint32_t type, 
 					   profile_get_string(x->p, make_string(x, unit))};
 }
 
-/* The first batch says what the profile's period is and which value is shown. */
+/*
+ * Adds the batch's kinds of values to the profile. The first batch also sets the profile's period
+ * and its default value.
+ */
 static int map_values(struct restoring *x)
 {
 	const struct batch_meta *from = &x->b->meta;
@@ -365,7 +382,7 @@ static int take_comments(struct restoring *x)
 	return r;
 }
 
-/* May something of the sample be in the window? A wait goes on after its time. */
+/* May the sample overlap the window? A wait has a duration, so a part of it may. */
 static bool touches(const struct restoring *x, int64_t ms, const int64_t *values)
 {
 	int64_t longest = 0;
@@ -392,7 +409,7 @@ static int take_sample(struct restoring *x, size_t at)
 	if (!x->q->sums && !part_cut_as(&x->part, x->p, &to, is_one_wait(x, s->labels)))
 		return 0;
 	to.time_ns -= x->q->origin_ms * (int64_t)NSEC_PER_MSEC;
-	/* what is of a whole window has no time */
+	/* a sample of an outline is a sum over a block's time, so it has no time of its own */
 	if (x->q->outline)
 		to.time_ns = -1;
 	to.stack = make_stack(x, s->node);

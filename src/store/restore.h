@@ -1,49 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a profile of batches, so that every view and format works on what the store holds. */
+/* Makes a profile of batches, so that all views and formats can show what the store holds. */
 #ifndef STORE_RESTORE_H
 #define STORE_RESTORE_H
 
 #include "store/batch.h"
 
-/* the latest time: it is also a number of ns */
+/* the latest time in ms whose ns fit into an int64_t */
 #define MOST_MS (INT64_MAX / (int64_t)NSEC_PER_MSEC)
 
-/* The label whose values have blocks of their own. */
+/* The label by whose value samples are divided into blocks. */
 #define STORE_SERVICE_KEY "service"
 
-/* How much of a sample is told: all; or functions without lines, and few labels. */
+/* How much a query tells of each sample: all, or only functions without lines and a few labels. */
 enum store_outline {
 	OUTLINE_NONE,
-	OUTLINE_CGROUPS,  /* service, version and control group */
-	OUTLINE_SERVICES, /* service and version */
+	OUTLINE_CGROUPS,  /* labels: service, version and control group */
+	OUTLINE_SERVICES, /* labels: service and version */
 };
 
-/* Which samples are wanted; of a wait that touches the window, the part in it. */
+/* Which samples are wanted. Of a wait that is partly in the window, only that part counts. */
 struct store_query {
 	int64_t since_ms, until_ms; /* since <= time < until, wall clock */
-	/* labels that a sample must have, such as pid=4711; those of one key are alternatives */
+	/*
+	 * labels that a sample must have, such as pid=4711; of several with the same key, one is
+	 * enough
+	 */
 	const struct profile_label_text *labels;
 	size_t n_labels;
 	enum store_outline outline;
-	/* set in the room: */
-	int64_t origin_ms; /* what times in the profile count from */
-	bool sums;	   /* a sample is a sum of a coarser tier's window, and isn't cut */
+	/* the members below are set by src/store itself */
+	int64_t origin_ms; /* the wall clock time at which times in the profile begin */
+	/*
+	 * samples are sums over a block of a coarser tier, so they aren't cut at the window's ends
+	 */
+	bool sums;
 };
 
-/* Does an outline tell label @key, of @n bytes? */
+/* Has an outline of this kind the label with @key, which has @n bytes? */
 bool restore_tells(enum store_outline outline, const char *key, size_t n);
 
 /*
- * Adds the samples of @b that @q wants to @p, with times since @q->origin_ms. The values of @b that
- * @p hasn't got are added to it. Returns 0; -EBADMSG + message if @b contradicts itself, or -E2BIG
- * + message if there are too many kinds of values: then nothing was added; -ENOMEM + message.
+ * Adds those samples of @b that @q asks for to @p, with times relative to @q->origin_ms. Kinds of
+ * values that @p lacks are added to it. Returns 0; -EBADMSG + message if @b contradicts itself, or
+ * -E2BIG + message if there are too many kinds of values: in both cases nothing was added; -ENOMEM
+ * + message.
  */
 _must_use_ int restore(const struct batch *b, const struct store_query *q, struct profile *p);
 
 /*
- * The same for several blocks that share names. restore_begin(): @b has the names, which stay.
- * restore_block(): @b has another block's nodes, sets and samples. The caller frees *ret with
- * restore_end(). They return what restore() does.
+ * Do what restore() does, for several blocks that share names. restore_begin() is called once @b
+ * has the names, which must stay; restore_block() each time @b has another block's nodes, sets and
+ * samples. The caller frees *ret with restore_end(). The errors are those of restore().
  */
 struct restoring;
 _must_use_ int restore_begin(const struct batch *b, const struct store_query *q, struct profile *p,

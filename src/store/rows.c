@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes frames, says what there is, and keeps the store within its size; see store.h. */
+/*
+ * Writes frames, describes the store's contents, and keeps the store within its size; see store.h.
+ */
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,9 +15,10 @@
 #include "store/internal.h"
 
 #define INSERT_FRAME "INSERT INTO frame (id, first_ms, last_ms, samples, body) VALUES (?,?,?,?,?)"
-/* What the store's log may take beside the database, with a segment that is being sealed. */
+/* What SQLite's write-ahead log may take beside the database while a segment is sealed. */
 #define LOG_BYTES ((uint64_t)12 << 20)
-#define READER_MS 100 /* how long a full log waits for readers */
+/* how long krait waits for other processes' transactions when the log is full */
+#define READER_MS 100
 
 int store_next_segment(struct store *s, uint64_t *ret)
 {
@@ -126,7 +129,10 @@ int store_bound_log(struct store *s)
 		       s->dir);
 }
 
-/* The bytes of the database that are in use; freed pages are used again. */
+/*
+ * Sets *ret to the bytes of the database in use, and *all to its size; SQLite uses freed pages
+ * again.
+ */
 static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 {
 	int64_t pages, free_pages, size;
@@ -139,10 +145,15 @@ static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 	return r;
 }
 
-/* What goes first, the first that there is of it: each statement removes the oldest of one kind. */
+/*
+ * What is removed when the store is full. The first statement that finds something removes the
+ * oldest of its kind.
+ */
 static const char *const removals[] = {
 	"DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
-	/* all blocks of a segment (STORE_SEQUENCE_BITS) */
+	/*
+	 * all blocks of one segment, whose number is the id without the lowest STORE_SEQUENCE_BITS
+	 */
 	("DELETE FROM block WHERE tier = 0 AND id >> 20 = "
 	 "(SELECT id >> 20 FROM block WHERE tier = 0 ORDER BY id LIMIT 1)"),
 	"DELETE FROM block WHERE tier = 1 AND last_ms = "
@@ -152,7 +163,10 @@ static const char *const removals[] = {
 	"DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)",
 };
 
-/* Removes names that no block uses any more, and no block to come. */
+/*
+ * Removes the names of epochs that no block belongs to. The epochs that are still being written
+ * stay.
+ */
 static int remove_names(struct store *s)
 {
 	char sql[160];
@@ -177,8 +191,8 @@ static int remove_oldest(struct store *s, bool *removed)
 }
 
 /*
- * Ends the epoch if its names take more than a quarter of the store's limit (@most bytes). Names of
- * an epoch that has ended are removed once no block is left that needs them.
+ * Ends the epoch if its names take more than a quarter of the store's limit (@most bytes). The
+ * names of an ended epoch are removed together with its last block.
  */
 static int end_large_epoch(struct store *s, uint64_t most)
 {
@@ -213,7 +227,7 @@ int store_keep_to(struct store *s, uint64_t bytes)
 	return r;
 }
 
-/* Who holds the lock? */
+/* The pid of the process that holds the writer's lock; 0: none does. */
 static pid_t writer_of(const struct store *s)
 {
 	_cleanup_free_ char *path = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens and makes stores, and says what is wrong with what isn't one; see store.h. */
+/*
+ * Opens stores, makes new ones, and says what is wrong with a directory or file that isn't a store;
+ * see store.h.
+ */
 #include "store/store.h"
 
 #include <fcntl.h>
@@ -11,18 +14,22 @@
 #include "base/nomem.h"
 #include "store/internal.h"
 
-#define CHECKPOINT "500" /* pages of SQLite's log, after which it is emptied: 2 MiB */
+/* 2 MiB in pages. When SQLite's log has that many pages, SQLite moves them into the database. */
+#define CHECKPOINT "500"
 
-/* Each table as SQLite keeps its text: what isn't exactly this isn't a store. */
+/* The tables, with the text that SQLite keeps of each. A database whose texts differ is refused. */
 static const struct {
 	const char *name, *sql;
-	int since; /* the format that brought it */
+	int since; /* the format in which the table was added */
 } tables[] = {
 	{"frame",
 	 "CREATE TABLE frame (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
 	 "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, body BLOB NOT NULL)",
 	 1},
-	/* segments of format 1; they are read, and age out */
+	/*
+	 * the segments of a store that had format 1; they are still read, and are removed when they
+	 * are old
+	 */
 	{"segment",
 	 "CREATE TABLE segment (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
 	 "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, frames INTEGER NOT NULL, "
@@ -117,8 +124,8 @@ int store_file_path(const struct store *s, const char *name, char **ret)
 }
 
 /*
- * Nobody else may write to the directory: a link that another user puts there would have krait
- * write to whatever it leads to.
+ * Checks that nobody else may write to the directory. Another user could put a link there, and
+ * krait would write to the file that the link leads to.
  */
 static int check_directory(const struct store *s)
 {
@@ -140,7 +147,10 @@ static int check_directory(const struct store *s)
 	return 0;
 }
 
-/* One process may write. The lock's file says which one does, for the message to the second. */
+/*
+ * Takes the lock that only one writing process can have. The lock's file has this process's id, so
+ * that a second agent can name it in its message.
+ */
 static int lock(struct store *s, pid_t owner)
 {
 	_cleanup_free_ char *path = NULL;
@@ -174,7 +184,10 @@ static int open_file(struct store *s, const char *path, int flags)
 		return err_nomem();
 	if (r)
 		return r;
-	/* nobody's triggers or views run, and lengths in a damaged file have a limit */
+	/*
+	 * no triggers or views of the file are run, and lengths in it are limited, in case it is
+	 * damaged or forged
+	 */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -185,7 +198,7 @@ static int open_file(struct store *s, const char *path, int flags)
 	return 0;
 }
 
-/* Makes the tables that formats after @version have. */
+/* Makes the tables that were added in formats after @version. */
 static int make_tables(struct store *s, int64_t version)
 {
 	int r = 0;
@@ -197,7 +210,8 @@ static int make_tables(struct store *s, int64_t version)
 }
 
 /*
- * Makes an empty store under another name first, so that a crash leaves either none or a whole one.
+ * Makes an empty store. It gets its final name when it is complete, so a crash leaves no incomplete
+ * one.
  */
 static int make(struct store *s, const char *path)
 {
@@ -264,7 +278,7 @@ static int count_tables(const struct store *s)
 	return n;
 }
 
-/* Has the database exactly the tables of a store of its format? */
+/* Are the database's tables exactly those of a store of its format? */
 static int check_tables(struct store *s)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -287,7 +301,7 @@ static int check_tables(struct store *s)
 	return r;
 }
 
-/* Makes a store of an older format one of this krait's. What it has stays as it is. */
+/* Upgrades a store of an older format to the current one. Its contents stay as they are. */
 static int upgrade(struct store *s)
 {
 	char version[64];
@@ -304,7 +318,10 @@ static int upgrade(struct store *s)
 	return store_undo(s, r);
 }
 
-/* Names reach the disk too. File systems that can't be told so (EINVAL) do it by themselves. */
+/*
+ * Flushes the names in a directory to the disk. Errors are ignored: file systems that can't do it
+ * on request (EINVAL) do it by themselves.
+ */
 static void flush_directory(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -314,8 +331,9 @@ static void flush_directory(const char *path)
 }
 
 /*
- * The store's name, that of its log, and that of the directory: an agent that was killed may have
- * made them without a flush. SQLite flushes only names of files that it has made itself.
+ * Flushes the names of the store, of its log and of the directory. An agent may have been killed
+ * after it had made these and before it had flushed them. SQLite only flushes the names of files
+ * that it made itself.
  */
 static int flush_names(const struct store *s)
 {
@@ -329,7 +347,10 @@ static int flush_names(const struct store *s)
 	return 0;
 }
 
-/* A commit is on the disk before it counts, and other processes read meanwhile. */
+/*
+ * Sets up SQLite for writing: a commit returns once it is on the disk, and other processes can read
+ * during a write.
+ */
 static int prepare_to_write(struct store *s)
 {
 	int r;

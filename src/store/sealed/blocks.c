@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads blocks of sealed segments and of coarser tiers into a profile, epoch by epoch. */
+/*
+ * Reads blocks of sealed segments and of coarser tiers into a profile, one epoch of names after the
+ * other.
+ */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/system/log.h"
 #include "store/internal.h"
 
-/* A question while it is answered. */
+/* A query while it is answered. */
 struct answer {
 	struct store *s;
 	const char *service;
 	const struct store_query *q;
 	struct profile *p;
-	uint64_t epoch; /* that of the last block; 0: there was none */
+	uint64_t epoch; /* the epoch of the block that was read last; 0: none was read */
 	struct restoring *restoring;
 };
 
@@ -28,7 +31,10 @@ void store_forget_names(struct store *s)
 	s->cache = (struct store_cache){};
 }
 
-/* Adds names of the epoch's further rows, up to the first that is missing or damaged. */
+/*
+ * Adds those rows of the epoch's names that aren't in the cache yet, up to the first that is
+ * missing or damaged.
+ */
 static int read_names(struct store *s)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -70,7 +76,10 @@ static int begin_epoch(struct answer *a, uint64_t epoch)
 	r = r ? r : restore_begin(&c->b, a->q, a->p, &a->restoring);
 	if (r != -EBADMSG)
 		return r;
-	/* then no block finds its names */
+	/*
+	 * the names contradict each other: go on without them, and blocks that need names count as
+	 * damaged
+	 */
 	answer_fini(a);
 	store_forget_names(a->s);
 	log_warn("%s", err_msg());
@@ -108,8 +117,8 @@ static bool is_service(const struct profile_label_text *l)
 }
 
 /*
- * Adds a condition for the services that are asked for: their blocks, and those of samples whose
- * service has no block of its own.
+ * Adds a condition to @sql: only blocks of the services that the query names, and blocks that
+ * several services share.
  */
 static void add_services(const struct answer *a, struct str *sql)
 {

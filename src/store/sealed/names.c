@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers the names of an epoch; see names.h. */
+/* Gives the names of an epoch their numbers; see names.h. */
 #include "store/sealed/names.h"
 
 #include "base/cleanup.h"
@@ -41,7 +41,7 @@ void names_begin(struct names *n, uint64_t epoch, int64_t ms)
 		intern_init(&n->of[i], sizes[i]);
 }
 
-/* By number of the batch: the number of the epoch. */
+/* .to: indexed by a name's number in the batch, its number in the epoch. */
 struct renumbering {
 	struct names *n;
 	struct batch *b;
@@ -54,7 +54,10 @@ static void renumbering_fini(struct renumbering *x)
 		free(x->to[i]);
 }
 
-/* Numbers one item; false: no memory, or too many items. */
+/*
+ * Gives item @at of a table its number in the epoch. Returns false if memory ran out or there are
+ * too many items.
+ */
 static bool number(struct renumbering *x, enum batch_table table, size_t at, const void *item,
 		   size_t n)
 {
@@ -64,7 +67,7 @@ static bool number(struct renumbering *x, enum batch_table table, size_t at, con
 	return id;
 }
 
-/* Items are compared whole, padding too, so each is made anew from zeros. */
+/* Items are compared as bytes, padding included. So each is copied into a structure of zeros. */
 static bool number_mapping(struct renumbering *x, size_t at)
 {
 	const struct profile_mapping *m = &x->b->mappings.v[at];
@@ -123,8 +126,9 @@ static int by_function(const void *a, const void *b, void *locations)
 }
 
 /*
- * Places of one function get numbers that are near each other, because they are often called from
- * one place: then their node's column is shorter. Inlined ones follow, after their callers.
+ * Gives each location its number in the epoch. Locations of one function get numbers near each
+ * other, because they often have the same caller. That makes the column with the nodes' locations
+ * shorter. Inlined functions come last, after the locations of their callers.
  */
 static bool number_locations(struct renumbering *x)
 {

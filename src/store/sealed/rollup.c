@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Coarser tiers: for each service a tree of functions, of ten minutes each, and of an hour each.
- * What has little of the service goes to its caller, as "[rare code]". They are made of what is
- * sealed, one service and one window at a time.
+ * Makes the coarser tiers: for each service a tree of functions for every ten minutes, and one for
+ * every hour. Code that has little of the service's time counts as "[rare code]" in its caller. A
+ * tree is made of sealed blocks, for one service and one window at a time.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -11,17 +11,18 @@
 #include "store/internal.h"
 #include "store/numbering.h"
 
-/* At most so many windows a call, so that the writer isn't busy with them for long. */
+/* At most so many windows are made in one call, so that the writer isn't busy for long. */
 #define MOST_WINDOWS 12
 
 /*
- * Samples come when a wait is over, or a piece of it (agent/pieces.h), with the time when it began.
- * So long after a window's end some may still come that it has a part of.
+ * A wait is recorded when it ends, or piece by piece (agent/pieces.h), with the time at which it
+ * began. So samples of a window may still come for this long after the window's end.
  */
 #define LATE_MS STORE_TEN_MINUTES_MS
 
 static const struct {
-	int64_t step_ms, part; /* a node of less than 1/.part of its service is rare */
+	/* .part: a node with less than 1/.part of its service's total is rare */
+	int64_t step_ms, part;
 	enum store_tier from;
 	enum store_outline outline;
 } tiers[] = {
@@ -31,7 +32,8 @@ static const struct {
 
 struct pruning {
 	struct profile *p;
-	int64_t *totals; /* by node and value: what the samples in and below it have */
+	/* indexed by node and value: the sum over the samples at the node and below it */
+	int64_t *totals;
 	int64_t least[PROFILE_MAX_VALUES];
 	unsigned n_values;
 	uint32_t rare; /* the location of "[rare code]" */
@@ -62,7 +64,10 @@ static int add_sample(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Parents have lower numbers than their children. Node 0 stands for all. */
+/*
+ * Adds each node's sums to its parent's. Parents have lower numbers than their children; node 0 is
+ * the root.
+ */
 static void sum_up(struct pruning *x)
 {
 	uint32_t parent, location;
@@ -92,7 +97,10 @@ static uint32_t rare_location(struct profile *p)
 							      .function = profile_function(p, &f)});
 }
 
-/* The stack of a sample ends at its innermost node that isn't rare, or one below it. */
+/*
+ * Shortens the sample's stack to its innermost node that isn't rare. What was cut off becomes a
+ * frame "[rare code]".
+ */
 static int prune_sample(void *arg, struct profile_sample *s)
 {
 	struct pruning *x = arg;
@@ -116,7 +124,10 @@ static int prune_sample(void *arg, struct profile_sample *s)
 	return profile_failed(x->p) ? err_nomem() : 0;
 }
 
-/* Nodes that are added to the profile meanwhile are below those that were kept. */
+/*
+ * Shortens the stacks that end in rare nodes. Nodes that this adds to the profile lie below nodes
+ * that were kept, so their sums aren't needed.
+ */
 static int prune(struct profile *p, int64_t part)
 {
 	struct pruning x = {.p = p, .n_values = profile_meta(p)->n_values};
@@ -150,7 +161,7 @@ static int add_number(void *arg, const struct profile_sample *s)
 	return numbering_add(&x->n, x->p, s, x->first_ms);
 }
 
-/* Writes what the profile has as a row. */
+/* Writes the profile as one block. */
 static int insert(struct rolling *x, const char *service, uint32_t number)
 {
 	struct blob_place place = {.first_ms = x->first_ms,
@@ -228,7 +239,7 @@ static int list_services(struct store *s, enum store_tier from, int64_t ms, int6
 	return r ? r : store_error(s, rc, "read");
 }
 
-/* All of a window's rows are there, or none, and so are their names. */
+/* Makes all blocks of one window in one transaction, with the names that they need. */
 static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 {
 	_cleanup_(services_fini) struct services services = {};
@@ -244,8 +255,8 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 }
 
 /*
- * The begin of the next window from @after on that may have something to roll up; INT64_MAX: there
- * is none.
+ * Sets *ret to the begin of the first window, from @after on, that has blocks to roll up;
+ * INT64_MAX: there is none.
  */
 static int next_window(struct store *s, enum store_tier tier, int64_t after, int64_t *ret)
 {
@@ -263,7 +274,7 @@ static int next_window(struct store *s, enum store_tier tier, int64_t after, int
 	return r;
 }
 
-/* Nothing will come of windows that end before. */
+/* Sets *ret to the time before which nothing more will be added to tier @from. */
 static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 {
 	int r;
@@ -288,13 +299,16 @@ static int roll_tier(struct store *s, enum store_tier tier)
 		if (r || ms == INT64_MAX || ms + tiers[tier].step_ms > until)
 			break;
 		r = roll_window(s, tier, ms);
-		/* one that has nothing has no row that says so */
+		/* a window without samples has no block that shows that it is done */
 		after = ms + tiers[tier].step_ms;
 	}
 	return r;
 }
 
-/* Ten minutes are kept for a week, hours for 90 days, so that they leave room for samples. */
+/*
+ * Blocks of ten minutes are kept for a week and those of an hour for 90 days. That leaves room for
+ * exact samples.
+ */
 #define REMOVE_OLD                                                                                 \
 	"DELETE FROM block WHERE tier = 1 AND last_ms < "                                          \
 	"(SELECT max(last_ms) FROM block WHERE tier = 1) - 604800000; "                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Seals segments: a block for each service, whose names go to the epoch's. So a question about one
- * service reads little, and names are written once a day.
+ * Seals segments: divides each into one block per service, and moves names into the epoch's tables
+ * (names.h). So a query for one service reads little, and a name is written once a day.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -14,14 +14,18 @@
 	"INSERT INTO block (id, first_ms, last_ms, samples, body, tier, service, epoch) "          \
 	"VALUES (?,?,?,?,?,?,?,?)"
 
-/* The most blocks of a segment; services beyond share the last one. */
+/*
+ * The most blocks of a segment. Services beyond that share block 0 with samples that have no
+ * service.
+ */
 #define MOST_BLOCKS   250
-#define SERVICE_BYTES 256 /* a service with a longer name shares the block of those without one */
+#define SERVICE_BYTES 256 /* samples of a service with a longer name go to block 0 */
 
-/* Which block the samples of a label set go to. */
+/* Says to which block the samples of a label set go. */
 struct parts {
-	VEC(uint32_t) services; /* by block: the number of its service; 0: of several, or of none */
-	uint32_t *block;	/* by number of a set (0: no labels): its block */
+	/* indexed by block: the number of its service's name; 0: several services, or none */
+	VEC(uint32_t) services;
+	uint32_t *block; /* indexed by a label set's number (0: no labels): its block */
 };
 
 static void parts_fini(struct parts *p)
@@ -35,7 +39,7 @@ static const char *string_of(const struct names *n, uint32_t number, size_t *len
 	return number ? intern_get(&n->of[BATCH_STRINGS], number, length) : "";
 }
 
-/* The number of the service that a label set names; 0: it names none. */
+/* The number of the service's name in a label set; 0: the set has no service. */
 static uint32_t service_of(const struct names *n, const struct batch *b,
 			   const struct batch_set *set)
 {
@@ -66,7 +70,7 @@ static int block_of(struct parts *p, uint32_t service, uint32_t *ret)
 	return vec_push(&p->services, service);
 }
 
-/* Block 0 is for samples without a service. */
+/* Gives each service a block. Block 0 is for samples without a service. */
 static int divide(const struct names *n, const struct batch *b, struct parts *p)
 {
 	int r = vec_push(&p->services, 0);
@@ -79,14 +83,19 @@ static int divide(const struct names *n, const struct batch *b, struct parts *p)
 	return r ? err_nomem() : 0;
 }
 
-/* A block while it is made of a segment's batch, whose nodes are in preorder. */
+/* A block while it is made from a segment's batch, whose nodes are in preorder. */
 struct part {
 	const struct batch *from;
 	struct batch to;
-	uint32_t *nodes, *sets; /* by number: the number in the block; 0: it isn't there */
+	/* indexed by number in the segment: the number in the block; 0: not in the block */
+	uint32_t *nodes, *sets;
 	struct blob_place place;
-	int64_t end_ms; /* of the segment */
-	int blame;	/* the value of who ended a wait, whose time is the wait's end; or -1 */
+	int64_t end_ms; /* when the segment ends */
+	/*
+	 * index of the value lock_blame, whose samples are timed at the end of a wait; -1: there is
+	 * no such value
+	 */
+	int blame;
 };
 
 static void part_fini(struct part *p)
@@ -96,7 +105,7 @@ static void part_fini(struct part *p)
 	free(p->sets);
 }
 
-/* Marks the node and those above it. */
+/* Marks the node and its ancestors. */
 static void mark(struct part *p, uint32_t node)
 {
 	for (; node && !p->nodes[node]; node = p->from->nodes.v[node - 1].parent)
@@ -133,8 +142,9 @@ static int copy_set(struct part *p, uint32_t number)
 }
 
 /*
- * When a sample ends that is a wait, so that questions about its last part meet the block: not
- * after the segment does, because what isn't a wait has no end.
+ * Returns when a sample ends, taken as a wait. The times of a block include the ends of its waits,
+ * so that a query for the last part of a wait reads the block. The result isn't after the segment's
+ * end, because a sample that is no wait has values that aren't durations.
  */
 static int64_t end_of(const struct part *p, size_t at)
 {
@@ -179,8 +189,8 @@ static int copy_sample(struct part *p, size_t at)
 }
 
 /*
- * Copies the samples of block @block and the nodes that they need. A copied sample has the number
- * that its node has in the segment, until the nodes are copied and have numbers of the block.
+ * Copies the samples of block @block and the nodes that they need. A copied sample keeps its node's
+ * number in the segment until the nodes are copied too. Then it gets the number in the block.
  */
 static int copy_samples(struct part *p, const struct parts *parts, uint32_t block)
 {
@@ -289,7 +299,10 @@ int store_insert_names(struct store *s, const struct names *n, int64_t ms)
 	return store_error(s, sqlite3_step(stmt), "write");
 }
 
-/* Puts the blocks in the place of the segment's frames: readers see the ones or the other. */
+/*
+ * Replaces the segment's frames by blocks, in one transaction: readers see either all frames or all
+ * blocks.
+ */
 static int replace(struct store *s, const struct batch *b, const struct parts *parts,
 		   const struct blob_place *place, const struct totals *totals)
 {

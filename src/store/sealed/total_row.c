@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the sums of totals.h in the store: one row, which each seal writes anew. */
+/*
+ * Keeps the sums of totals.h in one row of the store, which is rewritten whenever a segment is
+ * sealed.
+ */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/system/log.h"
 #include "store/internal.h"
 
-#define TOTALS_ID 0 /* no segment has number 0, so no block has this one */
+/* the row's id in table block; no block has it, because segments are numbered from 1 */
+#define TOTALS_ID 0
 #define SELECT	  "SELECT body FROM block WHERE id = 0 AND tier = ?"
 #define REPLACE                                                                                    \
 	"INSERT OR REPLACE INTO block (id, first_ms, last_ms, samples, body, tier, service, "      \
@@ -69,7 +73,10 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 	return false;
 }
 
-/* Functions that aren't named any more make room for others. */
+/*
+ * Removes the functions that the user doesn't name any more, to make room for those that are named
+ * now.
+ */
 static void forget_others(struct totals *t, const char *const *names, size_t n)
 {
 	size_t kept = 0;
@@ -103,7 +110,7 @@ static int add_segment(struct store *s, uint64_t segment, struct totals *t)
 	struct blob_place place;
 	int r = store_read_frames(s, segment, &b, &place);
 
-	/* what is damaged is left out here as it is when the segment is sealed */
+	/* damaged frames aren't counted; they are also left out when the segment is sealed */
 	return r < 0 ? r : totals_add(t, &b);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up what services and named functions took; see totals.h. */
+/* Sums up the time of services and of functions that the user named; see totals.h. */
 #include "store/sealed/totals.h"
 
 #include "base/cleanup.h"
@@ -52,7 +52,7 @@ struct total *totals_get(struct totals *t, enum total_kind kind, const char *nam
 	return &t->list.v[t->list.n - 1];
 }
 
-/* The stem of a path is NAME in FOLDER/NAME.py. */
+/* Is @module the name of the file without folder and ".py"? */
 static bool is_stem(const char *module, size_t n, const char *file)
 {
 	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
@@ -80,7 +80,7 @@ bool totals_is_function(const char *wanted, const char *qualname, const char *fi
 		       file);
 }
 
-/* *ret, heap: the string; bytes behind a NUL are left out. */
+/* Sets *ret to a copy (heap) of string @number, up to its first NUL. */
 static int copy_string(const struct batch *b, uint32_t number, char **ret)
 {
 	const struct batch_string *s = number ? &b->strings.v[number - 1] : NULL;
@@ -96,14 +96,20 @@ static bool is_string(const struct batch *b, uint32_t number, const char *text)
 	return s && s->n == strlen(text) && !memcmp(b->text.s + s->at, text, s->n);
 }
 
-/* What of a batch belongs to which total. */
+/* State of adding a batch to the totals: which sample belongs to which total. */
 struct adding {
 	struct totals *t;
 	const struct batch *b;
-	int cpu, waiting;    /* which values these are; -1: there is none */
-	uint32_t *service;   /* by number of a set (0: no labels): 1 + index of its total */
-	uint64_t *functions; /* by number of a node: bits of those of .wanted on its stack */
-	VEC(size_t) wanted;  /* indexes of functions' totals */
+	/* indexes of the values cpu and off_cpu in the batch; -1: the batch lacks the value */
+	int cpu, waiting;
+	/*
+	 * indexed by a label set's number (0: no labels): 1 + index of its total in .t; 0: not
+	 * known yet
+	 */
+	uint32_t *service;
+	/* indexed by a node's number: a bit for each function of .wanted that is on its stack */
+	uint64_t *functions;
+	VEC(size_t) wanted; /* indexes in .t of the functions' totals */
 };
 
 static void adding_fini(struct adding *a)
@@ -139,7 +145,7 @@ static int find_service(struct adding *a, uint32_t number)
 	return t ? 0 : -ENOMEM;
 }
 
-/* The functions that are wanted and that @location is in, as bits. */
+/* Sets *ret to bits: which of the functions in .wanted @location is in. */
 static int functions_at(const struct adding *a, uint32_t location, uint64_t *ret)
 {
 	uint32_t number = a->b->locations.v[location - 1].function;
@@ -158,7 +164,9 @@ static int functions_at(const struct adding *a, uint32_t location, uint64_t *ret
 	return 0;
 }
 
-/* Nodes follow their parents. */
+/*
+ * Finds for each node which wanted functions are on its stack. Parents come before their children.
+ */
 static int find_functions(struct adding *a)
 {
 	const struct batch *b = a->b;

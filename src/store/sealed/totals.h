@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much CPU time and waiting each service had since the store was made, and some functions that
- * were named for it. The sums outlive what they are of: they are written with each segment that is
- * sealed, in its transaction, so they never fall when old segments go or the agent is started
- * again. A function counts from when it was named first.
+ * Sums of CPU time and waiting since the store was made: of each service, and of some functions
+ * that the user named. The sums are written whenever a segment is sealed, in the same transaction.
+ * They never fall, not even when old segments are removed or the agent is started anew. A function
+ * is counted from the time at which it was first named.
  */
 #ifndef STORE_SEALED_TOTALS_H
 #define STORE_SEALED_TOTALS_H
@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "store/batch.h"
 
-#define TOTALS_SERVICES	  200 /* further ones are summed as TOTALS_OTHERS */
+#define TOTALS_SERVICES	  200 /* the most services; further ones are summed under TOTALS_OTHERS */
 #define TOTALS_FUNCTIONS  50
 #define TOTALS_NAME_BYTES 256
 #define TOTALS_OTHERS	  "[other services]"
@@ -20,7 +20,7 @@ enum total_kind { TOTAL_SERVICE, TOTAL_FUNCTION };
 
 struct total {
 	enum total_kind kind;
-	char *name; /* owned; of a service "": samples of none */
+	char *name; /* owned; "" as a service: samples without one */
 	int64_t cpu_ns, waiting_ns;
 };
 
@@ -30,22 +30,28 @@ struct totals {
 
 void totals_fini(struct totals *t);
 
-/* Finds a total, or adds it with zeros. NULL + message: no memory, or there are too many. */
+/*
+ * Finds a total, or adds one with zeros. Returns NULL + message if memory ran out or there are too
+ * many.
+ */
 struct total *totals_get(struct totals *t, enum total_kind kind, const char *name);
 
 /*
- * Adds the samples of @b, which has its own names, to its services and to the functions in @t. 0 or
- * -ENOMEM + message.
+ * Adds the samples of @b to the totals of their services and of the functions in @t. @b must have
+ * its names (strings, functions). Returns 0 or -ENOMEM + message.
  */
 _must_use_ int totals_add(struct totals *t, const struct batch *b);
 
 /*
- * Is function @qualname of @file the one that @wanted names? It may be named as a report shows it,
- * with its module.
+ * Is function @qualname of @file the one that a user means by @wanted? @wanted may begin with the
+ * module's name, as reports show it.
  */
 bool totals_is_function(const char *wanted, const char *qualname, const char *file);
 
-/* Appends the totals as text; reads them from any text: -EBADMSG + message if it isn't one. */
+/*
+ * totals_write() appends the totals as text. totals_read() adds those of a text, which may be
+ * anything; -EBADMSG + message if it isn't a text of totals.
+ */
 void totals_write(const struct totals *t, struct str *ret);
 _must_use_ int totals_read(struct totals *t, const char *text);
 
