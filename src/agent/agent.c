@@ -27,7 +27,8 @@
  */
 #define SEGMENT_NS	(600 * NSEC_PER_SEC)
 #define SEGMENT_SAMPLES (128u << 10)
-#define SEGMENT_BYTES	((size_t)24 << 20) /* bytes of the profile's tables */
+/* the limit of the memory that the profile's tables take */
+#define SEGMENT_BYTES ((size_t)24 << 20)
 
 struct agent {
 	struct session *s;
@@ -35,9 +36,10 @@ struct agent {
 	struct link link; /* to the writer */
 	struct notify notify;
 	struct numbering numbering;
-	/* time, number and so on of the frame that is being filled */
+	/* times, number and count of samples of the frame that is being filled */
 	struct blob_place place;
-	uint64_t frame_ns, segment_ns; /* when they began, CLOCK_MONOTONIC */
+	/* when the frame and the segment began, CLOCK_MONOTONIC */
+	uint64_t frame_ns, segment_ns;
 	uint64_t segment_samples;
 	int64_t wall_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
 	unsigned condensed;

@@ -14,24 +14,24 @@
 #include "store/store.h"
 
 struct agent_options {
-	const struct session_options *session; /* what is recorded; has no limit of time */
+	const struct session_options *session; /* what to record, without a limit of time */
 	const char *store;		       /* the store's directory */
 	uint64_t max_bytes;   /* the most bytes of the store, STORE_LEAST_BYTES at least */
 	uint32_t max_cpu_ppm; /* the most CPU time, in millionths of one CPU; 0: no limit */
 	/* names of functions whose CPU time is counted (store_count_functions()) */
 	const char *const *functions;
 	size_t n_functions;
-	uid_t user;		   /* krait's own user, if there is one; else 0 */
+	uid_t user;		   /* the user id of krait's own user; 0: there is no such user */
 	gid_t group;		   /* of .user */
 	void (*reload)(void *ctx); /* called after a SIGHUP that a process sent; may be NULL */
 	void *reload_ctx;
 };
 
 /*
- * agent_begin() starts the writer, and returns once the store is open; Before it, session_init()
- * must have been called, and no other function of the session. agent_run() samples until a signal.
- * Both return 0 or -errno + message. agent_end() must be called in any case: it sends what is left,
- * waits for the writer, and frees what agent_begin() returned in *ret.
+ * session_init() must be called before agent_begin(), and no other function of the session.
+ * agent_begin() starts the writer, and returns once the store is open. agent_run() samples until a
+ * signal. Both return 0 or -errno + message. agent_end() must be called in any case: it sends what
+ * is left, waits for the writer, and frees what agent_begin() returned in *ret.
  */
 struct agent;
 _must_use_ int agent_begin(struct session *s, const struct agent_options *o, struct agent **ret);
@@ -39,8 +39,8 @@ _must_use_ int agent_run(struct agent *a);
 _must_use_ int agent_end(struct agent *a, int error);
 
 /*
- * The sampler gives up what it doesn't need: agent_confine() after agent_begin(), and
- * agent_confine_loaded() once the kernel programs are loaded.
+ * Give up rights that the sampler no longer needs. agent_confine() is called after agent_begin(),
+ * and agent_confine_loaded() once the kernel programs are loaded.
  */
 void agent_confine(struct agent *a);
 void agent_confine_loaded(struct agent *a);

@@ -21,15 +21,14 @@
 /* clang-format on */
 
 /*
- * Flags that Linux 6.1's header doesn't have yet. Behind each: the version of Landlock that brought
- * it.
+ * Flags that Linux 6.1's header doesn't have yet, and the version of Landlock that brought each.
  */
 enum {
-	FILES_REFER = 1 << 13,	  /* 2 */
-	FILES_TRUNCATE = 1 << 14, /* 3 */
-	FILES_IOCTL = 1 << 15,	  /* 5 */
-	NET_ALL = 3,		  /* 4: bind and connect by TCP */
-	SCOPE_ALL = 3,		  /* 6: abstract Unix sockets, and signals */
+	FILES_REFER = 1 << 13,	  /* Landlock 2 */
+	FILES_TRUNCATE = 1 << 14, /* Landlock 3 */
+	FILES_IOCTL = 1 << 15,	  /* Landlock 5 */
+	NET_ALL = 3,		  /* Landlock 4: bind and connect by TCP */
+	SCOPE_ALL = 3,		  /* Landlock 6: abstract Unix sockets, and signals */
 };
 
 /*
@@ -77,7 +76,8 @@ static bool confine_files(const char *dir)
 	if (fd < 0)
 		return false;
 	allow_below(fd, dir, store & all.files);
-	allow_below(fd, "/dev/urandom", read); /* SQLite reads a random number from it */
+	/* SQLite reads a random number from this file */
+	allow_below(fd, "/dev/urandom", read);
 	return !syscall(SYS_landlock_restrict_self, fd, 0);
 }
 
@@ -109,7 +109,7 @@ static const struct call_rule store_calls[] = {
 #ifdef SYS_rseq
 	ALLOW(rseq),
 #endif
-#ifdef SYS_open /* older forms of the calls, which some C libraries use */
+#ifdef SYS_open /* older system calls with the same purposes, which some C libraries use */
 	ALLOW(open), ALLOW(stat), ALLOW(lstat), ALLOW(access), ALLOW(readlink), ALLOW(unlink),
 	ALLOW(rename), ALLOW(mkdir), ALLOW(poll), ALLOW(time), ALLOW(getdents),
 #endif

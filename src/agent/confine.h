@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-/* Bits that say by what a process is confined. */
+/* Bits that say which of the kernel's mechanisms confine a process. */
 enum confined {
 	CONFINED_FILES = 1, /* Landlock: the process can use files of one directory only */
 	CONFINED_CALLS = 2, /* seccomp: the process can make some system calls only */
@@ -23,7 +23,10 @@ enum confined {
  */
 unsigned confine_to_store(const char *dir);
 
-/* For a writer, after confine_to_store(): it can't make a child, nor receive descriptors. */
+/*
+ * For a writer, after confine_to_store(): the process can't make a child any more, nor receive
+ * descriptors.
+ */
 unsigned confine_writer(void);
 
 /*

@@ -10,17 +10,27 @@
 #include "base/system/log.h"
 
 #define WINDOW_NS (10 * NSEC_PER_SEC)
-/* with five halvings, 99 Hz become 3; a cost that remains isn't due to samples */
+/*
+ * The most times that the effort is halved: 99 Hz become 3. CPU time that the agent still takes is
+ * then hardly due to samples.
+ */
 #define MOST_HALVINGS 5
-/* if the agent takes this many times its limit, it samples less often at once */
+/* An agent that takes this many times its limit samples less often at once. */
 #define MUCH 3
 /*
- * else it does after this many windows above the limit, because the end of a segment takes CPU time
+ * After this many windows of 10 s above its limit, one after the other, the agent samples less
+ * often. One such window isn't enough, because the end of a segment takes extra CPU time.
  */
 #define HOT_WINDOWS 2
-/* this many windows must allow for twice the effort before the agent samples more often */
+/*
+ * After this many windows of 10 s that would have allowed twice the effort, one after the other,
+ * the agent samples more often again.
+ */
 #define CALM_WINDOWS 3
-/* a window allows for twice the effort if it took less than this part of the limit */
+/*
+ * A window of 10 s would have allowed twice the effort if the agent took less than this part of its
+ * limit.
+ */
 #define CALM_PART   0.4
 #define PPM_PERCENT 10000.0 /* millionths in a percent */
 #define KEY	    "less often"
@@ -46,8 +56,8 @@ static bool is_comment(const char *text)
 }
 
 /*
- * Writes a comment into the profile: from when on it has fewer samples. Removes the comment when
- * the rate is as before.
+ * Writes a comment into the profile that says since when it has fewer samples a second. Removes the
+ * comment when the rate is as the user asked.
  */
 static void tell_profile(const struct limit *l)
 {

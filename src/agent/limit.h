@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the agent's CPU time below its limit. Above the limit, the rate of samples and the budget
- * of waits are halved, again and again. They are doubled again once that fits into the limit.
- * Samples weigh their own period, so shares and times stay right, but they get less exact.
+ * Keeps the agent's CPU time below its limit. While it takes more, the rate of samples and the
+ * budget of waits are halved, again and again. When twice the effort would fit into the limit, they
+ * are doubled again. A sample's weight is its own period, so shares and times stay right, but get
+ * less exact.
  */
 #ifndef AGENT_LIMIT_H
 #define AGENT_LIMIT_H
@@ -20,16 +21,16 @@ struct limit {
 	struct session *s;
 	struct effort asked;
 	unsigned halvings;     /* how often the asked rate and budget are halved at present */
-	unsigned lowered;      /* how often they were halved since the beginning */
-	uint64_t begin_ns;     /* when the window began, CLOCK_MONOTONIC */
+	unsigned lowered;      /* how often rate and budget were halved since the agent began */
+	uint64_t begin_ns;     /* when the present window of 10 s began, CLOCK_MONOTONIC */
 	uint64_t begin_cpu_ns; /* CPU time of the agent up to .begin_ns */
 	unsigned hot;	       /* how many windows in a row took more CPU time than is allowed */
 	unsigned calm;	       /* how many windows in a row would have allowed twice the effort */
 };
 
 /*
- * @now_ns: when the agent begins. Its first window isn't judged, because krait looks at all
- * processes in it.
+ * @now_ns: when the agent begins. The first 10 s after that aren't judged, because krait looks at
+ * all processes then.
  */
 void limit_begin(struct limit *l, struct session *s, const struct effort *asked, uint64_t now_ns);
 
@@ -39,10 +40,13 @@ void limit_begin(struct limit *l, struct session *s, const struct effort *asked,
  */
 _must_use_ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns);
 
-/* Changes the effort that is asked for. 0; -EINVAL + message: the old one stays in force. */
+/*
+ * Changes the effort that is asked for. Returns 0, or -EINVAL + message; in that case the old
+ * effort stays in force.
+ */
 _must_use_ int limit_ask(struct limit *l, const struct effort *asked);
 
-/* Returns the rate that is in force. */
+/* Returns the rate at which CPU time is sampled now, in samples a second. */
 uint32_t limit_hz(const struct limit *l);
 
 #endif

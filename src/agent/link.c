@@ -16,9 +16,9 @@
 
 /* size of the pipe to the writer, if the kernel permits that size */
 #define PIPE_BYTES (1 << 20)
-/* how many bytes of frames wait in the sampler at most for room in the pipe */
+/* the most bytes of frames that wait in the sampler for room in the pipe */
 #define OUT_BYTES      (4u << 20)
-#define LAST_MS	       10000 /* for how long the sampler waits for the writer at the end */
+#define LAST_MS	       10000 /* how many ms the sampler waits for the writer at the end */
 
 #define FIRST_DELAY_NS (100 * NSEC_PER_MSEC)
 #define MOST_DELAY_NS  (30 * NSEC_PER_SEC)
@@ -81,8 +81,8 @@ static void forget_sent(struct link *l)
 }
 
 /*
- * Writes as many waiting bytes as the pipe takes. That the writer is gone shows in the pipe of its
- * answers.
+ * Writes as many of the waiting bytes as the pipe takes. Errors are ignored here: take_answers()
+ * notices when the writer is gone.
  */
 static void push(struct link *l)
 {
@@ -132,7 +132,7 @@ static void take_answers(struct link *l)
 	}
 }
 
-/* The pipes' ends, and which of them are the writer's. */
+/* Indexes in an array: the two ends of the pipe for frames, and those of the pipe for answers. */
 enum { FRAMES_IN, FRAMES_OUT, ANSWERS_IN, ANSWERS_OUT };
 
 static int start_writer(struct link *l)
@@ -228,7 +228,7 @@ int link_send(struct link *l, const struct blob_place *place, const struct str *
 	return l->waiting.failed ? err_nomem() : 0;
 }
 
-/* Sends what is left, as long as the writer takes some of it every LAST_MS. */
+/* Sends the frames that still wait. Gives up if the writer takes nothing for LAST_MS. */
 static int finish(struct link *l)
 {
 	struct pollfd fd = {.fd = l->out, .events = POLLOUT};

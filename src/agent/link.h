@@ -31,7 +31,7 @@ struct link {
 	unsigned restarts;
 	/* A frame was dropped, so a new segment must begin. Set here, cleared by the caller. */
 	bool anew;
-	/* As .anew. The frame that is being filled can't be written any more either. */
+	/* Like .anew, but the frame that is being filled can't be written either. */
 	bool broke;
 };
 

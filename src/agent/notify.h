@@ -10,13 +10,16 @@
 #include "base/util.h"
 
 struct notify {
-	int fd; /* socket of the service manager; -1: it wants no messages */
+	int fd; /* socket of the service manager; -1: the manager wants no messages */
 	/* how often the service manager wants to hear that the agent is alive; 0: never */
 	uint64_t every_ns;
-	uint64_t last_ns; /* when it was last told so, CLOCK_MONOTONIC */
+	uint64_t last_ns; /* when a message last said that the agent is alive, CLOCK_MONOTONIC */
 };
 
-/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. Without them the functions do nothing. */
+/*
+ * Reads the variables NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. Without these, the functions
+ * below do nothing.
+ */
 void notify_open(struct notify *n);
 void notify_close(struct notify *n);
 

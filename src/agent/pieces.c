@@ -8,14 +8,14 @@
 #include "profile/intervals/part.h"
 
 /*
- * Every 10 s, or less often if many threads wait, each long wait gets a piece: at most ten pieces a
- * second.
+ * A round, in which each long wait gets a piece, takes place every 10 s. With many waits it takes
+ * place less often: PIECE_NS for each, so at most ten pieces a second.
  */
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
 /*
- * Only waits of at least this length get pieces: their sample certainly has all of their time, and
- * no time of other waits.
+ * Only waits of at least this length get pieces. Such a wait gets a sample of its own when it ends,
+ * which has all of its time. Shorter waits may share a sample.
  */
 #define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
 

@@ -22,7 +22,7 @@ struct agent_frame {
 };
 
 enum agent_answer_kind {
-	ANSWER_READY,	/* the store is open; .figures: those of earlier agents of this store */
+	ANSWER_READY,	/* the store is open; .figures: sums over earlier agents of this store */
 	ANSWER_KEPT,	/* a frame was stored */
 	ANSWER_DROPPED, /* the disk is full: a frame was dropped, so a new segment must begin */
 	ANSWER_FAILED,	/* the writer ends; .text says why */

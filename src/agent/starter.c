@@ -73,7 +73,8 @@ static void ignore_signals(void)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for a writer's end: its pipe shows it */
+	/* nobody calls waitpid() for writers: their pipes show it when they end */
+	signal(SIGCHLD, SIG_IGN);
 }
 
 /*

@@ -19,10 +19,11 @@ struct writer {
 	struct store *store;
 	int in, out;
 	unsigned confined; /* enum confined bits */
-	uint64_t first;	   /* the store's number of a segment is the sampler's number + this */
-	uint64_t segment;  /* the sampler's number of the segment that is being written */
-	bool begun;	   /* a frame has come */
-	/* a frame of the segment was dropped, so no later frame of it can be read */
+	/* segment number in the store = number that the sampler gave it + .first */
+	uint64_t first;
+	uint64_t segment; /* the sampler's number of the segment that is being written */
+	bool begun;	  /* a frame has come */
+	/* a frame of the segment was dropped, so no later frame of that segment can be read */
 	bool broken;
 	struct str columns;
 	int64_t earlier[BATCH_FIGURES]; /* figures of the earlier agents of this store */
@@ -86,10 +87,13 @@ static int begin_segment(struct writer *w, uint64_t segment)
 {
 	int r = store_seal_rest(w->store);
 
-	/* the disk is full: the frames stay unsealed until the next segment begins */
+	/* the disk is full: frames stay unsealed until the next segment begins */
 	if (r == -ENOSPC)
 		log_warn("%s", err_msg());
-	/* the samples are there without trees; the next segment's begin tries again */
+	/*
+	 * the samples can be read without these trees, and the trees are tried again when the next
+	 * segment begins
+	 */
 	if (!r && store_roll_up(w->store))
 		log_warn("the trees for long windows aren't made: %s", err_msg());
 	w->segment = segment;
@@ -111,7 +115,7 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 {
 	int r = 0;
 
-	/* the sampler may have sent segments to an earlier writer of its */
+	/* the sampler may have sent earlier segments to a writer that died */
 	if (!w->begun) {
 		w->begun = true;
 		w->first -= f->place.segment;

@@ -80,7 +80,10 @@ static int answer_profile(struct question *q, struct store *store)
 {
 	struct store_query wanted = {.since_ms = q->query.since_ms,
 				     .until_ms = q->query.until_ms,
-				     /* the coarser tiers don't know whose samples they are of */
+				     /*
+				      * blocks of coarser tiers don't say which user's samples they
+				      * sum up
+				      */
 				     .outline = q->all && q->query.outline ? OUTLINE_SERVICES
 									   : OUTLINE_NONE};
 	struct profile *p = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this folder share. */
+/* What the files of src/agent/serve share. */
 #ifndef AGENT_SERVE_INTERNAL_H
 #define AGENT_SERVE_INTERNAL_H
 
@@ -29,13 +29,17 @@ struct server {
 	char token[TOKEN_BYTES];
 	gid_t group; /* id of the group SERVE_GROUP; (gid_t)-1: there is no such group */
 	uid_t owner; /* of the store */
-	int turn;    /* descriptor of a file; the process that makes an answer holds its lock */
+	/* descriptor of a file whose lock is held by the process that is making an answer */
+	int turn;
 };
 
 /* listen.c: fills .listeners, .own_socket. 0 or -errno + message. */
 _must_use_ int serve_listen(struct server *s);
 
-/* Finds out whose process has connected to @l. 0; -errno: the connection can't be used. */
+/*
+ * Finds out which user's process has connected to @l. Returns 0, or -errno if the connection can't
+ * be used.
+ */
 _must_use_ int serve_peer(const struct server *s, const struct listener *l, int fd,
 			  struct peer *ret);
 
@@ -43,7 +47,7 @@ _must_use_ int serve_peer(const struct server *s, const struct listener *l, int 
 _Noreturn void serve_answer(const struct server *s, const struct listener *l,
 			    const struct peer *peer, int fd);
 
-/* Answers that there are too many questions at present. Doesn't wait. */
+/* Answers that too many requests are being answered at present. Doesn't block. */
 void serve_refuse(const struct listener *l, int fd);
 
 #endif

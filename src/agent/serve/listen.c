@@ -18,7 +18,7 @@
 #define FIRST_FD 3 /* sd_listen_fds(3) */
 #define MAX_FDS	 4
 #define BACKLOG	 16
-#define GROUPS	 1024 /* how many groups of a peer are looked at */
+#define GROUPS	 1024 /* the most groups of a connected user that are looked at */
 
 static int add(struct server *s, int fd, unsigned port)
 {

@@ -30,7 +30,7 @@
  * others.
  */
 #define MAX_OTHERS 8
-#define MAX_SAME   4 /* connections of one user, or by TCP */
+#define MAX_SAME   4 /* the most connections that are answered for one user, or over TCP */
 #define MAX_ALL	   4 /* connections of users who may ask everything, in addition to MAX_OTHERS */
 #define NICENESS   5
 
@@ -157,7 +157,8 @@ static int serve_all(const struct server *s, const sigset_t *waiting)
 }
 
 /*
- * Reads the token while krait still has the right to. No other user may be able to read the file.
+ * Reads the token from its file before krait gives up the right to read it. Refuses a file that
+ * other users may read.
  */
 static int read_token(struct server *s)
 {

@@ -2,12 +2,12 @@
 /*
  * The server of queries: answers what query/query.h describes, and GET /metrics. It reads the store
  * as the user who owns it, and has no capability. The kernel says which user has connected: root,
- * the store's owner and members of group krait may ask everything, others only what ran under their
- * own user id. Over TCP, metrics alone are answered.
+ * the store's owner and members of group krait may ask everything, other users only what ran under
+ * their own user id. Over TCP only metrics are answered.
  *
- * A process of its own answers each connection, with limits of memory and time, and ends once it
- * has answered. The process that listens is small. If .idle_ns is set, it ends when nobody has
- * asked for that long; systemd starts it again on demand.
+ * For each connection the listening process starts a process, which answers within limits of memory
+ * and time, and ends. If .idle_ns is set, the listening process ends when nobody has asked for that
+ * long; systemd starts it again on demand.
  */
 #ifndef AGENT_SERVE_SERVE_H
 #define AGENT_SERVE_SERVE_H
