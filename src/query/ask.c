@@ -45,7 +45,10 @@ static int send_all(int fd, const char *path, const struct str *request)
 	while (at < request->n) {
 		ssize_t n = send(fd, request->s + at, request->n - at, MSG_NOSIGNAL);
 
-		/* a busy server has said so already, and doesn't read the request */
+		/*
+		 * the server ended the connection because it is busy; its answer, which says so, is
+		 * read next
+		 */
 		if (n < 0 && errno == EPIPE)
 			return 0;
 		if (n < 0 && errno != EINTR)

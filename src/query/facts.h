@@ -13,14 +13,14 @@
 void facts_json(const char *dir, const struct store_facts *f, struct str *ret);
 
 /*
- * Appends metrics. Counters go on where those of earlier agents of this store ended, so that they
- * never fall as long as the store is there.
+ * Appends the agent's metrics. Each counter includes the counts of all earlier agents that used
+ * this store, so it never falls as long as the store exists.
  */
 void facts_prometheus(const struct store_facts *f, struct str *ret);
 
 /*
- * Appends metrics of services and of counted functions. Names that programs chose for themselves
- * become values of labels, whatever they contain.
+ * Appends metrics of services and of the functions that are counted. Programs choose some of these
+ * names, so a name may contain any bytes; they become values of labels.
  */
 void facts_totals(const struct totals *t, struct str *ret);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Those parts of HTTP/1.1 that Prometheus needs: GET /metrics, one request a connection. A browser
- * may be led to send requests as well, so a request by TCP must name this very host (against DNS
- * rebinding), and browsers don't give answers to other sites.
+ * The parts of HTTP/1.1 that Prometheus needs: GET /metrics, with one request per connection. A web
+ * page may lead a browser to send requests as well. So a request over TCP must name this machine in
+ * its header Host (against DNS rebinding), and browsers don't give the answer to other sites'
+ * pages.
  */
 #ifndef QUERY_HTTP_H
 #define QUERY_HTTP_H
@@ -11,13 +12,13 @@
 
 struct http_rules {
 	/*
-	 * port that the header Host must have, after 127.0.0.1, localhost or [::1]; 0: any Host is
-	 * right
+	 * the port that header Host must have after 127.0.0.1, localhost or [::1]; 0: Host isn't
+	 * checked
 	 */
 	unsigned port;
 	/*
-	 * the token that gets everything, in the header "Authorization: Bearer"; NULL: there is
-	 * none
+	 * the token in the header "Authorization: Bearer" that permits asking everything; NULL:
+	 * none does
 	 */
 	const char *token;
 };

@@ -24,7 +24,7 @@ void query_fini(struct query *q)
 	free(q->text);
 }
 
-/* Returns the next line of *at, with a NUL at its end. NULL: there is none. */
+/* Returns the next line of *at, with a NUL at its end, or NULL if there is none. */
 static char *next_line(char **at)
 {
 	char *line = *at, *end = line + strcspn(line, "\n");
@@ -49,7 +49,9 @@ static int parse_first(const char *line, struct query *q)
 	return err_set(-EINVAL, "there is no such kind of request");
 }
 
-/* Parses a number of digits alone: no sign, no blank, and no number that is too large. */
+/*
+ * Parses a number that has only digits: no sign and no blank. Refuses numbers that are too large.
+ */
 static int parse_ms(const char *text, int64_t *ret)
 {
 	int64_t ms = 0;

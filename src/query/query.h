@@ -9,16 +9,17 @@
  *	label pid=4711
  *	outline
  *
- * The last line says that functions by service and version are enough, as they are kept for long;
- * who may see only one user's samples gets these as they are. Lines may come in any order.
+ * The line `outline` says that functions by service and version are enough, because these are kept
+ * longer. A user who may see only their own samples gets full samples all the same. Lines may come
+ * in any order.
  *
  * Times are ms since the epoch. The answer is the line `krait 1 ok BYTES` and that number of bytes,
  * or the line `krait 1 refused REASON`. After that, the connection ends. Number 1 is the protocol's
  * version: a server refuses others. The same socket answers HTTP (http.h).
  *
- * A new kind of request, such as a mark: a row in QUERY_KINDS, its members in struct query and in
- * the table of src/query/query.c, and its function in the table of src/agent/serve/answer.c. The
- * server can't write to the store; a kind that changes something has to hand it to the writer.
+ * To add a kind of request, add a row to QUERY_KINDS, members to struct query and to the table of
+ * src/query/query.c, and a function to the table of src/agent/serve/answer.c. The server can't
+ * write to the store; a kind that changes something has to hand it to the writer.
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -32,7 +33,7 @@
 #define QUERY_MAX_LABELS 64
 #define QUERY_HEAD_BYTES 1200 /* the most bytes of an answer's first line */
 
-/* The kinds of requests: X(NAME, word, whether since and until are needed) */
+/* The kinds of requests: X(NAME, word in the request, whether it needs since and until) */
 #define QUERY_KINDS(X)                                                                             \
 	X(PROFILE, "profile", true)  /* a window as pprof */                                       \
 	X(STATUS, "status", false)   /* docs/schema/agent-status.schema.json */                    \
@@ -48,25 +49,29 @@ enum query_kind {
 struct query {
 	enum query_kind kind;
 	int64_t since_ms, until_ms;
-	VEC(struct profile_label_text) labels; /* a sample must have; refers to .text */
-	bool outline;			       /* OUTLINE_SERVICES will do */
-	char *text;			       /* owned */
+	/* labels that a sample must have; they point into .text */
+	VEC(struct profile_label_text) labels;
+	bool outline; /* true: an outline is enough (OUTLINE_SERVICES) */
+	char *text;   /* owned */
 };
 
 void query_fini(struct query *q);
 
 /*
- * Reads a request of @n bytes, with or without the empty line. The request may contain anything. 0;
- * -EINVAL + message; -ENOMEM + message. Call query_fini() in any case.
+ * Reads a request of @n bytes, with or without the empty line at its end. The bytes may be
+ * anything. Returns 0, -EINVAL + message or -ENOMEM + message. Call query_fini() in any case.
  */
 _must_use_ int query_parse(const char *text, size_t n, struct query *ret);
 
-/* Appends the request as text. 0; -EINVAL + message if a label can't be sent; -ENOMEM + message. */
+/*
+ * Appends the request as text. Returns 0; -EINVAL + message if a label can't be sent; -ENOMEM +
+ * message.
+ */
 _must_use_ int query_write(const struct query *q, struct str *ret);
 
 /*
- * Reads an answer's first line, without its newline. 0 and *bytes; -EREMOTEIO + message: the server
- * refuses; -EPROTO + message: it isn't such a line.
+ * Reads an answer's first line, without its newline. Returns 0 and the body's length in *bytes;
+ * -EREMOTEIO + message if the server refuses; -EPROTO + message if the line is no such line.
  */
 _must_use_ int query_read_head(const char *line, size_t n, uint64_t *bytes);
 
