@@ -55,7 +55,7 @@ const char *error_words(void)
 	str_add(&words, err_msg());
 	fill_in(&words, a->after, choice);
 	/*
-	 * Stores the message, and forgets which option it is about, so that a second call adds
+	 * Stores the message without the option that it is about, so that a second call adds
 	 * nothing to it.
 	 */
 	if (!words.failed)

@@ -102,7 +102,7 @@ int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fil
 	bool cut = left > 0 && columns > 0, ok;
 
 	if (cut && keep_end) {
-		/* Skips one more column, so that "…" has room at the beginning. */
+		/* Skips one more column, in which "…" is put. */
 		for (left++; *s && left > 0;)
 			left -= next(&s, &ok);
 		str_add(b, "…");

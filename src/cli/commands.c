@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of commands, and the small ones: help and version. */
+/* The list of commands, and the commands help and version, which need no folder. */
 #include "cli/commands.h"
 
 #include <sys/capability.h>

@@ -6,10 +6,11 @@
 #include "cli/options/options.h"
 
 /*
- * Values of option_row.complete that stand for lists of words. This one: the names of all formats.
+ * Values of option_row.complete that stand for lists of words. COMPLETE_FORMAT: the names of all
+ * formats.
  */
 #define COMPLETE_FORMAT "<format>"
-/* the names of all formats, and of the report's own formats */
+/* COMPLETE_REPORT_FORMAT: the names of all formats, and of the report's own */
 #define COMPLETE_REPORT_FORMAT "<report>"
 #define COMPLETE_EVENT	       "<event>"
 

@@ -8,7 +8,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 
-enum { MOST_NAMED = 20 }; /* how many files one line of text names */
+enum { MOST_NAMED = 20 }; /* the most files that are named in one line of text */
 
 int64_t source_ran(struct profile *p, const char *path)
 {

@@ -31,7 +31,7 @@ struct source_recorded {
 /* The function for render_options.source_shown. @recorded: struct source_recorded *. */
 void source_shown(void *recorded, const char *path);
 
-/* Prints which files have lines in @output (NULL: standard output), and forgets them. */
+/* Prints which files have lines in @output (NULL: standard output). Then empties .shown. */
 void source_say_shown(struct source_recorded *s, const char *output);
 
 /*
@@ -40,7 +40,10 @@ void source_say_shown(struct source_recorded *s, const char *output);
  */
 int64_t source_ran(struct profile *p, const char *path);
 
-/* Returns a time: if the function's file didn't change after it, the file's text is what ran. */
+/*
+ * Returns a time. If the function's file wasn't changed after that time, the file's text is the
+ * code that ran.
+ */
 int64_t source_since(const struct source_recorded *s, uint32_t function);
 
 /* The function for render_options.open_source. @recorded: struct source_recorded *. */

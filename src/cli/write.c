@@ -32,7 +32,7 @@ static int write_as_caller(struct output *out, const char *path, int (*fn)(void 
 	err_memory_begin();
 	if (!r)
 		r = fn(arg, out->stream);
-	/* -ENOMEM: something that failed after it may have replaced the message */
+	/* the message may be that of a later failure, so it is set again */
 	if (r == -ENOMEM)
 		r = err_nomem();
 	return r ? r : output_commit(out);

@@ -13,7 +13,8 @@
 #include "store/store.h"
 
 #define AGENT_CONFIG "/etc/krait/agent.conf"
-#define AGENT_USER   "krait" /* the user who may own a store of root's agent */
+/* the user who, beside root, may own the store of an agent that root runs */
+#define AGENT_USER "krait"
 
 struct agent_run_options {
 	/* must come first, because the option rows of rows.h point into it */
@@ -21,7 +22,7 @@ struct agent_run_options {
 	const char *store;
 	uint64_t max_bytes;
 	uint32_t max_cpu_ppm;
-	/* the configuration file that replaces AGENT_CONFIG; NULL: none is named */
+	/* value of --config: a file to read instead of AGENT_CONFIG; NULL: none was given */
 	const char *config;
 	bool print; /* --print of `krait agent check` */
 	/* names of functions whose CPU time is counted for Prometheus */
@@ -46,7 +47,8 @@ _must_use_ int agent_options_load(struct config *c, const struct command *self, 
 _must_use_ int agent_options_read(struct config *c, const struct command *self, int argc,
 				  char **argv, struct agent_run_options *o);
 
-int agent_value_size(void *field, const char *text); /* sets a uint64_t to a size of the store */
+/* an option_set_fn: sets a uint64_t to the most bytes of the store */
+int agent_value_size(void *field, const char *text);
 
 #define AGENT_FIELD(f) offsetof(struct agent_run_options, f)
 

@@ -17,8 +17,8 @@
 #define LINES_A_MINUTE 10 /* how many messages of each kind are shown in a minute */
 
 /*
- * Starts the writer before all else, so that it is forked while krait has no threads, files and
- * programs yet.
+ * Starts the writer before all else, so that it is forked while krait has no threads, open files
+ * and kernel programs.
  */
 static int begin(struct session *s, const struct agent_options *o, struct agent **ret)
 {
@@ -57,7 +57,7 @@ static int record(struct session *s, const struct agent_options *o, enum color_m
 	return r ? fail(s, fail_code(r)) : EXIT_DONE;
 }
 
-/* What is needed at a SIGHUP to read the configuration files again, with the same command line. */
+/* What reading the configuration files again needs, with the same command line, after a SIGHUP. */
 struct reload {
 	const struct command *self;
 	int argc;
@@ -83,7 +83,7 @@ static void take_over(const struct agent_run_options *from, struct agent_run_opt
 	log_set_level(LOG_NOTE + MIN(to->record.verbose, 2));
 }
 
-/* Uses all of the new configuration or, if it has a fault, nothing of it. */
+/* Uses the new configuration if it has no fault. Otherwise keeps all of the old one. */
 static void reload(void *ctx)
 {
 	_cleanup_(agent_options_fini) struct agent_run_options o;

@@ -48,7 +48,7 @@ static void print_cost(const struct store_facts *f)
 	       (double)v[BATCH_WRITER_CPU] / NSEC_PER_SEC, ms / 1000);
 }
 
-/* Prints what the kernel keeps the agent's processes from doing. */
+/* Prints which of the kernel's mechanisms confine the agent's processes. */
 static void print_confined(unsigned confined)
 {
 	if (!(confined & CONFINED_FILES))

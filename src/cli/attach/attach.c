@@ -17,8 +17,8 @@
 enum mode { MODE_CPU, MODE_GIL, MODE_WALL };
 
 /*
- * What one of --pstats, --collapsed ... selects: krait's name of the format, and how the output's
- * name begins and ends if the user gives no name.
+ * What an option such as --pstats or --collapsed selects: the format, and how the output's name
+ * begins and ends if the user gives no name.
  */
 struct output_format {
 	const char *name, *prefix, *extension;

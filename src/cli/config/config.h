@@ -24,7 +24,7 @@
 
 #define CONFIG_BYTES  (64u << 10) /* the most bytes of a file */
 #define CONFIG_FILES  100	  /* the most files in FILE.d */
-#define CONFIG_FAULTS 100	  /* how many faults are kept; further ones are only counted */
+#define CONFIG_FAULTS 100	  /* the most faults that are kept; further ones are only counted */
 
 /* An option that a file or the command line has set. */
 struct config_setting {
@@ -36,13 +36,15 @@ struct config_setting {
 
 struct config {
 	const struct command *command;
-	void *fields;			     /* the command's options, which belong to the caller */
-	VEC(struct config_setting) settings; /* settings in the order in which they were made */
-	VEC(const char *) files;	     /* the files that were read */
+	void *fields; /* the command's options, owned by the caller */
+	/* all settings, in the order in which they were made */
+	VEC(struct config_setting) settings;
+	VEC(const char *) files; /* the files that were read */
 	/* what is wrong with the configuration, one sentence for each fault */
 	VEC(char *) faults;
-	size_t more_faults;	 /* how many faults came after CONFIG_FAULTS */
-	VEC(char *) texts, argv; /* the memory of the texts above */
+	/* how many faults were found in addition to the CONFIG_FAULTS in .faults */
+	size_t more_faults;
+	VEC(char *) texts, argv; /* memory of the texts to which the members above point */
 };
 
 /* @fields are set to the command's defaults, and stay the caller's. */
@@ -51,18 +53,21 @@ void config_fini(struct config *c); /* also frees texts that @fields points to *
 
 /*
  * Reads the file @path, the directory of its parts (@path with ".d") and the command line into the
- * fields. The file may be missing. If the command line has --config FILE, that file is read
- * instead, and must exist. @argv isn't changed, so it can be read again; what @ret points to
- * belongs to @c. 0; OPTIONS_HELP_ASKED; -EINVAL: there are faults; -ENOMEM + message.
+ * fields. @path may be missing. If the command line has --config FILE, that file is read instead,
+ * and must exist. @argv isn't changed, so it can be read again. *ret points into memory of @c.
+ * Returns 0; OPTIONS_HELP_ASKED; -EINVAL if there are faults; -ENOMEM + message.
  */
 _must_use_ int config_load(struct config *c, const char *path, int argc, char **argv,
 			   struct operands *ret);
 
-/* Reads the lines of a file, as config_load() does. 0 (also with faults) or -ENOMEM + message. */
+/*
+ * Reads the lines of a file, as config_load() does. Returns 0 even if it added faults, or -ENOMEM +
+ * message.
+ */
 _must_use_ int config_read_text(struct config *c, const char *file, const char *text, size_t n);
 /*
- * Reads the configuration file @path and the directory of its parts. @must: the file must exist. 0
- * or -ENOMEM + message.
+ * Reads the configuration file @path, and the *.conf files in the directory @path.d. @must: the
+ * file @path must exist. Returns 0 or -ENOMEM + message.
  */
 _must_use_ int config_read_files(struct config *c, const char *path, bool must);
 
@@ -77,7 +82,10 @@ int config_blame(struct config *c);
 /* Logs all faults. */
 void config_say_faults(const struct config *c);
 
-/* Prints the settings in the form of a configuration file, each with where it comes from. */
+/*
+ * Prints the settings in the form of a configuration file. A comment behind each setting says where
+ * it comes from.
+ */
 void config_print(const struct config *c, FILE *out);
 
 /*
@@ -89,7 +97,7 @@ void config_changes(const struct config *before, const struct config *after,
 		    void (*met)(void *ctx, const struct option_row *row), void *ctx);
 
 /*
- * Appends where the value of option @row comes from: "/etc/krait/agent.conf:3", "command line",
+ * Appends the place where option @row was set: "/etc/krait/agent.conf:3", "command line",
  * "default".
  */
 struct str;

@@ -21,7 +21,10 @@ static bool is_owners(const struct stat *st)
 	return !st->st_uid || st->st_uid == geteuid();
 }
 
-/* May users other than the owner write there? In a sticky directory they can't replace files. */
+/*
+ * May users other than the owner write to the file or directory? In a sticky directory they can't
+ * replace files, so it counts as safe.
+ */
 static bool others_write(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -31,8 +34,8 @@ static bool others_write(const struct stat *st)
 }
 
 /*
- * Adds a fault if a user other than root and krait's own may write to the file or directory that
- * @st describes. Returns whether it is safe.
+ * Adds a fault if another user than root and the one who runs krait may write to the file or
+ * directory that @st describes. Returns whether it is safe.
  */
 static bool is_safe(struct config *c, const char *path, const struct stat *st)
 {
@@ -153,8 +156,8 @@ static int read_directory(struct config *c, const char *path)
 }
 
 /*
- * May only root and krait's own user write to the file's directory? Other users could put another
- * file there.
+ * May only root and the user who runs krait write to the file's directory? Other users could
+ * replace the file.
  */
 static bool is_in_safe_place(struct config *c, const char *path)
 {
@@ -164,7 +167,7 @@ static bool is_in_safe_place(struct config *c, const char *path)
 
 	str_add_n(&dir, slash ? path : ".", slash ? (size_t)MAX(slash - path, 1) : 1);
 	if (stat(str_cstr(&dir), &st))
-		return true; /* opening the file says why */
+		return true; /* the file can't be opened either, which the caller reports */
 	if (is_owners(&st) && !others_write(&st))
 		return true;
 	config_fault(c, "%s lies in %s, where others than root can replace it; move it", path,

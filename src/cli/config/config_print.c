@@ -8,7 +8,10 @@
 #include "base/text/str.h"
 #include "base/text/visible.h"
 
-/* The column in which origins begin, unless a setting is longer. */
+/*
+ * The column in which origins begin. Behind a setting that is too long for that, the origin follows
+ * directly.
+ */
 #define ORIGIN_COLUMN 32
 
 /* Must the value be quoted, so that it is read back as it is? */
@@ -48,7 +51,10 @@ static void print_setting(FILE *out, const struct config_setting *s)
 	str_add(&line, s->row->name);
 	if (s->value)
 		add_value(&line, s->value);
-	if (!s->file && line.s) /* files have only what can be shown */
+	/*
+	 * values of the command line may have characters that can't be shown; those of files can't
+	 */
+	if (!s->file && line.s)
 		visible_in_place(line.s);
 	put(out, &line, s->file ?: "command line", s->line);
 }

@@ -18,7 +18,7 @@
 struct line {
 	const char *file;
 	unsigned number;
-	char *name, *value; /* .value: NULL: there is none */
+	char *name, *value; /* .value is NULL if the option has no value */
 };
 
 #define FAULT(c, line, fmt, ...)                                                                   \
@@ -48,8 +48,8 @@ static void cut_comment(char *s)
 }
 
 /*
- * Removes the quotes from the value at @s, which begins with a quote. False: no quote ends the
- * value, or something else than a comment follows.
+ * Removes the quotes from the value at @s, which begins with a quote. Returns false if no quote
+ * ends the value, or if something other than a comment follows.
  */
 static bool unquote(char *s)
 {

@@ -88,8 +88,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 }
 
 /*
- * If both commands ran to their end, a run counts as one unit of work, however long it took. But if
- * --a or --b chooses only some samples of a file, that side isn't a whole run.
+ * If both commands ran to their end, one run counts as one unit of work, however long it took. A
+ * side of which --a or --b chooses only some samples isn't a whole run.
  */
 static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 {
@@ -186,8 +186,8 @@ static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
 }
 
 /*
- * Returns the exit code by the limits of --fail-if. Prints which change exceeds the first limit
- * that is exceeded.
+ * Returns the exit code by the limits of --fail-if. Prints the change that exceeds a limit, for the
+ * first such limit.
  */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {
@@ -216,7 +216,7 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Leaves out a side's waits of threads without work, unless the user asks for such waits. */
+/* Leaves out a side's waits of threads without work, unless the user asked for them. */
 static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 			     struct diff_facts *f)
 {
@@ -246,7 +246,7 @@ static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
 	return r;
 }
 
-/* Makes rows of groups instead of functions, if the user wants groups. */
+/* Replaces the rows of functions by rows of groups, if the user asked for groups. */
 static int group(struct diff_facts *f)
 {
 	int r = 0;

@@ -167,8 +167,8 @@ static int choose_format(struct diff_options *o)
 }
 
 /*
- * Refuses an output whose name is for a format that no comparison has. If it has one, the user
- * probably mistyped it or forgot --format.
+ * Refuses an output whose name ends like that of a format in which comparisons can't be written.
+ * The user has probably mistyped the name or forgotten --format.
  */
 static int check_name(const struct diff_options *o)
 {

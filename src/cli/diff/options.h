@@ -11,7 +11,11 @@
 
 struct diff_options {
 	pattern_texts side[DIFF_SIDES]; /* values of --a and --b */
-	const char *store;		/* the operands are windows of it; NULL: files */
+	/*
+	 * directory of a store, if the operands are windows of time in it; NULL: the operands are
+	 * files
+	 */
+	const char *store;
 	VEC(const char *) fail_texts;
 	VEC(struct fail_rule) rules;
 	const char *per, *value, *output, *format_name;
@@ -29,15 +33,18 @@ struct diff_options {
 extern const struct option_row diff_rows[];
 extern const struct option_refusal diff_refused[];
 
-/* Parses and checks what was read by diff_rows. 0 or -EINVAL, -ENOMEM + message. */
+/*
+ * Parses and checks what the rows of diff_rows have stored. Returns 0, or -EINVAL or -ENOMEM +
+ * message.
+ */
 _must_use_ int diff_options_check(struct diff_options *o, const struct operands *operands);
 void diff_options_fini(struct diff_options *o);
 
 /* Is the comparison written as a page? */
 bool diff_is_page(const struct diff_options *o);
 /*
- * Does one file hold both sides? A page that shows a comparison does, and folded stacks may have
- * two counts each.
+ * Does one file hold both sides? A page that shows a comparison does. So do folded stacks with two
+ * counts on each line.
  */
 bool diff_of_one_file(const struct diff_options *o, const struct operands *operands);
 

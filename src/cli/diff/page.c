@@ -50,7 +50,10 @@ static bool drops_samples(const struct page *g)
 	return diff_samples_differ(profile_meta(p[DIFF_A]), profile_meta(p[DIFF_B]));
 }
 
-/* Returns the value of side B that is compared with A's value @i; -1: none. */
+/*
+ * Returns the index of the value of side B that is compared with value @i of side A; -1: side B has
+ * none.
+ */
 static int value_of_b(const struct page *g, unsigned i)
 {
 	struct profile *const *p = g->f->diff.p;
@@ -183,7 +186,10 @@ static int take_side(struct page *g, enum diff_side side)
 	return profile_each(g->f->diff.p[side], take_sample, g);
 }
 
-/* Returns HTML_DIFF_* bits for what changed: costs if the work is known, else shares. */
+/*
+ * Returns HTML_DIFF_* bits that say what changed: costs if it is known how much work was done, else
+ * shares.
+ */
 static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 {
 	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];

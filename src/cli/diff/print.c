@@ -61,7 +61,10 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, c
 	add_cell(row, &cell, (share ? c->share_changed : c->changed) ? mark : " ", width);
 }
 
-/* Which columns a narrow terminal leaves out, so that names get 18 columns. */
+/*
+ * Which columns are printed. In a narrow terminal some are left out, so that names have at least 18
+ * columns.
+ */
 enum columns { WITHOUT_AFTER, WITHOUT_TOTAL, WITHOUT_SHARE, ALL_COLUMNS };
 
 static enum columns columns_in(int width)

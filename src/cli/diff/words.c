@@ -98,7 +98,7 @@ static void add_one(const struct diff_facts *f, struct str *b)
 		str_add(b, f->per);
 }
 
-/* Appends what both sides cost: ": 1.23 s before, 1.80 s after". */
+/* Appends the costs of both sides: ": 1.23 s before, 1.80 s after". */
 static void add_both(const struct diff_facts *f, const struct diff_cost *c, struct str *b)
 {
 	diff_add_value(f, c->value[DIFF_A], b);
@@ -335,8 +335,8 @@ static void add_end(const struct diff_facts *f, struct str *b)
 }
 
 /*
- * The text for two recordings of which it isn't known how much work they did. If a function's share
- * grew, its cost may be the same: other costs may have fallen.
+ * Says what is known if it isn't known how much work the two recordings did. A function's share may
+ * have grown although its cost is the same: other costs may have fallen.
  */
 static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {

@@ -19,10 +19,11 @@ struct finding {
 };
 
 struct doctor {
-	const char *root; /* directory that stands for / in tests; else "" */
+	/* the directory under which tests put files in place of the system's; else "" */
+	const char *root;
 	struct rights rights;
 	VEC(struct finding) findings;
-	bool failed; /* memory was lacking for a finding */
+	bool failed; /* memory ran out, so a finding is missing */
 };
 
 void doctor_fini(struct doctor *d);

@@ -28,7 +28,8 @@ struct run {
 	struct dump_running running;
 	struct dump_texts texts;	    /* source text from the processes' memory */
 	struct collect_texts collect_texts; /* how .texts is filled */
-	struct patience patience;	    /* how long reading files may still take */
+	/* how much longer krait waits for files to be read */
+	struct patience patience;
 	/* exit code for the first process that the user asked for and that can't be shown */
 	int code;
 };
@@ -185,8 +186,8 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i), &x->texts);
 	/*
-	 * Looks here whether the process still runs: if krait looked earlier, an end after that
-	 * would go unnoticed.
+	 * Whether the process still runs is looked up here, just before printing. A process that
+	 * ended after an earlier look would be shown as running.
 	 */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
@@ -231,8 +232,8 @@ static int print_all(struct run *x)
 }
 
 /*
- * A dump may wait longer for the names of kernel functions than the end of a recording. Nothing is
- * lost meanwhile, and a slow machine (an emulated one: 6 s) needs the time.
+ * How long krait waits for the names of kernel functions. This is longer than at the end of a
+ * recording: nothing is lost meanwhile, and a slow machine needs the time (an emulated one: 6 s).
  */
 #define DUMP_PATIENCE_SECONDS 15
 

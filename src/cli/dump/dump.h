@@ -24,15 +24,15 @@ struct dump_options {
 	void *print_arg;
 };
 
-/* Short names of the files in a profile. All zero is empty. */
+/* Short names of the files in one profile. Initialised with zeros. */
 struct dump_files {
 	struct profile *profile;
 	struct render_names *names;
 };
 
 /*
- * Returns the names of the files of @p. @files keeps them until this is called for another profile.
- * NULL: no memory.
+ * Returns short names for the files of @p. @files owns them until the next call with another
+ * profile. Returns NULL if memory ran out.
  */
 struct render_names *dump_names(struct dump_files *files, struct profile *p);
 
@@ -64,18 +64,18 @@ struct dump_running {
 	struct map threads; /* dump_thread_key() of a thread -> its struct dump_thread */
 	struct map whole;   /* struct dump_thread of each thread whose stack lacks nothing */
 	/*
-	 * .seen: how many samples this pass over the profile has met so far. .taken: how many
+	 * .seen: how many samples the present pass over the profile has met. .taken: how many
 	 * samples earlier passes took into account.
 	 */
 	uint64_t seen, taken;
-	/* the latest samples had all the mappings and unwind tables that they needed */
+	/* the latest samples found all mappings and unwind tables that they needed */
 	bool clean;
 };
 
 /*
  * Samples those threads of the @n @processes that are running, and stores their stacks in them. The
  * stacks are in a profile of their own, which lives until dump_running_fini(). @texts: as in struct
- * collect_config. Prints a warning if that isn't possible.
+ * collect_config. Prints a warning if sampling isn't possible.
  */
 void dump_running_read(struct dump_running *x, const struct dump_options *o,
 		       const struct collect_texts *texts, struct dump_process *processes, size_t n);

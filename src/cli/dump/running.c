@@ -17,9 +17,9 @@
 
 #define SAMPLE_HZ 997
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
-/* How long all running threads are sampled, once the unwind tables are ready. */
+/* How long all running threads are sampled once their unwind tables are ready. */
 #define TURN_NS (250 * NSEC_PER_MSEC)
-/* How long unwind tables are waited for. Those of a very large file may take longer. */
+/* How long krait waits for unwind tables. Those of a very large file may take longer. */
 #define MOST_NS (1000 * NSEC_PER_MSEC)
 
 static bool runs(const struct dump_thread *t)
@@ -66,10 +66,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 		return 0;
 	at = map_get(&x->threads, dump_sampled_thread(p, sample->labels));
 	t = at ? (struct dump_thread *)(uintptr_t)*at : NULL;
-	/*
-	 * The first whole stack of a thread is kept. As long as there is none, the latest stack is
-	 * taken.
-	 */
+	/* Keeps a thread's first whole stack. While there is none, keeps the latest stack. */
 	if (!t || map_get(&x->whole, *at))
 		return 0;
 	if (x->clean && is_whole(p, sample->stack) && map_put(&x->whole, *at, 1))
@@ -192,8 +189,8 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
 	/*
-	 * one of several processes may end in that time, which is no error; so the error names no
-	 * process
+	 * With several processes the error names none of them, because one that ends during the
+	 * sampling is no error.
 	 */
 	if (x->options.pids.n > 1)
 		vec_fini(&x->options.pids);

@@ -12,7 +12,10 @@
 #include "picture/html/source_text.h"
 
 #define SOURCE_COLUMNS 200 /* how many columns of a source line are shown */
-/* how many equal frames in a row are shown, as in tracebacks of CPython */
+/*
+ * if equal frames follow each other (recursion), only this many are printed, as in tracebacks of
+ * CPython
+ */
 #define MOST_ALIKE 3
 
 void dump_put_text(FILE *out, const char *s)
@@ -102,8 +105,8 @@ static int columns_of(const char *s, size_t n)
 }
 
 /*
- * Prints carets below the executing expression, unless that is the whole line. @text is the source
- * line without its first @indent bytes.
+ * Prints carets below the expression that is executing, unless that expression is the whole line.
+ * @text is the source line without its first @indent bytes.
  */
 static void put_carets(const struct dump_print *to, const struct profile_location *l,
 		       const struct str *text, size_t indent)
@@ -136,7 +139,10 @@ static void take_text(const char *line, size_t n, struct str *ret)
 		str_add_c(ret, line[i] && line[i] != '\t' ? line[i] : ' ');
 }
 
-/* Does the source text belong to another function? Then its lines aren't what runs. */
+/*
+ * Does this line of source text belong to another function than the one that runs? In that case the
+ * text isn't what runs.
+ */
 static bool is_others(const struct dump_print *to, const struct profile_function *f)
 {
 	const char *file = profile_get_string(to->profile, f->file), *line;
@@ -219,7 +225,10 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 	fputc('\n', to->out);
 }
 
-/* Prints a mark, which may quote names of a target's files: [unsupported: ...]. */
+/*
+ * Prints a mark (a frame in brackets that says what is missing): [unsupported: ...]. It may quote
+ * names of the target's files.
+ */
 static void put_mark(const struct dump_print *to, const char *text)
 {
 	fputs("  ", to->out);
@@ -350,7 +359,10 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	const char *words = dump_life_words(all->life);
 	struct dump_print here = *all, *to = &here;
 
-	/* Without kernel frames nothing would be shown of the threads of such a process. */
+	/*
+	 * Of a process that hangs or isn't Python, kernel frames are all that is known. So they are
+	 * shown.
+	 */
 	here.kernel |= p->locked || !p->version;
 
 	fprintf(to->out, "Process %d: ", p->pid);
@@ -359,7 +371,8 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 		put_versions(to, p);
 	else if (*p->not_understood)
 		fprintf(to->out, ", %s, which isn't supported", p->not_understood);
-	else if (to->life == LIFE_GOES_ON) /* this can be known only while the process still runs */
+	/* that a process isn't Python is certain only while it still runs */
+	else if (to->life == LIFE_GOES_ON)
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
 	if (*words)

@@ -187,7 +187,7 @@ static void reasons(const char *of, const struct mark_words *rows, size_t n)
 	fputs(".RE\n", stdout);
 }
 
-/* Prints the marks that have nothing to do with how reading a stack ended. */
+/* Prints those marks (frames in brackets) that don't say how reading a stack ended. */
 static void other_marks(void)
 {
 	bool of_walk[MARK_MAX] = {[MARK_INCOMPLETE] = true};

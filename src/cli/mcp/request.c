@@ -26,7 +26,10 @@ struct part {
 };
 
 struct request {
-	/* values of the message's members "id" and "params"; .n is 0 if it has none */
+	/*
+	 * values of the message's members "id" and "params"; .n is 0 if the message lacks the
+	 * member
+	 */
 	struct part id, params;
 	struct str method;
 };
@@ -111,7 +114,7 @@ void mcp_too_long(struct str *ret)
 	add_error(ret, NO_ID, RPC_PARSE, str_cstr(&why));
 }
 
-/* Returns the value of @key in the object @params; .n is 0 if it is missing. */
+/* Returns the value of member @name of the object @params; .n is 0 if there is no such member. */
 static struct part member(const struct part *params, const char *name)
 {
 	_cleanup_str_ struct str key = {};
@@ -131,7 +134,7 @@ static struct part member(const struct part *params, const char *name)
 	return r ? (struct part){} : found;
 }
 
-/* Gets a member that is a string; "" if it is missing. */
+/* Gets the text of member @name of the object @params; "" if it is missing or no string. */
 static void member_text(const struct part *params, const char *name, struct str *ret)
 {
 	struct part value = member(params, name);

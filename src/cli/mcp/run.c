@@ -23,7 +23,7 @@ extern char **environ;
 #define GRACE_MS 2000
 #define KILL_MS	 1000
 
-static volatile sig_atomic_t running; /* process id of the tool that runs; 0: none does */
+static volatile sig_atomic_t running; /* process id of the tool that is running; 0: no tool is */
 
 static void end_with_tool(int number)
 {

@@ -41,7 +41,7 @@ static const struct {
 
 #define BIT(argument) (1u << (argument))
 
-/* The arguments that a call gave. 0 or an empty text: the call didn't give this one. */
+/* The arguments of a call. 0 or an empty text: the call lacks the argument. */
 struct given {
 	int64_t numbers[ARG_MAX];
 	struct str texts[ARG_MAX];
@@ -51,7 +51,10 @@ typedef VEC(char *) word_vec; /* words that the vector owns */
 
 struct tool {
 	const char *name, *description;
-	unsigned takes, needs; /* arguments that the tool takes, and needs, as bits BIT() */
+	/*
+	 * bits BIT(): arguments that the tool accepts, and those without which it refuses the call
+	 */
+	unsigned takes, needs;
 	bool writes;
 	int (*call)(const char *directory, const struct given *g, struct str *ret);
 };

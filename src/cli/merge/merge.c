@@ -125,7 +125,7 @@ static void warn_of_values(struct profile *p, const profiles *all, const struct 
 	}
 }
 
-/* Makes the value called @name (NULL: none) the one that is shown first. */
+/* Makes the value called @name the one that is shown first. NULL: changes nothing. */
 static int choose_value(struct profile *p, const char *name)
 {
 	int at = name ? tree_value(p, name) : 0;

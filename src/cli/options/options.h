@@ -17,10 +17,10 @@ typedef int (*option_set_fn)(void *field, const char *value);
 
 /* What a configuration file (cli/config) may do with an option. */
 enum option_in_file {
-	/* the file may have it; a program that runs goes on with what it began with */
+	/* a file may set the option; a running program keeps the value with which it began */
 	OPTION_RESTART,
-	OPTION_LIVE,  /* the file may have it; a program that runs takes over a new value */
-	OPTION_TYPED, /* only a command line may have it */
+	OPTION_LIVE,  /* a file may set the option; a running program takes over a new value */
+	OPTION_TYPED, /* only the command line may set the option */
 };
 
 struct option_row {
@@ -28,7 +28,8 @@ struct option_row {
 	const char *group;
 	const char *name; /* long name of the option, without the dashes; NULL ends the table */
 	char letter;	  /* letter of the option's short form; 0: none */
-	const char *arg;  /* name of the value: "PID"; NULL: the option takes none */
+	/* name of the option's value, such as "PID"; NULL: the option has no value */
+	const char *arg;
 	/*
 	 * what the option does, in a few lines; begins in lower case, has no full stop at the end
 	 */
@@ -70,13 +71,13 @@ struct command {
 	const struct option_refusal *refused;
 	/* name of the command's operand ("COMMAND"); NULL: it takes none */
 	const char *operand;
-	/* the most operands that the command takes; 0: one, if .operand is set */
+	/* the most operands that the command takes; 0: one if .operand is set, else none */
 	unsigned max_operands;
 	bool operand_is_file; /* the operand is a file, so that shells complete names of files */
 	bool takes_command;   /* the words of a program to run may follow "--" */
 	bool reads_files;     /* the command only reads files, so it needs no other rights */
 	bool hidden;	      /* the command is left out of --help and completions */
-	/* the options are those of another tool, so messages don't refer to --help */
+	/* the options imitate those of another tool, so messages don't refer to --help */
 	bool borrowed;
 	/* Parses the rest of the command line and executes it; returns the exit code. */
 	int (*run)(const struct command *self, int argc, char **argv);
@@ -93,7 +94,7 @@ static inline const char *command_word(const struct command *c)
  * first one.
  */
 extern const struct command *const commands[];
-/* returns NULL if no command has this name */
+/* Returns the command called @name; NULL: there is none. */
 const struct command *command_by_name(const char *name);
 
 /* The words of a command line that aren't options or their values. */

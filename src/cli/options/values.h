@@ -19,21 +19,24 @@ int value_string(void *field, const char *text);
 int value_strings(void *field, const char *text);
 /* appends a process id, 1 to 2^31-1, to a VEC(pid_t); each once */
 int value_pid(void *field, const char *text);
-/* sets a uint64_t in ns from 0, 10, 1.5s, 500ms, 2m */
+/* sets a uint64_t to the ns of a time such as 0, 10, 1.5s, 500ms or 2m */
 int value_time(void *field, const char *text);
 /* sets a uint64_t in ns as value_time() does, but refuses 0 */
 int value_duration(void *field, const char *text);
-int value_frequency(void *field, const char *text); /* sets a uint32_t in Hz: 1 to 1,000,000; 10k */
+/* sets a uint32_t to a rate in Hz from 1 to 1,000,000, which may end in k */
+int value_frequency(void *field, const char *text);
 /* sets a uint32_t in millionths from 0.1 to 100 (percent) */
 int value_budget(void *field, const char *text);
 /* sets a uint64_t to a number of times, at least 1 */
 int value_times(void *field, const char *text);
-int value_count(void *field, const char *text); /* sets a uint64_t to a number, 1 to 2^62; k M G */
+/* sets a uint64_t to a number from 1 to 2^62, which may end in k, M or G */
+int value_count(void *field, const char *text);
 /* appends KEY=VALUE to a VEC(struct profile_label_text) */
 int value_label(void *field, const char *text);
 /* appends MODULE.FUNCTION to a VEC(const char *) */
 int value_function(void *field, const char *text);
-int value_memory(void *field, const char *text); /* sets a uint64_t in bytes: 8M to 4G; K M G */
+/* sets a uint64_t to a number of bytes from 8M to 4G, which may end in K, M or G */
+int value_memory(void *field, const char *text);
 int value_native(void *field, const char *text); /* sets an enum native_mode by its word */
 int value_color(void *field, const char *text);	 /* sets an enum color_mode by its word */
 /* sets an enum profile_times to exact times; @text is NULL */
@@ -46,7 +49,7 @@ int value_times_none(void *field, const char *text);
 bool value_adds(option_set_fn set);
 
 /*
- * Reads an integer that k, M or G may follow, which multiply by powers of @unit: 1000 or 1024. 0;
+ * Reads an integer, which may end in k, M or G: powers of @unit, which is 1000 or 1024. Returns 0;
  * -EINVAL or -ERANGE without a message.
  */
 _must_use_ int value_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret);
@@ -60,14 +63,14 @@ _must_use_ int value_scaled(const char *text, unsigned int unit, uint64_t max, u
 		.help = "colours in the terminal: auto, always, never"                             \
 	}
 
-/* The row for commands that print more than their result. @at: offset of a bool. */
+/* The row of --quiet, for commands that print more than their result. @at: offset of a bool. */
 #define VALUE_QUIET_ROW(at, heading)                                                               \
 	{                                                                                          \
 		.group = (heading), .name = "quiet", .letter = 'q', .set = value_flag,             \
 		.field = (at), .help = "only warnings and errors"                                  \
 	}
 
-/* The row for commands that write a file. @at: offset of a const char *. */
+/* The row of --output, for commands that write a file. @at: offset of a const char *. */
 #define VALUE_OUTPUT_ROW(at, otherwise, words)                                                     \
 	{                                                                                          \
 		.group = "Output", .name = "output", .letter = 'o', .arg = "FILE",                 \

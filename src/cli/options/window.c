@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads windows of time; see window.h. */
+/* Reads windows of time as users write them; see window.h. */
 #include "cli/options/window.h"
 
 #include <time.h>
@@ -19,7 +19,10 @@ static bool same_time(const struct tm *a, const struct tm *b)
 	return a->tm_mday == b->tm_mday && a->tm_hour == b->tm_hour && a->tm_min == b->tm_min;
 }
 
-/* The moment of a local time; of one that comes twice the later one for a window's end. */
+/*
+ * Returns the moment of a local time. When clocks are set back an hour comes twice: of its two
+ * moments, the later one is taken for a window's end (@end), else the earlier one.
+ */
 static time_t local(const struct tm *tm, bool end)
 {
 	struct tm try;
@@ -36,13 +39,16 @@ static time_t local(const struct tm *tm, bool end)
 		return end ? MAX(found[0], found[1]) : MIN(found[0], found[1]);
 	if (n == 1)
 		return found[0];
-	/* clocks are set on over it */
+	/*
+	 * clocks are set forward past this time, so it doesn't exist; mktime() chooses a moment
+	 * near it
+	 */
 	try = *tm;
 	try.tm_isdst = -1;
 	return mktime(&try);
 }
 
-/* An offset such as +01:00, +0100 or Z. */
+/* Reads an offset from UTC, such as +01:00, +0100 or Z. */
 static bool read_offset(const char *text, long *ret)
 {
 	struct tm tm = {};
@@ -52,7 +58,10 @@ static bool read_offset(const char *text, long *ret)
 	return rest && !*rest;
 }
 
-/* Reads a time of day or a date into @tm. *offset: what follows. Returns false if it is neither. */
+/*
+ * Reads a time of day or a date into @tm. *offset: the rest of @text, which is empty or an offset
+ * from UTC. Returns false if @text is neither.
+ */
 static bool read_clock(const char *text, struct tm *tm, bool *dated, const char **offset)
 {
 	static const struct {
@@ -82,7 +91,10 @@ static bool read_clock(const char *text, struct tm *tm, bool *dated, const char 
 	return false;
 }
 
-/* The moment of @tm at an offset from UTC. If it has no date, the day is today there, not here. */
+/*
+ * Returns the moment of @tm at @offset from UTC. Without a date (@dated is false) the day is that
+ * of @now at that offset, or the day before if the moment would be in the future.
+ */
 static time_t at_offset(struct tm *tm, long offset, bool dated, time_t now)
 {
 	time_t there = now + offset, at;
@@ -98,7 +110,7 @@ static time_t at_offset(struct tm *tm, long offset, bool dated, time_t now)
 	return dated || at <= now ? at : at - 24 * 3600;
 }
 
-/* A time of day without a date is the last one that was. */
+/* Reads a moment in time. A time of day without a date is its latest occurrence before now. */
 static int read_moment(const char *text, int64_t now_ms, bool end, int64_t *ret)
 {
 	time_t now = (time_t)(now_ms / 1000), at;
@@ -191,7 +203,7 @@ void window_say(const struct window *w)
 	log_note("%s", str_cstr(&b));
 }
 
-/* The same window, from whoever may read the store. */
+/* Asks the server for a window, on behalf of a user who can't read the store. */
 static int ask_server(const char *socket, const struct store_query *wanted, struct profile **ret)
 {
 	_cleanup_(query_fini) struct query q = {.kind = QUERY_PROFILE,
@@ -216,7 +228,9 @@ int window_read(const char *dir, const char *socket, const struct store_query *q
 
 	r = r ? r : store_read(s, q, ret);
 	store_close(s);
-	/* without --socket, only the agent's own store is one that a server answers for */
+	/*
+	 * without --socket, the default server is asked, and that server has only the default store
+	 */
 	if (r != -EACCES || (!socket && !streq(dir, STORE_DIRECTORY)))
 		return r;
 	return ask_server(socket ? socket : QUERY_SOCKET, q, ret);

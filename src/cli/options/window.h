@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Windows of time of the agent's store, as users write them: "10m" (ago), "03:00", "2026-03-01
- * 03:00+01:00", "03:00..03:10". Times without an offset are local. The hour that comes twice, when
- * clocks are set back, is both hours.
+ * 03:00+01:00", "03:00..03:10". Times without an offset are local. If a window is the hour that
+ * comes twice when clocks are set back, it covers both hours.
  */
 #ifndef CLI_OPTIONS_WINDOW_H
 #define CLI_OPTIONS_WINDOW_H
@@ -12,8 +12,9 @@
 #include "store/store.h"
 
 struct window {
-	int64_t since_ms, until_ms; /* wall clock; the second is behind the window's last moment */
-	bool absolute;		    /* it was written with a time of day */
+	int64_t since_ms, until_ms; /* ms of wall clock; .until_ms itself isn't in the window */
+	/* the window was written with a time of day, not only relative to now */
+	bool absolute;
 };
 
 /* clang-format off */
@@ -24,25 +25,33 @@ struct window {
 /* clang-format on */
 
 /*
- * Reads a window: SINCE..UNTIL, or SINCE, which ends at @now_ms. 0 or -EINVAL + message.
+ * Reads a window, which is SINCE..UNTIL, or SINCE alone. In the second case it ends at @now_ms.
+ * Returns 0 or -EINVAL + message.
  */
 _must_use_ int window_parse(const char *text, int64_t now_ms, struct window *ret);
 
-/* The same from its two ends; @until NULL: @now_ms. */
+/*
+ * Makes a window from its begin and its end. @until NULL: the window ends at @now_ms. Returns 0 or
+ * -EINVAL + message.
+ */
 _must_use_ int window_between(const char *since, const char *until, int64_t now_ms,
 			      struct window *ret);
 
 /*
- * Reads what @q wants of the store in @dir. If only others may read it, the server at @socket is
- * asked; NULL: the agent's own, for its own store. 0 or -errno + message; the caller frees *ret.
+ * Reads a profile of what @q asks for from the store in @dir. If the user may not read the store,
+ * the server at @socket is asked. If @socket is NULL, the default server is asked, but only for the
+ * default store. Returns 0 or -errno + message; the caller frees *ret.
  */
 _must_use_ int window_read(const char *dir, const char *socket, const struct store_query *q,
 			   struct profile **ret);
 
-/* Reads window @text, with all that is in it. */
+/*
+ * Reads a profile of the window that @text describes, with all samples in it. Returns 0 or -errno +
+ * message.
+ */
 _must_use_ int window_read_text(const char *dir, const char *text, struct profile **ret);
 
-/* Says from when to when the window is, with the offset, if it was written with a time of day. */
+/* Prints the begin and end of the window, if it was written with a time of day. */
 void window_say(const struct window *w);
 
 #endif

@@ -245,7 +245,10 @@ int py_spy_dump(const struct py_spy_options *o)
 	record_options_init(&to.record);
 	r = vec_push(&to.record.session.pids, o->pid);
 	to.record.session.no_children =
-		/* one process is printed; py-spy's JSON never has more */
+		/*
+		 * Only the named process is printed with --json too, because py-spy's JSON never
+		 * has several.
+		 */
 		!o->subprocesses || o->json;
 	to.record.session.kernel = false;
 	to.record.session.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;

@@ -43,7 +43,7 @@ static bool is_package(int root, const char *path, size_t n)
 	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
 }
 
-/* Returns where the last name of the path begins that ends at @end. */
+/* Returns where the last name begins in the part of @path before @end. */
 static const char *name_before(const char *path, const char *end)
 {
 	while (end > path && end[-1] != '/')
@@ -103,7 +103,7 @@ static int line_of(const struct shape *s, const struct profile_location *l)
 	return l->line;
 }
 
-/* Makes a frame that is only @text. */
+/* Makes a frame that has no function or line, only @text. */
 static uint32_t text_frame(struct shape *s, const char *text)
 {
 	struct profile_function f = {.name = profile_string(s->to, text)};
@@ -177,7 +177,7 @@ static uint32_t process_frame(struct shape *s, uint32_t labels)
 }
 
 /*
- * Tells whether py-spy shows the frame. It shows no frames of the kernel or of the garbage
+ * Tells whether py-spy shows the frame. py-spy shows no frames of the kernel or of the garbage
  * collector.
  */
 static bool is_shown(const struct shape *s, uint32_t id)

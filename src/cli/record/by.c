@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which labels the samples of a recording will have, for its --by. */
+/* Knows which labels the samples of a recording will have, to check --by before the recording. */
 #include "cli/record/record.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ int record_choose_services(struct record_options *o)
 	return service_rules_parse(SERVICE_DEFAULT, &o->session.services);
 }
 
-/* Is it a label that only waits have? Then the recording has it only if such a wait comes. */
+/* Do only waits have the label @key? Then the recording has it only if such a wait comes. */
 static bool is_label_of_waits(const struct record_options *o, const char *key)
 {
 	return (streq(key, "idle") || streq(key, "on") || streq(key, "waiter")) &&

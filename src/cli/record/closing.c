@@ -51,8 +51,8 @@ static bool is_expected(enum walk_outcome outcome)
 }
 
 /*
- * The samples of one event. Percentages refer to them, because a large part of one event's samples
- * may be a small part of all samples.
+ * The samples of one event, by outcome. Percentages are of that event's samples, because a large
+ * part of these may be a small part of all samples.
  */
 struct outcome_of {
 	uint64_t samples;
@@ -158,7 +158,7 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			     "while one works");
 }
 
-/* Has the recording values of waits? Then its last lines say how long the program waited. */
+/* Has the recording values of waits? If so, its last lines say how long the program waited. */
 static bool tells_use(const struct session *s)
 {
 	_cleanup_str_ struct str words = {};

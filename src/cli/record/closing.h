@@ -12,7 +12,7 @@ typedef unsigned long long ull;
 
 struct closing_line {
 	enum log_level level;
-	bool kept; /* the recording keeps the line as a comment, printed or not */
+	bool kept; /* true: the recording also keeps the line as a comment */
 	/*
 	 * with .kept: the comment's key in the recording; NULL: the key is chosen by .level
 	 */
@@ -22,7 +22,7 @@ struct closing_line {
 
 /* The closing lines. Zero-initialise. */
 struct closing {
-	const struct summary *m; /* the figures that the lines tell */
+	const struct summary *m; /* the figures that the lines report */
 	VEC(struct closing_line) lines;
 };
 

@@ -6,7 +6,7 @@
 
 #include "cli/record/closing_lines.h"
 
-/* a problem in a smaller part of the samples is printed only with -v */
+/* a problem with a smaller percentage of the samples is printed only with -v */
 #define AMISS_PERCENT 1.0
 
 static void add_line(struct closing *c, struct closing_line l, const char *fmt, va_list ap)

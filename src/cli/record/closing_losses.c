@@ -23,7 +23,7 @@ static void add_unread(const struct session *s, struct closing *c)
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
 	/*
-	 * with .prompt, krait didn't wait for names, and can't change what was printed without them
+	 * with .prompt krait doesn't wait for names, and can't change what it printed without them
 	 */
 	if (s->prompt)
 		return;

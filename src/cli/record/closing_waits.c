@@ -50,16 +50,13 @@ static void add_sum(struct closing *c)
 }
 
 /*
- * The two sums of waits disagree if they differ by more than this percentage, and by more than this
- * time for each thread, which some inexact switches may explain.
+ * Two sums of waits disagree if they differ by more than APART_PERCENT and by more than
+ * APART_THREAD_NS for each thread. Switches whose times are inexact may explain the latter.
  */
 #define APART_PERCENT	0.1
 #define APART_THREAD_NS 20000
 
-/*
- * Says whether the waits, added up from switch to switch, agree with the kernel's accounts of the
- * threads.
- */
+/* Says whether the sum of the recorded waits agrees with the kernel's accounts of the threads. */
 static void add_check(struct closing *c)
 {
 	const struct collect_accounts *a = &c->m->collect.accounts;
@@ -104,7 +101,10 @@ static void add_throttled(const struct session *s, struct closing *c)
 	}
 }
 
-/* Says how long threads had no CPU though they could have run, if that is a part of their time. */
+/*
+ * Says how long threads had no CPU although they were ready to run, if that is a considerable part
+ * of their time.
+ */
 static void add_ready(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
@@ -132,7 +132,9 @@ static void add_ready(const struct session *s, struct closing *c)
 			     stolen);
 }
 
-/* Says how many threads lack the wait that had begun before the recording. */
+/*
+ * Says of how many threads the wait is missing in which they already were when the recording began.
+ */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct session_unread *u = &s->unread;

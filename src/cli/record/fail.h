@@ -7,8 +7,8 @@
 #include "record/session.h"
 
 /*
- * Returns the exit code for an error: EXIT_RIGHTS if only missing rights or the kernel can be its
- * cause, else EXIT_FAILED.
+ * Returns the exit code for error @r: EXIT_RIGHTS if its only possible causes are missing rights or
+ * the kernel, else EXIT_FAILED.
  */
 int fail_code(int r);
 
@@ -16,8 +16,8 @@ int fail_code(int r);
 int fail(const struct session *s, int code);
 
 /*
- * As fail(). If rights are missing or the kernel refuses, also prints what krait doctor finds, such
- * as the command to run outside a container. (A user who isn't root has already been told the
+ * Like fail(). If rights are missing or the kernel refuses, also prints what krait doctor finds,
+ * such as the command to run outside a container. (A user who isn't root has already been told the
  * command.)
  */
 int fail_refused(const struct session *s, enum color_mode color, int code);
@@ -29,8 +29,8 @@ int fail_refused(const struct session *s, enum color_mode color, int code);
 _must_use_ int fail_stop(struct session *s, int before);
 
 /*
- * To be called after session_fini(). Returns @code. If a thread hangs, which can't be waited for,
- * ends the process with @code instead.
+ * Called after session_fini(). Returns @code. If a thread hangs that can't be waited for, doesn't
+ * return but ends the process with @code.
  */
 int fail_exit_code(const struct session *s, int code);
 

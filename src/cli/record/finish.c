@@ -26,8 +26,9 @@
 #include "view/names/origin.h"
 
 /*
- * Notes how the command and the recording ended. krait diff takes two recordings for the same work
- * only if both commands ran to their end. So the text tells such an end from any other.
+ * Notes in the recording how the command and the recording ended. krait diff takes two recordings
+ * for the same work only if both commands ran to their end, so it must recognise that end in the
+ * text.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
@@ -280,8 +281,8 @@ static int close_recording(struct recording *x, const struct summary *m,
 }
 
 /*
- * May it help to write the profile to another directory? No if whoever reads the output is gone,
- * memory is short, or the profile can't be written at all.
+ * May it help to write the profile to another directory? It doesn't help if whoever reads the
+ * output is gone, if memory ran out, or if the profile can't be written at all.
  */
 static bool is_of_the_place(int error)
 {

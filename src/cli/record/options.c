@@ -22,8 +22,8 @@ int record_value_services(void *field, const char *text)
 }
 
 /*
- * A frequency that isn't in step with timers of 1000 Hz. perf's default is an odd number for the
- * same reason.
+ * Frequencies that don't divide 1000 Hz, so that samples don't keep step with a program's timers.
+ * perf's default is an odd number for the same reason.
  */
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99

@@ -9,7 +9,7 @@
 #include "format/format.h"
 #include "proc/proc.h"
 
-/* the most bytes of the program's name in the file's name (which may have 255 in all) */
+/* the most bytes of the program's name in the output's name; a file name may have 255 */
 #define MAX_NAME 64
 
 /* Finds out which name the process of the command @cmd will have. */

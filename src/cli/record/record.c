@@ -95,7 +95,10 @@ static int become_command(void *arg)
 	return r ? r : caller_become(&x->session.caller);
 }
 
-/* Finds the caller and opens the outputs before anything is started, so that errors show now. */
+/*
+ * Finds the user who called krait, and opens the outputs, before anything is started. So errors
+ * show early.
+ */
 static int prepare(struct recording *x)
 {
 	int r = caller_find(&x->session.caller), q;
@@ -184,15 +187,15 @@ static int record(struct recording *x)
 	if (r)
 		return fail(&x->session,
 			    x->session.spawn.exit_code ? x->session.spawn.exit_code : fail_code(r));
-	log_info("sampling began"); /* packaging/python waits for this message */
+	log_info("sampling began"); /* packaging/python waits until krait prints this message */
 	broken = sample(x);
 	r = recording_finish(x, broken);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
 }
 
 /*
- * Closes the outputs as the user who opened them. By now root has given up its access to other
- * users' directories.
+ * Closes the outputs with the rights of the user who opened them. Root has given up its access to
+ * other users' directories by now.
  */
 static void close_outputs(struct recording *x)
 {
@@ -215,7 +218,7 @@ int cmd_record(const struct record_options *o)
 	session_bound_init(&x.session);
 	signals_take();
 	code = record(&x);
-	/* ends the session's threads, because ids of the profile may change after this */
+	/* the session's threads must end here: ids of the profile may change later */
 	session_end_sampling(&x.session);
 	close_outputs(&x);
 	session_fini(&x.session);

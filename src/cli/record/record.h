@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `krait record` is to do. options.c fills it from the command line, record.c executes it. All
- * of it was checked. Strings are those of argv.
+ * What `krait record` is to do. options.c fills it from the command line, record.c executes it. Its
+ * values were checked. Its strings point into argv.
  */
 #ifndef CLI_RECORD_RECORD_H
 #define CLI_RECORD_RECORD_H
@@ -53,7 +53,7 @@ struct record_options {
 	void *reshape_arg;
 	bool bare; /* becomes render_options.bare */
 
-	/* Needed only while options are parsed. */
+	/* These members are needed only while options are parsed. */
 	const char *format_name;
 	bool folded, quiet;
 };

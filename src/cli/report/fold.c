@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Groups threads and processes by name. A server that starts a thread for each request has hundreds
- * of threads, with a percent or less each, and their names differ only in a number. Here they
+ * of threads, with a percent or less each, and their names differ only in a number. Such threads
  * become one row, whose name has N in place of the numbers that differ.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report/report.h"
 
-/* how many numbers in a name are compared; further ones count as different */
+/* the most numbers in a name that are compared; further ones count as different */
 #define MOST_NUMBERS 32
 
 struct fold {
@@ -40,7 +40,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Appends @text with N in place of its numbers; if @differ isn't NULL, only of those numbers. */
+/*
+ * Appends @text with N in place of its numbers. If @differ isn't NULL, only numbers whose bits are
+ * set in *@differ are replaced.
+ */
 static void add_folded(struct str *b, const char *text, size_t n, const uint32_t *differ)
 {
 	unsigned number = 0;
@@ -143,7 +146,10 @@ static int add_folds(const report_shares *s, const char *id, folds *ret)
 	return 0;
 }
 
-/* Joins the entries of each group, which come one after the other, into one. Frees the others. */
+/*
+ * Joins the entries of each group into one, and frees the others. The entries of a group come one
+ * after the other.
+ */
 static int take_groups(folds *all, report_shares *ret)
 {
 	size_t first = 0;

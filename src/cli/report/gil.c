@@ -22,7 +22,7 @@ struct lines {
 	int width, used; /* columns of a line, and how many of them are used */
 };
 
-/* Appends a text; begins a new line first if it wouldn't fit. */
+/* Appends a text. If it wouldn't fit into the line, begins a new line before it. */
 static void add_words(struct lines *l, const char *text)
 {
 	int n = cells_width(text, strlen(text));
@@ -128,8 +128,8 @@ static int take_holders(const struct report_facts *f, struct holders *h)
 }
 
 /*
- * Says for how long the GIL was held at least. Only one thread holds it at a time. So it was held
- * for at least the sum of the times for which threads ran with it.
+ * Says for how long the GIL was held at least. Only one thread holds it at a time, so that is the
+ * sum of the times for which threads ran with it.
  */
 static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
 {
@@ -184,7 +184,10 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 	report_shares shares = {};
 	int r;
 
-	/* for the values about the GIL, the label `gil` says nothing new */
+	/*
+	 * samples of the values about the GIL all have the same label `gil`, so shares by it say
+	 * nothing new
+	 */
 	if (str_starts(profile_meta(f->p)->values[f->value].type, "gil_"))
 		return 0;
 	r = report_shares_of(f, "gil", &shares);

@@ -9,8 +9,8 @@
 #include "picture/markup.h"
 #include "view/waits/gil.h"
 
-#define SHOWN	     6	 /* the most threads that have a row or a column of their own */
-#define SHOWN_JSON   100 /* how many threads have a row or a column of their own in JSON */
+#define SHOWN	     6	 /* the most threads that have rows and columns of their own */
+#define SHOWN_JSON   100 /* the most threads that have rows and columns of their own in JSON */
 
 #define NAME_COLUMNS 22
 #define CELL_COLUMNS 11
@@ -90,7 +90,7 @@ static void add_row(const struct gil_pairs *g, size_t row, bool md, struct str *
 	str_add(out, md ? " |\n" : "\n");
 }
 
-/* Did the threads of the row wait? */
+/* Did any thread of the row wait? */
 static bool has_row(const struct gil_pairs *g, size_t row)
 {
 	for (size_t column = 0; column < g->columns.n + 2; column++)

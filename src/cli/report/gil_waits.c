@@ -15,20 +15,21 @@
 #include "picture/markup.h"
 #include "view/shape/roots.h"
 
-/* A line of a thread that held the GIL while others waited. */
+/* A thread and a line of code: the thread held the GIL in this line while others waited. */
 struct blame {
 	uint32_t labels; /* one of the thread's label sets */
-	uint32_t at;	 /* location of the line: the user's own, if there is one */
+	uint32_t at;	 /* location of the line; a line of the user's own code if possible */
 	uint32_t owner;	 /* location of the function that has most of .ns */
 	int64_t ns, most;
-	int64_t asleep;	    /* the part of .ns in which the holder didn't run, but waited */
-	int64_t asleep_own; /* how long the holder itself waited in that time */
+	/* the part of .ns in which the thread that held the GIL didn't run, but waited */
+	int64_t asleep;
+	int64_t asleep_own; /* how long that thread waited by itself in .asleep */
 };
 
 struct blames {
 	const struct report_facts *f;
 	VEC(struct blame) all;
-	struct map at; /* thread and line -> index in .all */
+	struct map at; /* hash of thread and line -> index in .all */
 	unsigned wait, blame, off_cpu;
 	int64_t waited, blamed;
 };
@@ -116,7 +117,7 @@ static int percent(int64_t part, int64_t whole)
 	return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
 }
 
-/* the share of waiting without a known holder is mentioned from this percentage on */
+/* The share of waiting whose holder isn't known is mentioned if it has at least this percentage. */
 #define LEAST_REST 5
 
 /*
@@ -198,8 +199,8 @@ static void add_sentence(const struct str *sentence, int width, bool md, struct 
 /* Waiting for less than 1/LEAST_OF_DURATION of the recording's time isn't worth a sentence. */
 #define LEAST_OF_DURATION 100
 /*
- * a thread that sleeps with the GIL is named if others wait for it at least 1/LEAST_ASLEEP of all
- * their waiting
+ * a thread that sleeps with the GIL is named if other threads wait for it for at least
+ * 1/LEAST_ASLEEP of the time that threads wait for the GIL
  */
 #define LEAST_ASLEEP 20
 

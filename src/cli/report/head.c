@@ -142,7 +142,7 @@ void report_print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
-	/* if there is a sentence about waits, it says the same about the most important thread */
+	/* the sentence about waits, if there is one, tells this of the most important thread */
 	if (!p->f->waits.n && cpu_words_add(p->f->p, &b))
 		print_sentence(p, &b, 4 * p->style->width);
 }
@@ -153,9 +153,9 @@ void report_print_lede(struct report_printer *p)
 
 	report_add_lede(p->f, &b);
 	/*
-	 * If there are no tables, the sentence says why, and may be as long as it likes. If there
-	 * are, it may take two lines, or four if it is about waits (less one column, because a wide
-	 * character may not fit at a line's end).
+	 * Without tables, the sentence says why there are none, and may have any length. With
+	 * tables it may take two lines, or four if it is about waits. One column less is used,
+	 * because a wide character may not fit at a line's end.
 	 */
 	print_sentence(p, &b,
 		       p->f->waits.n		   ? 4 * p->style->width - 1

@@ -24,8 +24,8 @@ int report_find_value(struct report_facts *f, const char *type)
 }
 
 /*
- * Makes the sentence about waits, if the value that is shown is CPU time, waiting or both, and
- * filters didn't leave out a part of what a thread did.
+ * Makes the sentence about waits. It is made only if the value that is shown is CPU time, waiting
+ * or both, and if filters left out nothing that a thread did.
  */
 static int find_waits(struct report_facts *f)
 {

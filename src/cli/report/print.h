@@ -14,7 +14,9 @@ struct report_printer {
 	FILE *out;
 	/* .row: the row that is being composed; .shares: lines that follow the tables */
 	struct str row, shares;
-	/* how many rows were printed so far; the screen has that many fewer for what follows */
+	/*
+	 * how many rows were printed so far; the rest of the screen is for the tables that follow
+	 */
 	unsigned above;
 	bool md;
 };

@@ -212,8 +212,8 @@ static int find_idle(const struct report_facts *f, int64_t *ret)
 }
 
 /*
- * Leaves waits of threads without work out when the value is about waits. The sentence about waits
- * was made before, because it needs all that the threads did.
+ * Leaves out waits of threads without work if the value is about waits. The sentence about waits
+ * was made earlier, because it needs all that the threads did.
  */
 static int leave_idle_out(const struct report_options *o, struct report_facts *f)
 {
@@ -227,7 +227,7 @@ static int leave_idle_out(const struct report_options *o, struct report_facts *f
 	return r ? r : view_apply(&f->p, &without, NULL);
 }
 
-/* Removes from the profile what the filters don't let through. */
+/* Removes from the profile the samples and frames that the filters exclude. */
 static int apply_filters(const struct report_options *o, struct report_facts *f)
 {
 	int r;
@@ -245,7 +245,8 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 }
 
 /*
- * The value that is shown; NULL: the profile's default. Only samples of lock_blame have a waiter.
+ * The value that is shown; NULL: the profile's default. With --by waiter it is lock_blame by
+ * default, because only samples of lock_blame have that label.
  */
 static const char *value_of(const struct report_options *o, struct profile *p)
 {
@@ -298,7 +299,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	return 0;
 }
 
-/* How many rows a table has without --limit. */
+/* How many rows a table has if --limit doesn't say. */
 #define ROWS	 10
 #define FEW_ROWS 5
 
@@ -437,7 +438,7 @@ static int run(const struct command *self, int argc, char **argv)
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
-	/* A number given by --limit counts, even if that many rows don't fit. */
+	/* With --limit N, N rows are printed even if they don't fit. */
 	o.style.fit = !o.style.limit;
 	if (r < 0)
 		r = report(&o, operands.operand ? operands.operand : o.stored.dir);

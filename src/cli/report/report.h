@@ -17,7 +17,11 @@ struct report_facts {
 	struct view_totals totals;
 	/* .filtered: filters left out samples; .frames_left_out: filters left out frames */
 	bool filtered, frames_left_out;
-	bool partial; /* the filters chose samples by their stacks or labels */
+	/*
+	 * true: filters chose samples by their stacks or labels, so some of a thread's samples may
+	 * be missing
+	 */
+	bool partial;
 	/* sum of the waits that were left out because their threads had no work (--idle) */
 	int64_t idle;
 	bool too_few; /* there are too few samples to say where most of the value is */
@@ -32,7 +36,7 @@ struct report_facts {
 
 struct report_style {
 	unsigned limit;	 /* the most rows of a table */
-	bool fit;	 /* fewer rows are printed if more wouldn't fit into .height */
+	bool fit;	 /* true: a table has fewer rows if they wouldn't fit into .height */
 	unsigned height; /* rows of the terminal; 0: output isn't a terminal */
 	bool tree, per_process, per_thread;
 	enum view_grain grain; /* what a row stands for: function, line or module */
@@ -44,8 +48,8 @@ struct report_style {
 #define REPORT_TALL 40 /* rows of a terminal that has room for long tables */
 
 /*
- * Why a source line isn't shown, though --source would show it. Bits, which are combined for
- * several lines.
+ * Why --source would show a source line that isn't shown now. These are bits, so the reasons of
+ * several lines can be combined.
  */
 enum source_hidden {
 	SOURCE_SHOWN,
@@ -121,7 +125,7 @@ _must_use_ int report_add_gil(const struct report_facts *f, int width, struct st
 _must_use_ int report_add_states(const struct report_facts *f, bool md, struct str *out);
 /*
  * Appends what the values gil_wait and gil_blame say, in lines of @width columns; @md: as Markdown,
- * a line for each sentence. As report_add_gil().
+ * a line for each sentence. Returns what report_add_gil() returns.
  */
 _must_use_ int report_add_gil_waits(const struct report_facts *f, int width, bool md,
 				    struct str *out);
@@ -148,7 +152,7 @@ bool report_is_note(const char *comment);
 struct report_share {
 	char *name;
 	int64_t value;
-	unsigned n; /* number of processes or threads in the row; 0: one */
+	unsigned n; /* number of processes or threads that fold.c has merged into the row; 0: one */
 };
 typedef VEC(struct report_share) report_shares;
 _must_use_ int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret);

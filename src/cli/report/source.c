@@ -58,9 +58,9 @@ static void take(struct report_source_line *ret, const struct profile_location *
 }
 
 /*
- * Would --source show this line? It is hidden because its file isn't the caller's own. Returns the
- * reason, or SOURCE_SHOWN if even --source wouldn't show the line, for example because the file was
- * changed since it ran.
+ * Is the line hidden only because its file isn't the caller's own, so that --source would show it?
+ * Returns the reason. Returns SOURCE_SHOWN if even --source wouldn't show the line, for example
+ * because the file was changed since it ran.
  */
 static enum source_hidden is_hidden(const struct report_facts *f, const struct cost_line *l,
 				    uint32_t function)

@@ -8,7 +8,7 @@
 #include "view/waits/waits.h"
 
 #define ROWS	6  /* the most rows; states with less time are summed up in the last one */
-#define COLUMNS 60 /* the most columns of a state's name, which whoever made the file has chosen */
+#define COLUMNS 60 /* the most columns of a state's name; a file from anywhere may have any name */
 
 static void add_row(const struct waits_state *s, int64_t all, bool md, struct str *out)
 {
@@ -50,7 +50,7 @@ static void fold(waits_states *states)
 	}
 	states->n = kept;
 	if (rest.ns && !vec_push(states, rest)) {
-		/* puts the row before the rows of idle waits */
+		/* inserts the row before the rows of idle waits */
 		memmove(&states->v[n + 1], &states->v[n], (kept - n) * sizeof(*states->v));
 		states->v[n] = rest;
 	}

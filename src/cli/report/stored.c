@@ -41,10 +41,13 @@ int stored_last(struct stored *s, struct operands *operands)
 	return 0;
 }
 
-/* A longer window is answered from the store's outline, which has few labels and no lines. */
+/*
+ * Windows that are longer than this are answered from the store's outline, which has few labels and
+ * no lines.
+ */
 #define EXACT_MS (3 * STORE_HOUR_MS)
 
-/* Does the view need what the outline doesn't have? */
+/* Does the view need labels or lines that the outline doesn't have? */
 static bool needs_samples(const struct stored *s, const struct view_options *view)
 {
 	bool other = false;
@@ -56,7 +59,7 @@ static bool needs_samples(const struct stored *s, const struct view_options *vie
 	       (view->by && !streq(view->by, "service") && !streq(view->by, "version"));
 }
 
-/* Times of a recording in a file count from its start. */
+/* Reads --since and --until as times from the start of a recording in a file. */
 static int take_times(const struct stored *s, struct view_options *view)
 {
 	int r = s->since ? value_time(&view->since_ns, s->since) : 0;

@@ -13,14 +13,20 @@
 #include "view/view.h"
 
 struct stored {
-	const char *dir;    /* the store; NULL: the profile is in a file */
-	const char *socket; /* of the server that is asked if the store can't be read */
-	/* what the command line says of time: of a store's window, or of the recording in a file */
+	const char *dir; /* directory of the store; NULL: the profile is in a file */
+	/* socket of the server that is asked if the user can't read the store */
+	const char *socket;
+	/*
+	 * values of --since and --until: a window of the store, or times in the recording of a file
+	 */
 	const char *since, *until;
 	struct window window;
 	VEC(struct profile_label_text) labels; /* values of --service and --cgroup */
-	VEC(pid_t) pids;		       /* processes that are wanted; none: all */
-	bool exact;			       /* samples are needed, however long the window is */
+	VEC(pid_t) pids;		       /* the processes that are wanted; empty: all */
+	/*
+	 * true: the window must be answered from samples, not from the outline, however long it is
+	 */
+	bool exact;
 };
 
 int stored_value_service(void *field, const char *text); /* appends a label to .labels */
@@ -28,7 +34,7 @@ int stored_value_cgroup(void *field, const char *text);
 
 /* clang-format off */
 
-/* Rows for the members of a struct stored at offset @at. */
+/* Option rows that fill the struct stored at offset @at. */
 #define STORED_ROWS(at)                                                                            \
 	{.group = "What krait agent has recorded",                                                 \
 	 .name = "store", .arg = "DIR", .set = value_string,                                       \
@@ -52,7 +58,10 @@ int stored_value_cgroup(void *field, const char *text);
 	 .help = "with --store: this control group only, as the label cgroup has it; may be "      \
 		 "repeated"}
 
-/* --since and --until: of the recording in a file, or of the clock. */
+/*
+ * Option rows of --since and --until, which mean times in a recording, or wall clock times in a
+ * store.
+ */
 #define STORED_TIME_ROWS(at)                                                                       \
 	{.name = "since", .arg = "TIME", .set = value_string,                                      \
 	 .field = (at) + offsetof(struct stored, since),                                           \
@@ -73,13 +82,16 @@ void stored_fini(struct stored *s);
 _must_use_ int stored_last(struct stored *s, struct operands *operands);
 
 /*
- * Reads the window's begin and end, --since and --until. Those of a file go to @view, and count
- * from the recording's begin. 0 or -EINVAL + message: the command line is wrong.
+ * Reads --since and --until. With a store they become .window. With a file they go to @view, as
+ * times from the recording's start. Returns 0 or -EINVAL + message: the command line is wrong.
  */
 _must_use_ int stored_check(struct stored *s, struct view_options *view,
 			    const struct operands *operands);
 
-/* Reads the window. 0 or -errno + message; the caller frees *ret. */
+/*
+ * Reads a profile of the window from the store or its server. Returns 0 or -errno + message; the
+ * caller frees *ret.
+ */
 _must_use_ int stored_read(const struct stored *s, struct profile **ret);
 
 #endif

@@ -50,7 +50,8 @@ bool report_keeps_end(const struct report_printer *p, uint32_t location)
 	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-#define GC_LEAST 0.5 /* a share of the garbage collector below this, in percent, isn't mentioned */
+/* a share of the garbage collector that is below this percentage isn't mentioned */
+#define GC_LEAST 0.5
 
 /*
  * Appends how much of a function's own time is garbage collection. Appends nothing if that is
@@ -164,7 +165,7 @@ static bool are_alike(const struct cost_lines *own, const struct cost_lines *all
 	return true;
 }
 
-#define BELOW 3 /* how many rows of the next table must fit below a table */
+#define BELOW 3 /* how many rows of the following table must still fit below this table */
 
 static void print_own_lines(struct report_printer *p)
 {

@@ -27,12 +27,12 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
-	bool only; /* the row is the only call of the row above that has a row of its own */
+	bool only; /* true: the row above calls nothing else that has a row */
 };
 
 /*
- * This mark says that a row is called by the row above. Rows with the same indentation but without
- * the mark are several calls of one caller.
+ * Mark for a row that is called by the row above it. Several calls of one caller have the same
+ * indentation and no mark.
  */
 static const char only_call[] = "└ ";
 
@@ -72,8 +72,8 @@ static void print_node(struct report_printer *p, const struct tree *t, const str
 }
 
 /*
- * Returns how many children of a node are worth a row. They are the first children, since the
- * largest come first.
+ * Returns how many of a node's children get rows. These are the first ones, since children are
+ * sorted by size, the largest first.
  */
 static uint32_t shown_children(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
@@ -111,8 +111,8 @@ static bool passes_on(const struct report_printer *p, const struct tree *t, uint
 }
 
 /*
- * Counts library frames from @node on, each of which is the only call of the frame before. *@end is
- * the first node after these frames.
+ * Counts the library frames from @node on of which each is the only call of its caller. *@end is
+ * the node after them.
  */
 static unsigned count_folded(const struct report_printer *p, const struct tree *t, uint32_t node,
 			     uint32_t *end)

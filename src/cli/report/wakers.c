@@ -17,7 +17,7 @@
 #include "view/waits/locks.h"
 #include "view/waits/waker.h"
 
-/* The sum of waits that have the same three texts. */
+/* The sum of waits with the same waiter, the same waker and the same line. */
 struct ended {
 	char *text[3]; /* who waited, who ended the wait, and in which line */
 	int64_t ns;
@@ -77,7 +77,10 @@ static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, 
 	add_pid(k, pid ? (uint32_t)*pid : 0, b);
 }
 
-/* Notes the names of both threads of each wait, to find out which names differ only in numbers. */
+/*
+ * Notes the names of all threads that waited or ended a wait. Only then is it known which names
+ * differ in nothing but numbers.
+ */
 static int note_names(struct wakers *k)
 {
 	int r = 0;
@@ -178,7 +181,7 @@ static void merge_rows(struct wakers *k)
 	qsort(k->rows.v, k->rows.n, sizeof(*k->rows.v), compare_times);
 }
 
-/* the least and the most columns that names get */
+/* the least and the most columns for a name */
 #define NAME_LEAST 10
 #define NAME_MOST  28
 

@@ -45,7 +45,7 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
 
 	markup_add_value(b, f->costs.all, v->unit);
-	/* The value is put as "1.2 s of CPU time" or "25 context-switches". */
+	/* "1.2 s of CPU time", but "25 context-switches": counts have no "of" */
 	str_addf(b, profile_is_count(v->unit) ? " %s" : " of %s", report_value_words(f));
 }
 
@@ -266,8 +266,8 @@ static void add_function(const struct report_facts *f, struct str *b)
 }
 
 /*
- * If only some events were sampled: how many samples are needed to say where most events are, with
- * an error of some ten percent.
+ * If only some events were sampled, this many samples tell where most events are, with an error of
+ * some ten percent.
  */
 #define LEAST_SAMPLES 100
 

@@ -11,7 +11,7 @@
 
 /* The processes and threads that are alive. Zero-initialise. */
 struct alive {
-	/* ids of the processes, and of the threads, that were alive at the last look */
+	/* ids of the processes and threads that were alive when alive_look() was last called */
 	struct map processes, threads;
 	size_t sets; /* how many label sets of the profile were looked at */
 };

@@ -23,8 +23,8 @@
 struct child {
 	struct caller *caller;
 	/*
-	 * .null becomes the command's standard input, .out its standard output. -1: the command has
-	 * krait's own input, or writes to standard error.
+	 * .null becomes the command's standard input, and .out its standard output. -1: the command
+	 * inherits krait's input, or its output goes to standard error.
 	 */
 	int null, out;
 };

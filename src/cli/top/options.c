@@ -15,7 +15,7 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define PLAIN_ROWS	20
-/* value of the table while options are parsed: none was chosen */
+/* value that says that no table was chosen; used while options are parsed */
 #define TABLE_NOT_CHOSEN LIVE_TABLES
 
 #define FIELD(f)	 offsetof(struct top_options, f)

@@ -67,7 +67,7 @@ static void plain_amount(const struct top *t, const struct browse_facts *f, stru
 {
 	const struct live *l = t->live;
 	const struct profile_meta *m = profile_meta(l->p);
-	/* value 0 is the number of samples, and these are samples of the first event */
+	/* value 0 is the number of the first event's samples; that event's own value is value 1 */
 	const struct profile_value_type event =
 		l->wall ? live_value_type(l) : m->values[MAX(l->value, 1u)];
 

@@ -26,7 +26,7 @@ struct interactive {
 	struct terminal terminal;
 	struct screen screen;
 	struct browse browse;
-	struct str target; /* words for who is sampled */
+	struct str target; /* words that say who is sampled */
 	bool quit;
 	unsigned intervals; /* how many intervals had something to show */
 };
@@ -207,8 +207,7 @@ static void notice_end(struct interactive *i, uint64_t now)
 }
 
 /*
- * number of intervals after which patterns are checked: the program has shown most of its functions
- * by then
+ * Patterns are checked after this many intervals, when the program has shown most of its functions.
  */
 #define LOOK_AT 3
 

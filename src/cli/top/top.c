@@ -61,7 +61,9 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.gil = -1,
 		.gc = table_gc(last),
 	};
-	/* after condensing, all ended processes are a single one in the profile */
+	/*
+	 * condensing merges all ended processes of the profile into one, so they can't be counted
+	 */
 	if (!ret->condensed) {
 		ret->processes = (unsigned)t->census.processes.n;
 		ret->threads = (unsigned)t->census.threads.n;
@@ -83,7 +85,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 #define RECENT_SECONDS 10
 
 /* A session may run for days, so its samples must not fill the disk, nor its stacks the memory. */
-#define KEEP_SAMPLES   (4u << 20) /* how many samples keep their times; they take 25 MB in a file */
+/* the most samples that keep their times, which take 25 MB in a file */
+#define KEEP_SAMPLES   (4u << 20)
 #define CONDENSE_BYTES (32u << 20)
 #define KEEP_FUNCTIONS 8192
 /* the most bytes that the profile may have, even if they all come in a single interval */
@@ -307,10 +310,10 @@ static int finish(struct top *t, int r)
 	_cleanup_(closing_fini) struct closing closing = {};
 	int code;
 
-	/* nobody would see names that come now, so none is waited for */
+	/* krait has printed its tables, so it doesn't wait for further names */
 	t->session->patience.over = true;
 	r = fail_stop(t->session, r);
-	/* after condensing, frames that a pattern has matched may be gone */
+	/* after condensing, the profile may lack frames that a pattern has matched */
 	if (!r && !t->session->condensed)
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
@@ -358,7 +361,7 @@ int cmd_top(const struct top_options *o)
 	s.prompt = true;
 	s.patient = !o->record.session.pids.n && !o->record.session.cmd;
 	signals_take();
-	/* the user has seen everything already, so a signal may end krait at once */
+	/* krait top writes nothing at its end that is needed, so a signal may end it at once */
 	signals_phase(SIGNALS_WRITTEN);
 	code = top(&t);
 	table_fini(&t.shown);

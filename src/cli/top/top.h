@@ -42,14 +42,15 @@ struct top {
 	uint64_t condense_at;
 	struct browse *browse; /* the screen's state; NULL: there is no screen */
 	/*
-	 * read end of the command's output while the screen has the terminal; -1: no more to come
+	 * descriptor of a pipe with the command's output, while the screen has the terminal; -1:
+	 * none, or the output has ended
 	 */
 	int said_fd;
-	struct str said; /* the end of the command's output */
-	bool said_more;	 /* the beginning of that output was dropped */
+	struct str said; /* the last part of the command's output */
+	bool said_more;	 /* true: earlier output of the command was dropped */
 };
 
-/* Fills what the head of the screen shows, except .target. */
+/* Fills in what the head of the screen shows, except .target. */
 void top_facts(const struct top *t, struct browse_facts *ret);
 
 /* Print one interval on standard output, as text or as a line of JSON. 0 or -errno + message. */
@@ -70,8 +71,8 @@ void top_command_listen(struct top *t);
 int top_command_finish(struct top *t);
 
 /*
- * Ends an interval if it is over; then the view must be refreshed. 1: it ended, 0: not yet; -errno
- * + message.
+ * Ends the interval if its time is over. Returns 1 if it ended, and the view must be refreshed; 0
+ * if not; -errno + message.
  */
 _must_use_ int top_tick(struct top *t, uint64_t now);
 /* Ends the current interval at once. 0 or -errno + message. */
