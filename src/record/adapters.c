@@ -41,8 +41,8 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 	struct session *s = ctx;
 
 	/*
-	 * if the user chose processes by name, each process must be examined first, so the kernel
-	 * programs are told of no executable
+	 * if processes are chosen by name, each one must be examined before it is sampled, so the
+	 * kernel programs aren't told which executables are Python
 	 */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
@@ -242,8 +242,8 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	if (!s->match.by_pid)
 		return;
 	/*
-	 * The kernel program follows a process to its descendants by itself, but not if the parent
-	 * has ended in the meantime.
+	 * The kernel program makes a target's children targets by itself, except where the parent
+	 * has ended in the meantime. So children are made targets here too.
 	 */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;

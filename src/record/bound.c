@@ -26,7 +26,8 @@
 
 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
-#define KEEP_BYTES 32768 /* condensing keeps one function for this many bytes of the limit */
+/* condensing keeps at least one function for this many bytes of the limit */
+#define KEEP_BYTES 32768
 /* the least time between two condensings, so that pending samples are added in between */
 #define APART_NS     NSEC_PER_SEC
 

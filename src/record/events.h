@@ -17,7 +17,10 @@ struct session_events {
 	unsigned n; /* how many of .v are set; at least 1 */
 };
 
-/* 0; -EINVAL with a message: an event or its rate is wrong, or events can't be told apart. */
+/*
+ * Makes the events of a recording from options @o. Returns 0; -EINVAL + message if an event or its
+ * rate is wrong, or if two events have the same name.
+ */
 _must_use_ int session_events_parse(struct session_events *ret, const struct session_options *o);
 
 /* The first event that counts CPU time; NULL: there is none. */

@@ -125,7 +125,10 @@ static void sort_forks(struct session *s)
 	     INTERVALS_MAX_FORKS);
 }
 
-/* Adds to @pids the processes with samples, and the processes whose labels these may inherit. */
+/*
+ * Adds to @pids the processes with samples, and those from which these processes may inherit
+ * labels.
+ */
 static int add_pids(const struct session *s, struct map *pids)
 {
 	const struct profile *p = s->profile;
@@ -164,12 +167,12 @@ void label_intervals_met(struct session *s, const struct profile_sample *sample)
 
 struct clocks {
 	const struct session *session;
-	bool unknown; /* for some process it isn't known how its clock is shifted */
+	bool unknown; /* true: of some process it isn't known by how much its clock is shifted */
 };
 
 /*
- * Gets by how much the clocks of all processes are shifted, or krait's own if no process's is
- * known. Returns false if the processes differ.
+ * Gets by how much the clocks of all processes are shifted. If no process's shift is known, gets
+ * the shift of krait's own clock. Returns false if the processes differ.
  */
 static bool common_shift(const struct session *s, int64_t *ret_ns)
 {

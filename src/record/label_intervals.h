@@ -7,7 +7,7 @@
 
 /*
  * Reads by how much the clock of the sample's process is shifted. Call it for each sample, because
- * it must be read before the process ends.
+ * the shift can't be read after the process has ended.
  */
 void label_intervals_met(struct session *s, const struct profile_sample *sample);
 
@@ -15,8 +15,8 @@ void label_intervals_met(struct session *s, const struct profile_sample *sample)
 void label_intervals_forked(struct session *s, const struct interval_fork *fork);
 
 /*
- * After sampling: reads the file and labels the recording's samples. Faults of the file are told in
- * .interval_warnings. If the file can't be used at all, no sample gets labels from it.
+ * After sampling: reads the file and labels the recording's samples. Faults of the file are listed
+ * in .interval_warnings. If the file can't be used at all, no sample gets labels from it.
  */
 void label_intervals_add(struct session *s);
 

@@ -72,7 +72,10 @@ struct session_options {
 	/* where names of services come from; .n 0: samples have no labels of services */
 	struct service_rules services;
 
-	/* Labels for every sample, and the file with the target's own intervals (NULL: none). */
+	/*
+	 * .labels: labels that every sample gets. .label_intervals: a file in which the target
+	 * itself says when its time has which labels; NULL: none.
+	 */
 	VEC(struct profile_label_text) labels;
 	const char *label_intervals;
 };

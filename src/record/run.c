@@ -27,7 +27,7 @@
 
 /*
  * How often the rings are drained; no sample wakes krait up. If no new process, thread or code came
- * for SETTLED_NS, nothing has to be examined before it ends. Then the rings are drained as seldom
+ * for SETTLED_NS, no process has to be examined before it ends. So the rings are drained as seldom
  * as their size allows, because each drain takes CPU time from a target.
  */
 #define POLL_MS		100
@@ -114,8 +114,8 @@ static uint64_t prepare_ns(const struct session *s)
 }
 
 /*
- * The profile begins when waits begin to count. So the times of a thread add up to the profile's
- * duration.
+ * Begins sampling. The profile's time begins when waits begin to count, so that the times of a
+ * thread add up to the profile's duration.
  */
 static int begin_sampling(struct session *s)
 {
@@ -319,8 +319,8 @@ int session_set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm)
 }
 
 /*
- * Was krait woken only because the kernel programs have met a process? Where many processes begin,
- * the work that can wait is done for several processes at once.
+ * Was krait woken only because the kernel programs asked about a process? If many processes begin,
+ * work that can wait is then done for several processes at once.
  */
 static bool is_asked(const struct session *s, const struct epoll_event *e, int n)
 {
@@ -400,7 +400,7 @@ int session_stop(struct session *s)
 	session_end_left(s);
 	add_result(&f, sampler_enable(s->sampler, false, &s->end_ns));
 	session_throttle_end(s);
-	session_use_end(s); /* takes some time, but sampling has ended already */
+	session_use_end(s); /* this takes some time, but sampling has ended already */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
 	sideband_drain(s->sideband);

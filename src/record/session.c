@@ -214,7 +214,7 @@ static void raise_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* @ret: how many libraries may be held open, beside what is open now. */
+/* Sets *ret to how many libraries may be held open, in addition to the files open now. */
 static int allow_files(size_t *ret)
 {
 	struct rlimit limit = {.rlim_cur = 256};
@@ -277,7 +277,7 @@ static int make_collector(struct session *s)
 		config.services = s->services = services_new(&s->options->services, -1);
 	if (s->options->services.n && !s->services)
 		return err_nomem();
-	/* This file is opened before krait gives up the right to see addresses. */
+	/* /proc/kallsyms is opened before krait gives up the right to see addresses. */
 	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	s->collect = collect_new(&config);

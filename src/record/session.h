@@ -96,16 +96,18 @@ struct session {
 	struct unwind_cache *cache; /* cache of unwind tables; NULL: none */
 	struct services *services;  /* NULL: services aren't wanted */
 	struct collect *collect;
-	pid_vec asked; /* processes about which the kernel program asked in this drain */
+	/* processes about which the kernel programs have asked since the last drain */
+	pid_vec asked;
 	/*
 	 * waits whose stacks user space has read and whose ends haven't come yet; see
 	 * waits/blocked.c and waits/open.c
 	 */
 	VEC(struct rec_wait) met_waits;
 	struct {
-		uint64_t look_ns; /* when session_look_at_left() looks next, CLOCK_MONOTONIC */
-		uint64_t seen;	  /* sampler_waits_left() at the last look */
-		/* at the last look, some waits had not lasted long enough to be read */
+		/* when session_look_at_left() will look next for long waits, CLOCK_MONOTONIC */
+		uint64_t look_ns;
+		uint64_t seen; /* sampler_waits_left() when session_look_at_left() last looked */
+		/* when session_look_at_left() last looked, some waits were too short to be read */
 		bool young;
 	} left;
 	struct session_unread unread;
@@ -117,7 +119,7 @@ struct session {
 	/* what the user could do about the error; set by session_start() if it fails */
 	enum session_advice advice;
 	int epoll_fd;
-	VEC(int) target_fds; /* pidfds of the processes of .pids; .epoll_fd watches them */
+	VEC(int) target_fds; /* pidfds of the processes in .pids; .epoll_fd watches these pidfds */
 	/*
 	 * target processes of which a thread has ended; session_exits() checks if the process has
 	 * too
@@ -172,8 +174,8 @@ struct session {
 	unsigned condensed; /* how often the profile was condensed so far */
 	unsigned windows;   /* how many windows were handed over so far */
 	/*
-	 * rebasing the profile failed half-way: waiting samples have old ids and can't be added any
-	 * more; it stays set
+	 * Rebasing the profile failed half-way: waiting samples have old ids and can't be added any
+	 * more. Once true, this stays true.
 	 */
 	bool void_ids;
 	struct session_bound bound;
@@ -209,8 +211,8 @@ void session_describe_target(struct session *s);
 _must_use_ int session_add_targets(struct session *s);
 
 /*
- * The side band has reported the end of thread @tid of process @tgid: notes that. A process that
- * has ended is no target any more, because its pid may be used again.
+ * Notes that thread @tid of process @tgid has ended, as the side band reports. A process that has
+ * ended is no target any more, because its pid may be used again.
  */
 void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 
@@ -284,28 +286,30 @@ _must_use_ int session_stop(struct session *s);
 void session_read_blocked(struct session *s);
 
 /*
- * waits/open.c: session_look_at_left(), to be called after each drain, reads the stacks of long
- * waits whose stacks the kernel program didn't take; it does so only from time to time.
- * session_end_left() does the same right before sampling ends.
+ * waits/open.c: session_look_at_left() is called after each drain. From time to time it reads the
+ * stacks of long waits whose stacks the kernel program didn't take. session_end_left() does the
+ * same right before sampling ends.
  */
 void session_look_at_left(struct session *s);
 void session_end_left(struct session *s);
 
 /*
  * session_note_asked() notes that the kernel program has asked about a process. session_read_met(),
- * to be called after the drain, reads the threads of these processes that have been waiting since
- * then. session_complete_wait(): *@ret is the record of such a wait with its stack, or of one whose
- * stack the kernel program didn't take (WAIT_LEFT). False: the record is complete as it is.
+ * called after the drain, reads the stacks of those threads of such processes that are still in the
+ * wait in which the kernel program met them. session_complete_wait() is for the record of a wait
+ * that has ended. If user space has read the wait's stack, or if the kernel program didn't take one
+ * (WAIT_LEFT), it sets *@ret to the completed record and returns true. It returns false if @rec is
+ * complete as it is.
  */
 void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
 bool session_complete_wait(struct session *s, const struct rec_wait *rec, size_t n,
 			   struct rec_wait *ret);
 /*
- * session_met_wait(): the wait of record @rec if user space has read its stack; else NULL.
- * session_give_stack() gives that stack to *@ret, and everything else that is known of the wait if
- * the kernel program didn't take its stack (@left). session_read_left() reads the threads of
- * processes @tgids that have waited since @left_until_ns or longer, and whose stacks the kernel
+ * session_met_wait() returns the wait of record @rec if user space has read its stack, else NULL.
+ * session_give_stack() copies that stack into *@ret. With @left (the kernel program didn't take a
+ * stack) it also copies all else that is known of the wait. session_read_left() reads the threads
+ * of processes @tgids that have waited since @left_until_ns or longer and whose stacks the kernel
  * program didn't take.
  */
 const struct rec_wait *session_met_wait(const struct session *s, const struct rec_wait *rec);
@@ -313,9 +317,10 @@ void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *
 void session_read_left(struct session *s, const pid_vec *tgids, uint64_t left_until_ns);
 
 /*
- * waits/open.c: calls @fn for each wait that isn't over, with the sample that it would give if it
- * ended now. That sample isn't added to the profile. @left: no sample of it will come; its time
- * will be in later samples of the thread. Call it between two drains. 0 or -ENOMEM + message.
+ * waits/open.c: calls @fn for each wait that isn't over, with the sample that the wait would give
+ * if it ended now. That sample isn't added to the profile. @left: the wait will give no sample; its
+ * time will be in later samples of the thread. Call it between two drains. Returns 0 or -ENOMEM +
+ * message.
  */
 typedef int (*session_open_fn)(void *ctx, const struct profile_sample *sample, bool left);
 _must_use_ int session_open_waits(struct session *s, session_open_fn fn, void *ctx);

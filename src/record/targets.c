@@ -31,8 +31,9 @@ static bool has_ended(pid_t pid)
 }
 
 /*
- * Examines @pid and its tree. -ENOTSUP or -EPERM if @pid itself can't be profiled. 0 if a process
- * of the tree is wanted: it is Python, or will be once it is loaded. Else the first reason found.
+ * Examines process @pid and its descendants (@tree). Returns 0 if one of them is wanted: it is
+ * Python, or will be once it is loaded. Returns -ENOTSUP or -EPERM if @pid itself can't be
+ * profiled, else the first reason found.
  */
 static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands over what was recorded so far, while the recording goes on; see session.h. */
+/*
+ * Hands over what was recorded so far as a profile of its own, while the recording goes on; see
+ * session.h.
+ */
 #include <errno.h>
 
 #include "base/system/clock.h"

@@ -10,7 +10,10 @@
 
 #include "base/cleanup.h"
 
-/* a script's interpreter may itself be a script; this many are followed, as in the kernel */
+/*
+ * A script's interpreter may itself be a script. As in the kernel, at most so many interpreters are
+ * followed.
+ */
 #define MAX_SCRIPTS    4
 #define FIRST_LINE     256
 #define DEFAULT_SEARCH "/bin:/usr/bin"

@@ -51,7 +51,7 @@ unsigned signals_count(void);
 bool signals_stop_was_sent(void);
 
 /*
- * From now on, if a signal ends krait at once, @f(@arg) is called before. @f must be
+ * If a signal ends krait at once after this call, @f(@arg) is called first. @f must be
  * async-signal-safe. NULL: nothing is called.
  */
 void signals_undo(void (*f)(void *), void *arg);

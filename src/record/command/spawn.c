@@ -185,8 +185,8 @@ int spawn_go(struct spawn *s)
 	ssize_t n;
 
 	/*
-	 * If prepare() failed, the child has closed its end, so write() fails with EPIPE. The
-	 * reason is read below.
+	 * If prepare() failed, the child has closed its end of the pipe, so write() fails with
+	 * EPIPE. The child's reason is read below.
 	 */
 	n = write(s->go_fd, "g", 1);
 	cleanup_close(&s->go_fd);

@@ -108,7 +108,7 @@ static void take_figures(struct summary *m, struct session *s)
 	m->shadowed = MIN(m->missing, m->others_ns / cpu->period);
 }
 
-/* Returns the CPU time of which the samples tell; 0: they don't tell it. */
+/* Returns how much CPU time the samples stand for; 0: they don't tell it. */
 static uint64_t sampled_ns(const struct session *s, const struct summary *m)
 {
 	const struct event *cpu = session_events_cpu(&s->events);

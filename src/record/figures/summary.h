@@ -15,14 +15,14 @@ struct summary {
 	uint64_t wall_ns;
 	uint64_t cpu_samples; /* samples of the event that counts CPU time; 0: there is none */
 	/*
-	 * for that event: how many samples the targets' CPU time makes due; how many of these
-	 * didn't come
+	 * .due: how many samples of CPU time there should be, by the CPU time that the targets
+	 * used. .missing: how many of these didn't come.
 	 */
 	uint64_t due, missing;
 	/*
-	 * how long krait was busy with samples of the other events, and how many of .missing may
-	 * have fallen due in that time. A kernel that leaves interrupts on then drops such samples
-	 * (bpf_prog_active).
+	 * .others_ns: how long krait was busy with samples of events other than CPU time.
+	 * .shadowed: how many of the .missing samples may have fallen due in that time. A kernel
+	 * that leaves interrupts on while a program runs drops such samples (bpf_prog_active).
 	 */
 	uint64_t others_ns, shadowed;
 	/* samples per second of the targets' CPU time; 0: not known */
@@ -35,8 +35,8 @@ struct summary {
 };
 
 /*
- * Returns how many of the @due samples (by CPU time) didn't come. 0: the difference to @came may be
- * chance.
+ * Returns how many of the @due samples are missing, if @came of them came. Returns 0 if the
+ * difference may be chance.
  */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 

@@ -43,8 +43,8 @@ void session_use_add(struct session *s, pid_t pid)
 }
 
 /*
- * If times are incomplete, and the process still exists, reads them again. Returns true if some are
- * still incomplete.
+ * Reads incomplete times again, of processes that still exist. Returns true if some times are still
+ * incomplete.
  */
 static bool read_again(struct session *s)
 {
@@ -120,7 +120,7 @@ static void add_new(struct session *s, pid_t pid)
 
 	if (run_time_read(pid, &u.first) || u.first.start_ns < began_ns)
 		return;
-	/* When the process began, it had not run yet. */
+	/* a process that began during the recording had used no time when it began */
 	u.first = (struct run_time){.at_ns = s->start_ns + (u.first.start_ns - began_ns),
 				    .start_ns = u.first.start_ns,
 				    .runs = 1,
@@ -159,8 +159,8 @@ static uint64_t since(uint64_t first, uint64_t last)
 static void split(const struct session *s, const struct session_use *u, struct cpu_use *ret)
 {
 	/*
-	 * The kernel counts time that the host took in ticks, and also the time of a thread that is
-	 * running.
+	 * The kernel updates two counts only at its ticks: the time that the host took, and the
+	 * time of a thread that is running.
 	 */
 	uint64_t slack = (s->uses.taken_ns ? TICK_NS : 0) + (u->last.state == 'R' ? TICK_NS : 0) +
 			 (u->first.state == 'R' ? TICK_NS : 0);

@@ -183,7 +183,7 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 
 	if (!sampler_still_waits(r->s->sampler, task, since_ns))
 		return false;
-	/* An earlier wait of the thread is over. */
+	/* The thread's new wait takes the place of an earlier one, which is over. */
 	vec_foreach(earlier, &r->s->met_waits) {
 		if (earlier->sample.tid != sample->tid)
 			continue;
@@ -192,7 +192,9 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 	}
 	if (r->s->met_waits.n < MET_WAITS)
 		return !vec_push(&r->s->met_waits, met);
-	/* a thread that has ended may leave an old entry */
+	/*
+	 * the table is full, perhaps with waits of threads that have ended: some entry is replaced
+	 */
 	r->s->met_waits.v[since_ns % MET_WAITS] = met;
 	return true;
 }

@@ -2,9 +2,9 @@
 /*
  * Finds the waits that aren't over, for code that shows the present state, such as krait top. The
  * kernel program took the stacks of most of them when they began, and keeps them in the map
- * `waits`. The other threads' stacks are read as `krait dump` reads blocked threads, once they have
- * lasted long enough. A recording also reads such stacks, so that a long wait never counts for
- * another stack.
+ * `waits`. The stacks of the other waits are read as `krait dump` reads blocked threads, once the
+ * waits have lasted long enough. A recording also reads these stacks, so that a long wait never
+ * counts for another stack.
  */
 #include "base/system/clock.h"
 #include "base/error.h"
@@ -18,9 +18,9 @@
 #define LEFT_NS	      (200 * NSEC_PER_MSEC)
 #define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
 /*
- * How often a recording looks for such waits: often enough to find each wait that takes
- * WAIT_LONG_NS. With many threads it looks less often, so that this takes at most LOOK_PER_MILL
- * thousandths of a CPU.
+ * How often a recording looks for waits whose stacks the kernel program didn't take: often enough
+ * to find each wait that takes WAIT_LONG_NS. With many threads it looks less often, so that looking
+ * takes at most LOOK_PER_MILL thousandths of a CPU.
  */
 #define LOOK_NS	      (WAIT_LONG_NS / 2)
 #define LOOK_PER_MILL 4
