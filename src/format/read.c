@@ -156,9 +156,9 @@ static bool is_perf_data(const uint8_t *data, size_t n)
 
 /*
  * Tells whether it is a file that Python's pstats reads: in marshal's format, a dict whose keys are
- * tuples of three. Such a file has no stacks. It has two times for each function, its own and that
- * including callees, in all and for each caller. krait would have to invent stacks that add up to
- * these times.
+ * tuples of three. Such a file has no stacks. For each function it has two times, without and with
+ * callees: in all, and for each caller. krait would have to invent stacks that add up to these
+ * times.
  */
 static bool is_pstats(const uint8_t *data, size_t n)
 {
@@ -171,7 +171,7 @@ static bool is_pstats(const uint8_t *data, size_t n)
 }
 
 /*
- * Tells whether it is UTF-16 text, as Windows writes it: a byte order mark, then an ASCII
+ * Tells whether the file is UTF-16 text, as Windows writes it: a byte order mark, then an ASCII
  * character.
  */
 static bool is_utf16(const uint8_t *data, size_t n)
@@ -323,8 +323,8 @@ static int read_until(int fd, struct bytes *b, size_t want)
 }
 
 /*
- * Tells whether the whole file is to be read. A file that begins as no format does isn't read
- * further, such as /dev/zero or a disk image. Markup and pstats are read to the end, because the
+ * Tells whether the whole file is to be read. A file whose beginning is that of no format, such as
+ * /dev/zero or a disk image, isn't read further. Markup and pstats are read to the end, because the
  * recording in them may come late.
  */
 static bool worth_reading(const struct bytes *b)
@@ -359,7 +359,7 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What the caller wants of a file; the members for what it doesn't want are NULL. */
+/* What the caller wants to read from a file. Members for what the caller doesn't want are NULL. */
 struct wanted {
 	/* .one: gets the file's profile; .two: gets both profiles of a page that compares two */
 	struct profile **one, **two;

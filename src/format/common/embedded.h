@@ -26,7 +26,7 @@
 
 /*
  * The recording (gzipped pprof) inside a picture or page that krait wrote. Input is hostile; memory
- * is bounded by its size. embedded_probe() tells whether the file has a recording.
+ * is bounded by the file's size. embedded_probe() tells whether the file has a recording.
  * embedded_extract() returns the recording in *ret, which the caller frees. 0; -EINVAL + message if
  * the file has no recording or the recording is damaged; or -ENOMEM.
  */
@@ -34,10 +34,10 @@ bool embedded_probe(const char *data, size_t n);
 _must_use_ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_t *ret_n);
 
 /*
- * For a file that isn't text: it has the recording at its end, not encoded. embedded_put_end()
- * writes what comes after the recording, which has @n bytes. embedded_at_end() is given such a file
- * as a whole. It returns where the recording begins, and its length in *ret_n; NULL: the file has
- * none.
+ * For files that aren't text (pstats): they have the recording at their end, not encoded.
+ * embedded_put_end() writes what comes after the recording, which has @n bytes. embedded_at_end()
+ * is given such a file as a whole. It returns where the recording begins, and its length in *ret_n;
+ * NULL: the file has none.
  */
 void embedded_put_end(FILE *out, uint64_t n);
 const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);

@@ -103,8 +103,8 @@ _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *
 void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t line);
 
 /*
- * Gives access to the text of a file, for reading JSON from it. If the file is compressed, its text
- * is put into @unpacked, at most @budget bytes. 0 or -errno + message.
+ * Gives access to the JSON text of a file. If the file is compressed, its text is put into
+ * @unpacked, at most @budget bytes. Returns 0 or -errno + message.
  */
 _must_use_ int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t budget,
 			      struct str *unpacked, struct json_in *ret);

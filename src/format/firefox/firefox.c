@@ -28,7 +28,7 @@ struct threads {
 	unsigned digits; /* how many decimal places the values have, if they aren't times */
 	const char *thread_comma, *comma;
 	uint64_t n; /* how many samples of the thread were written */
-	/* when the latest sample that was written ended, but at least the time of that sample */
+	/* when the sample that was written last ended; never before that sample's time */
 	int64_t at_ns;
 	int64_t period_ns; /* time between two samples; 0: not known */
 };

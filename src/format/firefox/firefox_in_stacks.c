@@ -60,8 +60,8 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	folded_frame_make(name, place, MAX(line, 0), &f);
 	if (f.unnamed) {
 		/*
-		 * "[kernel+0x1234]" is complete. For any other address, the file's list of
-		 * libraries has the path of its library.
+		 * "[kernel+0x1234]" needs no library. For any other address, the library's path
+		 * comes from the file's list of libraries.
 		 */
 		if (lib.n && f.kind != KIND_KERNEL)
 			f.mapping = lib;

@@ -157,7 +157,8 @@ const char *ff_string(const struct ff_reader *r, int64_t i);
 
 /*
  * Finds the stack of a sample: row @stack of the table, or FF_NONE for a stack without frames. If
- * there is no such row, counts that and sets *ret to 0. (In firefox_in_stacks.c.)
+ * the table has no such row, counts the sample in .n_no_stack and sets *ret to 0. (In
+ * firefox_in_stacks.c.)
  */
 _must_use_ int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret);
 

@@ -423,7 +423,10 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 		set_values(r);
 		err = lines_each(data, n, "folded stacks", take_line, r);
 	} while (!err && is_other_form(r));
-	/* A file of another kind may have single lines that look like folded stacks. */
+	/*
+	 * Refuses the file if it has at least as many bad lines as lines with counts. A file of
+	 * another kind may have single lines that look like folded stacks.
+	 */
 	if (!err && r->n_bad && r->n_bad >= r->n_lines)
 		err = bad(r->bad_at, "the line doesn't end with a blank and a count");
 	return err ? err : add_notes(r);

@@ -16,7 +16,10 @@
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_tables.h"
 
-/* Real files need far less than the budget: a sample takes 8 bytes, a table entry some more. */
+/*
+ * Limits for hostile files. Real files need far less memory: a sample takes 8 bytes, a table's
+ * entry some more.
+ */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)

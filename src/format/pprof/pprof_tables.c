@@ -335,8 +335,8 @@ static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 }
 
 /*
- * Stores lines and columns. The file has the line of an expression's end only if it isn't that of
- * its beginning.
+ * Stores lines and columns of a location. The file says in which line an expression ends only if
+ * that isn't the line in which it begins.
  */
 static void take_place(const struct pprof_raw_line *line, struct profile_location *l)
 {

@@ -208,7 +208,7 @@ static bool is_python(const struct pstats *s, uint32_t location)
 	return profile_get_mapping(s->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-/* Adds a stack and its values. @seen is a number of this stack alone, from 1 on. */
+/* Adds a stack and its values. @seen: a number from 1 on that no other stack has. */
 static int add_stack(struct pstats *s, const struct profile_sum *sum, size_t seen)
 {
 	uint32_t none = s->frames.keys.n, caller = none;

@@ -74,8 +74,8 @@ struct data {
 };
 
 /*
- * Reads the nodes of "cpuProfile", and stores where its samples are. They are read later, because
- * they refer to nodes.
+ * Reads the nodes of "cpuProfile", and stores where its samples are. The samples are read later,
+ * because they refer to nodes.
  */
 static int read_cpu_profile(struct trace_profiles *t, struct trace_profile *profile,
 			    struct json_in *in, struct data *d)
@@ -141,7 +141,7 @@ static int read_args(struct trace_profiles *t, struct trace_profile *profile, st
 	return err;
 }
 
-/* Reads a time. If it is beyond a limit, differences of times could overflow, and it is refused. */
+/* Reads a time. Refuses a time beyond a limit, because differences of such times could overflow. */
 static int read_moment(struct trace_profiles *t, struct json_in *in, const char *field,
 		       int64_t *ret)
 {

@@ -22,7 +22,7 @@ struct slice {
 	uint32_t outer; /* node of the stack whose innermost frame is this slice */
 };
 
-/* The event that begins a slice, or the event that ends one. */
+/* An event that begins or ends a slice. */
 struct mark {
 	int64_t ts;
 	uint64_t at;
