@@ -7,8 +7,9 @@
 #include "base/intern.h"
 
 /*
- * Nodes and boxes in the order in which they are found. At the end they get other numbers. A
- * recording has millions of nodes.
+ * A node while the tree is built. Nodes and boxes are numbered as they are found;
+ * the finished tree numbers them in another order. A recording has millions of nodes, so this is
+ * small.
  */
 struct draft {
 	/*
@@ -43,8 +44,8 @@ struct builder {
 	/* from a struct place to the index of the node or box at that place */
 	struct intern node_at, box_at;
 	/*
-	 * nodes and locations of the preceding stack, root first; most stacks begin as the
-	 * preceding one
+	 * nodes and locations of the preceding stack, root first; most stacks share their first
+	 * frames with the stack before
 	 */
 	VEC(uint32_t) path, locations;
 	uint32_t *number; /* by index of a draft node: number of the node in the result */

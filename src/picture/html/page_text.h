@@ -9,7 +9,7 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-/* A source file of which the page says something. */
+/* A source file of which the page has lines, or says why it has none. */
 struct page_file {
 	char *path;
 	/* the file had changed when the page was written, so the page has no text of it */

@@ -173,8 +173,8 @@ static void put_runs(struct sources *s, const struct part *p, const struct part 
 }
 
 /*
- * Reads a file if it may be shown and is still the file that ran. -ESTALE: it has changed. Other
- * errors: it can't or may not be shown.
+ * Reads a file if it may be shown and is still the file that ran. Returns -ESTALE if the file has
+ * changed, or another -errno if it can't be read or may not be shown.
  */
 static int read_file(struct sources *s, const struct part *p, const struct part *end)
 {

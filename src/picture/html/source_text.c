@@ -9,7 +9,7 @@
 #include "base/system/clock.h"
 #include "base/system/far.h"
 
-/* the largest source file that is read; nobody writes larger ones by hand */
+/* the largest source file that is read, in bytes; people don't write larger ones */
 enum { MAX_FILE = 4 << 20 };
 
 /*
