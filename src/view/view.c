@@ -36,7 +36,7 @@ struct viewer {
 	bool reframed;	  /* some stack of .to has other frames than in .from */
 	size_t budget;	  /* how many bytes .to may take */
 	uint64_t timed;	  /* number of samples that have a time */
-	struct part part; /* of the time: what is shown */
+	struct part part; /* the part of the time that is shown */
 	struct view_totals totals;
 };
 

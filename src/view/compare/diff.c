@@ -86,8 +86,8 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 
 /*
  * The average value of one sample. enough() divides a row's value by this average, to know how many
- * samples the row has. In a profile without times all samples of a stack are one entry. Then the
- * number that the profile itself has is used.
+ * samples the row has. In a profile without times all samples of a stack are one entry, so the
+ * number of samples is taken from the profile.
  */
 static double sample_value(const struct maker *m, int side)
 {

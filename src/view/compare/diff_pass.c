@@ -10,7 +10,8 @@
 #include "profile/sums.h"
 #include "view/compare/diff.h"
 
-#define MAX_CHANGED 256 /* so many rows are examined: the rows with the largest changes */
+/* the most rows that are examined; they are the rows with the largest changes */
+#define MAX_CHANGED 256
 /* the part of a caller's change that may stay unexplained, because of noise */
 #define REST 0.2
 

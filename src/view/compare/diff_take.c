@@ -122,9 +122,9 @@ static int spread(struct maker *m)
 }
 
 /*
- * On entry .one of each row has the sum of its samples' squares. Replaces it by the value of one
- * independent sample: if all samples had this value, their sum would vary as much. 0: one value
- * holds for all rows (struct noise).
+ * On entry, .one of each row is the sum of the squares of its samples' values. Replaces it by one
+ * value: if all of the row's samples had this value, their sum would vary as much as it does. Sets
+ * .one to 0 if the same value holds for all rows (struct noise).
  */
 static void find_one(struct maker *m, struct noise_row *rows)
 {
@@ -137,7 +137,7 @@ static void find_one(struct maker *m, struct noise_row *rows)
 	}
 }
 
-/* The index of the value of this type; -1: the profile has none. */
+/* Returns the index of the value with this type and unit; -1: the profile has none. */
 static int find_value(struct profile *p, const char *type, const char *unit)
 {
 	const struct profile_value_type wanted = {type, unit};

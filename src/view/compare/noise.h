@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "profile/profile.h"
 
-/* This label says which of several merged runs a sample is of; docs/ci.md. */
+/* The label that says to which of several merged runs a sample belongs; docs/ci.md. */
 #define NOISE_RUN_LABEL "run"
 
 #define NOISE_BLOCKS	48   /* how many blocks of time a profile is divided into */
@@ -28,7 +28,8 @@ struct noise_row {
 
 /* How much the runs differ from the other runs of their side. All zero: nothing is known. */
 struct noise_runs {
-	double squares; /* squared deviations of the logarithms of what each run costs */
+	/* sum of squares: how far the logarithm of what a run costs is from its side's mean */
+	double squares;
 	double freedom; /* number of runs less the number of sides that have runs */
 };
 
@@ -60,8 +61,8 @@ struct noise {
 double noise_between_runs(double share, const double runs[static 2]);
 
 /*
- * Returns the logarithm of the factor by which the own costs of most functions changed; 0 if no
- * factor fits better than 1.
+ * Returns the logarithm of the factor by which most functions' own costs changed; 0 if no factor
+ * fits better than "no change".
  */
 double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
 

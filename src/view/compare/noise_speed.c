@@ -11,9 +11,9 @@
 #define ENOUGH 50   /* how many samples a function needs on each side */
 #define MOST   100  /* the most functions that can have SOME of all costs each */
 /*
- * How much a change of speed counts against itself: the larger the change, the more. A factor of
- * two counts against itself as much as one function that surely changed by itself. So if two of
- * four functions cost twice as much, the two that didn't change decide.
+ * How much a change of the machine's speed is doubted: the larger the change, the more. A factor of
+ * two is doubted as much as if one function surely contradicted it. So if two of four functions
+ * cost twice as much, the other two, which didn't change, decide.
  */
 #define DOUBT 4.0
 /*

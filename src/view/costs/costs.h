@@ -169,7 +169,8 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
  * highest own time, and the line that calls it most.
  */
 struct lede {
-	uint32_t location; /* location of what is named; 0: there is nothing to say */
+	/* location of the function or line that is named; 0: there is nothing to say */
+	uint32_t location;
 	int64_t value;
 	bool own; /* the named function is the user's own */
 	/* there is code of the user's own, but none of its functions has a tenth of all time */

@@ -14,7 +14,7 @@ struct frame_names {
 	size_t file_n, path_n; /* lengths of .file and .path without ":LINE" */
 };
 
-/* Collects the names of a frame into @n, which may have another frame's. 0 or -ENOMEM. */
+/* Collects the names of a frame into @n, over those of an earlier frame. Returns 0 or -ENOMEM. */
 _must_use_ int frame_names_of(struct frame_names *n, struct profile *p,
 			      const struct render_names *names, uint32_t location);
 void frame_names_fini(struct frame_names *n);

@@ -12,7 +12,7 @@ struct unmatched_one;
 
 struct unmatched {
 	VEC(struct unmatched_one) list; /* all patterns of the user */
-	bool any;			/* some profile has had samples */
+	bool any;			/* at least one profile that was looked at had samples */
 };
 
 /* Prepares the search. @o is borrowed. 0 or -errno + message. Call unmatched_fini() in any case. */

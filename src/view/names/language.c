@@ -56,6 +56,9 @@ const char *render_language(const char *name, const char *symbol)
 		return "Rust";
 	if (str_starts(symbol, "_Z"))
 		return "C++";
-	/* If the names differ, a part that the compiler had added was cut off: f.cold, f.part.0. */
+	/*
+	 * if @name and @symbol differ, a suffix that the compiler added was cut off, such as .cold
+	 * or .part.0
+	 */
 	return streq(name, symbol) && is_go(symbol) ? "Go" : "C";
 }

@@ -102,7 +102,7 @@ static bool may_be_launcher(const char *path)
 /* Tells whether a console script calls the program from a function of this name. */
 static bool is_start(const char *function)
 {
-	/* in scripts of setuptools it is importlib_load_entry_point */
+	/* setuptools' scripts start the program from importlib_load_entry_point */
 	return streq(function, "<module>") || streq(function, "importlib_load_entry_point");
 }
 

@@ -26,8 +26,8 @@ struct frames {
 };
 
 /*
- * @functions: a frame is a whole function, and its line is the function's first line. 0 or -ENOMEM
- * + message.
+ * Numbers the frames of @p. @functions: a frame is a whole function, and its line is the function's
+ * first line. Returns 0 or -ENOMEM + message.
  */
 _must_use_ int frames_init(struct frames *f, struct profile *p, bool functions);
 void frames_fini(struct frames *f);

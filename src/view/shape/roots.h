@@ -19,8 +19,8 @@ struct roots {
 };
 
 /*
- * @sums: the sums of the samples that are shown. @by: "process", "thread", a label's key, or NULL.
- * 0 or -errno + message; -EINVAL if no sample has that label.
+ * Makes the root frames. @sums: the sums of the samples that are shown. @by: "process", "thread", a
+ * label's key, or NULL. Returns 0 or -errno + message; -EINVAL if no sample has the label @by.
  */
 _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums,
 			  size_t n, const char *by);

@@ -42,9 +42,9 @@ struct timeline {
 };
 
 /*
- * 0 or -errno + message. @times is the value of --times and --no-times. @by is the value of --by:
+ * Finds the threads of @p. @times is the value of --times and --no-times. @by is the value of --by:
  * NULL or "thread", "process", or a label. With a label, each of its values counts as a thread
- * here.
+ * here. Returns 0 or -errno + message.
  */
 _must_use_ int timeline_init(struct timeline *t, struct profile *p, enum profile_times times,
 			     const char *by);

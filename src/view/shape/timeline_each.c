@@ -15,7 +15,7 @@
 #include "profile/sums.h"
 
 #define WINDOW (1u << 19) /* the most samples in memory at a time, which take 32 MiB */
-/* resolution of times in a file, unless told otherwise */
+/* resolution of the times in a file, unless the user asks for exact times */
 #define STEP_NS	  (10 * (int64_t)NSEC_PER_MSEC)
 #define GROUP_NS  (10 * (int64_t)NSEC_PER_SEC)
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for sorting samples by thread")

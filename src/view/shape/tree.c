@@ -170,7 +170,7 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 			r = add_stack(t, plan, &plan->sums[i], &way);
 	}
 	vec_fini(&way);
-	/* These tables are as large as the tree, and are no longer needed. */
+	/* The look-up tables are as large as the tree, and are no longer needed. */
 	intern_fini(&t->children);
 	intern_fini(&t->lines_at);
 	if (!r)

@@ -60,8 +60,8 @@ struct tree_plan {
 #define TREE_ROOT 0x80000000u
 
 /*
- * Stacks whose value is 0 are left out; with .drawn, stacks whose value is below 0 are also left
- * out. 0 or -ENOMEM + message.
+ * Builds the tree of @plan. Leaves out stacks whose value is 0 and, with .drawn, stacks whose value
+ * is below 0. Returns 0 or -ENOMEM + message.
  */
 _must_use_ int tree_build(struct tree *t, const struct tree_plan *plan);
 void tree_fini(struct tree *t);

@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "base/text/str.h"
 
-#define FOLD_FROM 4 /* so many names that differ only in numbers get a common name */
+#define FOLD_FROM 4 /* if at least so many names differ only in numbers, they get a common name */
 
 struct fold_names {
 	struct intern keys, names; /* .keys: names with N for numbers */
@@ -19,7 +19,7 @@ struct fold_names {
 void fold_names_init(struct fold_names *f);
 void fold_names_fini(struct fold_names *f);
 
-/* Takes in a name. 0 or -ENOMEM. */
+/* Notes a name for fold_names_add(). Returns 0 or -ENOMEM. */
 _must_use_ int fold_names_note(struct fold_names *f, const char *name);
 
 /*

@@ -57,7 +57,7 @@ struct gil_pairs {
 bool gil_pairs_init(struct gil_pairs *g, struct profile *p);
 void gil_pairs_fini(struct gil_pairs *g);
 
-/* Takes in a sample. 0 or -ENOMEM. */
+/* Adds a sample to the waits and holders. Returns 0 or -ENOMEM. */
 _must_use_ int gil_pairs_add(struct gil_pairs *g, const struct profile_sample *s);
 
 /*

@@ -50,14 +50,21 @@ struct lock_waits {
 	struct intern shown; /* names of threads, made by lock_waits_fold() */
 };
 
-/* Returns false if the profile lacks the value. Call lock_waits_fini() in any case. */
+/*
+ * Begins to collect the waits in @p. Returns false if the profile has no value lock_blame. Call
+ * lock_waits_fini() in any case.
+ */
 bool lock_waits_init(struct lock_waits *w, struct profile *p);
 void lock_waits_fini(struct lock_waits *w);
 
-/* Takes in @ns of a sample's value, whose place is @at. 0 or -ENOMEM. */
+/*
+ * Adds a sample's value @ns. @at: the location at which the wait was ended. Returns 0 or -ENOMEM.
+ */
 _must_use_ int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t ns);
 
-/* Takes in @ns for which a thread waited for locks, no matter who ended the wait. 0 or -ENOMEM. */
+/*
+ * Adds @ns for which a thread waited for locks, no matter who ended the wait. Returns 0 or -ENOMEM.
+ */
 _must_use_ int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns);
 
 /*
@@ -79,7 +86,7 @@ static inline const char *lock_waits_name(const struct lock_waits *w, uint32_t i
 void lock_waits_thread(const struct profile *p, uint32_t labels, const char *name, const char *tid,
 		       struct str *b);
 
-/* Adds up and sorts what was taken in. Call it once. 0 or -ENOMEM. */
+/* Sums up and sorts the waits that were added. Call it once. Returns 0 or -ENOMEM. */
 _must_use_ int lock_waits_sort(struct lock_waits *w);
 
 /*

@@ -36,7 +36,10 @@ struct waits_frames waits_frames_of(const struct costs *c, uint32_t stack)
 	return ret;
 }
 
-/* What is summed up; a tally for each. */
+/*
+ * The sums, each of which is a tally: of lines, functions, libraries' functions, called functions,
+ * and what was waited on.
+ */
 enum { LINE, FUNCTION, LIBRARY, CALLEE, ON, TALLIES };
 
 struct finder {

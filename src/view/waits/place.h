@@ -24,7 +24,7 @@ struct waits_place {
 	 * without .own, the library's function that has at least half of the time. 0: none.
 	 */
 	uint32_t callee;
-	int64_t ns;	/* the time of what is named */
+	int64_t ns;	/* how long the threads waited at the line or function that is named */
 	const char *on; /* on what the threads waited at least half of the time; NULL: not known */
 	bool on_all;	/* nearly all of the time the threads waited on .on */
 };

@@ -34,8 +34,8 @@ static bool is_bootstrap(const struct profile *p, uint32_t location)
 }
 
 /*
- * The function that the thread with this stack runs. This is the outermost function; in a thread or
- * process that Python started, it is the function for which Python started it. 0: not known.
+ * The function that the thread with this stack runs: the outermost function or, in a thread or
+ * process that Python started, the function that Python was told to run in it. 0: not known.
  */
 static uint32_t root_of(const struct waits *w, uint32_t stack)
 {

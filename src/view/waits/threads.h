@@ -6,11 +6,12 @@
 #include "view/waits/waits.h"
 
 struct waits_thread {
-	uint32_t labels;     /* one of the thread's label sets */
-	uint32_t function;   /* the function that the thread runs; 0: not known */
-	int64_t of_function; /* the time of the stacks with .function */
-	int64_t time;	     /* how long the thread ran and waited */
-	uint32_t group;	     /* index in .groups */
+	uint32_t labels;   /* one of the thread's label sets */
+	uint32_t function; /* the function that the thread runs; 0: not known */
+	/* how long the thread ran and waited in stacks that begin with .function */
+	int64_t of_function;
+	int64_t time;	/* how long the thread ran and waited */
+	uint32_t group; /* index in .groups */
 };
 
 /*

@@ -30,7 +30,8 @@ struct waits_state {
 };
 typedef VEC(struct waits_state) waits_states;
 
-#define WAITS_STATES 100 /* more than the system calls in which a program waits */
+/* the most states that are listed; programs wait in fewer different system calls */
+#define WAITS_STATES 100
 
 /*
  * Finds the states of all samples, the longest first, idle states last; none if no waits were
