@@ -22,7 +22,7 @@
 #define COMMENTS_ENDED	   "ended"
 /*
  * Keys of comments that name a package of the user's own, wherever it is installed. COMMENTS_MINE:
- * the user said so. COMMENTS_ENTRY: a process was told to run it.
+ * the user said so. COMMENTS_ENTRY: a process was started to run the package.
  */
 #define COMMENTS_MINE  "mine"
 #define COMMENTS_ENTRY "entry"
@@ -44,7 +44,7 @@ struct comments {
 	VEC(char *) list; /* the comments, owned */
 	size_t n_warnings, bytes;
 	uint64_t left_out;
-	bool told; /* the last comment says how many were left out */
+	bool told; /* true: the last comment says how many comments were left out */
 };
 
 /* Adds a copy of @text. 0, or -ENOMEM + message. */

@@ -15,7 +15,7 @@ const char *profile_get_string(const struct profile *p, uint32_t id)
 }
 
 /*
- * As intern_get(), for items of @size bytes. It is inlined, because views look items up for each
+ * Like intern_get(), for items of @size bytes. It is inlined, because views look up items for each
  * frame of each sample.
  */
 static inline const void *item_of(const struct intern *t, uint32_t id, size_t size)

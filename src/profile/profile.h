@@ -87,12 +87,12 @@ bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
  * (p_vaddr); .offset is where that code is in the file.
  */
 struct profile_mapping {
-	uint32_t name, build_id; /* strings, by id; .build_id 0: none */
+	uint32_t name, build_id; /* ids of strings; .build_id 0: none */
 	enum frame_kind kind;
 	uint64_t start, limit, offset;
 };
 struct profile_function {
-	uint32_t name, file; /* strings, by id; .file 0: none */
+	uint32_t name, file; /* ids of strings; .file 0: none */
 	/*
 	 * Id of a string: the symbol as it is in an ELF file. The symbol tells the language. 0 for
 	 * Python, marks and JIT code.
@@ -336,7 +336,7 @@ uint64_t profile_n_samples(const struct profile *p);
  */
 struct profile_sum {
 	uint32_t stack, labels;
-	const int64_t *values; /* meta.n_values; in the same block of memory as the sums */
+	const int64_t *values; /* meta.n_values numbers, in the same block of memory as the sums */
 };
 _must_use_ int profile_sums(struct profile *p, struct profile_sum **ret, size_t *n);
 

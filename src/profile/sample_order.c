@@ -177,8 +177,8 @@ static int count_stack(void *arg, const struct profile_sample *sample)
 }
 
 /*
- * As do_window(), for a group of more than WINDOW samples, which is done in parts, each with as
- * many stacks as fit.
+ * Like do_window(), for a group of more than WINDOW samples. It is done in parts, each with as many
+ * stacks as fit.
  */
 static int do_parts(struct sorter *s, uint64_t group)
 {

@@ -125,7 +125,8 @@ static int reserve(struct samplelog *l)
 static inline uint8_t *put(uint8_t *at, uint64_t v, unsigned n)
 {
 	v = htole64(v);
-	memcpy(at, &v, sizeof(v)); /* a loop over bytes was a seventh of the work on a sample */
+	/* not a loop over the bytes, which took a seventh of the time that a sample takes */
+	memcpy(at, &v, sizeof(v));
 	return at + n;
 }
 

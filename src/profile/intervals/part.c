@@ -2,7 +2,10 @@
 /* Cuts samples to a part of the time; see part.h. */
 #include "profile/intervals/part.h"
 
-/* The length if the sample is one wait. */
+/*
+ * Returns value @value of a sample as a duration in ns; 0: the sample has none, or no time, or the
+ * end would overflow.
+ */
 static int64_t length_of(const struct profile_sample *s, int value)
 {
 	int64_t ns = value < 0 ? 0 : s->values[value];
@@ -40,8 +43,8 @@ static bool in_time(const struct part *part, int64_t time_ns)
 }
 
 /*
- * A value grew by @ns, evenly, from @time_ns on for @length ns. Returns by how much it grew in the
- * part.
+ * A value of @ns grows evenly from @time_ns on, for @length ns. Returns by how much it grows within
+ * the part.
  */
 static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_ns, int64_t length)
 {
@@ -60,8 +63,8 @@ static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_n
 }
 
 /*
- * As part_cut(), for a sample of a thread that ended another thread's wait for a lock. The sample's
- * time is when the wait ended.
+ * Does what part_cut() does, for a sample of a thread that ended another thread's wait for a lock.
+ * The sample's time is when that wait ended.
  */
 static bool cut_ended(const struct part *part, struct profile_sample *s)
 {
@@ -76,7 +79,10 @@ static bool cut_ended(const struct part *part, struct profile_sample *s)
 	return *ns > 0;
 }
 
-/* A wait for the GIL is longer by the time until the thread got a CPU. */
+/*
+ * Cuts each value in nanoseconds by the wait's length. The value gil_wait has a length of its own,
+ * because a wait for the GIL goes on until the thread gets a CPU.
+ */
 bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
 		 bool one_wait)
 {

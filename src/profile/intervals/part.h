@@ -15,7 +15,7 @@ struct part {
 	int off_cpu, gil_wait, lock_blame;
 };
 
-/* Returns the part of this time of profile @p, which has all its values. */
+/* Returns this part of the time of profile @p. All value types of @p must be set already. */
 struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 
 /*
@@ -25,8 +25,8 @@ struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s);
 
 /*
- * The same for a sample whose labels aren't in @p. @one_wait: it isn't of the states whose samples
- * have the sum of several moments; see wait_length().
+ * Like part_cut(), but for a sample whose labels aren't in @p. @one_wait: false if the sample's
+ * state is one whose samples sum up several moments; see wait_length().
  */
 bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
 		 bool one_wait);

@@ -57,7 +57,7 @@ uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
 /*
- * As condense_labels(), but gives up no label. If both functions are called for the same id,
+ * Like condense_labels(), but keeps all labels. If both functions are called for the same id,
  * condense_labels_whole() must be called first.
  */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
