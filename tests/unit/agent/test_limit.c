@@ -83,7 +83,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* One window above the limit, such as the end of a segment, changes nothing. The second one does. */
+/* One window above the limit, such as the end of a segment, changes nothing. A second one does. */
 static void test_two_windows(void **state)
 {
 	(void)state;
