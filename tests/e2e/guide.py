@@ -103,6 +103,13 @@ def before(number, place):
         for program in ("batch.py", "threads.py"):
             place.start("sh", "-c", "while :; do python %s; done" % program)
         return {"krait top": "krait top -n 1"}
+    if number == 11:
+        store = os.path.join(place.programs, "store")
+        place.start("krait", "agent", "run", "--wall", "--store", store)
+        kit.wait_for(lambda: os.path.exists(store), 20)
+        time.sleep(1)
+        check(place.run("sh -c 'while :; do :; done' & python batch.py; kill $!; sleep 2").returncode == 0, "batch.py")
+        return {"batch.py": "batch.py --store " + store, "status": "status --store " + store}
     return {}
 
 
