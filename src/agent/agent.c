@@ -10,6 +10,7 @@
 #include "agent/link.h"
 #include "agent/notify.h"
 #include "agent/pieces.h"
+#include "agent/trigger.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
@@ -45,6 +46,7 @@ struct agent {
 	unsigned condensed;
 	struct limit limit;
 	struct pieces pieces;
+	struct triggers triggers;
 	unsigned confined; /* enum confined bits of the sampler */
 };
 
@@ -76,6 +78,7 @@ static int put(void *ctx, const struct profile_sample *s)
 	place->first_ms = MIN(place->first_ms, ms);
 	place->last_ms = MAX(place->last_ms, ms);
 	place->samples++;
+	triggers_sample(&a->triggers, a->s->profile, s);
 	return numbering_add(&a->numbering, a->s->profile, s, ms);
 }
 
@@ -199,6 +202,16 @@ static int keep_to_limit(struct agent *a, uint64_t now)
 	return MIN(r, 0);
 }
 
+/* Pins what triggers ask for, and samples more often while one holds. */
+static int pin(struct agent *a, uint64_t now)
+{
+	bool holds = triggers_turn(&a->triggers, now, wall_ms(a, (int64_t)now));
+	int r = limit_raise(&a->limit, holds);
+
+	a->link.anew |= r > 0;
+	return MIN(r, 0);
+}
+
 /*
  * Called at each turn of the recording's loop. Condensing changes all ids of the profile, so it
  * ends the segment that was sent with the old ids.
@@ -209,6 +222,7 @@ static int turn(void *ctx, uint64_t now)
 	int r = link_turn(&a->link, now);
 
 	notify_alive(&a->notify, now);
+	r = r ? r : pin(a, now);
 	if (signals_reload() && a->o->reload)
 		reload(a);
 
@@ -265,6 +279,8 @@ int agent_run(struct agent *a)
 
 	pieces_begin(&a->pieces, now);
 	limit_begin(&a->limit, a->s, &asked, now);
+	triggers_begin(&a->triggers, &a->link, a->s->profile, a->o->pin_cpu_ppm, a->o->pin_wait_ppm,
+		       now);
 	a->wall_ns = wall_shift();
 	a->segment_ns = now;
 	begin_frame(a, now);

@@ -34,6 +34,10 @@
 #define CALM_PART   0.4
 #define PPM_PERCENT 10000.0 /* millionths in a percent */
 #define KEY	    "less often"
+#define MORE_KEY    "more often"
+/* while a trigger holds, there are so many times as many samples, but not above MOST_HZ for that */
+#define TIMES	4
+#define MOST_HZ 999
 
 void limit_begin(struct limit *l, struct session *s, const struct effort *asked, uint64_t now_ns)
 {
@@ -47,17 +51,19 @@ static uint32_t halved(uint32_t n, unsigned times)
 
 uint32_t limit_hz(const struct limit *l)
 {
-	return l->asked.hz ? halved(l->asked.hz, l->halvings) : 0;
+	uint32_t hz = l->asked.hz ? halved(l->asked.hz, l->halvings) : 0;
+
+	return l->raised ? MAX(hz, MIN(hz * TIMES, (uint32_t)MOST_HZ)) : hz;
 }
 
 static bool is_comment(const char *text)
 {
-	return str_starts(text, KEY ": ");
+	return str_starts(text, KEY ": ") || str_starts(text, MORE_KEY ": ");
 }
 
 /*
- * Writes a comment into the profile that says since when it has fewer samples a second. Removes the
- * comment when the rate is as the user asked.
+ * Writes a comment into the profile that says since when it has fewer or more samples a second.
+ * Removes the comment when the rate is as the user asked.
  */
 static void tell_profile(const struct limit *l)
 {
@@ -66,13 +72,13 @@ static void tell_profile(const struct limit *l)
 	struct tm tm;
 
 	comments_remove(&profile_meta(l->s->profile)->comments, is_comment);
-	if (!l->halvings)
+	if (limit_hz(l) == l->asked.hz)
 		return;
 	if (gmtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%F %T UTC", &tm);
 	snprintf(text, sizeof(text), "from %s on %u samples a second instead of %u", when,
 		 limit_hz(l), l->asked.hz);
-	profile_add_comment(l->s->profile, KEY, text);
+	profile_add_comment(l->s->profile, limit_hz(l) < l->asked.hz ? KEY : MORE_KEY, text);
 }
 
 static int apply(struct limit *l)
@@ -93,8 +99,29 @@ static int change(struct limit *l, unsigned halvings)
 	return apply(l) ?: 1;
 }
 
+int limit_raise(struct limit *l, bool more)
+{
+	uint32_t before = limit_hz(l);
+
+	if (more == l->wanted)
+		return 0;
+	l->wanted = l->raised = more;
+	if (limit_hz(l) == before)
+		return 0;
+	log_note("the agent samples %u times a second from now on, because %s", limit_hz(l),
+		 more ? "a trigger holds" : "no trigger holds any more");
+	return change(l, l->halvings);
+}
+
 static int lower(struct limit *l, double ppm)
 {
+	if (l->raised) {
+		l->raised = false;
+		log_warn("the agent took %.1f %% of a CPU, and may take %.1f: it samples %u times "
+			 "a second, although a trigger holds",
+			 ppm / PPM_PERCENT, l->asked.max_cpu_ppm / PPM_PERCENT, limit_hz(l));
+		return change(l, l->halvings);
+	}
 	if (l->halvings == MOST_HALVINGS)
 		return 0;
 	l->lowered++;

@@ -4,6 +4,7 @@
  * budget of waits are halved, again and again. When twice the effort would fit into the limit, they
  * are doubled again. A sample's weight is its own period, so shares and times stay right, but get
  * less exact.
+ * While a trigger holds, the agent samples more often than asked, as long as that fits.
  */
 #ifndef AGENT_LIMIT_H
 #define AGENT_LIMIT_H
@@ -21,6 +22,7 @@ struct limit {
 	struct session *s;
 	struct effort asked;
 	unsigned halvings;     /* how often the asked rate and budget are halved at present */
+	bool wanted, raised;   /* samples more often: is to, and does */
 	unsigned lowered;      /* how often rate and budget were halved since the agent began */
 	uint64_t begin_ns;     /* when the present window of 10 s began, CLOCK_MONOTONIC */
 	uint64_t begin_cpu_ns; /* CPU time of the agent up to .begin_ns */
@@ -39,6 +41,12 @@ void limit_begin(struct limit *l, struct session *s, const struct effort *asked,
  * effort has changed, and a comment of the profile says so; 0 if not; or -errno + message.
  */
 _must_use_ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns);
+
+/*
+ * Samples more often than asked, or as often again: to be called while a trigger holds, and after
+ * it. Returns what limit_turn() does.
+ */
+_must_use_ int limit_raise(struct limit *l, bool more);
 
 /*
  * Changes the effort that is asked for. Returns 0, or -EINVAL + message; in that case the old

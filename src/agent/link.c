@@ -106,6 +106,12 @@ static void take(struct link *l, const struct agent_answer *answer)
 		l->writer = answer->writer;
 		l->confined = answer->confined;
 		return;
+	case ANSWER_MARK:
+		if (l->n_marks < LINK_MARKS)
+			memcpy(l->marks[l->n_marks++], answer->text, PIN_WORDS_BYTES);
+		else
+			log_warn("there are too many marks: '%s' isn't pinned", answer->text);
+		return;
 	case ANSWER_DROPPED:
 		l->dropped += answer->samples;
 		l->anew = true;
@@ -226,6 +232,18 @@ int link_send(struct link *l, const struct blob_place *place, const struct str *
 	l->unkept += place->samples;
 	push(l);
 	return l->waiting.failed ? err_nomem() : 0;
+}
+
+bool link_send_pin(struct link *l, const struct pin *p)
+{
+	struct agent_frame f = {.is_pin = true, .bytes = sizeof(*p)};
+
+	if (l->out < 0)
+		return false;
+	str_add_n(&l->waiting, &f, sizeof(f));
+	str_add_n(&l->waiting, p, sizeof(*p));
+	push(l);
+	return !l->waiting.failed;
 }
 
 /* Sends the frames that still wait. Gives up if the writer takes nothing for LAST_MS. */

@@ -11,6 +11,8 @@
 #include "agent/agent.h"
 #include "agent/pipe.h"
 
+#define LINK_MARKS 64
+
 struct link {
 	const struct agent_options *o;
 	pid_t starter, writer; /* .writer: 0 until the writer has said that it is ready */
@@ -31,6 +33,9 @@ struct link {
 	unsigned restarts;
 	/* A frame was dropped, so a new segment must begin. Set here, cleared by the caller. */
 	bool anew;
+	/* words of marks that users have sent; cleared by the caller */
+	char marks[LINK_MARKS][PIN_WORDS_BYTES];
+	unsigned n_marks;
 	/* Like .anew, but the frame that is being filled can't be written either. */
 	bool broke;
 };
@@ -50,6 +55,9 @@ _must_use_ int link_turn(struct link *l, uint64_t now);
 
 /* Sends a frame, which @place describes, or drops it. 0 or -errno + message. */
 _must_use_ int link_send(struct link *l, const struct blob_place *place, const struct str *columns);
+
+/* Sends a pin. Returns false if there is no writer: try again later. */
+bool link_send_pin(struct link *l, const struct pin *p);
 
 /* Returns the CPU time of all writers so far, in ns. */
 int64_t link_cpu(struct link *l);

@@ -11,14 +11,16 @@
 #include "base/text/str.h"
 #include "store/batch.h"
 #include "store/blob.h"
+#include "store/pins/pins.h"
 
 /*
- * Precedes the columns of a frame. .place.segment counts from 0; the writer adds the number of
- * segments that the store had before.
+ * Precedes the columns of a frame, or a struct pin. .place.segment counts from 0; the writer adds
+ * the number of segments that the store had before. Of a pin .place isn't set.
  */
 struct agent_frame {
 	struct blob_place place;
 	uint64_t bytes;
+	bool is_pin;
 };
 
 enum agent_answer_kind {
@@ -26,6 +28,7 @@ enum agent_answer_kind {
 	ANSWER_KEPT,	/* a frame was stored */
 	ANSWER_DROPPED, /* the disk is full: a frame was dropped, so a new segment must begin */
 	ANSWER_FAILED,	/* the writer ends; .text says why */
+	ANSWER_MARK,	/* a user has marked this moment; .text: its words */
 };
 
 /* An answer is so short that the kernel writes it in one piece (PIPE_BUF). */
@@ -54,10 +57,10 @@ _must_use_ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret
 _must_use_ int starter_ask(int starter_fd, int in, int out);
 
 /*
- * writer.c: runs in the writer's process. Reads frames from @in until the pipe ends, and answers on
- * @out.
+ * writer.c: runs in the writer's process. Reads frames from @fds[0] until that pipe ends, and
+ * answers on @fds[1]. @marks: the pipe of marks, or -1.
  */
-_Noreturn void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined, int in,
-			   int out);
+_Noreturn void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined,
+			   int marks, const int fds[2]);
 
 #endif

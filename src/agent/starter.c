@@ -17,8 +17,9 @@
 #include "agent/confine.h"
 #include "agent/pipe.h"
 #include "base/error.h"
+#include "store/pins/marks.h"
 
-#define SOCKET 3 /* number of the starter's only descriptor besides the standard ones */
+#define SOCKET 3 /* number of the starter's descriptor to the sampler */
 #define PIPES  2
 
 union pipes_control {
@@ -72,6 +73,7 @@ static void ignore_signals(void)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	/* nobody calls waitpid() for writers: their pipes show it when they end */
 	signal(SIGCHLD, SIG_IGN);
@@ -94,17 +96,18 @@ static void become_writer(const struct agent_options *o)
 static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
 {
 	unsigned confined;
-	int fds[PIPES];
+	int fds[PIPES], marks;
 
 	ignore_signals();
 	become_writer(o);
 	/* if this fails, the first writer finds out why, and reports it */
 	(void)mkdir(o->store, STORE_MODE);
+	marks = marks_open(o->store);
 	confined = confine_to_store(o->store);
 	while (take_request(fds)) {
 		if (!fork()) {
 			close(SOCKET);
-			agent_write(o, sampler, confined, fds[0], fds[1]);
+			agent_write(o, sampler, confined, marks, fds);
 		}
 		close(fds[0]);
 		close(fds[1]);

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/system/log.h"
+#include "store/pins/marks.h"
+
+#define MOST_MARKS 16 /* how many marks are handed on with a frame */
 
 struct writer {
 	const struct agent_options *o;
@@ -25,6 +28,7 @@ struct writer {
 	bool begun;	  /* a frame has come */
 	/* a frame of the segment was dropped, so no later frame of that segment can be read */
 	bool broken;
+	int marks; /* the pipe of marks; -1: there is none */
 	struct str columns;
 	int64_t earlier[BATCH_FIGURES]; /* figures of the earlier agents of this store */
 };
@@ -41,6 +45,15 @@ static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t
 	if (kind == ANSWER_FAILED)
 		snprintf(a.text, sizeof(a.text), "%s", err_msg());
 	(void)!write(w->out, &a, sizeof(a));
+}
+
+/* Hands on the marks that users have sent, some at a time. */
+static void hand_on_marks(const struct writer *w)
+{
+	struct agent_answer a = {.kind = ANSWER_MARK};
+
+	for (int i = 0; i < MOST_MARKS && marks_take(w->marks, a.text); i++)
+		(void)!write(w->out, &a, sizeof(a));
 }
 
 /* Reads @n bytes. Returns 1; 0: the pipe has ended; -errno + message. */
@@ -136,6 +149,18 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 	return 0;
 }
 
+/* A pin that can't be written is no reason to end: the samples are there all the same. */
+static void write_pin(const struct writer *w)
+{
+	struct pin p;
+
+	if (w->columns.n != sizeof(p))
+		return;
+	memcpy(&p, w->columns.s, sizeof(p));
+	if (store_add_pin(w->store, &p))
+		log_warn("%s: '%s' isn't pinned", err_msg(), p.words);
+}
+
 static int write_all(struct writer *w)
 {
 	struct agent_frame f;
@@ -143,8 +168,14 @@ static int write_all(struct writer *w)
 
 	do {
 		r = take_frame(w, &f);
-		if (r > 0)
-			r = write_frame(w, &f) ?: 1;
+		if (r <= 0)
+			break;
+		if (f.is_pin) {
+			write_pin(w);
+			continue;
+		}
+		r = write_frame(w, &f) ?: 1;
+		hand_on_marks(w);
 	} while (r > 0);
 	return r;
 }
@@ -159,9 +190,11 @@ static int open_store(struct writer *w, pid_t sampler)
 	return r ? r : store_next_segment(w->store, &w->first);
 }
 
-void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined, int in, int out)
+void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined, int marks,
+		 const int fds[2])
 {
-	struct writer w = {.o = o, .confined = confined, .in = in, .out = out};
+	struct writer w = {
+		.o = o, .confined = confined, .marks = marks, .in = fds[0], .out = fds[1]};
 	int r;
 
 	(void)confine_writer();
@@ -172,6 +205,8 @@ void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined
 	}
 	if (r)
 		answer(&w, ANSWER_FAILED, 0, r);
+	else
+		marks_end(o->store);
 	store_close(w.store);
 	str_fini(&w.columns);
 	/* exit() would also call the functions that the sampler registered with atexit() */

@@ -48,7 +48,40 @@ static void add_kept(const struct store_facts *f, struct str *ret)
 		str_add(ret, "null}, ");
 }
 
-void facts_json(const char *dir, const struct store_facts *f, struct str *ret)
+static void add_pin(const struct pin *p, struct str *ret)
+{
+	str_addf(ret,
+		 "{\"id\": %lld, \"since\": %.3f, \"until\": %.3f, \"made\": %.3f, \"cause\": ",
+		 (long long)p->id, (double)p->since_ms / 1000, (double)p->until_ms / 1000,
+		 (double)p->made_ms / 1000);
+	json_string(ret, p->cause);
+	str_add(ret, ", \"words\": ");
+	json_string(ret, p->words);
+	str_add(ret, "}");
+}
+
+static void add_pins(const struct pins *pins, struct str *ret)
+{
+	if (!pins) {
+		str_add(ret, ", \"pins\": null, \"triggers\": null");
+		return;
+	}
+	str_add(ret, ", \"pins\": [");
+	vec_foreach(p, &pins->list) {
+		str_add(ret, p == pins->list.v ? "" : ", ");
+		add_pin(p, ret);
+	}
+	str_add(ret, "], \"triggers\": {");
+	vec_foreach(c, &pins->counts) {
+		str_add(ret, c == pins->counts.v ? "" : ", ");
+		json_string(ret, c->cause);
+		str_addf(ret, ": %lld", (long long)c->times);
+	}
+	str_add(ret, "}");
+}
+
+void facts_json(const char *dir, const struct store_facts *f, const struct pins *pins,
+		struct str *ret)
 {
 	const int64_t *v = f->figures;
 
@@ -64,9 +97,11 @@ void facts_json(const char *dir, const struct store_facts *f, struct str *ret)
 	add_costs(f, ret);
 	str_addf(ret, "\"rate\": {\"hz\": %lld, \"asked_hz\": %lld, \"lowered\": %lld}, ",
 		 (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ], (long long)v[BATCH_LOWERED]);
-	str_addf(ret, "\"recorded\": %lld, \"lost\": {\"kernel\": %lld, \"disk\": %lld}}\n",
+	str_addf(ret, "\"recorded\": %lld, \"lost\": {\"kernel\": %lld, \"disk\": %lld}",
 		 (long long)v[BATCH_SAMPLES], (long long)v[BATCH_LOST],
 		 (long long)v[BATCH_DROPPED]);
+	add_pins(pins, ret);
+	str_add(ret, "}\n");
 }
 
 static void add_head(struct str *ret, const char *name, const char *type, const char *help)
@@ -189,5 +224,18 @@ void facts_totals(const struct totals *t, struct str *ret)
 	for (int cpu = 1; cpu >= 0; cpu--) {
 		add_totals(t, TOTAL_SERVICE, "service", cpu, ret);
 		add_totals(t, TOTAL_FUNCTION, "function", cpu, ret);
+	}
+}
+
+void facts_pins(const struct pins *pins, struct str *ret)
+{
+	add_gauge(ret, "krait_store_pins", "Windows of time that are pinned.",
+		  (double)pins->list.n);
+	add_head(ret, "krait_agent_triggers_total", "counter",
+		 "Windows of time that were pinned since the store was made.");
+	vec_foreach(c, &pins->counts) {
+		str_add(ret, "krait_agent_triggers_total{cause=\"");
+		add_value(ret, c->cause);
+		str_addf(ret, "\"} %lld\n", (long long)c->times);
 	}
 }

@@ -7,10 +7,15 @@
 #define QUERY_FACTS_H
 
 #include "base/text/str.h"
+#include "store/pins/pins.h"
 #include "store/store.h"
 
-/* Appends one JSON object and a newline. @dir: the store's directory. */
-void facts_json(const char *dir, const struct store_facts *f, struct str *ret);
+/*
+ * Appends one JSON object and a newline. @dir: the store's directory. @pins: NULL for somebody who
+ * may not see them.
+ */
+void facts_json(const char *dir, const struct store_facts *f, const struct pins *pins,
+		struct str *ret);
 
 /*
  * Appends the agent's metrics. Each counter includes the counts of all earlier agents that used
@@ -23,6 +28,9 @@ void facts_prometheus(const struct store_facts *f, struct str *ret);
  * names, so a name may contain any bytes; they become values of labels.
  */
 void facts_totals(const struct totals *t, struct str *ret);
+
+/* Appends metrics of pins, and a counter for each trigger. */
+void facts_pins(const struct pins *pins, struct str *ret);
 
 /* Returns for how many ms the agent has recorded, up to its newest frame; 0: not known. */
 int64_t facts_recorded_ms(const struct store_facts *f);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/util.h"
+#include "query/query.h"
 
 bool http_is(const char *text, size_t n)
 {
@@ -39,17 +40,24 @@ static size_t line_of(const char *s, size_t n, size_t *whole)
 	return length && s[length - 1] == '\r' ? length - 1 : length;
 }
 
+static bool begins(const char *s, size_t n, const char *word)
+{
+	return n >= strlen(word) && !memcmp(s, word, strlen(word));
+}
+
 static void judge_first(const char *s, size_t n, struct http_verdict *v)
 {
-	static const char method[] = "GET ", ends[][10] = {" HTTP/1.1", " HTTP/1.0"};
+	static const char get[] = "GET ", mark[] = "POST /mark ",
+			  ends[][10] = {" HTTP/1.1", " HTTP/1.0"};
 	size_t end = strlen(ends[0]);
 
-	if (n < strlen(method) || memcmp(s, method, strlen(method)))
-		refuse(v, 405, "only GET is answered");
-	else if (n < strlen(method) + end ||
+	v->is_mark = begins(s, n, mark);
+	if (!v->is_mark && !begins(s, n, get))
+		refuse(v, 405, "only GET /metrics and POST /mark are answered");
+	else if (n < strlen(get) + end ||
 		 (memcmp(s + n - end, ends[0], end) && memcmp(s + n - end, ends[1], end)))
 		refuse(v, 400, "this isn't HTTP/1.1");
-	else if (!is(s + strlen(method), n - strlen(method) - end, "/metrics"))
+	else if (!v->is_mark && !is(s + strlen(get), n - strlen(get) - end, "/metrics"))
 		refuse(v, 404, "there is /metrics only");
 }
 
@@ -70,6 +78,28 @@ static const char *value_of(const char *s, size_t n, const char *name, size_t *r
 		n--;
 	*ret_n = n;
 	return s;
+}
+
+/* Reads the length of a body; 0 if it is none that is taken. */
+static size_t read_length(const char *s, size_t n)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] < '0' || s[i] > '9' || bytes > QUERY_MAX_BYTES)
+			return 0;
+		bytes = bytes * 10 + (size_t)(s[i] - '0');
+	}
+	return bytes > QUERY_MAX_BYTES ? 0 : bytes;
+}
+
+/* A mark by TCP could be any user's, or a browser's. */
+static void judge_mark(const struct http_rules *rules, struct http_verdict *v)
+{
+	if (rules->port)
+		refuse(v, 405, "marks are taken at the Unix socket only");
+	else if (!v->body_bytes)
+		refuse(v, 400, "Content-Length must say how long the words of the mark are");
 }
 
 static bool is_this_host(const char *s, size_t n, unsigned port)
@@ -105,7 +135,7 @@ static bool is_token(const char *s, size_t n, const char *token)
 void http_judge(const char *text, size_t n, const struct http_rules *rules,
 		struct http_verdict *ret)
 {
-	size_t whole, length = line_of(text, n, &whole), value_n = 0;
+	size_t whole, length = line_of(text, n, &whole), value_n = 0, all = n;
 	unsigned hosts = 0, tokens = 0;
 	bool this_host = true;
 
@@ -115,6 +145,12 @@ void http_judge(const char *text, size_t n, const struct http_rules *rules,
 		const char *value;
 
 		length = line_of(text, n, &whole);
+		ret->body_at = all - n + whole;
+		if (!length)
+			break;
+		value = value_of(text, length, "Content-Length", &value_n);
+		if (value)
+			ret->body_bytes = read_length(value, value_n);
 		value = value_of(text, length, "Host", &value_n);
 		if (value) {
 			hosts++;
@@ -126,6 +162,8 @@ void http_judge(const char *text, size_t n, const struct http_rules *rules,
 			ret->has_token = tokens == 1 && is_token(value, value_n, rules->token);
 		}
 	}
+	if (ret->status == 200 && ret->is_mark)
+		judge_mark(rules, ret);
 	if (rules->port && (hosts != 1 || !this_host))
 		refuse(ret, 403, "Host must be 127.0.0.1, localhost or [::1], and this port");
 	else if (ret->status == 200 && tokens && !ret->has_token)
@@ -158,7 +196,7 @@ void http_head(unsigned status, uint64_t bytes, struct str *ret)
 	if (status == 401)
 		str_add(ret, "WWW-Authenticate: Bearer\r\n");
 	if (status == 405)
-		str_add(ret, "Allow: GET\r\n");
+		str_add(ret, "Allow: GET, POST\r\n");
 	str_addf(ret,
 		 "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
 		 "Content-Length: %llu\r\n"

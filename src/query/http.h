@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of HTTP/1.1 that Prometheus needs: GET /metrics, with one request per connection. A web
- * page may lead a browser to send requests as well. So a request over TCP must name this machine in
- * its header Host (against DNS rebinding), and browsers don't give the answer to other sites'
- * pages.
+ * The parts of HTTP/1.1 that Prometheus needs: GET /metrics, with one request per connection. Also,
+ * at a Unix socket only, POST /mark, whose body is the words of a mark. A web page may lead a
+ * browser to send requests as well. So a request over TCP must name this machine in its header Host
+ * (against DNS rebinding), and browsers don't give the answer to other sites' pages.
  */
 #ifndef QUERY_HTTP_H
 #define QUERY_HTTP_H
@@ -26,13 +26,18 @@ struct http_rules {
 struct http_verdict {
 	unsigned status; /* 200, or another status if the request is refused */
 	bool has_token;
-	char reason[128]; /* why the request is refused, for the answer's body */
+	bool is_mark;		    /* POST /mark; else GET /metrics */
+	size_t body_at, body_bytes; /* of a mark: where its words begin and how long they are */
+	char reason[128];	    /* why the request is refused, for the answer's body */
 };
 
 /* Tells whether the text may be the beginning of an HTTP request. */
 bool http_is(const char *text, size_t n);
 
-/* Judges a request of @n bytes, with its empty line. The request may contain anything. */
+/*
+ * Judges a request of @n bytes, with its empty line. The request may contain anything. What follows
+ * the empty line isn't looked at.
+ */
 void http_judge(const char *text, size_t n, const struct http_rules *rules,
 		struct http_verdict *ret);
 

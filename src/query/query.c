@@ -85,6 +85,10 @@ static int parse_line(const char *line, struct query *q)
 		return parse_ms(line + strlen("until "), &q->until_ms);
 	if (str_starts(line, "label "))
 		return parse_label(line + strlen("label "), q);
+	if (str_starts(line, "words ")) {
+		q->words = line + strlen("words ");
+		return 0;
+	}
 	if (streq(line, "outline")) {
 		q->outline = true;
 		return 0;
@@ -130,9 +134,13 @@ int query_write(const struct query *q, struct str *ret)
 		str_add_n(ret, l->key, l->key_len);
 		str_addf(ret, "=%s\n", l->value);
 	}
+	if (q->words && strchr(q->words, '\n'))
+		return err_set(-EINVAL, "a mark with a newline can't be sent");
+	if (q->words)
+		str_addf(ret, "words %s\n", q->words);
 	str_add(ret, q->outline ? "outline\n\n" : "\n");
 	if (ret->n - before > QUERY_MAX_BYTES)
-		return err_set(-EINVAL, "these are too many labels to ask for at once");
+		return err_set(-EINVAL, "this is more than can be asked for at once");
 	return ret->failed ? err_nomem() : 0;
 }
 

@@ -13,13 +13,16 @@
  * longer. A user who may see only their own samples gets full samples all the same. Lines may come
  * in any order.
  *
+ * A mark has its words in a line `words deploy 1.2.3`.
+ *
  * Times are ms since the epoch. The answer is the line `krait 1 ok BYTES` and that number of bytes,
  * or the line `krait 1 refused REASON`. After that, the connection ends. Number 1 is the protocol's
  * version: a server refuses others. The same socket answers HTTP (http.h).
  *
  * To add a kind of request, add a row to QUERY_KINDS, members to struct query and to the table of
- * src/query/query.c, and a function to the table of src/agent/serve/answer.c. The server can't
- * write to the store; a kind that changes something has to hand it to the writer.
+ * src/query/query.c, and a function to the table of src/agent/serve/answer.c. The server doesn't
+ * write to the store. A kind that changes something has to hand it to the agent, as a mark does
+ * (store/pins/marks.h).
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -37,7 +40,9 @@
 #define QUERY_KINDS(X)                                                                             \
 	X(PROFILE, "profile", true)  /* a window as pprof */                                       \
 	X(STATUS, "status", false)   /* docs/schema/agent-status.schema.json */                    \
-	X(METRICS, "metrics", false) /* Prometheus' text format */
+	X(METRICS, "metrics", false) /* Prometheus' text format */                                 \
+	X(PINS, "pins", false)	     /* pins_write(): all pins, for who may see everything */      \
+	X(MARK, "mark", false)	     /* pins_write(): the new pin, once the agent has made it */
 
 enum query_kind {
 #define X(name, word, window) QUERY_##name,
@@ -51,8 +56,9 @@ struct query {
 	int64_t since_ms, until_ms;
 	/* labels that a sample must have; they point into .text */
 	VEC(struct profile_label_text) labels;
-	bool outline; /* true: an outline is enough (OUTLINE_SERVICES) */
-	char *text;   /* owned */
+	bool outline;	   /* true: an outline is enough (OUTLINE_SERVICES) */
+	const char *words; /* of a mark; points into .text, or is the caller's */
+	char *text;	   /* owned */
 };
 
 void query_fini(struct query *q);

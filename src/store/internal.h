@@ -7,11 +7,12 @@
 #define STORE_INTERNAL_H
 
 #include <sqlite3.h>
+#include "store/pins/pins.h"
 #include "store/sealed/names.h"
 #include "store/store.h"
 
 #define STORE_ID      0x6b726169 /* "krai": SQLite's application_id */
-#define STORE_VERSION 2		 /* SQLite's user_version: the number of the store's format */
+#define STORE_VERSION 3		 /* SQLite's user_version: the number of the store's format */
 #define STORE_FILE    "store.db"
 #define STORE_LOCK    "lock"
 /* how long a call waits while another process's transaction locks the database */
@@ -58,6 +59,16 @@ static inline bool store_has_blocks(const struct store *s)
 {
 	return s->version > 1;
 }
+
+/* Stores of formats 1 and 2 have no pins. */
+static inline bool store_has_pins(const struct store *s)
+{
+	return s->version > 2;
+}
+
+/* A condition of SQL on a row of the table block: a pinned window needs it. */
+#define STORE_PINNED                                                                               \
+	"EXISTS (SELECT 1 FROM pin WHERE until_ms > block.first_ms AND since_ms <= block.last_ms)"
 
 /* A row of a frame, segment or block: its columns in the database other than the id. */
 struct store_row {

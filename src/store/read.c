@@ -336,6 +336,16 @@ static int narrow(struct store *s, struct store_query *q)
 	return 0;
 }
 
+/* From when on all samples are there, not only pinned ones; 0: no sealed ones are. */
+static int exact_since(struct store *s, int64_t *ret)
+{
+	return store_number(s,
+			    store_has_pins(s) ? "SELECT min(first_ms) FROM block WHERE tier = 0 "
+						"AND NOT " STORE_PINNED
+					      : "SELECT min(first_ms) FROM block WHERE tier = 0",
+			    ret);
+}
+
 /*
  * Widens an outline's window to whole blocks: to blocks of ten minutes, or to blocks of an hour
  * where those of ten minutes were removed. The end is widened only where the exact blocks were
@@ -349,7 +359,7 @@ static int widen(struct store *s, struct store_query *q)
 	if (!q->outline)
 		return 0;
 	r = store_number(s, "SELECT min(first_ms) FROM block WHERE tier = 1", &tens);
-	r = r ? r : store_number(s, "SELECT min(first_ms) FROM block WHERE tier = 0", &exact);
+	r = r ? r : exact_since(s, &exact);
 	q->since_ms = down(q->since_ms, q->since_ms < tens ? STORE_HOUR_MS : STORE_TEN_MINUTES_MS);
 	step = q->until_ms < tens ? STORE_HOUR_MS : q->until_ms < exact ? STORE_TEN_MINUTES_MS : 1;
 	q->until_ms = MIN(down(q->until_ms + step - 1, step), MOST_MS);
@@ -369,20 +379,51 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 	return told ? q->outline : OUTLINE_NONE;
 }
 
+static void print_time(int64_t ms, char to[64])
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	*to = '\0';
+	if (localtime_r(&seconds, &tm))
+		strftime(to, 64, "%F %T %z", &tm);
+}
+
 /* Adds a comment that says what an outline leaves out and when it begins. */
 static void say_outline(struct profile *p)
 {
-	time_t seconds = (time_t)(profile_meta(p)->time_ns / (int64_t)NSEC_PER_SEC);
-	char from[64] = "", text[256];
-	struct tm tm;
+	char from[64], text[256];
 
-	if (localtime_r(&seconds, &tm))
-		strftime(from, sizeof(from), "%F %T %z", &tm);
+	print_time(profile_meta(p)->time_ns / (int64_t)NSEC_PER_MSEC, from);
 	snprintf(text, sizeof(text),
 		 "lines, times, and labels other than service and version, in this outline from %s "
 		 "on; what has less than 0.1 %% of its service is in [rare code]",
 		 from);
 	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
+}
+
+/* Says from when on all samples are there, if the window begins earlier and isn't pinned whole. */
+static int say_gaps(struct store *s, const struct store_query *q, struct profile *p)
+{
+	int64_t since = 0, gaps = 0;
+	char sql[320], from[64], text[128];
+	int r = store_has_pins(s) && !q->outline ? exact_since(s, &since) : 0;
+
+	if (r || q->since_ms >= since)
+		return r;
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM block WHERE tier = 0 AND last_ms >= %lld AND last_ms < %lld "
+		 "AND first_ms < %lld AND NOT EXISTS "
+		 "(SELECT 1 FROM pin WHERE since_ms <= %lld AND until_ms >= %lld)",
+		 (long long)q->since_ms, (long long)since, (long long)q->until_ms,
+		 (long long)q->since_ms, (long long)q->until_ms);
+	r = store_number(s, sql, &gaps);
+	if (r || !gaps)
+		return r;
+	print_time(since, from);
+	snprintf(text, sizeof(text), "samples before %s that aren't pinned", from);
+	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
+	return 0;
 }
 
 int store_read(struct store *s, const struct store_query *q, struct profile **ret)
@@ -404,6 +445,7 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 	 * frames or as blocks, and counts once.
 	 */
 	r = store_exec(s, "BEGIN", "read");
+	r = r ? r : say_gaps(s, &window, a.p);
 	r = r ? r : widen(s, &window);
 	r = r ? r : narrow(s, &window);
 	window.origin_ms = window.since_ms;

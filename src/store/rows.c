@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
+#include "base/system/log.h"
 #include "store/internal.h"
 
 #define INSERT_FRAME "INSERT INTO frame (id, first_ms, last_ms, samples, body) VALUES (?,?,?,?,?)"
@@ -152,16 +153,19 @@ static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 static const char *const removals[] = {
 	"DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
 	/*
-	 * all blocks of one segment, whose number is the id without the lowest STORE_SEQUENCE_BITS
+	 * all blocks of one segment, whose number is the id without the lowest STORE_SEQUENCE_BITS;
+	 * but not those that are pinned
 	 */
 	("DELETE FROM block WHERE tier = 0 AND id >> 20 = "
-	 "(SELECT id >> 20 FROM block WHERE tier = 0 ORDER BY id LIMIT 1)"),
+	 "(SELECT id >> 20 FROM block WHERE tier = 0 AND NOT " STORE_PINNED
+	 " ORDER BY id LIMIT 1) AND NOT " STORE_PINNED),
 	"DELETE FROM block WHERE tier = 1 AND last_ms = "
 	"(SELECT min(last_ms) FROM block WHERE tier = 1)",
 	"DELETE FROM block WHERE tier = 2 AND last_ms = "
 	"(SELECT min(last_ms) FROM block WHERE tier = 2)",
-	"DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)",
 };
+#define REMOVE_PIN   "DELETE FROM pin WHERE id = (SELECT min(id) FROM pin)"
+#define REMOVE_FRAME "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)"
 
 /*
  * Removes the names of epochs that no block belongs to. The epochs that are still being written
@@ -178,16 +182,68 @@ static int remove_names(struct store *s)
 	return store_exec(s, sql, "make room");
 }
 
+static int remove_rows(struct store *s, const char *sql, bool *removed)
+{
+	int r = store_exec(s, sql, "make room");
+
+	*removed = sqlite3_changes(s->db) > 0;
+	return r;
+}
+
+/* Gives up the oldest pin: its samples may be removed from now on. */
+static int give_up_pin(struct store *s, bool *removed)
+{
+	_cleanup_(pins_fini) struct pins pins = {};
+	int r = store_read_pins(s, &pins);
+
+	if (!r && pins.list.n)
+		log_warn("pin %lld (%s: %s) is given up: the store has no room for it",
+			 (long long)pins.list.v[0].id, pins.list.v[0].cause, pins.list.v[0].words);
+	return r ? r : remove_rows(s, REMOVE_PIN, removed);
+}
+
 static int remove_oldest(struct store *s, bool *removed)
 {
 	int r = 0;
 
 	*removed = false;
-	for (size_t i = 0; !r && !*removed && i < ARRAY_SIZE(removals); i++) {
-		r = store_exec(s, removals[i], "make room");
-		*removed = sqlite3_changes(s->db) > 0;
-	}
+	for (size_t i = 0; !r && !*removed && i < ARRAY_SIZE(removals); i++)
+		r = remove_rows(s, removals[i], removed);
+	if (!r && !*removed)
+		r = give_up_pin(s, removed);
+	if (!r && !*removed)
+		r = remove_rows(s, REMOVE_FRAME, removed);
 	return r ? r : remove_names(s);
+}
+
+/* What pins keep: their blocks, and names of epochs that have ended. */
+static int pinned_bytes(struct store *s, int64_t *ret)
+{
+	char sql[640];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT ifnull(sum(length(body)), 0) + "
+		 "(SELECT ifnull(sum(length(body)), 0) FROM names WHERE id >> 20 != %lld AND "
+		 "id >> 20 IN (SELECT epoch FROM block WHERE tier = 0 AND " STORE_PINNED ")) "
+		 "FROM block WHERE tier = 0 AND " STORE_PINNED,
+		 (long long)s->names.epoch);
+	return store_number(s, sql, ret);
+}
+
+/* Pins are given up until they keep at most half of the store's limit (@most bytes). */
+static int bound_pins(struct store *s, uint64_t most)
+{
+	bool removed = true;
+	int64_t bytes;
+	int r;
+
+	do {
+		r = pinned_bytes(s, &bytes);
+		if (r || (uint64_t)bytes <= most / 2)
+			return r;
+		r = give_up_pin(s, &removed);
+	} while (!r && removed);
+	return r;
 }
 
 /*
@@ -217,7 +273,7 @@ int store_keep_to(struct store *s, uint64_t bytes)
 	int r = store_bound_log(s) ?: used_bytes(s, &used, &all);
 
 	if (!r && used > most)
-		r = end_large_epoch(s, most);
+		r = end_large_epoch(s, most) ?: bound_pins(s, most);
 	while (!r && used > most && removed) {
 		r = remove_oldest(s, &removed);
 		r = r ? r : used_bytes(s, &used, &all);

@@ -47,6 +47,16 @@ static const struct {
 	{"block_by_time",
 	 "CREATE INDEX block_by_time ON block (tier, last_ms, first_ms, service, epoch, samples)",
 	 2},
+	{"pin",
+	 "CREATE TABLE pin (id INTEGER PRIMARY KEY, since_ms INTEGER NOT NULL, "
+	 "until_ms INTEGER NOT NULL, made_ms INTEGER NOT NULL, cause TEXT NOT NULL, "
+	 "words TEXT NOT NULL)",
+	 3},
+	/* how often each cause made a pin */
+	{"fired",
+	 "CREATE TABLE fired (id INTEGER PRIMARY KEY, cause TEXT NOT NULL, "
+	 "times INTEGER NOT NULL)",
+	 3},
 };
 
 static int errno_of(int rc)

@@ -367,6 +367,9 @@ def metrics():
             check(get(port, **headers)[0] == wanted, headers)
         check(get(port, "/../store.db")[0] == 404, "a path")
         with socket.create_connection(("127.0.0.1", port)) as s:
+            s.sendall(b"POST /mark HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 1\r\n\r\nx" % port)
+            check(s.recv(999).startswith(b"HTTP/1.1 405 "), "TCP takes marks")
+        with socket.create_connection(("127.0.0.1", port)) as s:
             s.sendall(b"krait 1 profile\n" + last_ms().encode() + b"\n")
             check(s.recv(999).startswith(b"krait 1 refused TCP is for metrics"), "TCP gives profiles")
         fine_for_prometheus(ask(path, "GET /metrics HTTP/1.1\r\n\r\n", AS_NOBODY).decode().split("\r\n\r\n", 1)[1])
@@ -407,6 +410,46 @@ def services():
         check(found['krait_function_cpu_seconds_total{function="shop.none"}'] == 0, texts[0])
         again = metrics_of(texts[1])
         check(all(again[key] >= value for key, value in found.items() if key.startswith("krait_service_")), "a counter fell")
+
+
+@kit.case
+def marks():
+    """Root and the group krait mark moments by the server, and see what is pinned. Another user
+    doesn't. What they say is text. Without an agent nothing is marked."""
+    kit.need("setpriv")
+    member = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--groups", str(MEMBERS)]
+    with folder() as d:
+        os.chmod(d, 0o755)
+        shutil.copy(kit.KRAIT, d + "/krait")
+        with open(d + "/group", "w") as f:
+            f.write("krait:x:%d:\n" % MEMBERS)
+        agent = start_agent(d + "/store", "--max-cpu", "100")
+        with server(d, prefix=["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', d + "/group"]) as (_, path):
+            def by(who, *words):
+                return subprocess.run([*who, d + "/krait", *words, "--store", d + "/store", "--socket", path], capture_output=True, text=True, timeout=30, check=False)
+            done = by(member, "agent", "mark", "deploy 1.2.3")
+            check(done.returncode == 0 and "krait last --pin 1 " in done.stderr, done.stderr)
+            for words in ["agent", "mark", "a secret"], ["last", "--pin", "1"], ["last", "--mark", "deploy"]:
+                done = by(AS_NOBODY, *words)
+                check(done.returncode == 1 and "are for root and group krait" in done.stderr and "deploy" not in done.stdout, done.stderr)
+            done = by(member, "last", "--mark", "deploy")
+            check("pin 1, mark: deploy 1.2.3" in done.stderr, done.stderr)
+            answer = ask(path, "krait 1 mark\nwords a\x1b[2Jb\n\n")
+            check(answer.startswith(b"krait 1 ok ") and answer.endswith(b" mark a?[2Jb\n"), answer)
+            for words, reason in ("", b"refused a mark says in words"), ("words \t\n", b"says in words"), ("words %s\n" % ("x" * 200), b"199 bytes at most"):
+                check(reason in ask(path, "krait 1 mark\n" + words + "\n"), words)
+            post = "POST /mark HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+            answer = ask(path, post % (7, "Host: y and more"))
+            check(answer.startswith(b"HTTP/1.1 200 OK\r\n") and answer.endswith(b" mark Host: y\n"), answer)
+            for who, request, reason in (AS_NOBODY, post % (1, "x"), b"HTTP/1.1 403 "), ((), post % (9, "short"), b"ends before Content-Length"), \
+                    ((), post % (200, "x" * 200), b"199 bytes at most"), ((), "POST /mark HTTP/1.1\r\n\r\nx", b"HTTP/1.1 400 "), ((), post % (99999, "x"), b"HTTP/1.1 400 "):
+                check(reason in ask(path, request, who), request)
+            check(b'"pins": null, "triggers": null' in ask(path, "krait 1 status\n\n", AS_NOBODY), "nobody sees pins")
+            check(json.loads(ask(path, "krait 1 status\n\n").split(b"\n", 1)[1])["triggers"] == {"mark": 3}, "root sees no pins")
+            check(b"krait_agent_triggers_total" not in ask(path, "GET /metrics HTTP/1.1\r\n\r\n", AS_NOBODY), "nobody sees triggers")
+            end_agent(agent)
+            done = by(member, "agent", "mark", "late")
+            check(done.returncode == 1 and "no agent records" in done.stderr, done.stderr)
 
 
 @kit.full_case

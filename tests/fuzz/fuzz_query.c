@@ -57,6 +57,7 @@ static void try_http(const char *text, size_t n)
 
 	http_judge(text, n, &rules, &v);
 	check(v.status == 200 || v.reason[0]);
+	check(v.status != 200 || !v.is_mark);
 	if (v.status != 200)
 		return;
 	check(http_is(text, n) && memmem(text, n, ":9873", 5));

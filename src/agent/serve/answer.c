@@ -21,6 +21,7 @@
 #include "query/facts.h"
 #include "query/http.h"
 #include "query/query.h"
+#include "store/pins/marks.h"
 #include "store/store.h"
 
 /* When one of these times is over, SIGALRM ends the process, and with it the connection. */
@@ -104,20 +105,25 @@ static int answer_profile(struct question *q, struct store *store)
 static int answer_text(struct question *q, struct store *store, bool metrics)
 {
 	_cleanup_(totals_fini) struct totals totals = {};
+	_cleanup_(pins_fini) struct pins pins = {};
 	_cleanup_str_ struct str text = {};
 	struct store_facts facts;
 	int r = store_facts(store, &facts);
 
 	if (!r && metrics && q->all)
 		r = store_totals(store, &totals);
+	if (!r && q->all)
+		r = store_read_pins(store, &pins);
 	if (r)
 		return r;
 	if (metrics)
 		facts_prometheus(&facts, &text);
-	if (metrics && q->all)
+	if (metrics && q->all) {
+		facts_pins(&pins, &text);
 		facts_totals(&totals, &text);
+	}
 	if (!metrics)
-		facts_json(q->s->o->store, &facts, &text);
+		facts_json(q->s->o->store, &facts, q->all ? &pins : NULL, &text);
 	if (text.failed)
 		return err_nomem();
 	fwrite(text.s, 1, text.n, q->body);
@@ -134,15 +140,52 @@ static int answer_metrics(struct question *q, struct store *store)
 	return answer_text(q, store, true);
 }
 
+/* The words of pins may name what other users' processes do. */
+static int check_all(const struct question *q)
+{
+	return q->all ? 0 : err_set(-EPERM, "pins and marks are for root and group " SERVE_GROUP);
+}
+
+static int put_pins(struct question *q, const struct pins *pins)
+{
+	_cleanup_str_ struct str text = {};
+
+	pins_write(pins, &text);
+	if (text.failed)
+		return err_nomem();
+	fwrite(str_cstr(&text), 1, text.n, q->body);
+	return 0;
+}
+
+static int answer_pins(struct question *q, struct store *store)
+{
+	_cleanup_(pins_fini) struct pins pins = {};
+	int r = check_all(q) ?: store_read_pins(store, &pins);
+
+	return r ? r : put_pins(q, &pins);
+}
+
+/* Doesn't need the store that is open: the agent makes the pin. */
+static int answer_mark(struct question *q, struct store *store)
+{
+	_cleanup_(pins_fini) struct pins pins = {};
+	struct pin pin;
+	int r = check_all(q) ?: marks_send(q->s->o->store, q->query.words ?: "", &pin);
+
+	if (!r && vec_push(&pins.list, pin))
+		r = err_nomem();
+	return r ? r : put_pins(q, &pins);
+}
+
 static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = {
-	[QUERY_PROFILE] = answer_profile,
-	[QUERY_STATUS] = answer_status,
-	[QUERY_METRICS] = answer_metrics,
+	[QUERY_PROFILE] = answer_profile, [QUERY_STATUS] = answer_status,
+	[QUERY_METRICS] = answer_metrics, [QUERY_PINS] = answer_pins,
+	[QUERY_MARK] = answer_mark,
 };
 
 /*
  * Makes the answer. A lock lets only one process do that at a time, so that their memory doesn't
- * add up.
+ * add up. A mark takes little memory, and waits for the agent.
  */
 static int make(struct question *q)
 {
@@ -154,7 +197,8 @@ static int make(struct question *q)
 	if (!q->body)
 		return err_set(-EIO, "the server can't make a temporary file");
 	alarm(TURN_SECONDS);
-	(void)fcntl(q->s->turn, F_SETLKW, &turn);
+	if (q->query.kind != QUERY_MARK)
+		(void)fcntl(q->s->turn, F_SETLKW, &turn);
 	r = store_open(q->s->o->store, 0, &store);
 	r = r ? r : answers[q->query.kind](q, store);
 	store_close(store);
@@ -220,19 +264,48 @@ static void answer_query(struct question *q, int fd, const struct str *request)
 	send_answer(q, fd, r);
 }
 
-static void answer_http(struct question *q, const struct listener *l, int fd,
-			const struct str *request)
+/* Reads the rest of a mark's words, which are the request's body. */
+static int take_words(struct question *q, int fd, const struct http_verdict *v, struct str *request)
+{
+	char block[1024];
+	ssize_t n;
+
+	while (request->n < v->body_at + v->body_bytes) {
+		n = recv(fd, block, sizeof(block), 0);
+		if (n <= 0)
+			return err_set(-EINVAL, "the mark ends before Content-Length does");
+		str_add_n(request, block, (size_t)n);
+	}
+	if (request->failed)
+		return err_nomem();
+	q->query.kind = QUERY_MARK;
+	q->query.text = strndup(request->s + v->body_at, v->body_bytes);
+	q->query.words = q->query.text;
+	return q->query.text ? 0 : err_nomem();
+}
+
+static unsigned status_of(int r)
+{
+	return r == -EPERM ? 403 : r == -EINVAL ? 400 : 503;
+}
+
+static void answer_http(struct question *q, const struct listener *l, int fd, struct str *request)
 {
 	const char *token = *q->s->token ? q->s->token : NULL;
 	const struct http_rules rules = {l->port, token};
 	_cleanup_str_ struct str head = {};
 	struct http_verdict v;
+	int r = 0;
 
 	http_judge(str_cstr(request), request->n, &rules, &v);
 	q->query.kind = QUERY_METRICS;
 	q->all = q->peer->may_all || v.has_token;
-	if (v.status == 200 && make(q)) {
-		v.status = 503;
+	if (v.status == 200 && v.is_mark)
+		r = take_words(q, fd, &v, request);
+	if (v.status == 200)
+		r = r ? r : make(q);
+	if (r) {
+		v.status = status_of(r);
 		snprintf(v.reason, sizeof(v.reason), "%s\n", err_msg());
 	}
 	http_head(v.status, v.status == 200 ? (uint64_t)ftello(q->body) : strlen(v.reason), &head);

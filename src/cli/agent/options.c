@@ -13,6 +13,8 @@
 #define DEFAULT_BYTES	((uint64_t)1 << 30)
 #define MOST_BYTES	((uint64_t)1 << 50)
 #define DEFAULT_CPU_PPM 10000
+#define MOST_PERCENT	1000000
+#define PPM_PERCENT	10000
 
 int agent_value_size(void *field, const char *text)
 {
@@ -22,6 +24,19 @@ int agent_value_size(void *field, const char *text)
 		return err_set(-EINVAL, "'%s' is not a size from 32M on; write 500M, 1G or 20G",
 			       text);
 	*(uint64_t *)field = n;
+	return 0;
+}
+
+int agent_value_share(void *field, const char *text)
+{
+	uint64_t percent;
+
+	if (value_scaled(text, 1000, MOST_PERCENT, &percent) || !percent)
+		return err_set(-EINVAL,
+			       "'%s' is not a number of percent; write 80, or 250 for two and a "
+			       "half times as much as one can take",
+			       text);
+	*(uint64_t *)field = percent * PPM_PERCENT;
 	return 0;
 }
 
@@ -41,6 +56,13 @@ void agent_options_fini(struct agent_run_options *o)
 	record_options_fini(&o->record);
 }
 
+static int check_pins(const struct agent_run_options *o)
+{
+	if (!o->pin_wait_ppm || o->record.session.wall)
+		return 0;
+	return err_set(-EINVAL, "--pin-wait is about waits; add --wall");
+}
+
 int agent_options_load(struct config *c, const struct command *self, int argc, char **argv,
 		       struct agent_run_options *o)
 {
@@ -49,7 +71,7 @@ int agent_options_load(struct config *c, const struct command *self, int argc, c
 
 	config_init(c, self, o);
 	r = config_load(c, AGENT_CONFIG, argc, argv, &operands);
-	if (!r && record_options_check(&o->record))
+	if (!r && (record_options_check(&o->record) || check_pins(o)))
 		r = config_blame(c);
 	return r;
 }

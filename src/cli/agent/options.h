@@ -22,6 +22,7 @@ struct agent_run_options {
 	const char *store;
 	uint64_t max_bytes;
 	uint32_t max_cpu_ppm;
+	uint64_t pin_cpu_ppm, pin_wait_ppm; /* 0: no service is looked at */
 	/* value of --config: a file to read instead of AGENT_CONFIG; NULL: none was given */
 	const char *config;
 	bool print; /* --print of `krait agent check` */
@@ -49,6 +50,8 @@ _must_use_ int agent_options_read(struct config *c, const struct command *self, 
 
 /* an option_set_fn: sets a uint64_t to the most bytes of the store */
 int agent_value_size(void *field, const char *text);
+/* an option_set_fn: sets a uint64_t in millionths from a number of percent, 1 to 1,000,000 */
+int agent_value_share(void *field, const char *text);
 
 #define AGENT_FIELD(f) offsetof(struct agent_run_options, f)
 
@@ -98,6 +101,18 @@ int agent_value_size(void *field, const char *text);
 	 .initial = "1",                                                                           \
 	 .help = "the most of one CPU's time that the agent itself may take, from 0.1 to 100; "    \
 		 "above it rate and wait budget are halved until less would do"},                  \
+	{.name = "pin-cpu",                                                                        \
+	 .arg = "PERCENT",                                                                         \
+	 .set = agent_value_share,                                                                 \
+	 .field = AGENT_FIELD(pin_cpu_ppm),                                                        \
+	 .help = "pin the time when a service, or a program that is of none, takes more than so "  \
+		 "much of one CPU for 10 s; 250 is two and a half CPUs"},                          \
+	{.name = "pin-wait",                                                                       \
+	 .arg = "PERCENT",                                                                         \
+	 .set = agent_value_share,                                                                 \
+	 .field = AGENT_FIELD(pin_wait_ppm),                                                       \
+	 .help = "pin the time when a service's threads wait more than so much of one thread's "   \
+		 "time for 10 s; waits for work don't count; needs --wall"},                       \
 	RECORD_ROW_IDLE_AT,                                                                        \
 	RECORD_ROW_NATIVE(NULL),                                                                   \
 	RECORD_ROW_SERVICE_FROM("none"),                                                           \

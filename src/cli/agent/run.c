@@ -108,6 +108,8 @@ static int agent(struct agent_run_options *o, struct reload *l)
 				      .store = o->store,
 				      .max_bytes = o->max_bytes,
 				      .max_cpu_ppm = o->max_cpu_ppm,
+				      .pin_cpu_ppm = o->pin_cpu_ppm,
+				      .pin_wait_ppm = o->pin_wait_ppm,
 				      .functions = o->functions.v,
 				      .n_functions = o->functions.n,
 				      .reload = reload,
@@ -124,6 +126,7 @@ static int agent(struct agent_run_options *o, struct reload *l)
 	session_bound_init(&s);
 	signals_take();
 	signals_take_reload();
+	signals_take_usr1();
 	code = record(&s, &agent, o->record.color);
 	session_end_sampling(&s);
 	session_fini(&s);

@@ -18,14 +18,20 @@ struct status_options {
 	bool json, prometheus;
 };
 
-static void print_time(const char *what, int64_t ms)
+static void add_time(int64_t ms, const char *format, char text[64])
 {
 	time_t seconds = (time_t)(ms / 1000);
-	char text[64] = "";
 	struct tm tm;
 
 	if (localtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%F %T %z", &tm);
+		strftime(text, 64, format, &tm);
+}
+
+static void print_time(const char *what, int64_t ms)
+{
+	char text[64] = "";
+
+	add_time(ms, "%F %T %z", text);
 	printf("%-10s%s\n", what, text);
 }
 
@@ -81,6 +87,9 @@ static void print_facts(const struct store_facts *f)
 	if (v[BATCH_HZ] < v[BATCH_ASKED_HZ])
 		printf("%-10s%lld samples a second instead of %lld, because it took too much CPU\n",
 		       "limit", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
+	if (f->writer && v[BATCH_HZ] > v[BATCH_ASKED_HZ])
+		printf("%-10s%lld samples a second instead of %lld, because a trigger holds\n",
+		       "rate", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
 	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, %lld with writers "
 	       "that died, of %lld\n",
 	       "lost", (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED],
@@ -91,18 +100,45 @@ static void print_facts(const struct store_facts *f)
 	print_confined((unsigned)v[BATCH_CONFINED]);
 }
 
+#define PINS_SHOWN 10 /* the newest ones; --json has all */
+
+static void print_pin(const struct pin *p, bool first)
+{
+	char from[64] = "", to[64] = "";
+
+	add_time(p->since_ms, "%F %T", from);
+	add_time(p->until_ms, "%T %z", to);
+	printf("%-10s%lld: %s to %s, %s: %s\n", first ? "pins" : "", (long long)p->id, from, to,
+	       p->cause, p->words);
+}
+
+static void print_pins(const struct pins *pins)
+{
+	size_t hidden = pins->list.n - MIN(pins->list.n, (size_t)PINS_SHOWN);
+
+	for (size_t i = hidden; i < pins->list.n; i++)
+		print_pin(&pins->list.v[i], i == hidden);
+	if (hidden)
+		printf("%-10sand %zu older ones\n", "", hidden);
+	vec_foreach(c, &pins->counts)
+		printf("%-10s%s pinned %lld times\n", c == pins->counts.v ? "triggers" : "",
+		       c->cause, (long long)c->times);
+}
+
 static void print(const struct status_options *o, const struct store_facts *f,
-		  const struct totals *t)
+		  const struct totals *t, const struct pins *pins)
 {
 	_cleanup_str_ struct str text = {};
 
 	if (o->json) {
-		facts_json(o->store, f, &text);
+		facts_json(o->store, f, pins, &text);
 	} else if (o->prometheus) {
 		facts_prometheus(f, &text);
+		facts_pins(pins, &text);
 		facts_totals(t, &text);
 	} else {
 		print_facts(f);
+		print_pins(pins);
 	}
 	fputs(str_cstr(&text), stdout);
 }
@@ -111,14 +147,16 @@ static int look(const struct status_options *o)
 {
 	struct store *s = NULL;
 	_cleanup_(totals_fini) struct totals totals = {};
+	_cleanup_(pins_fini) struct pins pins = {};
 	struct store_facts facts;
 	int r = store_open(o->store, 0, &s);
 
 	r = r ? r : store_facts(s, &facts);
 	if (!r && o->prometheus)
 		r = store_totals(s, &totals);
+	r = r ? r : store_read_pins(s, &pins);
 	if (!r)
-		print(o, &facts, &totals);
+		print(o, &facts, &totals, &pins);
 	store_close(s);
 	return r;
 }

@@ -236,6 +236,21 @@ int window_read(const char *dir, const char *socket, const struct store_query *q
 	return ask_server(socket ? socket : QUERY_SOCKET, q, ret);
 }
 
+int window_read_pins(const char *dir, const char *socket, struct pins *ret)
+{
+	_cleanup_(query_fini) struct query q = {.kind = QUERY_PINS};
+	_cleanup_str_ struct str body = {};
+	struct store *s = NULL;
+	int r = store_open(dir, 0, &s);
+
+	r = r ? r : store_read_pins(s, ret);
+	store_close(s);
+	if (r != -EACCES || (!socket && !streq(dir, STORE_DIRECTORY)))
+		return r;
+	r = ask(socket ? socket : QUERY_SOCKET, &q, &body);
+	return r ? r : pins_read(ret, str_cstr(&body));
+}
+
 int window_read_text(const char *dir, const char *text, struct profile **ret)
 {
 	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);

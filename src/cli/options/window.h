@@ -9,6 +9,7 @@
 
 #include "cli/options/values.h"
 #include "profile/profile.h"
+#include "store/pins/pins.h"
 #include "store/store.h"
 
 struct window {
@@ -44,6 +45,12 @@ _must_use_ int window_between(const char *since, const char *until, int64_t now_
  */
 _must_use_ int window_read(const char *dir, const char *socket, const struct store_query *q,
 			   struct profile **ret);
+
+/*
+ * Reads the store's pins in the same way. Returns 0 or -errno + message; the caller calls
+ * pins_fini() on *ret in any case.
+ */
+_must_use_ int window_read_pins(const char *dir, const char *socket, struct pins *ret);
 
 /*
  * Reads a profile of the window that @text describes, with all samples in it. Returns 0 or -errno +

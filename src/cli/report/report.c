@@ -394,7 +394,7 @@ static int write_it(struct report_options *o, struct report_facts *f)
 	return write_output(o->output, print, &(struct print_arg){o, f});
 }
 
-static int read_it(const struct report_options *o, const char *path, struct profile **ret)
+static int read_it(struct report_options *o, const char *path, struct profile **ret)
 {
 	return o->stored.dir ? stored_read(&o->stored, ret) : read_profile_file(path, ret);
 }
@@ -469,7 +469,8 @@ const struct command command_last = {
 	.name = "last",
 	.reads_files = true,
 	.summary = "Show the last minutes that krait agent has recorded.",
-	.synopsis = (const char *const[]){"last TIME [-p PID | --service NAME] [OPTIONS]", NULL},
+	.synopsis = (const char *const[]){"last TIME [-p PID | --service NAME] [OPTIONS]",
+					  "last --pin N | --mark TEXT [OPTIONS]", NULL},
 	.examples =
 		(const char *const[]){"krait last 10m\twhere the machine's time went",
 				      "krait last 1h -p 4711 -o x.html\tone process as a page",

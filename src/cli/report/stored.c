@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/system/clock.h"
+#include "base/system/log.h"
 #include "cli/options/view_options.h"
 
 void stored_fini(struct stored *s)
@@ -32,11 +33,13 @@ int stored_value_cgroup(void *field, const char *text)
 
 int stored_last(struct stored *s, struct operands *operands)
 {
+	s->dir = s->dir ? s->dir : STORE_DIRECTORY;
+	if (!operands->operand && (s->pin || s->mark))
+		return 0;
 	if (!operands->operand)
 		return err_set(-EINVAL, "say how long: krait last 10m");
 	if (s->since)
 		return err_set(-EINVAL, "krait last says itself when it begins; leave --since out");
-	s->dir = s->dir ? s->dir : STORE_DIRECTORY;
 	s->since = TAKE_PTR(operands->operand);
 	return 0;
 }
@@ -74,6 +77,11 @@ static int take_window(struct stored *s)
 {
 	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
 
+	if (s->pin || s->mark)
+		return s->since || s->until || (s->pin && s->mark)
+			       ? err_set(-EINVAL, "--pin, --mark and a window of time exclude each "
+						  "other; keep one")
+			       : 0;
 	if (!s->since)
 		return err_set(-EINVAL,
 			       "say when the window begins: --since 10m, or --since 03:00");
@@ -89,6 +97,8 @@ int stored_check(struct stored *s, struct view_options *view, const struct opera
 		return err_set(-EINVAL, "name the profile to read: krait report FILE");
 	if (!s->dir && s->pids.n)
 		return err_set(-EINVAL, "--pid is for --store; --process chooses in a file");
+	if (!s->dir && (s->pin || s->mark))
+		return err_set(-EINVAL, "--pin and --mark are for --store");
 	if (!s->dir && s->labels.n)
 		return err_set(-EINVAL,
 			       "--service and --cgroup are for --store; --label %.*s=... "
@@ -129,15 +139,33 @@ static int want(struct wanted *w, pid_t pid)
 	return vec_push(&w->labels, (struct profile_label_text){"pid", strlen("pid"), text});
 }
 
-int stored_read(const struct stored *s, struct profile **ret)
+/* Finds the pinned window, whose samples are all there. */
+static int find_pin(struct stored *s)
+{
+	_cleanup_(pins_fini) struct pins pins = {};
+	const struct pin *p = NULL;
+	int r = window_read_pins(s->dir, s->socket, &pins);
+
+	if (!r)
+		p = pins_find(&pins, (int64_t)s->pin, s->mark);
+	if (!p)
+		return r ? r : -ENOENT;
+	log_note("pin %lld, %s: %s", (long long)p->id, p->cause, p->words);
+	s->window = (struct window){p->since_ms, p->until_ms, true};
+	s->exact = true;
+	return 0;
+}
+
+int stored_read(struct stored *s, struct profile **ret)
 {
 	__attribute__((cleanup(wanted_fini))) struct wanted wanted = {};
-	struct store_query q = {
-		.since_ms = s->window.since_ms,
-		.until_ms = s->window.until_ms,
-	};
-	int r;
+	struct store_query q = {};
+	int r = s->pin || s->mark ? find_pin(s) : 0;
 
+	if (r)
+		return r;
+	q.since_ms = s->window.since_ms;
+	q.until_ms = s->window.until_ms;
 	vec_foreach(pid, &s->pids)
 		if (want(&wanted, *pid))
 			return err_nomem();

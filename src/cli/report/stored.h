@@ -22,6 +22,8 @@ struct stored {
 	const char *since, *until;
 	struct window window;
 	VEC(struct profile_label_text) labels; /* values of --service and --cgroup */
+	uint64_t pin;			       /* number of a pinned window; 0: none */
+	const char *mark;		       /* words of a mark whose window is wanted, or NULL */
 	VEC(pid_t) pids;		       /* the processes that are wanted; empty: all */
 	/*
 	 * true: the window must be answered from samples, not from the outline, however long it is
@@ -47,6 +49,13 @@ int stored_value_cgroup(void *field, const char *text);
 	 .field = (at) + offsetof(struct stored, socket), .complete = COMPLETE_FILE,               \
 	 .initial = QUERY_SOCKET,                                                                  \
 	 .help = "ask the server at this socket if the store can't be read"},                      \
+	{.name = "pin", .arg = "N", .set = value_count,                                            \
+	 .field = (at) + offsetof(struct stored, pin),                                             \
+	 .help = "with --store: the window that is pinned as number N; krait agent status lists "  \
+		 "them"},                                                                          \
+	{.name = "mark", .arg = "TEXT", .set = value_string,                                       \
+	 .field = (at) + offsetof(struct stored, mark),                                            \
+	 .help = "with --store: the window of the newest mark with TEXT in it"},                   \
 	{.name = "pid", .letter = 'p', .arg = "PID", .set = value_pid,                             \
 	 .field = (at) + offsetof(struct stored, pids), .complete = COMPLETE_PROCESS,              \
 	 .help = "with --store: this process only, alive or not; may be repeated"},                \
@@ -92,6 +101,6 @@ _must_use_ int stored_check(struct stored *s, struct view_options *view,
  * Reads a profile of the window from the store or its server. Returns 0 or -errno + message; the
  * caller frees *ret.
  */
-_must_use_ int stored_read(const struct stored *s, struct profile **ret);
+_must_use_ int stored_read(struct stored *s, struct profile **ret);
 
 #endif

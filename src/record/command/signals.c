@@ -35,6 +35,7 @@ static uint64_t counted_at_ns;
 static bool ignores_terminal;
 
 static volatile sig_atomic_t takes_reload, reload_flag;
+static volatile sig_atomic_t usr1_flag, usr1_sender;
 
 /* Called when a signal ends krait; NULL: nothing is called. */
 static void (*undo)(void *);
@@ -144,6 +145,29 @@ bool signals_reload(void)
 	bool ret = reload_flag;
 
 	reload_flag = 0;
+	return ret;
+}
+
+static void on_usr1(int number, siginfo_t *info, void *context)
+{
+	usr1_sender = info->si_code <= 0 ? info->si_pid : 0;
+	usr1_flag = 1;
+}
+
+void signals_take_usr1(void)
+{
+	const struct sigaction action = {.sa_sigaction = on_usr1,
+					 .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+bool signals_usr1(long *sender)
+{
+	bool ret = usr1_flag;
+
+	usr1_flag = 0;
+	*sender = usr1_sender;
 	return ret;
 }
 

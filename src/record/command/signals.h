@@ -27,6 +27,13 @@ void signals_take(void);
 void signals_take_reload(void);
 bool signals_reload(void);
 
+/*
+ * From now on, a SIGUSR1 doesn't end krait; instead signals_usr1() returns true once, with the
+ * process that sent the latest one in *sender.
+ */
+void signals_take_usr1(void);
+bool signals_usr1(long *sender);
+
 /* What krait is doing; it decides what a signal means. */
 enum signals_phase {
 	/* what signals mean is at the beginning of this file; calls that sleep return EINTR */

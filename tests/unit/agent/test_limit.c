@@ -142,6 +142,29 @@ static void test_no_limit(void **state)
 	assert_int_equal(run(100, 900), 0);
 }
 
+/* While a trigger holds there are more samples, as long as they fit into the limit. */
+static void test_trigger(void **state)
+{
+	(void)state;
+	assert_int_equal(limit_raise(&limit, true), 1);
+	assert_int_equal(set_hz, 999); /* four times as many, but no more than this */
+	assert_int_equal(set_budget, BUDGET);
+	assert_int_equal(limit_raise(&limit, true), 0);
+	assert_int_equal(run(10, 15), 0);
+	assert_int_equal(run(10, 15), 1);
+	assert_int_equal(set_hz, HZ);
+	assert_int_equal(limit.lowered, 0);
+	assert_int_equal(limit_raise(&limit, true), 0);
+	assert_int_equal(run(2, 300), 1);
+	assert_int_equal(run(2, 300), 1);
+	assert_int_equal(set_hz, HZ / 4);
+	assert_int_equal(limit_raise(&limit, false), 0);
+	assert_int_equal(limit_raise(&limit, true), 1);
+	assert_int_equal(set_hz, HZ);
+	assert_int_equal(limit_raise(&limit, false), 1);
+	assert_int_equal(set_hz, HZ / 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +173,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_five_halvings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_raised, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_limit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_trigger, set_up, tear_down),
 	};
 
 	log_set_level(LOG_ERROR);

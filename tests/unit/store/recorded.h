@@ -19,6 +19,7 @@
 #define OF_SEGMENT 5
 #define REOPEN	   90 /* after this many frames one agent ends, and another one begins */
 #define FRAME_MS   100
+#define PIN_EACH   20 /* frames from one pin to the next */
 #define SAMPLES	   4
 #define LIMIT	   ((12ull << 20) + (72 << 10)) /* 12 MiB are for SQLite's log */
 
@@ -170,9 +171,21 @@ static inline void keep_columns(void)
 	numbering_fini(&n);
 }
 
+/* Pins a window in which nothing was recorded, so that the row takes part in the test alone. */
+static inline void pin_nothing(void)
+{
+	struct pin p = {.since_ms = 1 + rec.written, .until_ms = 2 + rec.written};
+
+	strcpy(p.cause, PIN_BY_MARK);
+	assert_int_equal(store_add_pin(rec.w.s, &p), 0);
+	acknowledge();
+}
+
 /* Does what an agent does in one second. */
 static inline void go_on(void)
 {
+	if (rec.written % PIN_EACH == 1)
+		pin_nothing();
 	assert_int_equal(store_keep_to(rec.w.s, LIMIT), 0);
 	acknowledge();
 	fill_frame();

@@ -209,7 +209,7 @@ static void start_writer(struct round *r)
 		close(r->in[1]);
 		/* the test reads only the first answer, so the pipe may get full */
 		(void)fcntl(r->out[1], F_SETFL, O_NONBLOCK);
-		agent_write(&o, getppid(), 0, r->in[0], r->out[1]);
+		agent_write(&o, getppid(), 0, -1, (const int[]){r->in[0], r->out[1]});
 	}
 	assert_int_equal(read(r->out[0], &answer, sizeof(answer)), sizeof(answer));
 	assert_int_equal(answer.kind, ANSWER_READY);

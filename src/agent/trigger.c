@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Has the table of triggers, and pins windows while they hold; see trigger.h. */
+#include "agent/trigger.h"
+
+#include <stdio.h>
+
+#include "base/system/log.h"
+#include "record/command/signals.h"
+
+#define BEFORE_MS 60000
+#define AFTER_NS  (60 * NSEC_PER_SEC)
+/* of a condition that goes on holding, this much is pinned */
+#define MOST_NS (600 * NSEC_PER_SEC)
+/* a longer end is told to the writer when this much is left of the one that it knows */
+#define LEFT_NS	    (30 * NSEC_PER_SEC)
+#define USAGE_NS    (10 * NSEC_PER_SEC)
+#define PPM_PERCENT 10000.0
+#define NSEC_PER_MS ((int64_t)NSEC_PER_MSEC)
+
+/* The oldest mark that a user has sent. */
+static bool is_marked(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
+{
+	struct link *l = t->link;
+
+	if (!l->n_marks)
+		return false;
+	memcpy(words, l->marks[0], PIN_WORDS_BYTES);
+	memmove(l->marks, l->marks + 1, --l->n_marks * sizeof(*l->marks));
+	return true;
+}
+
+static bool is_signalled(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
+{
+	long sender;
+
+	if (!signals_usr1(&sender))
+		return false;
+	snprintf(words, PIN_WORDS_BYTES, "SIGUSR1 from process %ld", sender);
+	return true;
+}
+
+/* Ends a window of usage, and looks at what it has. */
+static void end_usage(struct usage *u, uint64_t now, const char *words)
+{
+	double ns = (double)(now - u->began_ns);
+	const struct used *top = u->used;
+
+	for (unsigned i = 1; i < u->n; i++)
+		if (u->used[i].ns > top->ns)
+			top = &u->used[i];
+	u->holds = u->n && (double)top->ns * 1e6 > (double)u->most_ppm * ns;
+	if (u->holds)
+		snprintf(u->words, sizeof(u->words), "%s %s in %.0f s: %.0f %%", top->name, words,
+			 ns / NSEC_PER_SEC, (double)top->ns * 100 / ns);
+	u->began_ns = now;
+	u->n = 0;
+}
+
+static bool is_above(struct usage *u, uint64_t now, const char *says, char words[PIN_WORDS_BYTES])
+{
+	if (!u->most_ppm)
+		return false;
+	if (now - u->began_ns >= USAGE_NS)
+		end_usage(u, now, says);
+	memcpy(words, u->words, PIN_WORDS_BYTES);
+	return u->holds;
+}
+
+static bool is_busy(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
+{
+	return is_above(&t->cpu, now, "took of one CPU", words);
+}
+
+static bool is_waiting(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
+{
+	return is_above(&t->waiting, now, "waited of one thread's time", words);
+}
+
+/* The table of triggers. */
+static const struct trigger {
+	const char *cause; /* the trigger's word in the store, in status and in metrics */
+	/* the source: does the condition hold? If so, @words says why, in any bytes */
+	bool (*holds)(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES]);
+	/* each time is a pin of its own; else what holds again within a window extends it */
+	bool each;
+} rows[] = {
+	{PIN_BY_MARK, is_marked, true},
+	{"signal", is_signalled, false},
+	{"cpu", is_busy, false},
+	{"waiting", is_waiting, false},
+};
+
+static struct used *usage_of(struct usage *u, const char *name)
+{
+	struct used *x = &u->used[u->n];
+
+	for (unsigned i = 0; i < u->n; i++)
+		if (!strncmp(u->used[i].name, name, sizeof(x->name) - 1))
+			return &u->used[i];
+	if (u->n == ARRAY_SIZE(u->used))
+		return NULL;
+	snprintf(x->name, sizeof(x->name), "%s", name);
+	x->ns = 0;
+	u->n++;
+	return x;
+}
+
+static void add_usage(struct usage *u, const struct profile *p, const struct profile_sample *s)
+{
+	const char *name = profile_label_text(p, s->labels, STORE_SERVICE_KEY);
+	struct used *x = usage_of(u, *name ? name : profile_label_text(p, s->labels, "process"));
+
+	if (x)
+		x->ns += s->values[u->value];
+}
+
+static bool is_looked_at(const struct usage *u, const struct profile_sample *s)
+{
+	return u->most_ppm && u->value >= 0 && s->values[u->value] > 0;
+}
+
+/* A thread that has no work waits in a place that is called idle. */
+void triggers_sample(struct triggers *t, const struct profile *p, const struct profile_sample *s)
+{
+	if (is_looked_at(&t->cpu, s))
+		add_usage(&t->cpu, p, s);
+	if (is_looked_at(&t->waiting, s) && !*profile_label_text(p, s->labels, "idle"))
+		add_usage(&t->waiting, p, s);
+}
+
+/* The window of this row that can be extended; NULL: there is none. */
+static struct held *held_of(struct triggers *t, const struct trigger *row)
+{
+	for (unsigned i = 0; i < t->n && !row->each; i++)
+		if (t->held[i].row == row)
+			return &t->held[i];
+	return NULL;
+}
+
+static struct held *new_held(struct triggers *t)
+{
+	if (t->n < TRIGGERS_HELD)
+		return &t->held[t->n++];
+	memmove(t->held, t->held + 1, (TRIGGERS_HELD - 1) * sizeof(*t->held));
+	return &t->held[TRIGGERS_HELD - 1];
+}
+
+/* Tells the writer of a new window, and of an end that it will have to know soon. */
+static void send_pin(struct triggers *t, struct held *h, uint64_t now, int64_t wall_ms)
+{
+	if (h->end_ns <= h->sent_ns || h->sent_ns > now + LEFT_NS)
+		return;
+	h->pin.until_ms = wall_ms + ((int64_t)h->end_ns - (int64_t)now) / NSEC_PER_MS;
+	if (link_send_pin(t->link, &h->pin))
+		h->sent_ns = h->end_ns;
+}
+
+static void fire(struct triggers *t, const struct trigger *row, const char *words, uint64_t now,
+		 int64_t wall_ms)
+{
+	struct held *h = new_held(t);
+
+	*h = (struct held){.row = row,
+			   .end_ns = now + AFTER_NS,
+			   .most_ns = now + MOST_NS,
+			   .holds = true,
+			   .pin = {.since_ms = MAX(wall_ms - BEFORE_MS, 0), .made_ms = wall_ms}};
+	snprintf(h->pin.cause, sizeof(h->pin.cause), "%s", row->cause);
+	if (pin_words(words, strnlen(words, PIN_WORDS_BYTES - 1), h->pin.words))
+		h->pin.words[0] = '\0';
+	log_note("trigger %s: %s; the minute before and after it is pinned", row->cause,
+		 h->pin.words);
+	send_pin(t, h, now, wall_ms);
+}
+
+static void look(struct triggers *t, const struct trigger *row, uint64_t now, int64_t wall_ms)
+{
+	char words[PIN_WORDS_BYTES] = "";
+
+	while (row->holds(t, now, words)) {
+		struct held *h = held_of(t, row);
+
+		if (h) {
+			h->end_ns = MIN(now + AFTER_NS, h->most_ns);
+			h->holds = true;
+		} else {
+			fire(t, row, words, now, wall_ms);
+		}
+		if (!row->each)
+			break;
+	}
+}
+
+bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms)
+{
+	unsigned kept = 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < t->n; i++)
+		t->held[i].holds = false;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		look(t, &rows[i], now, wall_ms);
+	for (unsigned i = 0; i < t->n; i++) {
+		struct held *h = &t->held[i];
+
+		send_pin(t, h, now, wall_ms);
+		any |= now < h->end_ns;
+		/* what holds for longer than is pinned doesn't begin anew */
+		if (now < h->end_ns || h->holds)
+			t->held[kept++] = *h;
+	}
+	t->n = kept;
+	return any;
+}
+
+static int value_of(struct profile *p, const char *type)
+{
+	const struct profile_meta *m = profile_meta(p);
+
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (streq(m->values[i].type, type))
+			return (int)i;
+	return -1;
+}
+
+void triggers_begin(struct triggers *t, struct link *link, struct profile *p, uint64_t cpu_ppm,
+		    uint64_t wait_ppm, uint64_t now)
+{
+	*t = (struct triggers){.link = link};
+	t->cpu = (struct usage){.most_ppm = cpu_ppm, .began_ns = now, .value = value_of(p, "cpu")};
+	t->waiting = (struct usage){
+		.most_ppm = wait_ppm, .began_ns = now, .value = value_of(p, "off_cpu")};
+}

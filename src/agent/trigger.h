@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Triggers: conditions that the sampler looks at again and again. One that holds pins the time from
+ * a minute before it until a minute after it in the store, and says why. Meanwhile the agent
+ * samples more often (limit.h). trigger.c has the table of triggers.
+ */
+#ifndef AGENT_TRIGGER_H
+#define AGENT_TRIGGER_H
+
+#include "agent/link.h"
+#include "profile/profile.h"
+
+#define TRIGGERS_HELD 16 /* how many windows are extended at a time; the oldest makes room */
+
+/* Time by service in a window of some seconds, for the triggers on it. */
+struct usage {
+	/* the most that a service may take, in millionths of the window; 0: it isn't looked at */
+	uint64_t most_ppm;
+	uint64_t began_ns; /* when the window began, CLOCK_MONOTONIC */
+	int value;	   /* index of the value that is added up; -1: it isn't recorded */
+	struct used {
+		char name[64];
+		int64_t ns;
+	} used[64]; /* further services aren't looked at */
+	unsigned n;
+	bool holds; /* a service took more in the last whole window; .words says which */
+	char words[PIN_WORDS_BYTES];
+};
+
+struct triggers {
+	struct link *link;
+	struct usage cpu, waiting;
+	struct held {
+		const struct trigger *row;
+		struct pin pin;
+		uint64_t end_ns, most_ns, sent_ns; /* when it ends, at most, and as it was sent */
+		bool holds;			   /* its condition did in the last turn */
+	} held[TRIGGERS_HELD];
+	unsigned n;
+};
+
+/* @cpu_ppm, @wait_ppm: the most that a service may take, of one CPU and of one thread's time. */
+void triggers_begin(struct triggers *t, struct link *link, struct profile *p, uint64_t cpu_ppm,
+		    uint64_t wait_ppm, uint64_t now);
+
+/* To be called for each sample that is stored. */
+void triggers_sample(struct triggers *t, const struct profile *p, const struct profile_sample *s);
+
+/*
+ * Looks at all conditions, and pins what they ask for. @wall_ms: the wall clock's time at @now.
+ * Returns whether a trigger holds, so that the agent is to sample more often.
+ */
+bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms);
+
+#endif

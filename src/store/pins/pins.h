@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pinned windows: samples of these times stay when others of their age are removed. Each says what
+ * pinned it: a cause, which is a word of the agent's table of triggers, and words for people. The
+ * store also counts for good how often each cause made a pin.
+ */
+#ifndef STORE_PINS_PINS_H
+#define STORE_PINS_PINS_H
+
+#include <sys/types.h>
+#include "base/text/str.h"
+#include "base/vec.h"
+
+#define PINS_MOST	100 /* a further one takes the place of the oldest */
+#define PIN_WORDS_BYTES 200
+#define PIN_CAUSE_BYTES 16
+#define PIN_CAUSES	64 /* the most causes that are counted */
+#define PIN_BY_MARK	"mark"
+
+struct store;
+
+struct pin {
+	int64_t id; /* from 1; a number is given once in a store */
+	/* since <= time < until; .made_ms: when it was pinned; ms of the wall clock */
+	int64_t since_ms, until_ms, made_ms;
+	char cause[PIN_CAUSE_BYTES];
+	char words[PIN_WORDS_BYTES]; /* made by pin_words() */
+};
+
+struct pins {
+	VEC(struct pin) list; /* by number */
+	VEC(struct pin_count {
+		char cause[PIN_CAUSE_BYTES];
+		int64_t times;
+	})
+	counts;
+};
+
+void pins_fini(struct pins *p);
+
+/*
+ * Makes the words of a pin from text[0..n), which may be anything: valid UTF-8, with '?' in place
+ * of what a terminal would obey. 0; -EINVAL + message: there are no words, or too many.
+ */
+_must_use_ int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES]);
+
+/*
+ * Adds a pin, whose .id isn't read. If there is one with the same cause, begin and words, moves
+ * that one's end instead. 0; -ENOSPC + message as store_keep_to(); -errno + message.
+ */
+_must_use_ int store_add_pin(struct store *s, const struct pin *p);
+
+/* Reads all pins and counts. 0 or -errno + message; the caller ends *ret in any case. */
+_must_use_ int store_read_pins(struct store *s, struct pins *ret);
+
+/*
+ * Finds the pin with number @id, or (@id 0) the newest mark with @words in it. NULL + message: it
+ * isn't there.
+ */
+const struct pin *pins_find(const struct pins *p, int64_t id, const char *words);
+
+/* Appends the pins as lines of text; reads such lines from any text: -EBADMSG + message. */
+void pins_write(const struct pins *p, struct str *ret);
+_must_use_ int pins_read(struct pins *p, const char *text);
+
+#endif

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait agent pins the time around a moment that somebody marks, a signal, or much CPU time. While a
+trigger holds it samples more often, and CPU time stays right: the truth is the kernel's clock of
+the process."""
+import collections
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import kit
+from kit import check, folder, krait, refused
+from judge import pprof
+
+HZ, MORE_HZ = 99, 396
+
+
+def start_agent(store, *more):
+    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, "-F", str(HZ), "--max-cpu", "100", *more], stderr=subprocess.PIPE,
+                             encoding="utf-8")
+    line = agent.stderr.readline()
+    check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
+    return agent
+
+
+def end_agent(agent):
+    agent.send_signal(signal.SIGTERM)
+    said = agent.communicate(timeout=30)[1]
+    check(agent.returncode == 0, "exit code %d: %s" % (agent.returncode, said))
+    return said
+
+
+def status(store):
+    done = krait("agent", "status", "--json", "--store", store)
+    check(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+def wait_for_pins(store, n, seconds=20):
+    until = time.monotonic() + seconds
+    while len(status(store)["pins"]) < n:
+        check(time.monotonic() < until, "no %d pins within %d s: %s" % (n, seconds, status(store)))
+        time.sleep(0.1)
+
+
+def cpu(pid):
+    return time.clock_gettime_ns(~pid << 3 | 2) / 1e9
+
+
+def burn(pid, seconds):
+    """Waits until a process has had so much CPU time more."""
+    until = cpu(pid) + seconds
+    while cpu(pid) < until:
+        time.sleep(0.05)
+
+
+def samples(store, pid, path, *window):
+    """Returns {weight: number of samples with that weight} of a process in a window."""
+    done = krait("last", *window, "--store", store, "-p", pid, "-o", path)
+    check(done.returncode == 0, done.stderr)
+    profile = pprof.read(path)
+    at = [name for name, _ in profile.sample_types].index("cpu")
+    return collections.Counter(s.values[at] for s in profile.samples if s.values[at]), done.stderr
+
+
+@kit.case
+def mark():
+    """A mark and a signal each pin the minute before and after, with their words, a log line and a
+    counter. Meanwhile there are more samples, and together they weigh the same."""
+    with folder() as d, kit.python() as target:
+        store = d + "/store"
+        agent = start_agent(store)
+        began = cpu(target.pid)
+        burn(target.pid, 0.6)
+        before = time.time()
+        done = krait("agent", "mark", "deploy \x1b[31m1.2.3", "--store", store)
+        took = time.time() - before
+        check(done.returncode == 0 and "krait last --pin 1 " in done.stderr, done.stderr)
+        burn(target.pid, 0.6)
+        agent.send_signal(signal.SIGUSR1)
+        wait_for_pins(store, 2)
+        check(status(store)["rate"]["hz"] == MORE_HZ, status(store))
+        truth = cpu(target.pid) - began
+        said = end_agent(agent)
+        facts = status(store)
+        first, second = facts["pins"]
+        print("pinned after %.1f s: %s" % (took, first))
+        check(first["words"] == "deploy ?[31m1.2.3" and second["words"] == "SIGUSR1 from process %d" % os.getpid(), facts["pins"])
+        check(before - 1 < first["made"] < before + took + 1, (before, first))
+        for pin in facts["pins"]:
+            check(abs(pin["made"] - pin["since"] - 60) < 0.01 and abs(pin["until"] - pin["made"] - 60) < 0.01, pin)
+        check(facts["triggers"] == {"mark": 1, "signal": 1}, facts)
+        for words in "trigger mark: deploy ?[31m1.2.3;", "trigger signal: SIGUSR1 from process", "samples %d times a second" % MORE_HZ:
+            check(words in said, said)
+        text = krait("agent", "status", "--store", store).stdout
+        check("pins      1: " in text and ", mark: deploy ?[31m1.2.3\n" in text and "mark pinned 1 times" in text, text)
+        text = krait("agent", "status", "--prometheus", "--store", store).stdout
+        check('krait_agent_triggers_total{cause="mark"} 1\n' in text and "krait_store_pins 2\n" in text, text)
+        weights, words = samples(store, target.pid, d + "/x.pb.gz", "--mark", "deploy")
+        check("pin 1, mark: deploy" in words, words)
+        check(weights == samples(store, target.pid, d + "/x.pb.gz", "--pin", "2")[0], "another window")
+        total = sum(weight * n for weight, n in weights.items()) / 1e9
+        error = math.sqrt(sum(weight * weight * n for weight, n in weights.items())) / 1e9
+        print("%.3f s by krait, %.3f s by the kernel, standard error %.3f; %s" % (total, truth, error, dict(weights)))
+        check(abs(total - truth) <= max(4 * error, 0.01 * truth), "%.3f s instead of %.3f" % (total, truth))
+        check(weights[10**9 // HZ] > 20 and weights[10**9 // MORE_HZ] > 80, weights)
+        refused(1, "no window is pinned as number 3", "last", "--pin", "3", "--store", store)
+        refused(1, "no mark says 'SIGUSR1'", "last", "--mark", "SIGUSR1", "--store", store)
+        refused(1, "no agent records into", "agent", "mark", "late", "--store", store)
+
+
+@kit.case
+def refusals():
+    """Wrong words are refused before an agent is asked."""
+    with folder() as d:
+        refused(2, "say what happened", "agent", "mark")
+        refused(2, "says in words", "agent", "mark", " ", "--store", d)
+        refused(2, "199 bytes at most", "agent", "mark", "x" * 200, "--store", d)
+        refused(1, "no agent has recorded into", "agent", "mark", "x", "--store", d)
+        refused(2, "exclude each other", "last", "5m", "--pin", "1", "--store", d)
+        refused(2, "exclude each other", "last", "--pin", "1", "--mark", "x", "--store", d)
+        refused(2, "are for --store", "report", d + "/x.pb.gz", "--pin", "1")
+        refused(2, "about waits; add --wall", "agent", "run", "--pin-wait", "80", "--store", d)
+        refused(2, "not a number of percent", "agent", "run", "--pin-cpu", "0", "--store", d)
+
+
+@kit.full_case
+def much_cpu():
+    """A program that takes more than is allowed pins a window, which says so."""
+    with folder() as d, kit.python() as target:
+        agent = start_agent(d + "/store", "--pin-cpu", "30")
+        wait_for_pins(d + "/store", 1, 40)
+        end_agent(agent)
+        pin, = status(d + "/store")["pins"]
+        print(pin)
+        check(pin["cause"] == "cpu" and " took of one CPU in 10 s: " in pin["words"], pin)
+        check(samples(d + "/store", target.pid, d + "/x.pb.gz", "--pin", "1")[0], "no samples")
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
