@@ -365,6 +365,7 @@ void session_fini(struct session *s)
 		close(*fd);
 	vec_fini(&s->target_fds);
 	vec_fini(&s->uses.all);
+	cpus_watch_fini(&s->cpus);
 	throttled_fini(&s->throttled_before);
 	throttled_fini(&s->throttled);
 	if (s->epoll_fd >= 0)

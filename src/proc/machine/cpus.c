@@ -94,11 +94,12 @@ static int64_t slept_ns(void)
 	return (int64_t)(clock_ns(CLOCK_BOOTTIME) - mono);
 }
 
+/* The list stays open: opening and closing it takes three times as long as reading it. */
 bool cpus_changed(struct cpus_watch *w)
 {
-	_cleanup_close_ int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
-	struct cpus_watch now = {.seen = true, .slept_ns = slept_ns()};
-	ssize_t n = fd >= 0 ? read(fd, now.list, sizeof(now.list)) : 0;
+	int fd = w->fd_plus_1 ? w->fd_plus_1 - 1 : open(ONLINE, O_RDONLY | O_CLOEXEC);
+	struct cpus_watch now = {.seen = true, .fd_plus_1 = fd + 1, .slept_ns = slept_ns()};
+	ssize_t n = fd >= 0 ? pread(fd, now.list, sizeof(now.list), 0) : 0;
 	bool changed;
 
 	now.n = n > 0 ? (size_t)n : 0;
@@ -106,4 +107,11 @@ bool cpus_changed(struct cpus_watch *w)
 			      memcmp(now.list, w->list, now.n));
 	*w = now;
 	return changed;
+}
+
+void cpus_watch_fini(struct cpus_watch *w)
+{
+	if (w->fd_plus_1)
+		close(w->fd_plus_1 - 1);
+	*w = (struct cpus_watch){};
 }

@@ -22,9 +22,13 @@ _must_use_ int cpus_parse(const char *text, size_t n, cpu_vec *ret);
  */
 _must_use_ int cpus_online(cpu_vec *ret);
 
-/* What cpus_changed() saw at its last call. All zero: cpus_changed() wasn't called yet. */
+/*
+ * What cpus_changed() saw at its last call. All zero: cpus_changed() wasn't called yet. Call
+ * cpus_watch_fini() in every case.
+ */
 struct cpus_watch {
 	bool seen;
+	int fd_plus_1; /* 1 + the descriptor of the list of online CPUs; 0: it isn't open */
 	size_t n;
 	int64_t slept_ns;
 	char list[1024]; /* beginning of the list of online CPUs that /sys has */
@@ -35,5 +39,6 @@ struct cpus_watch {
  * the last call, because all CPUs but one go offline for that.
  */
 bool cpus_changed(struct cpus_watch *w);
+void cpus_watch_fini(struct cpus_watch *w);
 
 #endif
