@@ -29,17 +29,16 @@ static void say(enum log_level level, const char *text)
 	funlockfile(stderr);
 }
 
-/* Tells whether standard error is a terminal that can show a progress line. TERM=dumb can't. */
-static bool progress_wanted(void)
+bool words_show_progress(void)
 {
-	const char *term = getenv("TERM");
+	const char *term = getenv("TERM"); /* TERM=dumb can't erase a line */
 
 	return isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
 }
 
 static void progress(const char *text)
 {
-	if (!progress_wanted())
+	if (!words_show_progress())
 		return;
 	flockfile(stderr);
 	erase_progress();

@@ -6,7 +6,12 @@
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 
+#include <stdbool.h>
+
 /* From now on messages are printed. */
 void words_begin(void);
+
+/* Tells whether standard error is a terminal that can show a progress line. */
+bool words_show_progress(void);
 
 #endif

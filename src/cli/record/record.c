@@ -14,6 +14,7 @@
 #include "cli/record/fail.h"
 #include "cli/record/output_name.h"
 #include "cli/record/recording.h"
+#include "cli/words.h"
 #include "format/format.h"
 #include "record/command/signals.h"
 
@@ -28,6 +29,8 @@ static int show_progress(void *ctx, uint64_t now)
 	if (now - x->shown_ns < 500 * NSEC_PER_MSEC)
 		return 0;
 	x->shown_ns = now;
+	if (!words_show_progress())
+		return 0;
 	collect_stats(x->session.collect, &st);
 	if (events->n > 1)
 		snprintf(rate, sizeof(rate), "%u events", events->n);
