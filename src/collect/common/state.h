@@ -34,11 +34,12 @@ struct collect {
 	uint32_t marks;
 	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */
 	struct {
-		size_t codes; /* bytes that all code objects take */
-		size_t maps;  /* bytes that the contents of perf maps and jitdumps take */
-		size_t names; /* bytes that names and lines of all files took at the last flush */
-		size_t rows;  /* bytes that native_file.fdes of all files took at the last flush */
-		/* bytes that all lists of code registered for gdb took at the last flush */
+		uint64_t due_ns; /* when names are counted next, CLOCK_MONOTONIC */
+		size_t codes;	 /* bytes that all code objects take */
+		size_t maps;	 /* bytes that the contents of perf maps and jitdumps take */
+		size_t names; /* bytes that names and lines of all files took when counted last */
+		size_t rows;  /* bytes that native_file.fdes of all files took then */
+		/* bytes that all lists of code registered for gdb took then */
 		size_t lists;
 		size_t sets; /* bytes of the tables of threads' label sets (thread/labels.c) */
 	} kept;
