@@ -79,9 +79,13 @@ static size_t ring_bytes(const struct sampler *s)
 	return bytes;
 }
 
+/*
+ * EPOLLET: whoever is woken reads all rings, so epoll needn't ask each ring again whether it is
+ * empty now.
+ */
 static int map_ring(struct sampler *s, struct cpu_ring *ring, size_t bytes)
 {
-	struct epoll_event e = {.events = EPOLLIN, .data.fd = s->rings_fd};
+	struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.fd = s->rings_fd};
 	int r = record_ring_map(&ring->records, ring->fd, bytes);
 
 	if (!r && epoll_ctl(s->rings_fd, EPOLL_CTL_ADD, ring->fd, &e))
