@@ -66,6 +66,8 @@ struct unwind_store {
 	/* the entries of map `spaces`, in memory shared with the kernel */
 	struct unwind_space *shared;
 	VEC(struct space) spaces;
+	/* the chunk of mappings that is being made, while .lock is held */
+	struct space_chunk making;
 	VEC(uint32_t) free_spaces;
 	/* chunks that the present walk has read; NULL: no walk has begun yet */
 	struct unwind_reading *reading;

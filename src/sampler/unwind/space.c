@@ -68,22 +68,21 @@ uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot)
 int unwind_store_set_space(struct unwind_store *s, uint32_t slot, const struct unwind_space *head,
 			   const struct unwind_mapping *m, size_t n)
 {
-	_cleanup_free_ struct space_chunk *c = malloc(sizeof(*c));
 	_locked_ held = unwind_lock(s);
 	struct space old = held->spaces.v[slot], new = {};
-	int r = c ? 0 : -ENOMEM;
+	int r;
 
 	n = MIN(n, (size_t)SPACE_CHUNKS * SPACE_MAPPINGS);
-	r = r ? r : unwind_make_room(s, (n + SPACE_MAPPINGS - 1) / SPACE_MAPPINGS);
+	r = unwind_make_room(s, (n + SPACE_MAPPINGS - 1) / SPACE_MAPPINGS);
 	for (size_t i = 0; !r && i < n; i += SPACE_MAPPINGS) {
 		uint32_t *chunk = &new.chunk[new.chunks];
 
-		space_chunk_fill(c, m + i, MIN(n - i, (size_t)SPACE_MAPPINGS));
 		r = unwind_chunk_take(s, 0, chunk);
 		if (r)
 			break;
 		new.chunks++;
-		r = unwind_chunk_write(s, *chunk, c);
+		space_chunk_fill(&s->making, m + i, MIN(n - i, (size_t)SPACE_MAPPINGS));
+		r = unwind_chunk_write(s, *chunk, &s->making);
 	}
 	if (!r) {
 		s->spaces.v[slot] = new;
