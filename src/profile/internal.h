@@ -21,6 +21,8 @@ struct profile {
 	} known[2];
 	size_t stack_cap;
 	unsigned stack_turn;
+	/* the nodes of the last stack that profile_stack() made, from the root on; 0: none yet */
+	uint32_t last_nodes[128];
 	/*
 	 * by function id - 1: the time that profile_ran_before() stored; 0 for functions beyond the
 	 * end

@@ -225,6 +225,23 @@ static int reserve_stack(struct profile *p, size_t n)
 	return 0;
 }
 
+/*
+ * As put(), for a node at @depth. A stack mostly begins like the one before. The table needn't be
+ * searched for the nodes that both have.
+ */
+static uint32_t put_node(struct profile *p, size_t depth, const struct profile_node *node)
+{
+	uint32_t *last = depth < ARRAY_SIZE(p->last_nodes) ? &p->last_nodes[depth] : NULL, id;
+
+	if (last && *last && *last <= p->t.nodes.n &&
+	    !memcmp(intern_get(&p->t.nodes, *last, NULL), node, sizeof(*node)))
+		return *last;
+	id = put(p, &p->t.nodes, node, 0);
+	if (last)
+		*last = id;
+	return id;
+}
+
 uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 {
 	uint32_t at = 0;
@@ -238,7 +255,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		p->failed |= !locations[i];
 		if (!locations[i])
 			return 0;
-		at = put(p, &p->t.nodes, &(struct profile_node){at, locations[i]}, 0);
+		at = put_node(p, n - 1 - i, &(struct profile_node){at, locations[i]});
 		if (!at)
 			return 0;
 	}
