@@ -38,7 +38,10 @@ struct record {
 
 /* records.c. False: the record is too short. */
 bool sideband_split(const struct perf_event_header *h, struct record *ret);
-/* Is @r a record of process @tgid? A report of lost records counts as a record of every process. */
+/*
+ * Is @r a record of process @tgid itself, not only of a thread of it? A report of lost records
+ * counts as a record of every process.
+ */
 bool sideband_is_of(const struct record *r, uint32_t tgid);
 /* Hands a record to the caller of the side band. False: it is malformed. */
 bool sideband_dispatch(struct sideband *s, const struct record *r);

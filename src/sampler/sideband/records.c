@@ -43,15 +43,30 @@ bool sideband_split(const struct perf_event_header *h, struct record *ret)
 	return true;
 }
 
+/* Does the record only say that a thread began, ended or has a new name? */
+static bool is_of_thread(const struct record *r, const struct body_task *b)
+{
+	switch (r->h->type) {
+	case PERF_RECORD_COMM:
+		return !(r->h->misc & PERF_RECORD_MISC_COMM_EXEC);
+	case PERF_RECORD_FORK:
+		return b->tgid == b->parent_tgid;
+	case PERF_RECORD_EXIT:
+		return b->tid != b->tgid;
+	default:
+		return false;
+	}
+}
+
 /* All records begin with the tgid, except reports of lost records. */
 bool sideband_is_of(const struct record *r, uint32_t tgid)
 {
-	uint32_t of;
+	struct body_task b = {};
 
-	if (r->h->type == PERF_RECORD_LOST || r->n < sizeof(of))
+	if (r->h->type == PERF_RECORD_LOST || r->n < sizeof(b.tgid))
 		return true;
-	memcpy(&of, r->body, sizeof(of));
-	return of == tgid;
+	memcpy(&b, r->body, MIN(r->n, sizeof(b)));
+	return b.tgid == tgid && !is_of_thread(r, &b);
 }
 
 /*

@@ -94,7 +94,8 @@ size_t sideband_drain(struct sideband *s);
 /*
  * Tells whether the rings may have a record of process @tgid for which sideband_drain() hasn't
  * called back yet, or is calling back now. True also if the rings have too many records to look
- * through.
+ * through. Records that only say that a thread began, ended or has a new name don't count, because
+ * they change nothing that the process maps.
  */
 bool sideband_has_more(const struct sideband *s, uint32_t tgid);
 
