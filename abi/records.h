@@ -73,9 +73,9 @@ struct rec_sample {
 	struct proc_key proc;
 	/* how much of the event this sample stands for, in the event's unit: ns for clocks */
 	__u64 weight;
-	/* CPU time of this thread so far; it shows user space how many samples are missing */
+	/* CPU time of this thread so far, by which user space sees how many samples are missing */
 	__u64 runtime_ns;
-	/* how long other threads waited for the GIL while this one held it, in sum */
+	/* how long other threads waited for the GIL in sum, while this thread held it */
 	__u64 blame_ns;
 	/*
 	 * Two sums since the recording began, if waits are recorded. .ready_ns: how long this
@@ -179,7 +179,7 @@ struct rec_wait {
 struct rec_account {
 	struct rec_sample sample; /* .type of this sample is REC_ACCOUNT; its .stack may be 0 */
 	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
-	/* the time between these two switches, minus the thread's CPU, ready and stolen time */
+	/* time between the switches of .switches_ns, minus the thread's CPU, ready, stolen time */
 	__u64 kernel_ns;
 };
 

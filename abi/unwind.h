@@ -18,11 +18,12 @@
 /* In which way a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
 enum unwind_cfa {
 	UNWIND_UNKNOWN = 0, /* this code has no rule: unwinding ends here */
-	UNWIND_END,	/* the outermost frame, whose return address is undefined (_start, clone) */
-	UNWIND_REG,	/* CFA = reg + off */
-	UNWIND_DEREF,	/* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
-	UNWIND_PLT,	/* x86-64 lazy PLT: CFA = rsp + 8, or rsp + 16 if (pc & 15) >= off */
-	UNWIND_SIGNAL,	/* the frame that called a signal handler; its ucontext is at sp + off */
+	UNWIND_END,   /* the outermost frame, whose return address is undefined (_start, clone) */
+	UNWIND_REG,   /* CFA = reg + off */
+	UNWIND_DEREF, /* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
+	UNWIND_PLT,   /* x86-64 lazy PLT: CFA = rsp + 8, or rsp + 16 if (pc & 15) >= off */
+	/* the frame that called a signal handler; the signal's ucontext is at sp + off */
+	UNWIND_SIGNAL,
 	UNWIND_INDEXED, /* CFA = *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
 	/*
 	 * CFA = reg + off; but in a new thread, where a system call returned 0, the frame is the

@@ -16,7 +16,7 @@ struct gil_key {
 #define GIL_SLOTS 8
 
 struct gil_count {
-	__u64 wait; /* which GIL it is: the address of the first word that waiters sleep on */
+	__u64 wait; /* address of the first word that waiters sleep on, which identifies the GIL */
 	/* number of waiters and sum of waiting times: gil_value() takes the word apart */
 	__u64 word;
 };

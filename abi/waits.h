@@ -79,15 +79,21 @@ struct wait_entry {
 	/* how long the thread was away from the CPU in its last wait, by the scheduler's clock */
 	__u64 away_ns;
 	/*
-	 * At the moment when the thread's rec_account begins. .begin_ns: clock_ns - cpu_ns -
+	 * Values at the moment when the thread's rec_account begins. .begin_ns: clock_ns - cpu_ns -
 	 * delay_ns - stolen_ns; .delay_begin_ns: delay_ns.
 	 */
 	__u64 begin_ns, delay_begin_ns;
 	__u64 waited_ns; /* sum of the thread's waits since its rec_account began */
 	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since the thread's rec_account began */
-	/* time stolen so far from the thread's CPU when the thread got it; see .has_cpu */
+	/*
+	 * how much time had been stolen from the thread's CPU when the thread got that CPU; see
+	 * .has_cpu
+	 */
 	__u64 aside_ns;
-	/* the thread's sched_info.run_delay once it had its present CPU; 0: not known, or 0 */
+	/*
+	 * the thread's sched_info.run_delay when it had got its present CPU; 0 also if that isn't
+	 * known
+	 */
 	__u64 came_delay_ns;
 	/*
 	 * If the wait began before the recording, so that user space has read it from /proc: how
@@ -102,7 +108,7 @@ struct wait_entry {
 	 * .delay_begin_ns is of the time when the thread was met.
 	 */
 	__u8 in_exec;
-	__u8 has_cpu; /* != 0: krait saw how the thread got the CPU on which it is */
+	__u8 has_cpu; /* != 0: krait saw the task switch by which the thread got its present CPU */
 	/*
 	 * != 0: user space has made the entry, and .delay_begin_ns is of the recording's beginning
 	 */
@@ -113,14 +119,17 @@ struct wait_entry {
 	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
 	 */
 	__u64 gil, gil_holder;
-	__u64 tstate; /* PyThreadState of the thread when that stack was taken */
+	__u64 tstate; /* PyThreadState of the thread at the moment when .gil was found */
 	/*
-	 * Address and value of the thread_id of .tstate at that time. If the value at the address
-	 * has changed, the state was freed and belongs to another thread now.
+	 * Address and value of the thread_id of .tstate at the moment when .gil was found. If the
+	 * value at the address has changed, the state was freed and belongs to another thread now.
 	 */
 	__u64 owner_at, owner;
 	__u32 gil_bytes; /* size of the memory on which waiters for the GIL sleep */
-	__u16 away; /* enum gil_away: what the thread has done with the GIL since it left the CPU */
+	/*
+	 * enum gil_away: whether the thread has held the GIL or waited for it since it left the CPU
+	 */
+	__u16 away;
 	__u16 gil_locks; /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
 	__u32 host_tgid; /* tgid in the first PID namespace, if .gil is known */
 	__u32 gil_slot;	 /* slot of the GIL in the map `gils`, as found last (waiters.h) */
@@ -128,10 +137,16 @@ struct wait_entry {
 	__u64 gone_ns;	 /* when the thread left the CPU, unless .away is 0 */
 	__u64 others_ns; /* sum of all threads' waits for the GIL when its holder left the CPU */
 	__u64 gil_ns;	 /* how much of the last wait, which is over, was for the GIL */
-	/* how long others waited for the GIL during the last wait, which is over */
+	/*
+	 * how long other threads waited for the GIL during this thread's last wait, which is over
+	 */
 	__u64 held_ns;
 	__u64 gil_owed_ns; /* time of this thread's waits for the GIL that no record has yet */
-	__u64 blame_ns;	   /* time of others' waits for this thread that no record has yet */
+	/*
+	 * how long other threads waited for the GIL that this thread held, as far as no record says
+	 * so yet
+	 */
+	__u64 blame_ns;
 	/*
 	 * .slept_blame_ns: the part of .blame_ns during which this thread slept and held the GIL;
 	 * .slept_since_ns: when that sleep began
