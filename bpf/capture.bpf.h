@@ -116,9 +116,9 @@ walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 }
 
 /*
- * As extent_of(), for a thread whose memory can't be used. Either the thread is in do_exit() and
- * may have no memory any more, or the memory is that of its parent. No sample is recorded if
- * nothing is known of the process.
+ * Returns the extent for a thread whose memory can't be used, and sets w->outcome as extent_of()
+ * does. Either the thread is in do_exit() and may have no memory any more, or the memory is that of
+ * its parent. No sample is recorded if nothing is known of the process.
  */
 walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct *task)
 {

@@ -59,7 +59,7 @@ walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 		c = bpf_map_lookup_elem(&gils, &key);
 		if (!c && makes && !bpf_map_update_elem(&gils, &key, &fresh, BPF_NOEXIST))
 			return i;
-		if (!c) /* another CPU may have made the slot just now */
+		if (!c) /* another CPU may have made the slot since it was looked up */
 			c = makes ? bpf_map_lookup_elem(&gils, &key) : NULL;
 		if (!c)
 			break;
@@ -122,7 +122,7 @@ walk_inline bool gil_wait_begins(struct wait_entry *e)
 		__sync_fetch_and_add(&c->word, more);
 	if (c && *(const volatile __u64 *)&c->wait == e->gil)
 		return true;
-	if (c) /* another CPU has given the slot to another GIL just now */
+	if (c) /* since the lookup, another CPU has given the slot to another GIL */
 		__sync_fetch_and_add(&c->word, -more);
 	count(COUNT_NO_GIL);
 	return false;
@@ -265,7 +265,8 @@ walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 	if (!w || !find_walked_gil(w, &g))
 		return 0;
 	e = current_wait();
-	if (e && e->away == AWAY_WAITS) { /* no program saw the thread get a CPU after its wait */
+	/* no program saw the thread get a CPU after it had waited for the GIL */
+	if (e && e->away == AWAY_WAITS) {
 		gil_wait_ends(e);
 		e->away = AWAY_UNCOUNTED;
 	}
@@ -285,7 +286,8 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 {
 	struct futex_call call = {.op = -1};
 
-	if (e->away == AWAY_WAITS) /* no program saw the thread get a CPU after its wait */
+	/* no program saw the thread get a CPU after it had waited for the GIL */
+	if (e->away == AWAY_WAITS)
 		gil_wait_ends(e);
 	e->away = AWAY_NEITHER;
 	e->gil_ns = e->held_ns = 0;

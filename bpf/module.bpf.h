@@ -14,7 +14,7 @@
 #define MODULE_WORDS	  5    /* words of a str that are read: length, hash, state, text */
 #define MODULE_TEXT_BYTES 1024 /* longer names are left to user space */
 
-/* Names with eight characters, as they lie in memory. */
+/* Names with eight characters, as they lie in memory, lowest byte first. */
 #define CHARS_MODULE 0x3e656c75646f6d3cull /* <module> */
 #define CHARS_NAME   0x5f5f656d616e5f5full /* __name__ */
 #define CHARS_FILE   0x5f5f656c69665f5full /* __file__ */
@@ -29,7 +29,10 @@ walk_inline bool is_body(const struct staging *s)
 	       load_u64(&s->bytes[bounded(at, STAGING_HALF)]) == CHARS_MODULE;
 }
 
-/* Which text of the module has the str at @key as its name in the dict? MODULE_TEXT_MAX: none. */
+/*
+ * Returns which of the module's texts the dict has under the key @key, a str. MODULE_TEXT_MAX: the
+ * key is neither __name__ nor __file__.
+ */
 walk_inline __u32 which_text(struct walk *w, const struct py_layout *l, __u64 key)
 {
 	__u32 state, at = l->str_ascii - l->str_length;
@@ -47,7 +50,10 @@ walk_inline __u32 which_text(struct walk *w, const struct py_layout *l, __u64 ke
 				     : MODULE_TEXT_MAX;
 }
 
-/* Is the object at @value of the type of a code object's file name? That is always a str. */
+/*
+ * Is the object at @value a str? It is if it has the type of the code object's file name, which
+ * always is a str.
+ */
 walk_inline bool is_str(struct walk *w, const struct py_layout *l, const struct rec_code *rec,
 			__u64 value)
 {
@@ -90,9 +96,9 @@ walk_global int copy_item(__u32 slot, __u32 entry, __u32 at)
 }
 
 /*
- * Reads the dict's first entries into w->text. Returns how many the dict has, and in *@bytes the
- * size of each and in *@skip where its key begins; 0: it can't be read. The parts are those of
- * src/python/heap/heap_dict.c.
+ * Reads the dict's first entries into w->text. Returns how many entries the dict has; 0: the
+ * entries can't be read. *@bytes: the size of an entry. *@skip: the offset of the key in an entry.
+ * src/python/heap/heap_dict.c describes the layout of a dict.
  */
 walk_inline __u32 read_entries(struct walk *w, const struct py_layout *l, __u64 dict, __u32 *bytes,
 			       __u32 *skip)

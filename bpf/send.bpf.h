@@ -13,9 +13,9 @@
 #include "sent.h"
 
 /*
- * What each user of the walkers defines, as in state.bpf.h. send_bytes() returns 0 if the ring
- * accepted the record. code_seen(id) tells whether code_mark(id) was called before; stack_seen()
- * and stack_mark() likewise.
+ * Functions that each program with the walkers defines for itself; see the seam in state.bpf.h.
+ * send_bytes() returns 0 if the ring accepted the record. code_seen(id) tells whether code_mark(id)
+ * was called before; stack_seen() and stack_mark() likewise.
  */
 walk_inline long send_bytes(const void *data, __u64 n);
 walk_inline bool code_seen(__u64 key);

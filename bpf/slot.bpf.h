@@ -27,7 +27,8 @@
 enum walk_slot { SLOT_PERF, SLOT_SWITCH, SLOT_TASK, WALK_SLOTS };
 
 /*
- * What each user of the walkers defines for itself, as in state.bpf.h: adds 1 to counter @counter.
+ * Adds 1 to counter @counter. Each program with the walkers defines this function for itself; see
+ * the seam in state.bpf.h.
  */
 walk_inline void count(__u32 counter);
 

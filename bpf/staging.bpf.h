@@ -25,7 +25,7 @@ struct staging {
 	__u8 bytes[STAGING_BYTES + SLACK];
 };
 
-/* What each user of the walkers defines, as in state.bpf.h. */
+/* A function that each program with the walkers defines for itself; see the seam in state.bpf.h. */
 walk_inline struct staging *walk_staging(__u32 slot);
 
 /* Limits @n to @cap, in a form that the verifier of 5.10 understands. */

@@ -46,17 +46,19 @@
 /* spare bytes behind every buffer; no access at a masked offset is larger */
 #define SLACK 256
 
-/* Do the frames of the innermost evaluation loop really belong to it? (3.11, 3.12) */
+/* Do the frames of the innermost evaluation loop really belong to this loop? (3.11, 3.12) */
 enum inner {
-	INNER_PROVED,	/* the frames lead to walk.outer, or need no proof */
-	INNER_UNPROVED, /* the frames haven't been found to lead to walk.outer yet */
+	INNER_PROVED, /* the innermost loop's frames lead to walk.outer, or need no proof */
+	/* the innermost loop's frames haven't been found to lead to walk.outer yet */
+	INNER_UNPROVED,
 	/*
-	 * the frames were dropped, and the walk restarted in the next loop further out, whose
-	 * frames aren't proved yet
+	 * the innermost loop's frames were dropped, and the walk restarted in the next loop further
+	 * out, whose frames aren't proved yet
 	 */
 	INNER_DROPPED,
 	/*
-	 * the frames were dropped, and the walk restarted at a frame that no loop is proved to run
+	 * the innermost loop's frames were dropped, and the walk restarted at a frame that no loop
+	 * is proved to run
 	 */
 	INNER_FOUND,
 };
@@ -66,11 +68,11 @@ enum inner {
  * yet: until then its link to its caller may be left over from another frame (caller.bpf.h).
  */
 enum fresh {
-	FRESH_NOT, /* the frame has run an instruction, or its callers are proved */
-	FRESH,	   /* the frame hasn't run an instruction, and no caller was met yet */
+	FRESH_NOT, /* the innermost frame has run an instruction, or its callers are proved */
+	FRESH,	   /* the innermost frame hasn't run an instruction, and no caller was met yet */
 	/*
-	 * the frame's caller is the generator that was resumed last; callers further out aren't
-	 * proved yet
+	 * the innermost frame's caller is the generator that was resumed last; callers further out
+	 * aren't proved yet
 	 */
 	FRESH_RESUMED,
 };
@@ -176,7 +178,8 @@ struct walk {
 	__u64 lone;		      /* the last frame that wasn't in block[] */
 	__u64 sample;		      /* number of this walk */
 	__u64 began_ns;		      /* walk_clock() when this walk began */
-	__u64 timed_ns;		      /* when the program began, if capture() measures its time */
+	/* when the BPF program began, if capture() measures how long it takes */
+	__u64 timed_ns;
 	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
 	__u64 near[NEAR_MAX];
 	/*
@@ -200,13 +203,14 @@ struct walk {
 	 * the walk, result of see_library().
 	 */
 	__u64 found;
-	__u64 loop; /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that isn't dropped */
+	/* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that the walk hasn't dropped */
+	__u64 loop;
 	union {
 		/* 3.11, 3.12: _PyCFrame of the next evaluation loop further out */
 		__u64 outer_loop;
 		/*
-		 * 3.14t+: .made_hash with tlbc_generation added; 0: it wasn't needed in this walk
-		 * yet (copy.bpf.h)
+		 * 3.14t+: .made_hash with tlbc_generation added; 0: not computed yet in this walk
+		 * (copy.bpf.h)
 		 */
 		__u64 copies_hash;
 	};
@@ -216,9 +220,10 @@ struct walk {
 	__u32 groups;	     /* how many evaluation loops walk_addrs has */
 	__u32 n;	     /* how many frames walk_out has */
 	__u8 outcome, done;
-	__u8 closed; /* 3.11+: the last frame was the outermost of its evaluation loop */
+	/* 3.11+: the frame that was walked last was the outermost of its evaluation loop */
+	__u8 closed;
 	__u8 urgent; /* this sample has to wake user space */
-	__u8 waits;  /* 3.9: no evaluation loop runs the last frame */
+	__u8 waits;  /* 3.9: no evaluation loop runs the frame that was walked last */
 	/*
 	 * The latest stacks of this CPU are looked up first, because most samples have such a
 	 * stack, and the large map needn't be searched for it.
@@ -253,7 +258,10 @@ struct walk {
 	__u16 codes_sent; /* how many code objects of SEND_CODES are spent */
 	__u16 got;	  /* load_near() sets this: how many bytes were read */
 
-	/* From here on a sample uses a few lines of each array, so these lie apart. */
+	/*
+	 * A sample uses only a few cache lines of each of these arrays. So they come after the
+	 * members that each sample uses.
+	 */
 	struct memo files[MEMO_FILES];
 	struct shim_memo shims[SHIM_MEMOS];
 	/* addresses of NEAR_BYTES that had several objects in an earlier sample */
@@ -387,7 +395,7 @@ walk_inline __u32 object_u32(const struct walk *w, __u32 off)
 	return load_u32(w->object + bounded(off, OBJECT_ROOM));
 }
 
-/* Notes that @n bytes at @addr couldn't be read because they are absent. */
+/* Notes that @n bytes at @addr couldn't be read because this memory is absent. */
 walk_inline void note_absent(struct walk *w, enum absent_kind kind, __u64 addr, __u64 n)
 {
 	w->absent[kind].addr = addr;

@@ -37,7 +37,7 @@ __u64 wait_burst_ns;
 #define ADJUST_NS (1 << 24) /* least time between changes of wait_period_ns: 17 ms */
 /* after this time wait_period_ns is changed in any case: 134 ms */
 #define ADJUST_MOST (1 << 27)
-/* wait_period_ns is changed before ADJUST_MOST if this much time was spent */
+/* if taking stacks has taken this much time, wait_period_ns is changed before ADJUST_MOST */
 #define ADJUST_LEAST (32 * STACK_NS)
 /* a wait_period_ns below this becomes 0: the stacks of all waits are taken */
 #define PERIOD_LEAST 1000
@@ -211,7 +211,7 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return e->times != 0;
 }
 
-/* A long wait is over: its record is to stand for this wait alone. */
+/* A long wait is over: makes the wait's record stand for this wait alone. */
 walk_inline void stand_alone(struct wait_entry *e)
 {
 	e->wait.times = WAIT_ONE;

@@ -77,7 +77,7 @@ walk_inline void begin_image(const struct task_struct *task, __u32 tid, __u64 st
 	e->has_cpu = 1;
 }
 
-/* fs/exec.c, exec_binprm(): (task, the number that the thread had before, bprm). */
+/* Called in exec_binprm() (fs/exec.c) with: task, the number that the thread had before, bprm. */
 SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *ctx)
 {

@@ -25,7 +25,7 @@
 
 /* krait's own process: if its waits were recorded, they would cause more waits */
 const volatile __u32 own_tgid;
-/* place of the source in the recording: rec_sample.source */
+/* number of the source of waits among the recording's events: rec_sample.source */
 const volatile __u8 wait_source;
 
 /*
@@ -424,14 +424,14 @@ walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, 
 		finish_wait(e, run_delay(task));
 }
 
-/* Called when thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
+/* Called when thread @prev leaves the CPU. @state: 0 if the thread is still ready to run. */
 walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64 now)
 {
 	__u32 tid = prev->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (e && !is_entry_of(e, prev)) {
-		/* another thread may have taken the number, and so the entry, in execve() */
+		/* in execve() another thread may have got the number, and with it the entry */
 		if (!(state & TASK_DEAD))
 			end_earlier(tid);
 		e = NULL;

@@ -42,7 +42,10 @@ walk_inline __u64 ahead_u64(__u64 at)
 	return read_user(&v, sizeof(v), at) ? 0 : v;
 }
 
-/* Simulates instruction @code. Returns its length; 0: it is a jump or not known here. */
+/*
+ * Simulates instruction @code. Returns its length; 0: the instruction is a jump, or this function
+ * doesn't know it.
+ */
 walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 {
 	/* address of the operand disp32(%rip) */

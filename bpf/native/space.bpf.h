@@ -14,7 +14,10 @@
 walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_space *now,
 			     const struct proc_key *key, __u64 before_ns)
 {
-	/* User space may write @now at any time. It changes the version first and last. */
+	/*
+	 * User space may write @now at any time. User space changes the version before and after
+	 * all other members.
+	 */
 	if (s->version != now->version || s->unmaps != s->at_unmaps || s->chunks > SPACE_CHUNKS)
 		return false;
 	if (s->owner_start_ns == key->start_ns && s->owner_tgid == key->tgid &&

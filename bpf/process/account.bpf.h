@@ -155,7 +155,10 @@ walk_inline bool is_entry_of(const struct wait_entry *e, const struct task_struc
 	return e->start_ns == task->start_time && (!e->task || e->task == (__u64)task);
 }
 
-/* Begins the account of a thread that leaves its CPU. @stolen: as for settle_account(). */
+/*
+ * Begins the account of a thread that leaves its CPU. @stolen: how much time has been stolen from
+ * that CPU so far (stolen_of()).
+ */
 walk_inline void begin_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 			       __u64 now)
 {
@@ -181,7 +184,10 @@ walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct 
 	e->begin_ns = e->clock_ns - passed - before;
 }
 
-/* Thread @task leaves its CPU, and @e is its entry: begins its account, or brings it up to date. */
+/*
+ * Thread @task leaves its CPU. Begins the account in @e, the thread's entry, or brings the account
+ * up to date.
+ */
 walk_inline void keep_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 			      __u64 now)
 {
@@ -193,7 +199,10 @@ walk_inline void keep_account(struct wait_entry *e, const struct task_struct *ta
 		begin_account(e, task, stolen, now);
 }
 
-/* Returns how long the thread has waited since its account began, by that account. */
+/*
+ * Returns how long the thread has waited since its account began: the time that the account counts
+ * neither as CPU time, nor as ready, nor as stolen.
+ */
 walk_inline __u64 rest_of_account(const struct wait_entry *e)
 {
 	__u64 rest = e->clock_ns - e->cpu_ns - e->delay_ns - e->begin_ns - e->stolen_ns;
@@ -214,7 +223,10 @@ walk_global int note_account(__u32 slot)
 	const struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 	__u64 delay;
 
-	/* as is_entry_of(), of a task whose type the verifier doesn't know */
+	/*
+	 * the same test as is_entry_of(), which can't be called, as the verifier doesn't know the
+	 * type of @task
+	 */
 	if (!w || !e || e->start_ns != BPF_CORE_READ(task, start_time) ||
 	    (e->task && e->task != (__u64)task))
 		return 0;

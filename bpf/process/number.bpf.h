@@ -8,10 +8,13 @@
 /* the most levels of PID namespaces: the host's own, and the kernel's MAX_PID_NS_LEVEL (32) */
 #define MAX_PIDNS_LEVEL 33
 
-/* krait's own PID namespace; 0: it is the host's, so nothing is translated */
+/* inode of krait's own PID namespace; 0: krait is in the host's, so nothing is translated */
 const volatile __u32 pidns_inum;
 
-/* As number_of(), for the struct pid at address @at. */
+/*
+ * Returns the number that the struct pid at address @at has in krait's PID namespace; 0: it isn't
+ * visible there.
+ */
 walk_global __u32 number_at(__u64 at)
 {
 	struct pid *pid = (void *)at;

@@ -136,7 +136,7 @@ walk_inline __s64 mtime_ns(struct inode *inode)
 	       BPF_CORE_READ(inode, i_mtime.tv_nsec);
 }
 
-/* Reads which file the executable is, as the kernel identifies it. */
+/* Reads which file the executable is: device, inode and times, as the kernel has them. */
 walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 {
 	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);

@@ -287,8 +287,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * As compute_check(), for code objects whose proofs are limited in time. Sets w->acc to the check.
- * Returns -1 if the code object isn't readable, or if proofs took too long before.
+ * Sets w->acc to the check of the code object at @code, whose proof is limited in time. Returns -1
+ * if the code object isn't readable, or if earlier proofs of this sample took too long.
  */
 walk_global int prove_late(__u32 slot, __u64 code)
 {

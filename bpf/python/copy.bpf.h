@@ -109,8 +109,8 @@ walk_global __u64 search_copies(__u32 slot, __u64 code, __u64 instr, __u32 index
 }
 
 /*
- * As search_copies(). The copy is kept in w->proofs with @key. Like proving, this is limited in
- * time for all but the innermost frames.
+ * Returns what search_copies() returns, and keeps the copy in w->proofs with @key. Like proving,
+ * this is limited in time for all but the innermost frames.
  */
 walk_global __u64 search_in_time(__u32 slot, __u64 code, __u64 instr, __u32 index, __u64 key)
 {

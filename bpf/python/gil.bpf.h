@@ -33,7 +33,9 @@
 #define FUTEX_WAIT_BITSET 9
 /* with musl, pthread_cond_timedwait() waits for a word in its own C frame */
 #define OWN_STACK_BYTES 4096
-/* bytes of 2.7's lock, if it is made of a mutex and a condition, without semaphores */
+/*
+ * size of 2.7's lock in bytes, if the lock consists of a mutex and a condition and has no semaphore
+ */
 #define LOCK_BYTES 96
 
 #define NO_WORD	   (~0ull)
@@ -41,7 +43,7 @@
 #define SECTION_TAG   3ull
 #define SECTION_MUTEX 8
 
-/* The futex call in which the thread is; op < 0: it is in none. */
+/* The futex call in which the thread is. .op < 0: the thread is in no futex call. */
 struct futex_call {
 	__u64 addr, sp;
 	__s64 op;

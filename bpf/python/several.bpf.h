@@ -12,8 +12,8 @@
 #include "python/thread.bpf.h"
 
 /*
- * What each user of the walkers defines, as in state.bpf.h. NULL: process @tgid has a single
- * interpreter.
+ * A function that each program with the walkers defines for itself; see the seam in state.bpf.h.
+ * NULL: process @tgid has a single interpreter.
  */
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 

@@ -240,7 +240,10 @@ walk_global int next_listed_tstate(__u32 slot)
 
 #define LISTED_GROUP 16 /* how many thread states one call of search_listed() looks at */
 
-/* As next_listed_tstate(), for LISTED_GROUP thread states. */
+/*
+ * Looks at the next LISTED_GROUP thread states of the list. Returns what the last call of
+ * next_listed_tstate() has returned.
+ */
 walk_global int search_listed(__u32 slot)
 {
 	for (int i = 0; i < LISTED_GROUP; i++) {
