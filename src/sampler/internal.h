@@ -85,7 +85,10 @@ int waits_source(const struct sampler *s);
 /* Before the programs are loaded: leaves out programs that the recording's events don't need. */
 void waits_prepare(struct sampler *s);
 
-/* Attaches what recording waits needs beside its source's program. 0 or -errno + message. */
+/*
+ * Attaches the programs that recording waits needs in addition to the program of the source itself.
+ * 0 or -errno + message.
+ */
 _must_use_ int waits_attach(struct sampler *s);
 
 /*
@@ -127,7 +130,8 @@ struct counted waits_since_left(const struct wait_entry *e, const struct counted
 				uint64_t after_ns);
 
 /*
- * blocked.c: loads the program that reads blocked threads. Without it a recording lacks some waits.
+ * blocked.c: loads the program that reads blocked threads. Without this program a recording lacks
+ * some waits.
  */
 void blocked_open(struct sampler *s);
 

@@ -129,7 +129,7 @@ static int pick(struct picked *p, uint32_t id)
 	return r;
 }
 
-/* Is it a kind of type that programs can refer to by name? */
+/* Is @t of a kind of type that programs can refer to by name? */
 static bool is_nameable(const struct btf_type *t)
 {
 	return btf_is_composite(t) || btf_is_typedef(t) || btf_is_any_enum(t);

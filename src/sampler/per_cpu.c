@@ -137,7 +137,9 @@ static bool has_ring(const struct sampler *s, int cpu)
 	return false;
 }
 
-/* Attaches the source's program; closing the event detaches it. */
+/*
+ * Attaches the source's program to an event. Closing the event's descriptor detaches the program.
+ */
 static int attach(struct sampler *s, const struct event_source *source, const struct event_cpu *c)
 {
 	struct bpf_program *program =

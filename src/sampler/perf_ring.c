@@ -139,7 +139,10 @@ void perf_ring_next(struct perf_ring *r)
 
 void perf_ring_end(struct perf_ring *r)
 {
-	/* The reads above must be finished before the kernel may overwrite these bytes. */
+	/*
+	 * All reads of the records before data_tail must be finished before the kernel may
+	 * overwrite these bytes.
+	 */
 	if (r->page)
 		__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
 }

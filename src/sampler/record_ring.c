@@ -77,7 +77,10 @@ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx)
 		if (!(word & BPF_RINGBUF_DISCARD_BIT))
 			stop = take(ctx, record_at(r, at, n), n);
 		at += size;
-		/* The reads above must be finished before the kernel may overwrite these bytes. */
+		/*
+		 * All reads of the records before @at must be finished before the kernel may
+		 * overwrite these bytes.
+		 */
 		__atomic_store_n(r->consumed, at, __ATOMIC_RELEASE);
 	}
 	return stop;

@@ -180,7 +180,7 @@ static int refused(int r)
 	if (r == -EMFILE)
 		return err_set(r, "too few files may be open for krait's programs; raise the limit "
 				  "with `ulimit -n 65536`");
-	/* libbpf's error if it finds no type information */
+	/* libbpf returns -ESRCH if it finds no type information of the kernel */
 	if (r == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_set(-ENOSYS, "krait's programs need the kernel's type information "
 					"(BTF), and /sys/kernel/btf/vmlinux can't be read");

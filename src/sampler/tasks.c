@@ -82,7 +82,9 @@ void tasks_add_polled(struct tasks *t, const struct rec_task *rec, int fd)
 {
 	const struct task_polled one = {.switches = rec->switches, .fd = fd};
 
-	/* if there is no room in the map, it stays unknown what the thread waits for */
+	/*
+	 * if the map has no room for the descriptor, krait doesn't learn what the thread waits for
+	 */
 	(void)!bpf_map_update_elem(bpf_map__fd(t->skel->maps.polled), &rec->host_tid, &one,
 				   BPF_ANY);
 }
@@ -96,7 +98,7 @@ void tasks_forget_polled(struct tasks *t)
 		bpf_map_delete_elem(map, &tid);
 }
 
-/* Hands on the records that are whole in @buf; returns their size in bytes. */
+/* Calls @fn for each complete record in @buf. Returns how many bytes these records have. */
 static size_t take(const uint8_t *buf, size_t n, void (*fn)(void *ctx, const struct rec_task *rec),
 		   void *ctx)
 {

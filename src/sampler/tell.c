@@ -21,7 +21,10 @@ static void forget_strangers(struct sampler *s)
 	__atomic_fetch_add(&s->skel->bss->strangers_epoch, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Deletes the entry of a process that isn't recorded, so that its next sample decides again. */
+/*
+ * Deletes the entry of a process that isn't recorded. The process's next sample makes the kernel
+ * program decide again.
+ */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {
 	int fd = bpf_map__fd(s->skel->maps.procs);

@@ -111,8 +111,8 @@ struct counted waits_since_left(const struct wait_entry *e, const struct counted
 }
 
 /*
- * As waits_since_left(). All 0 if the thread has ended, because its number may belong to another
- * thread.
+ * Returns what waits_since_left() returns for the thread of @e. All times are 0 if the thread has
+ * ended, because another thread may have its number now.
  */
 static struct counted since_it_left(const struct sampler *s, const struct wait_entry *e)
 {
@@ -301,7 +301,7 @@ static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 	}
 }
 
-/* Does the record have any time that would be lost without it? */
+/* Does the record have any time that no other record has? */
 static bool has_time(const struct rec_wait *rec)
 {
 	return rec->sample.weight || rec->others_ns || rec->gil_ns || rec->gil_others_ns ||
@@ -381,13 +381,13 @@ void waits_read_open(struct sampler *s)
 /* If an entry changed less than this long ago, a program may be changing it while it is read. */
 #define SETTLED_NS NSEC_PER_MSEC
 
-/* When the entry was changed last, as far as its last wait tells. */
+/* Returns when the entry last changed, as far as the times of the thread's last wait show. */
 static uint64_t changed_ns(const struct wait_entry *e)
 {
 	return e->phase == WAIT_WAITS ? e->wait.since_ns : e->over_ns;
 }
 
-/* Makes the record that a wait would have if it were over at @now_ns. */
+/* Makes the record that the wait of @e would have if the wait were over at @now_ns. */
 static void wait_until(const struct sampler *s, struct wait_entry *e, uint64_t now_ns)
 {
 	bool waits = e->phase == WAIT_WAITS;

@@ -43,7 +43,7 @@ bool sideband_split(const struct perf_event_header *h, struct record *ret);
  * counts as a record of every process.
  */
 bool sideband_is_of(const struct record *r, uint32_t tgid);
-/* Hands a record to the caller of the side band. False: it is malformed. */
+/* Calls the function of sideband_ops for record @r. False: the record is malformed. */
 bool sideband_dispatch(struct sideband *s, const struct record *r);
 /* Notes in .lives what a record says about a process's beginning or end. */
 void sideband_note_life(struct sideband *s, const struct record *r, uint64_t now_ns);

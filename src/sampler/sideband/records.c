@@ -77,7 +77,9 @@ static bool foreign(uint32_t tgid)
 	return tgid == 0 || tgid == UINT32_MAX;
 }
 
-/* The string from @at on in @r's body; NULL if no '\0' ends it. */
+/*
+ * Returns the string from offset @at on in the body of record @r; NULL if no '\0' ends the string.
+ */
 static const char *text_of(const struct record *r, size_t at)
 {
 	if (r->n <= at || !memchr(r->body + at, '\0', r->n - at))

@@ -180,7 +180,10 @@ static int open_event(pid_t tid, int cpu, uint32_t wakeup_bytes)
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.disabled = 1,
-		/* this event takes no samples, so without the kernel it needs fewer rights */
+		/*
+		 * the event takes no samples; with the kernel excluded, opening it needs fewer
+		 * rights
+		 */
 		.exclude_kernel = 1,
 		.mmap = 1,
 		.mmap2 = 1,

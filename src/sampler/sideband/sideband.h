@@ -28,7 +28,7 @@ struct sideband_mmap {
 	 */
 	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the process, or its image that made this mapping, has certainly ended */
+	bool gone; /* the process image that made this mapping has certainly ended */
 };
 
 /*

@@ -153,7 +153,7 @@ int event_parse(struct event *ret, const char *spec)
 {
 	struct event e = {};
 	size_t n = strcspn(spec, ":/");
-	const char *modifiers = strrchr(spec, spec[n]); /* behind the last ':' or '/' */
+	const char *modifiers = strrchr(spec, spec[n]); /* what follows the last ':' or '/' */
 	int r;
 
 	if (strlen(spec) >= sizeof(e.name))

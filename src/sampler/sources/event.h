@@ -18,7 +18,7 @@ struct event {
 	uint64_t period;
 	/* the rate that was asked for, per second; 0 when a period was asked for */
 	uint32_t hz;
-	bool own_rate; /* the event itself names its rate: .hz or .period is set */
+	bool own_rate; /* the event's own text names its rate or period, so .hz or .period is set */
 };
 
 /*

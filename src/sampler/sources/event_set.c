@@ -63,8 +63,8 @@ static bool available(const char *name)
 		return false;
 	if (e.source->whole)
 		/*
-		 * software events needn't be tried: every kernel that loads krait's programs has
-		 * them
+		 * software events needn't be tried, because every kernel that loads krait's
+		 * programs has them
 		 */
 		return true;
 	e.period = 1u << 20;

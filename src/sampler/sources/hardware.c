@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the CPU counts: cycles, instructions, its caches, and raw events by their code. */
+/*
+ * Events that the CPU counts: cycles, instructions, cache accesses, and raw events by their code.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -56,6 +58,9 @@ const struct event_source source_hardware = {
 	.n_events = ARRAY_SIZE(events),
 	.parse = parse_raw,
 	.unit = "count",
-	/* arm64's PMU can't leave the idle task out, so the kernel program drops its samples */
+	/*
+	 * arm64's PMU can't leave the idle task out, so the kernel program drops samples of the
+	 * idle task
+	 */
 	.skips_idle = false,
 };

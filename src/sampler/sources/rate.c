@@ -85,7 +85,7 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t ns, uint6
 		r->period[i] = (uint64_t)MIN(sum / x[i] / (rate + r->extra_per_ns), 0x1p62);
 }
 
-/* Draws after the periods were in force until @now_ns. */
+/* Draws new periods for a clock. The previous periods were in force until @now_ns. */
 static void redraw_clock(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
 {
 	uint64_t ns = r->since_ns ? now_ns - r->since_ns : LEAST_PERIODS * e->period;
@@ -106,7 +106,7 @@ void rate_change(struct rate *r, const struct event *from, const struct event *t
 {
 	if (r->since_ns)
 		settle(r, now_ns - r->since_ns);
-	/* what is owed is a time, which is fewer samples if each sample weighs more */
+	/* .owed is a time. If each sample weighs more, that time is fewer samples. */
 	r->owed *= (double)from->period / (double)to->period;
 	draw_clock(r, to, LEAST_PERIODS * to->period, random);
 	begin(r, now_ns);

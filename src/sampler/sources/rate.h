@@ -33,7 +33,9 @@ struct rate {
 	double owed, extra_per_ns;
 };
 
-/* Returns how many sampling events a CPU has for event @e, if it is opened now. */
+/*
+ * Returns how many sampling events each CPU would have for event @e if the event were opened now.
+ */
 unsigned rate_parts(const struct event *e);
 
 /* Draws new periods. @random: state of the generator, which may be any number at first. */

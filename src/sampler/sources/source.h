@@ -13,9 +13,10 @@
 
 /* An event of a source. Names are the names that perf(1) uses. */
 struct source_event {
-	const char *name, *alias; /* alias: another name, NULL: none */
-	uint32_t type;		  /* PERF_TYPE_* */
-	uint64_t config;	  /* becomes perf_event_attr.config */
+	/* .alias: another name of the event; NULL: the event has only one name */
+	const char *name, *alias;
+	uint32_t type;	 /* PERF_TYPE_* */
+	uint64_t config; /* becomes perf_event_attr.config */
 };
 
 struct event_source {

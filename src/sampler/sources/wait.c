@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What threads wait for: each switch of a thread that leaves its CPU because it waits. */
+/*
+ * The source of waits: each task switch at which a thread leaves its CPU because it waits is an
+ * event.
+ */
 #include "base/util.h"
 #include "sampler/sources/source.h"
 

@@ -18,7 +18,10 @@ typedef VEC(uint32_t) chunk_vec;
  */
 struct unwind_tree {
 	struct unwind_table table; /* the table as it is in the kernel's map, except .used */
-	/* numbers of all chunks of the tree, the lowest level first; their contents never change */
+	/*
+	 * numbers of all chunks of the tree, the lowest level first; the contents of these chunks
+	 * never change
+	 */
 	chunk_vec chunks;
 	size_t entries; /* how many entries the lowest level of the tree has */
 	uint32_t refs;	/* how many tables use this tree, and how many threads are comparing it */
@@ -34,8 +37,8 @@ struct unwind_store {
 	struct unwind_store_maps maps;
 	uint32_t max_slabs;
 	/*
-	 * Protects the members below. It isn't held while krait waits for the kernel or writes
-	 * rows.
+	 * Protects the members below. The lock isn't held while krait waits for the kernel or
+	 * writes rows.
 	 */
 	pthread_mutex_t lock;
 	pthread_mutex_t supply; /* held while chunks are made; taken before .lock */

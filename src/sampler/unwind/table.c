@@ -79,7 +79,9 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 	(void)!vec_push(&held->limbo_tables, table);
 }
 
-/* Gives @table, which is empty, the tree @tree; takes over a reference to it. */
+/*
+ * Gives @table, which is empty, the tree @tree, and takes over the caller's reference to the tree.
+ */
 static int set_tree(struct unwind_store *s, uint32_t table, struct unwind_tree *tree)
 {
 	int r;
@@ -209,7 +211,7 @@ static int put_chunk(void *ctx, const struct unwind_chunk *c, uint32_t *number)
 	return unwind_chunk_write(f->store, *number, c);
 }
 
-/* Writes @entries as the tree of @table, and uses them up. */
+/* Writes @entries as the tree of @table. After that @entries hold no rows any more. */
 static int write_tree(struct unwind_store *s, uint32_t table, struct unwind_entries *entries)
 {
 	struct filling f = {s, calloc(1, sizeof(*f.tree))};
