@@ -25,7 +25,10 @@ void collect_begin(struct collect *c, uint64_t start_ns)
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 }
 
-/* Called when a process is forgotten: frees what other folders than process/ keep for it. */
+/*
+ * Called when a process is forgotten: frees what the folders other than process/ keep for this
+ * process.
+ */
 static void close_process(struct collect *c, struct process *p)
 {
 	crowd_turn(c, p);
@@ -202,9 +205,13 @@ int collect_flush(struct collect *c, bool last)
 	r = hand_on_all(c, last, stacks_name(c, last));
 	look_after_processes(c, last);
 	take_given_up(c);
-	/* this comes here because nothing of this flush refers to these processes any more */
+	/*
+	 * ended processes are forgotten only here, because nothing in the rest of the flush refers
+	 * to them
+	 */
 	process_forget_ended(c);
-	crowd_tell(c); /* this comes after all costs of this flush were charged */
+	/* the programs are told only here, after all costs of this flush were charged */
+	crowd_tell(c);
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	c->no_memory = false;

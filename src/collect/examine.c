@@ -107,7 +107,7 @@ static void locate_others(struct collect *c, const struct proc *proc, const stru
 	}
 }
 
-/* Tells the kernel programs again of a process whose entry their map had lost. */
+/* Tells the kernel programs about a process again, because their map has lost its entry. */
 static int tell_again(struct collect *c, const struct process *p)
 {
 	return c->config.ops->set_proc(c->config.ctx, &p->key, p->state,
@@ -385,7 +385,7 @@ static int none_found(struct collect *c, const struct proc *proc)
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
-/* Tells whether name, control group and container of @proc are among the wanted ones. */
+/* Tells whether the name, control group and container of @proc fit config.match. */
 static bool matches(const struct collect *c, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};

@@ -56,9 +56,7 @@ static bool look(struct collect *c)
 	if (!stat.start_code)
 		return false;
 	t = find_program(c, &proc);
-	/*
-	 * A program linked with libpython hasn't mapped it yet. The kernel program finds it later.
-	 */
+	/* The process hasn't mapped its libpython yet. The kernel program finds libpython later. */
 	if (!t || t->entry.kind != EXE_PYTHON)
 		return true;
 	where = t->entry.where;

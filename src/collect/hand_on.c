@@ -15,7 +15,7 @@
 #include "collect/thread/wait_state.h"
 
 /*
- * Is the process counted as unsupported already? An exec of the same program isn't counted again.
+ * Was the process counted as unsupported? Another exec of the same program isn't counted again.
  */
 static bool is_reported(const struct collect *c, const struct process *p)
 {
@@ -341,7 +341,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (w->waker && !w->waiter)
 		return 0;
 	crowd_turn(c, p);
-	/* krait looked at the process only after this sample, and settled that it isn't shown */
+	/* krait found out only after this sample that the process isn't shown */
 	if (p->unwanted || w->waiter == NO_WAITER)
 		return 1;
 	if (w->account)

@@ -13,7 +13,7 @@
 #include "collect/space/space.h"
 #include "collect/stack/stack.h"
 
-/* The records and events that came, and what these wait for. */
+/* The records and events that came, and the samples and stacks that wait for other records. */
 struct intake {
 	/* samples that weren't handed on yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;

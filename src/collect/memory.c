@@ -21,7 +21,7 @@ static size_t names_bytes(const struct native_file *f)
 	       (f->lines ? dwarf_file_bytes(f->lines) : 0);
 }
 
-/* Frees the names of a file. They are read again when a stack needs them. */
+/* Frees the names of a file. When a stack needs these names, they are read again. */
 static void give_up_names(struct collect *c, struct native_file *f)
 {
 	log_info("%s: its names were dropped to make room for others: %zu KiB", f->path,

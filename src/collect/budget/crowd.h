@@ -63,7 +63,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
  * Returns true if another user's budget paid before; the other budget has been charged by now.
  */
 bool crowd_turn(struct collect *c, const struct process *p);
-/* Charges the CPU time since the last call to the user whose turn it is. */
+/* Charges the CPU time since the last call of this function to the user of crowd_turn(). */
 void crowd_pay(struct collect *c);
 
 /*

@@ -56,7 +56,10 @@ static bool is_too_many(struct collect *c, const struct process *p, const struct
 
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
-	/* the kernel program doesn't mark entries as new that krait itself has made in its map */
+	/*
+	 * the kernel program doesn't mark a process as new if krait itself has made the process's
+	 * entry in the map
+	 */
 	if (!rec->new && !p->user)
 		return false;
 	if (has_stacks(p)) { /* the kernel's map had lost the process's entry for a while */

@@ -33,8 +33,8 @@ static const struct budget_limit of_process = {100 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_user = {500 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
 /*
- * When one of these limits of a user or of all users is reached, no file is looked into. When one
- * of the limits above is reached, slices are small.
+ * Limits of a user and of all users together. When one of them is reached, no file is looked into.
+ * (The limits of one process and the smaller limits of users only make slices small.)
  */
 static const struct budget_limit of_user_most = {1 * NSEC_PER_SEC, 20};
 static const struct budget_limit of_all_most = {4 * NSEC_PER_SEC, 10};

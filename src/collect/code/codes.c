@@ -8,7 +8,7 @@
 #include "collect/code/same.h"
 
 struct codes {
-	/* code objects that came last; NULL: no code object has come yet */
+	/* the code objects whose records came last; NULL: no code object has come yet */
 	struct recent_codes *recent;
 	uint32_t round;	 /* how often codes_next_round() was called: the present round */
 	uint64_t serial; /* the py_code.serial that was given last */

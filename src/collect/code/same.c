@@ -35,8 +35,7 @@ struct kept_content {
 	size_t n;		 /* how many bytes .content has */
 	struct content *content; /* NULL: this place is free */
 	/*
-	 * the code object whose names and lines the code objects with this content share; it
-	 * belongs to no process
+	 * a code object of no process; the code objects with this content share its names and lines
 	 */
 	struct py_code *code;
 };

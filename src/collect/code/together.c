@@ -139,7 +139,10 @@ void together_look(struct collect *c)
 	}
 }
 
-/* Is @code from a console script? Such a script has only the code of its module. */
+/*
+ * Does @code come from a console script? A console script has no code object but that of its top
+ * level.
+ */
 static bool is_launcher(const struct py_code *code)
 {
 	return !distribution_site(code->file) && !str_ends(code->file, ".py") &&

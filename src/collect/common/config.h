@@ -108,10 +108,11 @@ struct collect_config {
 	 * garbage collector's frames
 	 */
 	bool leaf;
-	/* addresses of the kernel are shown as they are, not relative to its start */
+	/* absolute addresses of the kernel are shown, not offsets from the kernel's start */
 	bool kernel_addresses;
-	bool native_lines;  /* lines and inlined functions are looked up in DWARF */
-	bool end_positions; /* it is recorded where expressions end: profile_location.end_column */
+	bool native_lines; /* lines and inlined functions are looked up in DWARF */
+	/* the profile has the position where each expression ends: profile_location.end_column */
+	bool end_positions;
 	/* samples are shown as they come, so no sample waits for names that take long */
 	bool prompt;
 	bool all_processes; /* processes without Python are also recorded */

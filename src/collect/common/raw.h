@@ -16,7 +16,7 @@ struct waiting {
 	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: the thread ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
-	bool met; /* the sample was counted and its thread noted, since the last flush */
+	bool met; /* since the last flush: the sample was counted, and its thread was noted */
 	/* the sample's time in the profile: when the sample was taken, or when the wait began */
 	uint64_t shown_ns;
 	uint64_t gil_ns; /* how long the thread waited for the GIL */

@@ -25,7 +25,7 @@ struct collect {
 	bool last; /* the current flush is the last one */
 	/* .config.wait has returned false: the collector doesn't wait for names any more */
 	bool hurried;
-	bool news; /* what collect_news() returns next */
+	bool news; /* value that the next call of collect_news() returns */
 	/* a record was lost for lack of memory, so the next flush fails */
 	bool no_memory;
 	/* what asking processes has cost since the budget began anew (budget/asked.h) */

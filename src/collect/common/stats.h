@@ -78,11 +78,14 @@ struct collect_stats {
 	/* number of samples of all events, by the outcome of the walk */
 	uint64_t outcomes[WALK_OUTCOME_MAX];
 	uint64_t native[NATIVE_OUTCOME_MAX];
-	/* samples of processes that turned out not to be Python; they aren't in the profile */
+	/*
+	 * samples of processes that turned out not to be Python; the profile doesn't have these
+	 * samples
+	 */
 	uint64_t not_python;
 	/*
-	 * samples of processes that ended before krait knew what they are; they aren't in the
-	 * profile
+	 * samples of processes that ended before krait knew what they run; the profile doesn't have
+	 * these samples
 	 */
 	uint64_t unknown;
 	/* number of processes, Python or not, that .may_see (config.h) forbade to show */

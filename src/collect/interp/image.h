@@ -40,7 +40,8 @@ struct image_file {
 	struct elf_dynamic dynamic;
 	/* vaddr and file offset of the file's executable PT_LOAD with the lowest p_vaddr */
 	uint64_t text_start, text_offset;
-	bool exec_fixed; /* the file is ET_EXEC: it is loaded at the addresses that it names */
+	/* the file is ET_EXEC: the loader maps it at the addresses in its program headers */
+	bool exec_fixed;
 };
 
 /* The files that were looked into for an interpreter. */
@@ -76,8 +77,8 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was);
 
 /*
- * As file_unchanged(), for a file that is held open. False if the open file alone doesn't show
- * whether @m maps it.
+ * Does @m map file @fd, which is held open, with the contents that @was describes? Asks no process,
+ * so the answer is false also if the open file alone doesn't show that.
  */
 bool file_held_unchanged(int fd, const struct mapping *m, const struct file_version *was);
 
@@ -104,10 +105,10 @@ int image_key(int fd, struct exe_key *ret);
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
-/* Tells whether the file's name suggests that an interpreter is in it. */
+/* Does the file's name suggest that the file has an interpreter in it? */
 bool image_named_python(const char *path);
 
-/* Tells by the file's name whether it is a library that is nothing but an interpreter. */
+/* Tells by its name whether a file is a library that is nothing but an interpreter. */
 bool image_is_library(const char *path);
 
 /* An interpreter in a process: the interpreter's file, and where the file is mapped. */

@@ -9,7 +9,9 @@
 #include "proc/proc.h"
 #include "proc/read/aside.h"
 
-/* Class paths are long, and the main class comes after them. */
+/*
+ * how much of a command line is read; the main class comes last, after class paths, which are long
+ */
 #define MAX_ARGUMENTS READER_TASK_BYTES
 
 bool java_is_exe(const struct proc *proc)

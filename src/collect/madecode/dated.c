@@ -53,9 +53,9 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * If a stack was noted with @never, all its samples get the plain stack: the version that is kept
- * for the stack is 0, which no space has. In a fork that still uses its parent's mappings only the
- * plain stack is certain to be right.
+ * The version noted for a stack is 0 if dated_note() was called with @never. No space has version
+ * 0, so all samples of that stack get the plain stack. In a fork that still uses its parent's
+ * mappings only the plain stack is certain to be right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

@@ -13,7 +13,7 @@
 
 /* the most bytes of a process's code that are searched for executors */
 #define MOST_BYTES (32u << 20)
-/* the most new bytes that are analysed at a time; these take some 100 ms */
+/* the most new bytes that one reading analyses, which takes some 100 ms */
 #define MOST_NEW (4u << 20)
 /* the most bytes of an executor; the longest executor seen had 12 KiB */
 #define LONGEST (256u << 10)

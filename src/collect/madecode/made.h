@@ -40,8 +40,8 @@ struct code_source {
 	bool (*init)(struct collect *c);
 	void (*fini)(struct collect *c);
 	/*
-	 * Called when mappings are read, as the functions of the same names in struct space_code
-	 * are.
+	 * Called when mappings are read. struct space_code, whose functions have the same names,
+	 * describes them.
 	 */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
@@ -50,8 +50,8 @@ struct code_source {
 		      struct space_map *part);
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
 	/*
-	 * Stack @raw has code at @pc, or broke off there. Has this kind found out all that it can
-	 * about that code? Only if so, the stack is named.
+	 * Stack @raw has code at @pc, or broke off there. Does this kind know all that it can find
+	 * out about that code? Until all kinds do, the stack isn't named.
 	 */
 	bool (*ready)(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
@@ -305,15 +305,15 @@ _must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
  * cut. That is counted once for each process. 0 or -errno.
  */
 _must_use_ int reading_read(struct collect *c, struct process *p, struct reading *ret);
-/* Do the process's lists look as they did when this reading was made? */
+/* Do the process's lists of registered code still look as they did when reading @r was made? */
 bool reading_looks_same(const struct process *p, const struct reading *r);
 size_t reading_bytes(const struct reading *r);
 void reading_fini(struct reading *r);
 /*
  * reading_map(): the mapping with the code at @pc of stack @raw, if registered code may lie in it;
- * *s: its space. NULL: none. reading_of(): the latest reading of @p whose names hold for the code
- * at @pc in mapping @m. NULL: none. reading_of_stack(): as reading_of(), for the code at @pc of
- * stack @raw.
+ * *s: the space of that mapping. NULL: none. reading_of(): the latest reading of @p whose names
+ * hold for the code at @pc in mapping @m. NULL: none. reading_of_stack(): the reading for the code
+ * at @pc of stack @raw, with the mapping from reading_map().
  */
 const struct space_map *reading_map(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 				    const struct space **s);

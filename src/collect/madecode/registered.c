@@ -21,7 +21,10 @@
 
 /* least time between two readings of a process, as a multiple of what the last reading took */
 #define READ_SHARE 10
-#define ALL_SHARE  20 /* as READ_SHARE, but for rounds that read several processes */
+/*
+ * least time between two rounds that read several processes, as a multiple of the last round's time
+ */
+#define ALL_SHARE 20
 /*
  * how often reading lists may fail, as when they keep changing; after that, stacks don't wait for
  * lists
@@ -136,7 +139,7 @@ static void set_table(const struct process *p, struct space_map *m)
 	m->registered = true;
 }
 
-/* Tells whether the mappings would get other tables if they were read now. */
+/* Would the mappings get other unwind tables if they were read again now? */
 static bool has_news(const struct process *p, const struct space *latest)
 {
 	vec_foreach(m, &latest->maps) {
@@ -237,7 +240,7 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 	return searched && (!reg->n || is_read(c, p, latest));
 }
 
-/* Reads the registered code of process @p if that is wanted. True: it was looked at. */
+/* Reads the registered code of process @p if a stack needs it. True: the process was looked at. */
 static bool read_wanted(struct collect *c, struct process *p)
 {
 	const struct space *latest = p->made->registered.wanted ? space_latest(c, p) : NULL;

@@ -20,8 +20,8 @@ struct kernel {
 	bool asked;
 	uint64_t unknown; /* the address without a name because of which names are being read */
 	/*
-	 * names aren't read again before .retry_ns (CLOCK_MONOTONIC); .wait_ns: the length of that
-	 * pause; 0: names were never read
+	 * .retry_ns: until this time (CLOCK_MONOTONIC) names aren't read again; .wait_ns: the
+	 * length of that pause; 0: names were never read
 	 */
 	uint64_t retry_ns, wait_ns;
 };

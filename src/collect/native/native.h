@@ -36,7 +36,10 @@ struct native_file {
 	int root;
 	uint32_t table;
 	uint32_t mapping; /* profile id of the mapping of this file; 0: not made yet */
-	/* page of the file's lowest executable vaddr; offsets in rows count from it */
+	/*
+	 * address of the page with the file's lowest executable vaddr; offsets in rows count from
+	 * this address
+	 */
 	uint64_t base;
 	VEC(struct elf_load) loads; /* the executable segments of the file */
 	/* functions with unwind information, ascending; their offsets count from .base */
@@ -60,7 +63,7 @@ struct native_file {
 	uint32_t mapped;
 	/* exported functions of the file were looked up, so .interpreter and .exit are known */
 	bool looked;
-	/* a process has mapped the file; before that krait only expects it to be mapped */
+	/* a process has mapped the file; false: krait only expects a process to map the file */
 	bool met;
 	/* the file has CPython in it, so names of its functions may show that they are machinery */
 	bool interpreter;
@@ -78,8 +81,8 @@ struct native_file {
 	uint64_t retry_ns; /* rows aren't compiled again before this time (CLOCK_MONOTONIC) */
 	uint32_t tries;	   /* how often the making of rows was put off until .retry_ns */
 	/*
-	 * when to try the file again (CLOCK_MONOTONIC) after its file system didn't answer; 0: it
-	 * did
+	 * after the file system didn't answer: when the file is tried again (CLOCK_MONOTONIC); 0:
+	 * the file system has answered
 	 */
 	uint64_t again_ns;
 };
@@ -139,10 +142,10 @@ uint32_t native_file_met(const struct collect *c, const struct mapping *m, const
 bool native_file_is_settled(const struct native_file *f);
 
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
-/* The name of a function in a file, as it is found by an address. */
+/* The name of a function in a file, found by an address in the function. */
 struct native_name {
 	const char *text; /* name of the function, which the file owns; NULL: none */
-	/* .text is a symbol of the file; else it is the function's name in Python code */
+	/* .text is a symbol of the file; false: .text is the function's name in Python code */
 	bool symbol;
 	/*
 	 * If .symbol: the function's name in Python code; NULL: the function has no such name, or
@@ -166,7 +169,7 @@ enum native_is {
 	IS_MACHINERY = 1 << 0,
 	IS_EVAL_2 = 1 << 1,
 	IS_EVAL_3 = 1 << 2,
-	/* flags: what greenlet.h knows of the function; also the next two */
+	/* flags: what greenlet.h knows of the function; this flag and the two after it */
 	IS_GREENLET_START = 1 << 3,
 	IS_GREENLET_SWITCH = 1 << 4,
 	IS_GREENLET_EXPOSING = 1 << 5,
@@ -181,7 +184,7 @@ uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
  */
 bool native_file_called_main(const struct native_file *f, uint64_t vaddr);
 
-/* The rows of a file, and what belongs to them. */
+/* The unwind rows of a file, and the other results of the job that makes them. */
 typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
@@ -191,7 +194,7 @@ struct native_rows {
 	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
-	bool compiled; /* the rows were compiled; false: the cache had them */
+	bool compiled; /* the rows were compiled; false: the rows come from the cache on disk */
 	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */
 	/*
 	 * If .compiled and there is a cache: the key under which the cache will keep the rows, made
@@ -223,8 +226,8 @@ static inline bool native_rows_coming(const struct native_file *f)
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
 /*
- * Loads the rows of @f from the cache. -ENOENT: the cache doesn't have them. Else as
- * native_rows_compile().
+ * Loads the rows of @f from the cache. -ENOENT: the cache doesn't have them. The threads and the
+ * other errors are as for native_rows_compile().
  */
 _must_use_ int native_rows_load(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *ret);
@@ -249,8 +252,8 @@ _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
 /*
- * As native_rows_take(), for rows that native_rows_prove() has completed. The kernel's maps already
- * had them, as partial rows.
+ * Uses rows that native_rows_prove() has completed. The arguments are as for native_rows_take().
+ * The kernel's maps already have these rows, as partial rows.
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);

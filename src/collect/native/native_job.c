@@ -122,7 +122,7 @@ static int read_names(struct job *j, int root)
 		log_info("%s: no lines: %s", f->path, err_about(err_msg(), f->path));
 		j->lines = NULL;
 	}
-	/* This is the last step: its error, if any, is the job's. */
+	/* reading the names is the job's last step, so an error of it is the job's error */
 	return elf_names_open(f->fd, f->path, root, &j->names);
 }
 

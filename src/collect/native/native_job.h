@@ -23,7 +23,7 @@ struct step {
 		FOR_STACKS, /* stacks wait for the result */
 		/* stacks don't wait for the result, and the next recording can also use it */
 		FOR_BOTH,
-		FOR_NEXT /* for the next recording alone */
+		FOR_NEXT /* only the next recording uses the result */
 	} use;
 };
 

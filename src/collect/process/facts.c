@@ -75,7 +75,7 @@ static void read_entry(struct process *p, const struct proc *proc)
 	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
 		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
 	script = proc_entry_script(p->name, str_cstr(&words), words.n);
-	if (script && !entry.n) /* so the arguments name no package */
+	if (script && !entry.n) /* !entry.n: the arguments name no package */
 		read_script(p, proc, script, &entry);
 	str_clear(&words);
 	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
@@ -153,17 +153,17 @@ static bool read_rest(struct process *p, const struct proc *proc, const struct p
 	return facts.shared;
 }
 
-/* Does the process's first record say what it is called and when it began? */
+/* Does the process's first record have the process's name and start time? */
 static bool is_said(const struct collect *c, const struct process *p)
 {
 	return !c->config.match && p->name_is_said && p->start_boot_ns;
 }
 
-/* As facts_read(). *same: result of read_rest(). */
+/* Reads the facts of a process, as facts_read() does. *same: result of read_rest(). */
 static bool read_at(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct proc_place *at, bool *same)
 {
-	/* most new processes end soon, so as little as possible is read of them */
+	/* most new processes end soon, so krait reads as little as possible about them */
 	bool said = is_said(c, p), wanted = said || read_all(c, p, proc);
 	bool foreign = wanted && c->config.may_see && !c->config.may_see(proc->dirfd);
 

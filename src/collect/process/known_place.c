@@ -27,7 +27,11 @@
 struct known_place {
 	struct proc_place at;
 	uint64_t read_ns; /* when /proc said this, CLOCK_MONOTONIC; 0: this entry is free */
-	char *cgroup, *container, *directory; /* members of the same names as in struct process */
+	/*
+	 * the values that processes with this place get in the members of these names in struct
+	 * process
+	 */
+	char *cgroup, *container, *directory;
 };
 
 struct known_places {

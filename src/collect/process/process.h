@@ -44,7 +44,7 @@ struct absent_spent {
  * the image may still come.
  */
 struct process {
-	/* Who the process is, and what it runs. */
+	/* The identity of the process image, and its interpreter. */
 	struct proc_key key;
 	enum proc_state state;
 	uint16_t version; /* version of the process's Python: major << 8 | minor */
@@ -61,7 +61,7 @@ struct process {
 	struct proc_several *several;
 	struct later_look later; /* when to find out again which interpreters are initialised */
 
-	/* What is known of the process so far. */
+	/* What krait has found out about the process so far. */
 	/*
 	 * krait examined the process before its first sample, so .key has only a .tgid, or is the
 	 * key of an earlier image
@@ -77,7 +77,8 @@ struct process {
 	uint8_t ended;
 	/* What the process held was freed. This entry stays as long as anything refers to it. */
 	bool forgotten;
-	struct image_place place; /* if .expected: where in memory the examined image lies */
+	/* if .expected: where in memory the image lies that krait examined */
+	struct image_place place;
 	uint64_t samples;
 	uint64_t
 		/*
@@ -101,7 +102,7 @@ struct process {
 	 */
 	uint32_t unnamed;
 
-	/* What the process is called, and what its arguments say it runs (facts.c). */
+	/* The process's names, and the packages that its arguments tell it to run (facts.c). */
 	char *name, *cgroup, *container;
 	/* packages that the arguments name (proc/entry.h); NULL: not read */
 	char *entry;
@@ -126,7 +127,7 @@ struct process {
 	 */
 	uint64_t facts_due_ns, facts_samples;
 
-	/* What the process may cost (budget/). */
+	/* Budgets: what krait may spend on the process (budget/). */
 	struct budget looked; /* CPU time for looking into files that the process maps */
 	struct budget upkeep;
 	bool upkeep_waits; /* upkeep of the process was put off, and hasn't been done since */
@@ -168,7 +169,10 @@ struct process {
 	uint64_t space_ns;    /* when mappings were last read, CLOCK_MONOTONIC */
 	uint64_t read_ns;     /* CPU time that the last reading of mappings took, without waits */
 	VEC(uint32_t) spaces; /* versions of the spaces that are kept, the latest last */
-	/* unwind tables that the kernel program may use until it has the process's new mappings */
+	/*
+	 * unwind tables that the kernel program may still use while it has the process's old
+	 * mappings
+	 */
 	VEC(uint32_t) old_tables;
 	struct made_executable {
 		uint64_t start, end, time_ns;
@@ -304,7 +308,9 @@ bool process_open(struct process *p, struct proc *ret);
  */
 void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
-/* When the process exec'ed last, as far as perf has reported it; 0: never. */
+/*
+ * Returns the time of the process's latest exec that perf has reported; 0: perf has reported none.
+ */
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 
 /* processes.c: forgets the processes that ended long enough ago. Called after each flush. */

@@ -84,7 +84,7 @@ static __attribute__((noinline)) long process_new(struct collect *c, const struc
 	}
 	if (map_put(&c->processes->by_key, process_key_hash(key), i + 1) ||
 	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1))) {
-		/* The entry is empty now, so no record may find it by this key. */
+		/* The entry is empty now, so the index must not lead to it any more. */
 		process_drop_index(&c->processes->by_key, process_key_hash(key), i);
 		c->processes->live.n--;
 		free(p.made);

@@ -15,7 +15,7 @@
  * records (struct rec_account) at the end of execve().
  */
 #define FLUSHES_AFTER_EXEC 16
-/* for how long after a process was forgotten records of it may still come */
+/* records of a process may still come for this long after krait has forgotten the process */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
 /* Frees what the entry of a process points to. After that the entry in the table can be reused. */

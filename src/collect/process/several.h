@@ -33,7 +33,7 @@ void several_forget(struct collect *c, struct process *p);
 /* Tells whether the version of at least one interpreter of @p has this capability. */
 bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
-/* Makes krait examine @p again later, when more of its interpreters may be initialised. */
+/* Makes krait examine @p again later, because more interpreters of @p may be initialised then. */
 void several_wait(struct process *p);
 /*
  * To be called after @p was examined: decides whether and when it is examined again. @waits: not

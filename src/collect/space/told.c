@@ -230,7 +230,10 @@ static int copy_list(const struct collect *c, const struct told_image *i, struct
 	return r;
 }
 
-/* As copy_list(), if nothing about the list's files has to be found out first. */
+/*
+ * Adds the mappings of the list to space @s directly. Called in place of copy_list() if everything
+ * about the list's files is known already.
+ */
 static int add_all(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct told_image *i, struct space *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A stack while it is merged (merge.c), and what is found out about its frames first. */
+/* A stack while merge.c merges its parts, and the facts about its frames that merging needs. */
 #ifndef COLLECT_STACK_MERGE_H
 #define COLLECT_STACK_MERGE_H
 

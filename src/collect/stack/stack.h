@@ -19,7 +19,8 @@
 #include "records.h"
 
 struct stacks {
-	struct map named; /* wire id -> stack of the profile, as stacks.c packs it */
+	/* wire id of a stack -> the profile's stack, in the form that stacks.c defines */
+	struct map named;
 	VEC(struct raw_stack) raw;
 	/* wire id of a stack that ended where a file had no rows -> native_file.index */
 	struct map rowless;
@@ -64,8 +65,8 @@ _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
  */
 void stack_wants_rows(struct collect *c, const struct raw_native *native);
 /*
- * As stack_wants_rows(), for a stack that the kernel program has sent again. Its rows may have been
- * freed since it came first.
+ * Asks for unwind rows, as stack_wants_rows() does, for a stack that the kernel program has sent
+ * again. Its rows may have been freed since it came first.
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 

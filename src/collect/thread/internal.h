@@ -44,7 +44,7 @@ struct thread {
 	struct wait_shares *shares;
 	/* CPU time of the thread when counting began; 0: counting hasn't begun */
 	uint64_t first_ns;
-	uint64_t last_ns; /* CPU time of the thread at its last sample */
+	uint64_t last_ns; /* CPU time that the thread had used at its last sample */
 	/*
 	 * .came: number of samples from .first_ns until .last_ns; .since: number of samples at
 	 * .last_ns
@@ -100,7 +100,7 @@ struct threads {
 	struct on_values on;	     /* the values of the label `on` */
 	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
 	struct ended_threads {
-		unsigned n; /* how many threads were forgotten after their end */
+		unsigned n; /* how many threads that had ended were forgotten */
 		/* sums over the threads that were forgotten, for collect_stats.cpu_ns and .came */
 		uint64_t cpu_ns, came;
 		/*

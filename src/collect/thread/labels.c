@@ -71,7 +71,7 @@ static const char *gil_word(uint8_t state)
 	return words[state];
 }
 
-/* Do the labels name the thread whose wait this thread ended? */
+/* Does the sample's label set name the thread whose wait this thread ended? */
 static bool is_named(const struct wait_labels *wait)
 {
 	return wait->waiter && wait->waiter != WAITER_UNNAMED;

@@ -11,7 +11,9 @@
 
 /* how many samples of the process come before names of threads are first read */
 #define NAMES_SAMPLES 3
-/* as NAMES_SAMPLES, for a process of which only the main thread was met */
+/*
+ * number of samples before names are first read, in a process of which only the main thread was met
+ */
 #define NAMES_ALONE 16
 
 static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint32_t value)

@@ -51,7 +51,7 @@ static uint32_t number_of_text(struct on_values *v, const char *text)
 
 	if (known && streq(on_text(v, (uint32_t)*known), text))
 		return (uint32_t)*known;
-	/* .by_hash has the same hash for another text; only a hostile process makes such texts */
+	/* another text has the same hash in .by_hash; only a hostile process makes such texts */
 	if ((known || v->texts.n >= ON_VALUES) && text != other)
 		return number_of_text(v, other);
 	copy = strdup(text);

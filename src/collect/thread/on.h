@@ -49,7 +49,7 @@ void on_fini(struct on_values *v);
 /* Process @tgid is called @comm from now on. Its parent may be recorded, and wait for it. */
 void on_command(struct collect *c, uint32_t tgid, const char *comm);
 
-/* As collect_child_of() in collect/named.h. */
+/* Does what collect_child_of() does; see collect/named.h. */
 uint32_t on_child(int32_t call, const uint64_t *arg, uint8_t flags);
 
 /*

@@ -166,7 +166,7 @@ static bool is_on_line(const struct walk *w, int offset)
 	return f->start_line > 0 && line - f->start_line == offset;
 }
 
-/* Does the function at .i begin after its caller, in the same file? */
+/* Does the function at .i begin further down in its file than its caller does? */
 static bool is_after_caller(const struct walk *w)
 {
 	const struct profile_function *f = function_at(w, w->i), *caller;

@@ -15,7 +15,7 @@
 #include "profile/profile.h"
 
 enum place {
-	PLACE_OTHER, /* the thread waits for something, or nobody knows what it waits for */
+	PLACE_OTHER, /* the thread waits for something else, or its stack doesn't show for what */
 	PLACE_IDLE,  /* the thread has nothing to do until it is given work */
 	PLACE_LOOP,  /* an event loop has nothing to run */
 };
@@ -82,7 +82,7 @@ struct places {
 };
 enum place places_look(struct places *s, const struct profile *p, uint32_t stack, uint32_t state,
 		       const struct place_names *more);
-/* To be called when stack ids change, and at the end. */
+/* Forgets all stacks. Has to be called when stack ids change, and when the recording ends. */
 void places_forget(struct places *s);
 
 #endif

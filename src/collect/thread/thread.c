@@ -108,7 +108,8 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 
 		if (earlier->tid != t->tid || earlier->process != t->process ||
 		    !earlier->ended_ns || earlier->ended_ns > t->met_ns)
-			break; /* the thread was forgotten, and another thread has its entry */
+			/* the thread was forgotten, and its entry belongs to another thread now */
+			break;
 		if (!is_its(earlier, rec))
 			break;
 		t = earlier;

@@ -53,8 +53,9 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 
 /* Times in which a thread neither ran nor waited. */
 struct thread_apart {
-	uint64_t ready_ns;  /* the thread was ready to run, and had no CPU */
-	uint64_t stolen_ns; /* the thread had a CPU that was stolen from it */
+	uint64_t ready_ns; /* the thread was ready to run, and had no CPU */
+	/* the thread had a CPU, but the hypervisor ran something else on that CPU */
+	uint64_t stolen_ns;
 };
 
 /*

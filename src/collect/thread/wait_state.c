@@ -40,7 +40,9 @@ static uint32_t other(const struct rec_wait *wait, const struct wait_rule *rule)
 	return NUMBERED + (wait->call >= 0 && wait->call < CALLS ? (uint32_t)wait->call + 1 : 0);
 }
 
-/* The state of a wait for input or output. It depends on what the descriptor is. */
+/*
+ * Returns the state of a wait for input or output, which depends on what the descriptor refers to.
+ */
 static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rule *rule)
 {
 	static const enum wait_target targets[] = {[WAIT_FD_SOCKET] = TARGET_SOCKET,
@@ -62,7 +64,10 @@ static uint32_t what_for(const struct rec_wait *wait)
 		return WAIT_STOPPED + 1;
 	if (wait->state & TRACED)
 		return WAIT_TRACED + 1;
-	/* a parent that waits for its vfork also counts as frozen, but waits uninterruptibly */
+	/*
+	 * a parent that waits for its vforked child also counts as frozen, but its state is
+	 * uninterruptible
+	 */
 	if (wait->state & FROZEN || (wait->flags & WAIT_CGROUP && !(wait->state & UNINTERRUPTIBLE)))
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)

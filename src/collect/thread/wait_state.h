@@ -40,7 +40,7 @@ static inline uint32_t wait_state_of_kind(enum wait_kind kind)
  * there is no word count as IO.
  */
 #define WAIT_KIND_BIT(kind) (1u << WAIT_##kind)
-/* waits that another thread ends; that thread gets the value lock_blame */
+/* kinds of waits that another thread ends; samples of that other thread get the value lock_blame */
 #define WAIT_LOCK_BITS (WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(WORLD) | WAIT_KIND_BIT(SECTION))
 bool wait_state_is(uint32_t state, uint32_t kinds);
 
