@@ -109,8 +109,8 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 }
 
 /*
- * Orders symbols by address. Of one address the best comes first, as in symbol_table.h, but without
- * sizes.
+ * Orders symbols by address. Of the symbols at one address the best comes first. What is better is
+ * as in symbol_table.h, but kallsyms has no sizes.
  */
 static int compare(const void *a, const void *b, void *text)
 {

@@ -15,7 +15,10 @@ struct kernel_names;
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
 void kernel_names_free(struct kernel_names *k); /* @k may be NULL */
 
-/* As kernel_names_open(), from @n bytes of text, which may end in the middle of a line. */
+/*
+ * Does what kernel_names_open() does, with @n bytes of text in place of a file. The text may end in
+ * the middle of a line.
+ */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
 
 /*

@@ -20,7 +20,10 @@ static bool starts_name(const char *s)
 	return isalpha((unsigned char)*s) || *s == '_';
 }
 
-/* Length of "4Loop_" at @s, with the number and the "_"; 0: there is no such part. */
+/*
+ * Returns the length of the part at @s, such as "4Loop_": its number, text and "_". 0: no part is
+ * at @s.
+ */
 static size_t part_at(const char *s, size_t *number_n)
 {
 	char *end;

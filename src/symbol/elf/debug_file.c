@@ -92,8 +92,8 @@ static const char *mismatch(const struct search *s, int fd, const char *path, bo
 }
 
 /*
- * Takes over @fd, which was opened at @path. Returns it if it is the file that is looked for; else
- * closes it and returns -ENOENT.
+ * Takes over @fd, which was opened at @path. Returns @fd if its file is the debug file that is
+ * searched for; else closes @fd and returns -ENOENT.
  */
 static int accept(struct search *s, int fd, const char *path, bool by_link)
 {

@@ -42,8 +42,9 @@ static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 }
 
 /*
- * Ranks a symbol; lower is better. Better are: with a size, FUNC, global, weak, local, in this
- * order.
+ * Ranks a symbol; a lower rank is better. A symbol with a size is better than one without. Then a
+ * function is better than a symbol without a type. Then global is better than weak, and weak better
+ * than local.
  */
 static uint8_t rank(const struct elf_symbol *sym)
 {
@@ -88,7 +89,10 @@ static int read_companion(struct reader *rd, int fd, struct elf_file **ret)
 
 static int read_symbols(struct elf_names *n, struct elf_file *f, int fd, int root)
 {
-	/* stays open until the symbols are sorted, because their names are borrowed from it */
+	/*
+	 * the debug file stays open until the symbols are sorted, because their names lie in its
+	 * memory
+	 */
 	_cleanup_elf_ struct elf_file *companion = NULL;
 	_cleanup_close_ int other = -1;
 	struct reader rd = {.names = n};

@@ -14,7 +14,7 @@
 struct elf_names;
 
 struct elf_name {
-	/* the name as the file has it (mangled); valid as long as the struct elf_names */
+	/* the symbol's name as the file has it (mangled); valid as long as the struct elf_names */
 	const char *name;
 	uint64_t start, size; /* vaddr of the symbol, and size of the symbol; size 0: not known */
 };
@@ -46,7 +46,10 @@ void elf_names_free(struct elf_names *n); /* @n may be NULL */
 bool elf_names_find(const struct elf_names *n, uint64_t vaddr, const struct elf_range *function,
 		    struct elf_name *ret);
 
-/* Tells why debug files that were found weren't used, or NULL. It is also logged, with -v. */
+/*
+ * Returns why debug files that were found weren't used; NULL: none was refused. With -v the text is
+ * also logged.
+ */
 const char *elf_names_refused(const struct elf_names *n);
 
 size_t elf_names_bytes(const struct elf_names *n); /* Returns the memory that @n holds, in bytes. */

@@ -22,7 +22,10 @@ struct symbol_candidate {
 	uint32_t size;
 	uint16_t bytes; /* length of .name, at most SYMBOL_NAME_BYTES */
 	uint8_t under;	/* number of leading underscores, at most UINT8_MAX */
-	/* of symbols with the same start, the symbol with the lowest rank is kept */
+	/*
+	 * rank of the symbol: of symbols that start at one address, the one with the lowest rank is
+	 * kept
+	 */
 	uint8_t rank;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps ranges of addresses; where they overlap, the latest counts; see code_map.h. */
+/* Keeps named ranges of addresses. Where ranges overlap, the latest counts; see code_map.h. */
 #include "symbol/madecode/code_map.h"
 
 #include "base/cleanup.h"
@@ -151,7 +151,7 @@ static int overlay(const struct code_map *m, const struct code_map *fresh, struc
 			r = push_part(ret, e, from, f->start);
 			from = MAX(from, f->end);
 			if (f->end > e->end)
-				/* the new range @f also covers the beginning of the next one */
+				/* the new range @f also covers the beginning of the next range */
 				break;
 			r = r ? r : vec_push(&ret->list, *f);
 		}

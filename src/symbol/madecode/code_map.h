@@ -10,7 +10,11 @@
 
 struct code_range {
 	uint64_t start, end; /* addresses of the code; end exclusive, start < end */
-	uint64_t first;	     /* where the code began, before later ranges covered parts of it */
+	/*
+	 * where the code began when its range was added; later ranges may have covered its
+	 * beginning
+	 */
+	uint64_t first;
 	/* a number that the map's user chose; only the user knows its meaning */
 	uint32_t name;
 };

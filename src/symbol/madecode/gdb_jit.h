@@ -48,9 +48,10 @@ _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descr
 			    struct gdb_jit **ret);
 
 /*
- * As gdb_jit_read(), after the reading @before (NULL: none). A file that is still listed and whose
- * memory hasn't changed is taken over from @before. Its memory is only compared, for many files in
- * one request (@pieces; NULL: for one file after the other).
+ * Reads the lists as gdb_jit_read() does, when there was an earlier reading @before (NULL: there
+ * was none). A file that is still listed and whose memory hasn't changed is taken over from
+ * @before. The memory of such files is only compared, for many files in one request (@pieces; NULL:
+ * for one file after the other).
  */
 _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 			       gdb_jit_peek_pieces *pieces, void *arg, const uint64_t *descriptors,

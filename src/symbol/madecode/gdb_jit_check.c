@@ -244,7 +244,10 @@ static int keep_listed(struct reader *rd, const bool *listed)
 	return r ? r : n ? 0 : -EAGAIN;
 }
 
-/* Called when gdb's list changed while it was read: keeps the files that stayed in it. */
+/*
+ * Called if gdb's list changed while it was read: keeps only the files that were in the list all
+ * the time.
+ */
 static int settle_changes(struct reader *rd)
 {
 	size_t n = rd->jit->files.n;

@@ -145,7 +145,10 @@ static bool is_understood(const Elf64_Ehdr *h)
 	       h->e_shnum <= GDB_JIT_SECTIONS_MAX;
 }
 
-/* Reads an entry and its file's headers. Fails only if the entry itself can't be read. */
+/*
+ * Reads an entry of gdb's list and the headers of the entry's file. Fails only if the entry itself
+ * can't be read.
+ */
 static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 {
 	_cleanup_free_ Elf64_Ehdr *elf = NULL;

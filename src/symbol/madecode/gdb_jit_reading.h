@@ -10,7 +10,7 @@
 #include "symbol/madecode/gdb_jit.h"
 
 #define TURNS_MOST 64 /* how many new entries may be met when gdb's list is followed again */
-#define TRIES_MOST 8  /* how often gdb's list is followed again when it changes */
+#define TRIES_MOST 8  /* how often gdb's list is followed again at most, because it has changed */
 /* the work of one request to the child that reads (proc/read/reader.h) */
 #define WORK_PEEK (10 * WORK_CALL)
 
@@ -30,7 +30,7 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
-	unwind_rows_vec rows; /* rows of each file that has rows; the files own them */
+	unwind_rows_vec rows; /* unwind rows of each file that has any; the files own this memory */
 	/*
 	 * files of the list. After a reading that was cut short, the files that it didn't reach
 	 * come last.
@@ -80,7 +80,8 @@ struct file {
 	bool is_named, is_malformed;
 	VEC(struct function) functions;
 	VEC(struct span) spans; /* sections of the file that hold code */
-	VEC(void *) names;	/* string tables of the file; .functions point into them */
+	/* string tables of the file; the names in .functions point into them */
+	VEC(void *) names;
 	uint64_t bytes;
 	struct unwind_rows rows;
 };
@@ -95,7 +96,8 @@ struct reader {
 	size_t fresh; /* how many files this reading was the first to read completely */
 	struct gdb_jit *jit;
 	struct file *file; /* the file of gdb's list that is being read */
-	uint8_t *whole;	   /* the contents of .file, if it is small; NULL: .file is read in parts */
+	/* the contents of .file, if .file is small; NULL: .file is read in parts */
+	uint8_t *whole;
 	/* how many bytes of .whole were counted, but not used for a part yet */
 	uint64_t whole_left;
 	struct map known; /* the files of the reading before: address -> index + 1 */

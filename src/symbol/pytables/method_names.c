@@ -20,7 +20,8 @@
 #define NAMES_MAX 65536
 
 struct entry {
-	char *name; /* name of the function; finish_names() puts its owner's name before it */
+	/* name of the function; finish_names() adds the name of its type or module in front */
+	char *name;
 	/* the type or module that has the function: index in scan.owners + 1; 0: not known */
 	uint32_t owner;
 	bool shared; /* several owners have the function, so no owner's name is put before .name */

@@ -29,8 +29,8 @@ void method_names_free(struct method_names *n); /* @n may be NULL */
 const char *method_names_find(const struct method_names *n, uint64_t start);
 
 /*
- * As method_names_find(), but only for a function, method or type that Python code calls by this
- * name and no other: sum, list.sort, zlib.compress, set. @n may be NULL.
+ * Returns what method_names_find() returns, but only for a function, method or type that Python
+ * code calls by this name and no other: sum, list.sort, zlib.compress, set. @n may be NULL.
  */
 const char *method_names_method(const struct method_names *n, uint64_t start);
 

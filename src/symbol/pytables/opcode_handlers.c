@@ -158,7 +158,9 @@ static int is_handler(const char *name, const struct elf_symbol *sym, void *arg)
 	return str_starts(name, "_TAIL_CALL_");
 }
 
-/* Is the file an interpreter with a table of opcode handlers, but without symbols for them? */
+/*
+ * Is the file an interpreter that has a table of opcode handlers, but no symbols for the handlers?
+ */
 static bool lacks_names(struct elf_file *f)
 {
 	static const char *const loop = "_PyEval_EvalFrameDefault";

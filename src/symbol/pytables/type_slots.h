@@ -24,7 +24,7 @@ struct python_type {
 	char name[80]; /* the type's name, tp_name */
 };
 
-/* Tells whether a type can be at @at. If so, sets @name to its name. */
+/* Tells whether a type object can be at @at. If so, sets @name to the type's name. */
 bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char name[static 80]);
 
 /* Called with one function. A result other than 0 ends the search and is returned. */
