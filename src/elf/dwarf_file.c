@@ -41,7 +41,7 @@ struct dwarf_file {
 	size_t n_ranges;		 /* number of ranges in all of .functions */
 	uint64_t bytes;			 /* memory that the unpacked sections and the lines take */
 	uint64_t lines;			 /* how many bytes of line programs were run */
-	/* offset of a line program -> 1: libdw may run it; 2: it may not */
+	/* offset of a line program -> 1: libdw may run the program; 2: libdw may not run it */
 	struct map by_program;
 };
 

@@ -69,8 +69,8 @@ static bool has_too_many_headers(int fd)
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || !eh.e_shoff ||
 	    (eh.e_shnum && eh.e_phnum != PN_XNUM))
 		/*
-		 * either libelf will refuse the file, or both numbers are in the file's header,
-		 * where they fit into two bytes and so aren't too large
+		 * Libelf will refuse the file; or the numbers of both kinds of headers are in the
+		 * file's header, where each has two bytes and so isn't too large.
 		 */
 		return false;
 	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&

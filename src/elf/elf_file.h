@@ -70,7 +70,10 @@ static inline void elf_file_freep(struct elf_file **f)
 
 const char *elf_file_name(const struct elf_file *f);
 enum elf_machine elf_file_machine(const struct elf_file *f);
-/* Tells whether the file is ET_EXEC, and so is loaded at the addresses in its headers. */
+/*
+ * Tells whether the file is ET_EXEC, and so is loaded at the addresses that its program headers
+ * name.
+ */
 bool elf_file_is_exec(const struct elf_file *f);
 
 /* Returns the number of PT_LOADs; *@ret points to them (valid until elf_file_free()). */

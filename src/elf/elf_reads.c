@@ -56,7 +56,10 @@ void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint
 		add_place(r, (struct elf_place){offset, n});
 }
 
-/* Hashes the headers as libelf holds them after the first read, because libelf uses these. */
+/*
+ * Hashes the headers in the form in which libelf keeps them after it has read them once, because
+ * from then on libelf uses its own copies.
+ */
 static void hash_headers(struct blake2 *hash, Elf *elf)
 {
 	size_t n = 0;

@@ -95,7 +95,7 @@ bool elf_fetch_section(int fd, const GElf_Shdr *sh);
  * behind it.
  */
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes);
-/* As elf_is_string_table(), for section @i of @f; the section is noted as read. */
+/* Does what elf_is_string_table() does for section @i of @f, and notes the section as read. */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 
 /* Returns the next section of @type after @scn (NULL: the first one), and its header in *@sh. */
