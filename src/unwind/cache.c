@@ -287,7 +287,10 @@ static int oldest_first(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Adds a cache file to @list; removes one whose writing was never finished. */
+/*
+ * Looks at file @name in the cache's directory. Adds a cache file to @list, and removes a temporary
+ * file whose writing was never finished.
+ */
 static void look_at(int dir, const char *name, entry_vec *list, uint64_t *sum)
 {
 	struct stat st;

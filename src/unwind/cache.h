@@ -37,7 +37,10 @@ struct unwind_cache;
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* @c may be NULL */
 
-/* While this stays the same, the file hasn't changed. .ino 0: the file's times can't prove that. */
+/*
+ * What stat() shows of a file. As long as that stays the same, the file hasn't changed. .ino 0: the
+ * file's times can't prove that.
+ */
 struct unwind_cache_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, ctime_ns;

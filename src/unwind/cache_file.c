@@ -30,7 +30,7 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st)
 	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Another build of krait may make other rows. A build is recognized by its program file. */
+/* Identifies this build of krait, by its program file: another build may make other rows. */
 static void this_krait(uint64_t ret[static 3])
 {
 	struct stat st = {};
@@ -165,7 +165,8 @@ int unwind_cache_write(int fd, const struct unwind_cache_key *key, const struct 
 {
 	struct header h;
 
-	memset(&h, 0, sizeof(h)); /* the padding is written too, so it is set to 0 */
+	/* the struct is written with its padding, so the padding is set to 0 */
+	memset(&h, 0, sizeof(h));
 	memcpy(h.magic, magic, sizeof(magic));
 	this_krait(h.krait);
 	h.version = proof->version;

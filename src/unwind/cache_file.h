@@ -29,7 +29,10 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
-/* As unwind_cache_is_ours(), with the owner of @c as @uid. */
+/*
+ * Is file @fd of this @type, does it belong to the user of cache @c, and can nobody else write it?
+ * *@st gets its stat.
+ */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
 /* Proof that cached rows belong to an ELF file. */
@@ -45,13 +48,16 @@ struct unwind_cache_proof {
  */
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 		       struct unwind_rows *ret, struct unwind_cache_proof *proof);
-/* Writes the rows and their proof to @fd, as unwind_cache_read() reads them. 0 or -errno. */
+/*
+ * Writes the rows and their proof to @fd, in the form that unwind_cache_read() reads. 0 or -errno.
+ */
 _must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
 				  const struct unwind_rows *rows,
 				  const struct unwind_cache_proof *proof);
 /*
- * Stores @version in the cache file @fd. It is the version of an ELF file whose bytes were proven
- * to be the same. From then on, this version proves that the rows belong to the ELF file.
+ * Stores @version in the cache file @fd: the version of an ELF file that was just read and proven
+ * to have the bytes from which the rows were made. From then on, this version proves that the rows
+ * belong to the ELF file.
  */
 void unwind_cache_write_version(int fd, const struct unwind_cache_version *version);
 

@@ -22,7 +22,7 @@
  */
 #define ROW_BYTES 4
 
-/* A function that an FDE describes, until its rows are made. */
+/* A function as its FDE describes it. Needed only until the function's rows are made. */
 struct function {
 	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
 	uint32_t cie, program, program_n;

@@ -17,8 +17,9 @@
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 
 /*
- * As unwind_rows_read_tables(), for an .eh_frame section that a process has in memory. Its code is
- * in the @n ranges of memory @code (.vaddr, .memsz, .exec). 0 or -ENOMEM.
+ * Compiles an .eh_frame section that a process has in memory, as unwind_rows_read_tables() compiles
+ * a file's. The section's code is in the @n ranges of memory @code (.vaddr, .memsz, .exec). 0 or
+ * -ENOMEM.
  */
 struct cfi_section;
 _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
@@ -26,8 +27,8 @@ _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
 				       struct unwind_rows *ret);
 
 /*
- * As unwind_rows_read_tables(), and adds rows that the instructions of functions without call frame
- * information prove (prove/code_rows.h).
+ * Does what unwind_rows_read_tables() does. Also adds rows that the instructions of functions
+ * without call frame information prove (prove/code_rows.h).
  */
 _must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
 

@@ -67,7 +67,10 @@ struct cfi_place {
 
 struct cfi_state {
 	struct {
-		/* enum unwind_cfa: how the CFA is found, by UNKNOWN, REG, DEREF, INDEXED or PLT */
+		/*
+		 * enum unwind_cfa: in which way the CFA is found; only UNKNOWN, REG, DEREF, INDEXED
+		 * and PLT occur
+		 */
 		uint8_t kind;
 		/*
 		 * base register of UNWIND_REG; a CFA expression changes neither .reg nor .off, as
@@ -131,7 +134,7 @@ struct cfi_fde {
 	uint32_t program, program_n;
 };
 
-/* Goes through all entries of a section, CIEs and FDEs, in their order. */
+/* A walk over all entries of a section, CIEs and FDEs, in the order in which they lie there. */
 struct cfi_entries {
 	const struct cfi_section *section;
 	size_t at;	/* offset of the next entry in the section */
@@ -161,8 +164,9 @@ struct cfi_run {
 	struct cfi_reader in;
 	/* addresses: start and end of the present row, end of the function */
 	uint64_t from, to, end;
-	const char *broken; /* why the rows of the rest of the function aren't known, or NULL */
-	bool changed;	    /* the rules have changed since the caller set this to false */
+	/* why no rows are known for the rest of the function; NULL: rows are known */
+	const char *broken;
+	bool changed; /* the rules have changed since the caller set this to false */
 	unsigned nested;
 	struct cfi_state st;
 	struct cfi_state saved[CFI_NESTED_MAX];

@@ -3,9 +3,7 @@
 #include "unwind/cfi/cfi.h"
 
 enum {
-	/*
-	 * CFA_ADVANCE_LOC and the two instructions below it have an operand in their low six bits.
-	 */
+	/* CFA_ADVANCE_LOC, CFA_OFFSET and CFA_RESTORE have an operand in their low six bits. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,

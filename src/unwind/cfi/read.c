@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads numbers and addresses as call frame information has them: LSB 5.0 core, section 10.5. */
+/*
+ * Reads numbers and addresses in the encodings that call frame information uses: LSB 5.0 core,
+ * section 10.5.
+ */
 #include "unwind/cfi/cfi.h"
 
 /* DW_EH_PE_*: how an address is written (low four bits) and what the address is relative to. */
@@ -119,7 +122,10 @@ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_
 	uint64_t here = section->vaddr + (uint64_t)(r->p - section->bytes);
 
 	if ((enc & 0xf0) != PE_ABSPTR && (enc & 0xf0) != PE_PCREL)
-		/* the address is relative to another base, or indirect: not supported */
+		/*
+		 * krait doesn't support addresses that are indirect, or relative to anything but
+		 * themselves
+		 */
 		return false;
 	if (!cfi_value(r, enc, ret))
 		return false;

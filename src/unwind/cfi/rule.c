@@ -155,9 +155,9 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)
 {
-	/* GCC and clang realign a stack so */
+	/* GCC and clang realign a stack with such a CFA */
 	bool own = (ret->cfa == UNWIND_DEREF && ret->reg == arch->reg[CFI_FP]) ||
-		   /* icc realigns a stack so */
+		   /* icc realigns a stack with such a CFA */
 		   (ret->cfa == UNWIND_REG && ret->reg == arch->reg[CFI_BX]);
 	int16_t at = slot(place, own ? arch->reg[CFI_FP] : CFI_NONE);
 

@@ -35,16 +35,16 @@ struct code_memory {
 };
 
 /*
- * As code_rows_add(), for x86-64 code in the @n ranges of memory @code. Functions begin at the
- * @n_starts addresses @starts and nowhere else. @tail_jumps: as in struct code_region. 0 or
- * -ENOMEM.
+ * Adds rows as code_rows_add() does, but for x86-64 code in the @n ranges of memory @code.
+ * Functions begin at the @n_starts addresses @starts and nowhere else. @tail_jumps: as in struct
+ * code_region. 0 or -ENOMEM.
  */
 _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 				    const uint64_t *starts, size_t n_starts, bool tail_jumps,
 				    struct unwind_rows *rows);
 
 /*
- * As code_rows_add_memory(), for one function that may begin where @code does, which is a guess
+ * Makes the rows of one function that may begin where @code does, which is a guess
  * (docs/decisions/0011). The rows hold only as long as all bytes of the function stay the same
  * (.guarded). If nothing can be proven, there are no rows. @rows: all zero at first. 0 or -ENOMEM.
  */

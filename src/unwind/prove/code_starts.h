@@ -43,7 +43,10 @@ _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 			   const key_range_vec *within, bool calls, struct code_starts *ret);
 
-/* As code_starts(), but from the @n addresses @vaddrs, in any order, all of them certain. */
+/*
+ * Makes *@ret, as code_starts() does, of the @n addresses @vaddrs, which are in any order. All of
+ * them are certain.
+ */
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);
 

@@ -34,7 +34,7 @@ struct call {
 	struct code_value di, si;
 };
 
-/* What is learned while instructions are followed, in the order of their addresses. */
+/* What krait learns while it follows the instructions in the order of their addresses. */
 struct look {
 	const uint8_t *code;
 	uint32_t n;
@@ -81,12 +81,19 @@ static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
 	if (calls || insn->kind == X86_BRANCH)
 		l->body = l->st;
 	if (insn->kind == X86_RET || insn->kind == X86_JUMP || insn->kind == X86_TRAP)
-		l->st = l->body; /* a jump from the function's body leads to the next instruction */
+		/*
+		 * the next instruction is reached only by a jump from the function's body, so the
+		 * body's state holds there
+		 */
+		l->st = l->body;
 	else if (code_state_step(&l->st, insn, at))
 		l->lost = true;
 }
 
-/* Follows the instructions up to the instruction at @leave; false: one of them isn't understood. */
+/*
+ * Follows the instructions up to the instruction at @leave. False: krait doesn't understand an
+ * instruction.
+ */
 static bool look(struct look *l, uint32_t leave)
 {
 	struct x86_insn insn;
@@ -203,7 +210,10 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		/* the function leaves for another frame in two places: krait believes neither */
+		/*
+		 * in two places the function leaves for another frame, so krait believes neither
+		 * place
+		 */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);
 			continue;
@@ -218,7 +228,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 
 typedef VEC(struct unwind_row) row_vec;
 
-/* Appends a row; if a row begins at the same offset already, replaces it. */
+/* Appends a row. If @v has a row that begins at offset @key already, replaces that row. */
 static int put(row_vec *v, uint32_t key, uint32_t rule)
 {
 	if (v->n && v->v[v->n - 1].key == key)

@@ -95,7 +95,7 @@ static void sort_functions(struct unwind_rows *rows)
 }
 
 /*
- * Drops ranges that overlap: their rules contradict each other, so nothing is known of their code.
+ * Drops ranges that overlap: their rules contradict each other, so no rule is known for their code.
  */
 static void drop_overlaps(unwind_range_vec *ranges)
 {

@@ -48,7 +48,8 @@ struct unwind_rows {
 	 */
 	uint32_t guarded;
 	uint64_t check;
-	size_t bad;   /* how many FDEs were left out because they are broken or contradict others */
+	/* how many FDEs were left out, because they are broken or contradict other FDEs */
+	size_t bad;
 	char why[96]; /* why the first FDE was left out, for -v; "": none was */
 };
 

@@ -10,7 +10,9 @@
 #include "unwind/rows/rows.h"
 
 struct rule_numbers {
-	/* the rows whose rules are numbered, borrowed; new rules are added to its .rules */
+	/*
+	 * the rows whose rules are numbered; borrowed; new rules are added to .rules of these rows
+	 */
 	struct unwind_rows *rows;
 	struct map by_hash; /* hash of a rule -> the rule's number */
 };

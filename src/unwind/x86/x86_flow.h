@@ -67,7 +67,7 @@ typedef int code_visit_fn(const struct code_visit *v, void *arg);
 _must_use_ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visit_fn *fn,
 			       void *arg, const char **why);
 
-/* As code_flow_visit(), but also appends the function's ranges and their rules to @ret. */
+/* Does what code_flow_visit() does, and appends the function's ranges and their rules to @ret. */
 _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwind_range_vec *ret,
 			 const char **why);
 

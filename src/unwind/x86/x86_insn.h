@@ -45,7 +45,7 @@ enum x86_kind {
 	X86_PUSH, /* pushes .reg; X86_NO_REG: something else than a register */
 	X86_POP,  /* pops into .reg; X86_NO_REG: into the flags */
 	X86_LEAVE,
-	/* From here on the kinds work on 64 bits. */
+	/* X86_MOVE and all kinds that follow it work on 64 bits. */
 	X86_MOVE,     /* .reg = .from */
 	X86_EXCHANGE, /* exchanges .reg and .from */
 	X86_LOAD,     /* .reg = what is at .base + .disp */

@@ -123,7 +123,7 @@ static uint32_t map1(const struct x86_decode *d)
 		return d->form == X86_VEX ? M : BAD; /* kmov between k0 to k7 or memory */
 	if (d->op == 0xae)
 		return M;
-	/* The other opcodes of this table are general instructions, which have no VEX form. */
+	/* The opcodes in these ranges are general instructions, which have no VEX form. */
 	if (d->op < 0x10 || (d->op >= 0x18 && d->op < 0x28) || (d->op >= 0x30 && d->op < 0x50) ||
 	    (d->op >= 0x80 && d->op < 0xc2) || (d->op > 0xc6 && d->op < 0xd0))
 		return BAD;

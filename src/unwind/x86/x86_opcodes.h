@@ -12,7 +12,8 @@ struct x86_decode {
 	size_t n, at;
 	bool bad;
 	/*
-	 * Which prefixes the instruction has; VEX, EVEX and XOP prefixes hold the same information.
+	 * Which legacy prefixes the instruction has. A VEX, EVEX or XOP prefix holds the same
+	 * information.
 	 */
 	bool opsize, addr32, segment, lock;
 	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */

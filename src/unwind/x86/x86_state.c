@@ -46,7 +46,10 @@ static void drop(struct code_state *st, uint32_t i)
 	memset(&st->slot[st->slots], 0, sizeof(*st->slot));
 }
 
-/* Forgets words below @off, counted from rsp's base: they may be overwritten from now on. */
+/*
+ * Forgets the words of the stack below @off, counted from rsp's base, because they may be
+ * overwritten from now on.
+ */
 static void drop_below(struct code_state *st, int64_t off)
 {
 	for (uint32_t i = st->slots; i-- > 0;)
@@ -54,7 +57,7 @@ static void drop_below(struct code_state *st, int64_t off)
 			drop(st, i);
 }
 
-/* Forgets what the @n bytes at @at held, because they are overwritten. */
+/* Forgets the words of the stack that a store of @n bytes at @at overwrites. */
 static void overwrite(struct code_state *st, const struct code_value *at, int64_t n)
 {
 	for (uint32_t i = st->slots; i-- > 0;)

@@ -8,7 +8,10 @@
 #define REX_R 4
 #define REX_B 1
 
-/* What a register holds: nothing known, the table at .at, one of its entries, or their sum. */
+/*
+ * What is known of a register's value: nothing; it is the address of a table; an entry of a table;
+ * or the sum of a table's address and an entry.
+ */
 enum holds { NOTHING, TABLE, ENTRY, PLACE };
 
 struct known {
@@ -19,7 +22,10 @@ struct known {
 
 struct search {
 	struct known reg[X86_REGS];
-	/* the number in the last `cmp $N,%i`; -1 = not known, after another comparison or none */
+	/*
+	 * the number N in the last `cmp $N,%i`; -1: there was none, or another comparison came
+	 * after it
+	 */
 	int64_t compared;
 	uint32_t bound;
 };
