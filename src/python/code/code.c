@@ -78,8 +78,8 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 		return set_string(&code->file, w, raw, bytes);
 	case CODE_NAME:
 		/*
-		 * The name isn't needed if there is a qualified one (co_qualname, 3.11+), which
-		 * says more.
+		 * A qualified name (co_qualname, 3.11+) says more than the name. If there is one,
+		 * the name isn't needed.
 		 */
 		return code->text[CODE_QUALNAME].addr ? 0 : set_string(&code->name, w, raw, bytes);
 	case CODE_QUALNAME:

@@ -194,7 +194,9 @@ static bool find_in_classobj(struct search *s, uint64_t class, int depth)
 	return false;
 }
 
-/* Only classes made by a class statement have Python functions, so others are skipped. */
+/*
+ * Searches only classes that a class statement made, because no other class has Python functions.
+ */
 static bool find_in_class(struct search *s, uint64_t class)
 {
 	struct heap *h = &s->h;

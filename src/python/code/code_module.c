@@ -130,7 +130,7 @@ static void put(struct heap *h, const heap_items *items, const char *key, char *
 static uint64_t find_cell(struct heap *h, const heap_items *globals, const char *file)
 {
 	uint64_t method = heap_find(h, globals, "get_ipython"), number = 0;
-	/* In a PyMethodObject im_self follows im_func. */
+	/* A PyMethodObject has im_self after im_func. */
 	uint64_t shell = method ? heap_ptr(h, method + h->head + sizeof(uint64_t)) : 0;
 	uint64_t compile = shell ? heap_attr(h, shell, "compile") : 0;
 	uint64_t cells = compile ? heap_attr(h, compile, "_filename_map") : 0;

@@ -37,7 +37,7 @@ static size_t find_chain(const uint8_t *bytes, size_t n)
 
 	n = MIN(n, (size_t)SHIM_MAX);
 	at = skip(bytes, n, X86_PUSH, X86_MOVE);
-	/* The instructions that skip() skipped must include the moves of the arguments. */
+	/* The last instructions that skip() passed must be the moves of the arguments. */
 	if (at < sizeof(arguments) ||
 	    memcmp(bytes + at - sizeof(arguments), arguments, sizeof(arguments)) ||
 	    !x86_decode(bytes + at, n - at, &insn) || insn.kind != X86_CALL)

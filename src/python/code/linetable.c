@@ -166,7 +166,7 @@ bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(table[i] & 0x80))
-			continue; /* no entry begins with this byte, see from_locations() */
+			continue; /* byte @i begins no entry; see from_locations() */
 		if (end > lasti / 2)
 			/* the entry for @lasti is complete, because the next one has begun */
 			return true;

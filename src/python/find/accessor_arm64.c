@@ -7,7 +7,8 @@
 #include <elf.h>
 #include "python/find/accessor_internal.h"
 
-enum { SP = 31 }; /* register 31 is also the zero register; nobody here needs either */
+/* register 31 is either the stack pointer or the zero register; accessors need neither value */
+enum { SP = 31 };
 
 static struct value get(struct decoder *d, unsigned reg)
 {
@@ -88,8 +89,8 @@ static bool add(struct decoder *d, uint32_t w)
 }
 
 /*
- * Applies stores, and pairs of registers that are saved on the stack or restored. The values that a
- * pair is loaded with aren't known.
+ * Follows instructions that store, and stp and ldp, which save and restore pairs of registers. What
+ * ldp loads isn't known.
  */
 static bool save_restore(struct decoder *d, uint32_t w)
 {

@@ -21,8 +21,9 @@ enum value_kind {
 	V_TP,	  /* the value is thread pointer + off */
 	/* the value is the result of __tls_get_addr() for the GOT pair at x, + off */
 	V_BLOCK,
-	V_DESC,	  /* the value is the thread pointer offset that the word at x leads to, + off */
-	V_DESC_TP /* as V_DESC, with the thread pointer added */
+	V_DESC, /* the value is the thread pointer offset that the word at x leads to, + off */
+	/* the value is the thread pointer, plus the offset that the word at x leads to, + off */
+	V_DESC_TP
 };
 
 struct value {

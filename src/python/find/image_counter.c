@@ -31,8 +31,8 @@ static bool is_first_version(uint32_t word)
 }
 
 /*
- * Returns the index of the counter, the word before the cache; 0: there is no candidate, or
- * several.
+ * Returns the index of the counter, which is the word before the empty cache; 0: no word or several
+ * words may be the counter.
  */
 static size_t find_counter(const uint32_t *words, size_t n)
 {

@@ -19,7 +19,7 @@
 	X(interp_head)		       /* <= 3.6, local: the list of interpreters */               \
 	X(autoTLSkey)		       /* <= 3.6, local: the key of thread states */               \
 	X(interpreter_lock)	       /* 2.7, local: the lock that is the GIL */                  \
-	X(gil_locked)		       /* 3.6, local, like the next five: variables of the GIL */  \
+	X(gil_locked)		       /* 3.6, local; a variable of the GIL, as the next 5 */      \
 	X(gil_last_holder)                                                                         \
 	X(gil_cond)                                                                                \
 	X(gil_mutex)                                                                               \
@@ -94,7 +94,7 @@ void image_gil(struct image_ctx *c);
 /* For 3.12: sets image->where.codes_made, the address of the variable that counts code objects. */
 void image_counter_symbol(struct image_ctx *c);
 
-/* Does what image_counter_symbol() does, for 3.13 and later. */
+/* Sets image->where.codes_made as image_counter_symbol() does, for 3.13 and later. */
 void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*

@@ -51,7 +51,10 @@ static uint64_t accessor_key(struct image_ctx *c)
 
 	if (a.kind == ACCESS_KEY)
 		return a.addr;
-	/* Before 3.12 the accessor's argument may be the structure that holds the Py_tss_t. */
+	/*
+	 * Before 3.12 the accessor may have passed on the address of the structure that holds the
+	 * Py_tss_t.
+	 */
 	if (a.kind == ACCESS_ARGUMENT && PY_HAS(c->image->layout.can, TSS_ARGUMENT))
 		return a.addr + 4;
 	return 0;

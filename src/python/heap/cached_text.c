@@ -66,7 +66,7 @@ static int add_line(struct heap *h, uint64_t line, uint8_t raw[static LINE_BYTES
 	struct wire_text w;
 	int r;
 
-	/* is_str() in heap.c makes the same test */
+	/* The object is a str if its type has the flag that is_str() in heap.c also tests. */
 	if (!type || !(heap_type_field(h, type, TYPE_FLAGS) >> (h->l->str_state ? 28 : 27) & 1))
 		return -EINVAL;
 	r = heap_str_head(h, line, false, &w, &data, &hash);

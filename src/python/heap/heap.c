@@ -50,7 +50,7 @@ static bool spend(struct heap *h, size_t cost)
 	return true;
 }
 
-/* what reading a page costs of the budget: little more than reading a few bytes */
+/* how many bytes of the budget reading a page costs: little more than reading a few bytes costs */
 #define PAGE_COST  512
 #define SMALL_READ 1024
 #define FEW_READS  64

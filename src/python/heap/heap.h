@@ -42,8 +42,8 @@ struct heap {
 	const struct py_layout *l;
 	struct py_heap_row h;
 	/*
-	 * krait knows how this version's dicts, ints and attributes look; strings can always be
-	 * read
+	 * krait knows the structures of this version's dicts, ints and attributes; strings can
+	 * always be read
 	 */
 	bool known;
 	uint16_t head; /* sizeof(PyObject) in this version */
@@ -95,7 +95,7 @@ _must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struc
 
 /* Appends the text of the str object as text_to_utf8() does; -EINVAL: the object isn't a str. */
 _must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
-/* As heap_str(), for the first @most bytes of the string, a multiple of 4. */
+/* Appends, as heap_str() does, the first @most bytes of the string; @most is a multiple of 4. */
 _must_use_ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out);
 
 /* Reads the value of an int from 0 to 2^64 - 1; false: the object isn't such an int. */

@@ -9,7 +9,10 @@
 
 #include <errno.h>
 
-/* The entries of a dict. An entry has 24 bytes (hash, key, value) or 16 bytes (key, value). */
+/*
+ * Where the entries of a dict are. An entry has 24 bytes (hash, key, value) or 16 bytes (key,
+ * value).
+ */
 struct table {
 	uint64_t entries, n;
 	/* address of the array of pointers to values; 0: values are in the entries */

@@ -48,8 +48,8 @@ static void touch(struct resident *r, struct heap *h, uint64_t addr, uint64_t by
 		for (; n < AT_ONCE && page < end; page += PAGE)
 			at[n++] = page;
 		/*
-		 * fills up the heap's own budget: here the number of pages and the time bound the
-		 * work
+		 * the heap's budget is filled up for each read, because here the number of pages
+		 * and the time bound the work
 		 */
 		h->budget = HEAP_BUDGET;
 		heap_read_many(h, at, n, 1, byte);

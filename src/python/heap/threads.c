@@ -30,7 +30,10 @@ const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
 	return NULL;
 }
 
-/* A Thread object of `threading` while the thread's tid isn't known yet. */
+/*
+ * A Thread object of `threading` that was found, before it is known which thread of the kernel it
+ * is.
+ */
 struct found {
 	/*
 	 * Thread._native_id: the tid in the target's PID namespace; 0: the object has no such
@@ -54,8 +57,8 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	int e;
 
 	/*
-	 * The list of interpreters begins with the newest, and the main interpreter is the last. So
-	 * if several interpreters have a name for a thread, the main interpreter's name is kept.
+	 * The list of interpreters begins with the newest and ends with the main interpreter. So a
+	 * later name for a thread replaces an earlier one, and the main interpreter's name is kept.
 	 */
 	if (i) {
 		free(r->ret->list.v[*i].name);

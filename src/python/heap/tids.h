@@ -25,9 +25,10 @@ void py_tids_fini(struct py_tids *t); /* a zeroed @t is fine */
 pid_t py_tid_by_native(const struct py_tids *t, uint64_t native);
 
 /*
- * As py_tid_by_native(), by @ident, the thread's pthread_self(). It is the address of the C
- * library's own struct, which has the tid (glibc and musl on x86-64 and aarch64). 0: there is no
- * such thread, or the place of the tid isn't known for this C library.
+ * Returns a thread's tid in krait's PID namespace, by @ident, the thread's pthread_self(). That is
+ * the address of the C library's own struct, which has the tid (glibc and musl on x86-64 and
+ * aarch64). 0: there is no such thread, or krait doesn't know where this C library's struct has the
+ * tid.
  */
 pid_t py_tid_by_ident(const struct py_tids *t, struct heap *h, const struct py_where *where,
 		      uint64_t ident);

@@ -11,7 +11,10 @@
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* Headers of Python objects, the same since 3.6; PyASCIIObject lost wstr in 3.12 (PEP 623). */
+/*
+ * Offsets in the headers of Python objects, the same since 3.6; but PyASCIIObject lost wstr in 3.12
+ * (PEP 623).
+ */
 #define OBJECTS_3_6                                                                                \
 	.ob_type = 8, .type_name = 24, .tuple_items = 24, .bytes_data = 32, .str_length = 16,      \
 	.str_hash = 24, .str_state = 32, .str_kind_shift = 2

@@ -69,7 +69,7 @@
 	GC(X)
 /* clang-format on */
 
-/* The newest list has every member. A member that an older version lacks is 0. */
+/* Members of the debug offsets. The newest list has all; one that a version lacks is 0 there. */
 enum member {
 #define X(name) M_##name,
 	MEMBERS_3_15(X)
@@ -137,7 +137,7 @@ static const struct relation {
 	{ M_bytes_data, M_object_size, 16 },
 	{ M_str_state, M_object_size, 16 },
 	{ M_ascii_size, M_object_size, 24 },
-	/* PyCodeObject: these give co_flags, co_version and _co_firsttraceable */
+	/* PyCodeObject: co_flags, co_version and _co_firsttraceable follow from these members */
 	{ M_co_argcount, M_object_size, 36 },
 	{ M_co_firstlineno, M_co_argcount, 16 },
 	{ M_co_localsplusnames, M_co_firstlineno, 28 },

@@ -27,7 +27,7 @@ _must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
  * Offsets in _PyRuntime of a release; 0: the field isn't there, or the debug offsets have it. On
  * AArch64 with glibc each of the GIL's two mutexes is 8 bytes larger (48). There .size is 16 more,
  * and up to 3.11 so are the offsets of the fields after the GIL (tstate_current, tss_key); see
- * @growth below.
+ * py_runtime_grow().
  */
 struct py_runtime_row {
 	uint16_t version;
@@ -105,6 +105,7 @@ const struct py_heap_row *py_heap_table(unsigned version);
  * capabilities of the newest version that it knows. 0: not known.
  */
 uint64_t py_can(unsigned version);
-uint64_t py_debug_can(unsigned version); /* Returns the capabilities of a version from 3.13 on. */
+/* Returns the capabilities of a version from 3.13 on, which describes itself. */
+uint64_t py_debug_can(unsigned version);
 
 #endif
