@@ -91,7 +91,10 @@ static bool is_sudo(pid_t pid, const void *arg)
 	return status_line(pid, "Name:", line, sizeof(line)) && streq(line, "\tsudo\n");
 }
 
-/* Gets all groups or fails: the last number of a list that is cut off could be another group's. */
+/*
+ * Gets all groups of a process, or fails. A list that was cut off isn't used, because its last
+ * number could be a part of another group's number.
+ */
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
@@ -231,8 +234,8 @@ void caller_leave(const struct caller *c)
 	if (!c->other)
 		return;
 	/*
-	 * Back to root always works, because the saved user id is still 0. Root's groups don't
-	 * matter.
+	 * Becoming root again always works, because the saved user id is still 0. Root's groups
+	 * don't matter.
 	 */
 	if (seteuid(0) || setegid(0))
 		abort();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads environments of other processes, and the one that krait itself was given; see
+ * Reads environments of other processes, and the environment that krait itself got at its exec; see
  * environment.h.
  */
 #include "host/environment.h"
@@ -56,7 +56,8 @@ int environment_set(struct environment *e, const char *entry)
 		free(copy);
 		return r;
 	}
-	e->v.n -= e->v.n > 0; /* takes off the NULL at the end, where there is one */
+	/* @e ends with a NULL if it has any entries: takes the NULL off before the new entry */
+	e->v.n -= e->v.n > 0;
 	e->v.v[e->v.n++] = copy;
 	e->v.v[e->v.n++] = NULL;
 	return 0;

@@ -148,8 +148,8 @@ bool rights_may_see(int procdir)
 	char link[64];
 
 	/*
-	 * Reading a namespace's link needs PTRACE_MODE_READ_FSCREDS. Kernel threads have such
-	 * links, so for them the answer is right too.
+	 * This reads the link of a namespace, which needs PTRACE_MODE_READ_FSCREDS. Kernel threads
+	 * have such links too, so the answer is right for them.
 	 */
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
@@ -212,8 +212,8 @@ static int keep_only(uint64_t keep, uint64_t off)
 	_cleanup_cap_ cap_t caps = cap_init();
 
 	/*
-	 * If the capabilities can't be read, they must not be taken for none: krait would give up
-	 * what it needs to return from another user's ids.
+	 * If krait can't read its capabilities, this is an error. Else krait would seem to have
+	 * none, and would give up those that it needs to return from another user's ids.
 	 */
 	if (!have || !caps)
 		return -ENOMEM;

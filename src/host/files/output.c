@@ -16,8 +16,9 @@
  * how many temporary names are tried; they have 64 random bits, so one is enough on any sane file
  * system
  */
-#define MAX_TRIES  100
-#define MAX_SUFFIX 17 /* how many bytes a temporary name adds to the file's: a dot, 16 digits */
+#define MAX_TRIES 100
+/* how many bytes longer a temporary name is than the file's own name: a dot and 16 digits */
+#define MAX_SUFFIX 17
 
 /*
  * Chooses a temporary name in the file's directory, which nobody can foresee and take. 0 or -errno.
@@ -77,7 +78,10 @@ static int open_temporary(struct output *o)
 			return fd;
 		r = -errno;
 	}
-	/* this file has no temporary name now: the last name tried is another file's, or unused */
+	/*
+	 * the file has no temporary name now: the name that was tried last belongs to another file
+	 * or to none
+	 */
 	free(TAKE_PTR(o->temporary));
 	return r;
 }
@@ -211,7 +215,10 @@ static int name_it(struct output *o)
 			return 0;
 		r = -errno;
 	}
-	/* this file has no temporary name now: the last name tried is another file's, or unused */
+	/*
+	 * the file has no temporary name now: the name that was tried last belongs to another file
+	 * or to none
+	 */
 	free(TAKE_PTR(o->temporary));
 	return r;
 }
@@ -243,7 +250,7 @@ int output_commit(struct output *o)
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
 	/*
-	 * rename() replaces the name itself: if a link has appeared there, it is removed, not
+	 * rename() replaces a name: if a link has got this name meanwhile, the link is removed, not
 	 * followed.
 	 */
 	if (o->temporary && renameat(p->dir, o->temporary, p->dir, p->name))

@@ -36,8 +36,8 @@ struct output {
 _must_use_ int output_open(struct output *o, const char *path);
 
 /*
- * As output_open(), for a name that krait chose itself: whatever has that name is replaced, and a
- * link isn't followed.
+ * Opens the output as output_open() does, for a name that krait chose itself. Whatever file has
+ * that name is replaced, and a link isn't followed.
  */
 _must_use_ int output_open_chosen(struct output *o, const char *path);
 

@@ -143,10 +143,7 @@ static int follow_in_proc(struct walk *w, const char *name)
 	return end_at(w, name, TAKE_FD(fd), &st);
 }
 
-/*
- * Takes the next component off @w->rest, with the slashes before the component. Those after it
- * stay.
- */
+/* Takes the next component, and the slashes before it, off @w->rest. The slashes after it stay. */
 static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 {
 	size_t slashes = strspn(w->rest, "/"), n = strcspn(w->rest + slashes, "/");
@@ -161,7 +158,8 @@ static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 
 /*
  * Opens @name itself as O_PATH. @directory: open it with O_DIRECTORY first, which makes an
- * automounter mount a directory; if that fails with ENOTDIR, as for a link, open it without.
+ * automounter mount a directory; if that fails with ENOTDIR, as for a link, opens it without
+ * O_DIRECTORY.
  */
 static int open_itself(int dir, const char *name, bool directory)
 {

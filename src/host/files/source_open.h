@@ -25,7 +25,7 @@ struct source_rules {
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 
-/* As source_open_below(), for a path below krait's own root. */
+/* Opens @path below krait's own root. The rules and results are those of source_open_below(). */
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
 /*
