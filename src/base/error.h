@@ -17,16 +17,16 @@
 int err_set(int code, const char *fmt, ...) _printf_(2, 3);
 
 /*
- * As err_set(), with ": " and strerror(-@code) appended to the message. For -EMFILE it also
+ * Sets the message as err_set() does, and appends ": " and strerror(-@code). For -EMFILE it also
  * says how to raise the limit.
  */
 int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
 
 /*
- * As err_set(), for an error about something that the user chose or has to choose by an option. The
- * caller doesn't know the option's name. @what says in the caller's words what was chosen, such as
- * "value"; the string lives as long as the program. @which is the user's choice, or NULL. The
- * command line adds the option, and what to do (src/cli/advice.c).
+ * Sets the message as err_set() does, for an error about something that the user chose or has to
+ * choose by an option. The caller doesn't know the option's name. @what says in the caller's words
+ * what was chosen, such as "value"; the string lives as long as the program. @which is the user's
+ * choice, or NULL. The command line adds the option, and what to do (src/cli/advice.c).
  */
 int err_of(const char *what, const char *which, int code, const char *fmt, ...) _printf_(4, 5);
 

@@ -55,7 +55,10 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n);
  */
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n);
 
-/* As intern_get(), for loops over millions of items of @size bytes each: @id isn't checked. */
+/*
+ * Returns what intern_get() returns, for loops over millions of items of @size bytes each. It
+ * doesn't check @id.
+ */
 static inline const void *intern_at(const struct intern *t, uint32_t id, size_t size)
 {
 	return t->items.v[(id - 1) / INTERN_CHUNK] + (id - 1) % INTERN_CHUNK * size;

@@ -65,7 +65,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 		_low;                                                                              \
 	})
 
-/* Gives back the unused room of @vec: for arrays that are kept long and no longer grow. */
+/* Frees the unused room of @vec, for arrays that are kept for long and don't grow any more. */
 #define vec_shrink(vec)                                                                            \
 	do {                                                                                       \
 		void *_v = (vec)->n ? realloc((vec)->v, (vec)->n * sizeof(*(vec)->v)) : NULL;      \

@@ -32,7 +32,9 @@ static void set(const struct sets *s)
 		{.effective = s->effective >> 32, .permitted = s->permitted >> 32},
 	};
 
-	/* the kernel never refuses this call, because these capabilities are permitted ones */
+	/*
+	 * the kernel never refuses this call, because all capabilities in @data are permitted ones
+	 */
 	(void)syscall(SYS_capset, &head, data);
 }
 

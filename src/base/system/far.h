@@ -35,8 +35,8 @@ _must_use_ int far_new(const struct far_ops *ops, uint64_t number, uint64_t byte
 bool far_is(int fd);
 
 /*
- * As pread() and fstat(), for any descriptor: -1 and errno on failure; ETIMEDOUT: the file system
- * doesn't answer.
+ * Do what pread() and fstat() do, for any descriptor. -1 and errno on failure; ETIMEDOUT: the file
+ * system doesn't answer.
  */
 ssize_t far_pread(int fd, void *bytes, size_t n, off_t offset);
 _must_use_ int far_stat(int fd, struct stat *ret);

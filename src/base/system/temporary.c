@@ -14,7 +14,10 @@ static int file_in(const char *dir)
 	_cleanup_free_ char *name = NULL;
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 
-	/* without O_TMPFILE, which not every file system has, the file gets a name for a moment */
+	/*
+	 * not every file system has O_TMPFILE; without it, the file gets a name, which is removed
+	 * at once
+	 */
 	if (fd >= 0)
 		return fd;
 	if (asprintf(&name, "%s/krait-XXXXXX", dir) < 0) {

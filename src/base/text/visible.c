@@ -31,7 +31,8 @@ uint32_t visible_next(const char **s, bool *shown)
 	uint32_t c = u[0];
 	size_t n;
 
-	if (c >= ' ' && c < 0x7f) { /* most characters are printable ASCII: the quick way */
+	/* most characters are printable ASCII, so that is checked first */
+	if (c >= ' ' && c < 0x7f) {
 		*shown = true;
 		(*s)++;
 		return c;

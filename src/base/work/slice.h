@@ -86,8 +86,8 @@ bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t 
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
 /*
- * As budget_spend(), for a budget that is never checked against another limit than @limit. Time in
- * which nothing is spent doesn't add up: at most @limit's burst may be spent at once.
+ * Charges the budget as budget_spend() does, for a budget that is only checked against @limit. Time
+ * in which nothing is spent doesn't add up: at most @limit's burst may be spent at once.
  */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 

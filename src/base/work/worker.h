@@ -33,9 +33,10 @@ _must_use_ int worker_open(struct worker **ret);
 void worker_close(struct worker *w); /* @w may be NULL */
 
 /*
- * worker_close() without waiting. True: the worker is freed. False: jobs still run, in a loop or in
- * a system call that doesn't return. Then the worker, these jobs and all that they read stay in
- * memory, and the process ends by _exit(). From now on worker_enter() refuses.
+ * Frees the worker as worker_close() does, but without waiting. True: the worker is freed. False:
+ * jobs still run, in a loop or in a system call that doesn't return. Then the worker, these jobs
+ * and all that they read stay in memory, and the process ends by _exit(). From now on
+ * worker_enter() refuses.
  */
 _must_use_ bool worker_abandon(struct worker *w);
 
