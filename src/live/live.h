@@ -134,8 +134,8 @@ struct live {
 	int waits;	/* index of the value that is waiting time; -1: waiting isn't sampled */
 	bool wall;	/* shows .value and waiting time in sum */
 	/*
-	 * indices of the values of waits for the GIL and of others' waits for it; -1: there are
-	 * none
+	 * indices of two values: time that the thread waited for the GIL, and time that other
+	 * threads waited for a GIL that it held; -1: there is no such value
 	 */
 	int gil_wait, gil_blame;
 	struct live_open open; /* waits that aren't over */
@@ -158,7 +158,7 @@ struct live {
 	struct sums merged;	     /* the sum of the window's .parts */
 	struct live_count interval;  /* the sum of what is shown of the last interval */
 	double interval_seconds;
-	double seconds[LIVE_SPANS]; /* how many seconds each span is long */
+	double seconds[LIVE_SPANS]; /* length of each span in seconds */
 	/* by span: the sum of what is shown, which is 100 % */
 	struct live_count all[LIVE_SPANS];
 	enum live_table table;
@@ -204,22 +204,23 @@ static inline const struct sums *live_recent(const struct live *l)
 /* Adds a sample of the profile. 0 or -ENOMEM + message. */
 _must_use_ int live_add(struct live *l, const struct profile_sample *s);
 /*
- * For open.c: adds a sample as live_add() does, but doesn't subtract from it what was already
- * counted of its wait.
+ * For open.c: adds a sample as live_add() does, but doesn't subtract the time of its wait that was
+ * counted while the wait lasted.
  */
 _must_use_ int live_count(struct live *l, const struct profile_sample *s);
 
 /*
- * gil.c: takes in a sample for .gil_now; ends an interval; forgets who waited for whom. 0 or
- * -ENOMEM + message.
+ * gil.c. live_gil_count() takes in a sample for .gil_now. live_gil_tick() ends an interval.
+ * live_gil_clear() forgets who waited for whom. 0 or -ENOMEM + message.
  */
 _must_use_ int live_gil_count(struct live *l, const struct profile_sample *s);
 _must_use_ int live_gil_tick(struct live *l);
 void live_gil_clear(struct live *l);
 
 /*
- * Computes whose waits for locks ended in the last interval; @folded: with lock_waits_fold().
- * lock_waits_fini() must be called in any case. 0 or -ENOMEM + message. (In locks.c.)
+ * locks.c: computes whose waits for locks ended in the last interval; with @folded,
+ * lock_waits_fold() then joins threads. lock_waits_fini() must be called in any case. 0 or -ENOMEM
+ * + message.
  */
 _must_use_ int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret);
 

@@ -44,8 +44,8 @@ struct table {
 	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
-	 * [1]: how tables of code were sorted when another kind of table was chosen last; [0]: the
-	 * same of all other tables. .sort NULL: no such table was shown yet.
+	 * How tables were sorted when a table of the other kind was chosen last: tables of code
+	 * ([1]), all other tables ([0]). .sort NULL: no table of that kind was shown yet.
 	 */
 	struct table_order {
 		const struct table_column *sort;

@@ -32,8 +32,8 @@ void text_seconds(struct str *out, int64_t ns);
 int text_fit(struct str *out, const char *s, int width, bool utf8);
 
 /*
- * As text_fit(), for a frame "NAME (PLACE)". The beginning of the place is cut first, the name
- * last.
+ * Appends a frame, "NAME (PLACE)", as text_fit() appends a text. But if it is too long, the
+ * beginning of the place is cut first, the name last.
  */
 int text_fit_frame(struct str *out, const char *s, int width, bool utf8);
 
