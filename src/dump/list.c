@@ -48,9 +48,9 @@ static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 }
 
 /*
- * Stores for each thread which thread state it has, or which is the last one in Python's list if it
- * has several. CPython lists the newest interpreter first, so the main interpreter's thread states
- * come last.
+ * Stores for each thread its thread state. If a thread has several, stores the one that comes last
+ * in Python's list. CPython lists the newest interpreter first, so the main interpreter's thread
+ * states come last.
  */
 static int index_states(struct interpreter *one)
 {
