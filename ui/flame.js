@@ -43,7 +43,9 @@ export class Flame {
 		this.a = 0; // .a, .b: which part of the zoomed box is shown
 		this.b = 1;
 		this.focus = -1;
-		this.middle = -1; // the function that a sandwich is of
+		// index of the box of the function that the sandwich view is about; -1: another
+		// view
+		this.middle = -1;
 		/** @type {Uint8Array|null} */
 		this.hit = null;
 		/** @type {(t: Tree, i: number, least?: number) => number[]} */

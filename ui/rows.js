@@ -130,8 +130,8 @@ function changedSince(before) {
  */
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
-	// the values of waits depend on the range, so then more than the choice of samples may have
-	// changed
+	// The values of waits depend on the range. So for waits more may have changed than which
+	// samples are chosen.
 	const known = leaf && !isOfWaits(data.header, v) && g.sums && g.sums.value === v &&
 		g.sums.code === state.code;
 	const changed = known ? changedSince(g.sums.pass) : null,

@@ -25,8 +25,7 @@ export const EACH_THREAD = 'thread, with its process';
  */
 
 /**
- * Returns the name that a label set has in a grouping. @by: a label's key, or one of the groupings
- * above.
+ * Returns the name that a label set has in a grouping. @by: a label's key, PROGRAM or THREAD_NAME.
  * @param {Record<string, string>} set @param {string} by @returns {string}
  */
 export function nameOf(set, by) {
@@ -282,8 +281,8 @@ export function sumOf(d, nodes, v) {
 }
 
 /**
- * Sorts samples by the place that @at gives them. .order: the samples; .first: by place, where its
- * samples begin in .order.
+ * Sorts samples by the number that @at has for each, such as the number of its box. .order: the
+ * samples; .first: for each number, where its samples begin in .order.
  * @param {Int32Array} at place of each sample, -1 = none @param {number} places number of places
  */
 export function sortSamples(at, places) {

@@ -178,7 +178,7 @@ function addStack(g, {all, sides}, at, k) {
 }
 
 /**
- * Begins stacks. Boxes without value begin none.
+ * Begins a stack at each of the given boxes that has a value.
  * @param {Tree} t
  * @param {Array<[number, number[]]>} boxesOf a function
  * @param {Weight} weight

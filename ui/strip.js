@@ -313,8 +313,8 @@ export class Strip {
 	}
 
 	/**
-	 * The range that an arrow key leads to. The first one is a tenth of the recording, at its
-	 * end.
+	 * The range that an arrow key leads to. If no range was chosen before, it is a tenth of the
+	 * recording, at the recording's end.
 	 * @param {number} sign
 	 * @param {boolean} wider only the end of the range moves
 	 * @returns {[number, number]}

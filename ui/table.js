@@ -52,8 +52,8 @@ function noteParts(note) {
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
 /**
- * Shows the better notes. Called when the browser has nothing else to do: while a range is dragged,
- * each step makes the table again.
+ * Replaces notes by better ones, which take longer to make. Called when the browser has nothing
+ * else to do: while a range is dragged, each step makes the table again.
  */
 function betterNotes() {
 	for (const {of, text} of better)

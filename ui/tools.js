@@ -91,8 +91,8 @@ const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'],
 	['callers', 'Who called it', 'What ran, and below it who called it'],
 	['sandwich', 'One function', 'A function: its callers above, its callees below']];
 
-// Numbers of processes and threads mean nothing in another recording, so a page of two doesn't
-// offer groups by them.
+// Numbers of processes and threads mean nothing in another recording, so a page of two recordings
+// doesn't offer groups by these numbers.
 const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'],
 	['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'],
 	['diff', 'before, after']]]);

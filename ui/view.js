@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is shown. `state` is what the reader chose; `page` is what was read and computed from it.
-// structure() makes the tree, weigh() its numbers, picture() what is drawn of it. A change calls
-// the first of these that it concerns.
+// What the page shows. `state` has the reader's choices. `page` has the data that were read, and
+// what is computed from the data and the choices. structure() makes the tree, weigh() computes its
+// numbers, picture() chooses what is drawn of it. After a change, the first of these three
+// functions that the change concerns is called.
 
 import {byId} from './base.js';
 import {FAMILIES, family} from './colour.js';
@@ -88,9 +89,11 @@ export const page = {
 	// frames are hidden.
 	nodes: null,
 	/** @type {Tree|null} */
-	counts: null, // a tree as .whole with the number of samples; made when first asked for
+	// a tree with the boxes of .whole, whose values are numbers of samples; made when it is
+	// first needed
+	counts: null,
 	/** @type {[number, number]|null} */
-	window: null, // which part of time order is drawn in full
+	window: null, // in time order: the part of the picture that is drawn in full detail
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	// for each box the group that has most of its value, by which it is coloured
 	votes: new WeakMap(),

@@ -82,8 +82,8 @@ function spansOf(d, v) {
 }
 
 /**
- * Sets the values of waits for a range of time: each wait counts for as much of it as lies in the
- * range. null: each counts in full.
+ * Sets the values of waits for a range of time: a wait counts for the part of it that lies in the
+ * range. null: each wait counts in full.
  * @param {Data} d @param {[number, number]|null} range
  */
 export function cutWaits(d, range) {
@@ -124,7 +124,7 @@ export const LOCKS = ['stop-the-world', 'critical-section', 'lock'];
 /** States in the order in which the timeline stacks them. 'idle' is any wait for work. */
 export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', ...LOCKS, 'net', 'disk', 'pipe',
 	'child', 'poll', 'loop', 'sleep', 'page-fault', 'other', 'idle'];
-// These aren't waits: a sample has the sum of several moments.
+// States of a thread that aren't waits: a sample of such a state has the sum of several moments.
 const NOT_WAITS = ['runnable', 'stolen'];
 
 /**
@@ -197,7 +197,8 @@ function kindsIn(d, length, leaf, from, to, pass) {
 }
 
 /**
- * " (10.0.0.5:5432)", or with "mostly" if that is more than half of the time.
+ * Says what a kind of wait was for, as in " (10.0.0.5:5432)": with "mostly" if more than half of
+ * the time was for that alone, '' if no single thing has more than half.
  * @param {Kind} kind
  */
 function onWords({ns, on}) {
