@@ -21,17 +21,18 @@
 #include "proc/read/maps.h"
 
 #define EXEC_NS 1000u	 /* when the side band says that the child has exec'ed */
-#define MET_NS	2000u	 /* when the kernel program met it */
+#define MET_NS	2000u	 /* when the kernel program met the child */
 #define MOVED	0x10000u /* an address below all of the child's mappings */
 
-static uint64_t n_unmaps;     /* how often the child unmapped code, says the kernel program */
-static bool places;	      /* the child maps something while mappings are handed over */
-static bool tells;	      /* and the side band has more to tell of the child then */
+static uint64_t n_unmaps; /* how often the child unmapped code, as the kernel program says */
+static bool places;	  /* the child maps something while mappings are handed over */
+/* while mappings are handed over, the side band gets a further record of the child */
+static bool tells;
 static uint64_t n_allowed;    /* the number of unmappings with which mappings are valid */
-static bool untold;	      /* the side band has more to tell of the child */
-static int n_asked;	      /* how often it was asked whether it has */
+static bool untold;	      /* the side band has a record of the child that wasn't read yet */
+static int n_asked;	      /* how often krait asked whether the side band has such a record */
 static size_t n_set;	      /* how many mappings were handed over last */
-static uint64_t first_set[2]; /* where the first of them begins and ends */
+static uint64_t first_set[2]; /* start and end of the first mapping that was handed over last */
 
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
 		    const struct py_where *where, const struct image_place *place, uint32_t space)
@@ -257,8 +258,8 @@ static struct process *newest(const struct fixture *f)
 }
 
 /*
- * Without the kprobe, a new mapping that the kernel placed meanwhile may have taken the place of
- * one of the list. Then the list is proved once more.
+ * Without the kprobe, the kernel may meanwhile have put a new mapping in the place of a mapping of
+ * the list. Then krait checks the list once more.
  */
 static void test_placed(void **state)
 {
@@ -307,7 +308,9 @@ static void test_later(void **state)
 	expect_first_at(f, f->maps.list.v[0].start);
 }
 
-/* The first reading of a process that was examined is wanted because nothing is known yet. */
+/*
+ * A process was examined before its first sample, so its mappings aren't known. krait reads them.
+ */
 static void test_nothing_known(void **state)
 {
 	struct fixture *f = *state;

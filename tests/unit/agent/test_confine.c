@@ -37,7 +37,9 @@ static char store[PATH_MAX], elsewhere[PATH_MAX], file[PATH_MAX], inside[PATH_MA
 static pid_t parent;
 static char target; /* the parent's byte that a child tries to read and write */
 
-/* Each of the functions below returns 0, or the error. */
+/*
+ * Each try_...() function makes one try. It returns 0, or the error with which the try was refused.
+ */
 static int error_of(long r)
 {
 	return r < 0 ? errno : 0;

@@ -200,7 +200,8 @@ static void test_others_go_on(void **state)
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
-	static struct worker *w; /* still used after the test has ended */
+	/* static, because the thread that hangs still uses the worker after the test has ended */
+	static struct worker *w;
 
 	assert_int_equal(worker_open(&w), 0);
 	worker_give(w, &s.job, false);

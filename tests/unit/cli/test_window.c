@@ -12,7 +12,7 @@
 #define MIDNIGHT 1761436800ll /* 2025-10-26 00:00 UTC; at 01:00 clocks are set back by an hour */
 #define NOON	 ((MIDNIGHT + 12 * 3600) * 1000)
 
-/* Seconds from MIDNIGHT to both ends. */
+/* Checks that the window @text begins @since and ends @until seconds after MIDNIGHT. */
 static void expect(const char *text, int64_t since, int64_t until)
 {
 	struct window w = {};
@@ -37,18 +37,21 @@ static void test_forms(void **state)
 	expect("10m", now - 600, now);
 	expect("2h..30m", now - 7200, now - 1800);
 	expect("1d", now - 86400, now);
-	/* noon in UTC is 13:00 here */
+	/* noon in UTC is 13:00 in the time zone of this test */
 	expect("12:00", 11 * 3600, now);
 	expect("12:00:30..12:10", 11 * 3600 + 30, 11 * 3600 + 600);
 	expect("12:00..now", 11 * 3600, now);
-	/* one that hasn't come today is yesterday's, when the offset was two hours */
+	/*
+	 * a time of day that hasn't come yet today is yesterday's; yesterday local time was two
+	 * hours ahead of UTC
+	 */
 	expect("23:00..23:10", -3 * 3600, -3 * 3600 + 600);
 	expect("2025-10-25", -26 * 3600, now);
 	expect("2025-10-26T09:00:00Z..2025-10-26 09:10+00:00", 9 * 3600, 9 * 3600 + 600);
 	expect("10:00+01:00", 9 * 3600, now);
 }
 
-/* From 02:00 to 03:00 the hour comes twice. */
+/* Clocks are set back at 03:00, so the hour from 02:00 to 03:00 comes twice. */
 static void test_twice(void **state)
 {
 	expect("02:00..03:00", 0, 7200);

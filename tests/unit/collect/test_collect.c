@@ -359,7 +359,7 @@ static void test_ready(void **state)
 	flushed(f, false);
 	assert_int_equal(apart_of(f).last, 1500 - 100 - 500);
 	send_ready(f, 3500, 700);
-	send_ready(f, 2500, 400); /* comes late, from another CPU's ring */
+	send_ready(f, 2500, 400); /* this record comes late, because it was in another CPU's ring */
 	flushed(f, false);
 	assert_int_equal(apart_of(f).runnable, 700);
 	assert_int_equal(apart_of(f).n, 5);
@@ -701,7 +701,8 @@ static void test_end_forgets(void **state)
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	/*
-	 * The code objects are gone, as ASan's leak check and this flush show. Their samples stay.
+	 * The code objects were freed, as ASan's leak check and this flush show. The samples of
+	 * these code objects stay in the profile.
 	 */
 	assert_int_equal(samples(f).n, 1);
 }
@@ -758,9 +759,9 @@ static void test_count_of_codes(void **state)
 }
 
 /*
- * The side band has a record of a process's end. The process is known to have ended when that
- * record is read after all its samples (the first test), and also when a sample is later than the
- * record (the second).
+ * The side band has a record of a process's end. krait knows that the process has ended in two
+ * cases: the record is read after all samples of the process (test_end_told_early()), or a sample
+ * is later than the record (test_sampled_after_end()).
  */
 static void test_end_told_early(void **state)
 {
@@ -1072,8 +1073,8 @@ static void test_long(void **state)
 }
 
 /*
- * As test_long(), but a thread waits from the beginning to the end: its stack is sent first, its
- * sample last.
+ * Code objects and stacks come without end, as in test_long(). A thread waits from the beginning to
+ * the end: its stack is sent first, its sample last.
  */
 static void test_long_wait(void **state)
 {
@@ -1173,7 +1174,7 @@ static void test_condensed_mapping(void **state)
 	sums_fini(&none);
 }
 
-/* Threads that have ended make room for others. Their samples still count. */
+/* Threads that have ended make room for new threads. Samples of the ended threads still count. */
 static void test_short_threads(void **state)
 {
 	struct fixture *f = *state;

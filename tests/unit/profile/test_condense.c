@@ -119,8 +119,8 @@ static void test_one_event(void **state)
 }
 
 /*
- * The profile has as many values as fit into one, and each is as large as it can be. Their weights
- * are added without an overflow (UBSan).
+ * The profile has as many values as a profile can have, and each is as large as it can be. Their
+ * weights are added without an overflow (UBSan).
  */
 static void test_large_numbers(void **state)
 {

@@ -68,7 +68,7 @@ static const char *key(const struct intervals *v, uint32_t key)
 	return str_cstr(&v->keys[key - 1]);
 }
 
-/* Returns the value that a sample gets by the rules in the header. */
+/* Returns the value that a sample gets by the rules in intervals.h, found by a plain search. */
 static const char *value_of(const struct wanted *w, const struct profile_sample *s, uint32_t key)
 {
 	uint32_t pid = (uint32_t)atoi(profile_label_text(w->p, s->labels, "pid"));
@@ -133,7 +133,7 @@ static void test_one(void **state)
 	(void)state;
 	read_ok(&v, LINE(1, 1010, 1020, "\"test\":\"a\""));
 	assert_int_equal(intervals_apply(&v, p, &host, NULL, &labelled), 0);
-	assert_int_equal(labelled, 20); /* two threads, ten times each */
+	assert_int_equal(labelled, 20); /* ten samples of each of two threads have the label */
 	profile_free(p);
 }
 

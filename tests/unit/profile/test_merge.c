@@ -125,8 +125,8 @@ static void test_period(void **state)
 }
 
 /*
- * The first profile has two values. Either @n further values fit beside them, or the merge is
- * refused.
+ * Adds @n values to the two of the first profile. Checks that the merge takes all of them (@fits),
+ * or refuses them.
  */
 static void check_many_values(unsigned n, bool fits)
 {

@@ -307,7 +307,10 @@ static void test_arm64_argument(void **state)
 	assert_int_equal(a.addr, 0x4260);
 }
 
-/* 3.15, executable: as gcc makes it, and as lld makes it of clang's (3.14 of another packager). */
+/*
+ * Code of an executable of 3.15, as gcc makes it; and code of clang as lld relaxes it (from a 3.14
+ * of another packager).
+ */
 static void test_arm64_static(void **state)
 {
 	static const uint32_t gcc[] = {0xd503245f, 0xd53bd040, 0xd503233f, 0xa9bf7bfd,

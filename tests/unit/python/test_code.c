@@ -106,7 +106,10 @@ static void test_being_built(void **state)
  */
 static void test_long_table(void **state)
 {
-	/* An entry for 4 bytes of code, on line 11, and the first bytes of the next one. */
+	/*
+	 * Line tables of several versions: an entry for 4 bytes of code, on line 11, and the first
+	 * bytes of the entry after it.
+	 */
 	static const struct {
 		unsigned version;
 		const char *table;

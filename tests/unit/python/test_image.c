@@ -246,7 +246,10 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 
 		ew_data(&f->w, member, sizeof(member));
 	}
-	/* the entry that ends the array of members, and then other words */
+	/*
+	 * zeros: the entry that ends the array of members, and after it the words of the type
+	 * object
+	 */
 	f->type = ew_u64(&f->w, 0) + 40;
 	for (int i = 0; i < 40; i++)
 		ew_u64(&f->w, 0);

@@ -76,9 +76,9 @@ static void test_location_kinds(void **state)
 	const uint8_t table[] = {
 		HEAD(0, 1),  0x12,	       /* short form: columns 1-3 */
 		HEAD(9, 2),  0x7f,	       /* short form: columns 79-94 */
-		HEAD(10, 1), 200,	  210, /* another entry on the same line */
+		HEAD(10, 1), 200,	  210, /* an entry on the line of the entry before it */
 		HEAD(12, 1), 4,		  8,   /* two lines further on */
-		HEAD(13, 8), 0x03,	       /* one line back, without columns */
+		HEAD(13, 8), 0x03,	       /* an entry one line back, without columns */
 		HEAD(14, 1), 0x02,	  0x03, 0x05, 0x41, 0x01,
 		HEAD(15, 1), HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* the last three entries */
 	};

@@ -12,17 +12,25 @@
 enum cut_mode {
 	CUT_KEPT,
 	CUT_LOST,
-	CUT_PREFIX,   /* only the first calls reach the disk, the last of them in part */
-	CUT_SUBSET,   /* each call reaches the disk, or doesn't */
-	CUT_SECTORS,  /* each sector has its old contents, its new contents, zeros or anything */
-	CUT_SHUFFLED, /* as CUT_SECTORS, but the calls reach the disk in another order */
+	/*
+	 * only the first of these calls reach the disk; the last call that does may reach it in
+	 * part
+	 */
+	CUT_PREFIX,
+	CUT_SUBSET, /* each of these calls reaches the disk as a whole or not at all */
+	/*
+	 * each sector that these calls wrote has its old contents, its new contents, zeros or
+	 * anything
+	 */
+	CUT_SECTORS,
+	CUT_SHUFFLED, /* sectors as with CUT_SECTORS; the calls reach the disk in another order */
 	CUT_MODES
 };
 
 struct cut {
 	size_t ops; /* how many calls came before the power cut */
 	uint32_t random;
-	bool all_kept; /* the power cut loses nothing, also of what wasn't flushed */
+	bool all_kept; /* the power cut loses nothing, not even calls that weren't flushed */
 };
 
 /* The contents of a file. */
@@ -151,8 +159,8 @@ static inline void cut_contents(struct cut *c, int file, struct cut_bytes *b)
 }
 
 /*
- * Returns the file that a name leads to after the power cut: the one at the last flush of its
- * directory, or any since.
+ * Returns the file that a name leads to after the power cut: the file to which it led at the last
+ * flush of its directory, or any file to which it has led since.
  */
 static inline int cut_name(struct cut *c, int name)
 {
@@ -195,7 +203,8 @@ static inline void cut_make(struct cut *c, const char *to)
 		if (file == THE_STORE && mkdir(path, 0700))
 			abort();
 		if (file == NO_FILE && !name)
-			break; /* the store's directory is lost, and all files in it */
+			/* the store's directory is lost, and with it all files in that directory */
+			break;
 		if (file <= THE_STORE)
 			continue;
 		cut_contents(c, file, &b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records what this process does to the files below a directory, call by call, and makes images of
- * what a power cut could leave of them. The code that is recorded is the one that is shipped: the
- * functions here replace the C library's, for krait and for SQLite alike.
+ * what a power cut could leave of them. The code of krait and SQLite is recorded as it is shipped:
+ * both call the functions here in place of the C library's.
  *
  * POSIX promises little: what was written reaches the disk with the next flush of that file, a name
- * with the next flush of its directory. Without one, of each sector either the old or the new
- * contents are there, or zeros, or anything; a name leads to any file that it has led to since its
+ * with the next flush of its directory. Without such a flush, a sector has its old contents, its
+ * new contents, zeros, or anything; a name leads to any file that it has led to since its
  * directory's last flush. Like SQLite, the test relies on one promise more: bytes beside those
  * written don't change.
  */

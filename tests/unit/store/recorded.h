@@ -21,7 +21,8 @@
 #define FRAME_MS   100
 #define PIN_EACH   20 /* frames from one pin to the next */
 #define SAMPLES	   4
-#define LIMIT	   ((12ull << 20) + (72 << 10)) /* 12 MiB are for SQLite's log */
+/* the store's limit in bytes; 12 MiB of it are for SQLite's log */
+#define LIMIT ((12ull << 20) + (72 << 10))
 
 /*
  * The state of the store after a call: which frames it has, and a hash of all rows of all tables.

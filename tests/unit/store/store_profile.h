@@ -113,7 +113,7 @@ static inline struct profile_sample random_sample(struct profile *p, uint32_t *s
 	return s;
 }
 
-/* Writes one frame as text. With all frames, the text says all that a profile knows of a sample. */
+/* Appends a frame as text, which has all that the profile knows of the frame. */
 static inline void add_frame(struct str *b, const struct profile *p, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(p, id);

@@ -66,7 +66,7 @@ static inline sqlite3 *open_database(void)
 	return db;
 }
 
-/* Executes SQL statements on that database. */
+/* Executes SQL statements on the store's database. */
 static inline void sql(const char *words)
 {
 	sqlite3 *db = open_database();

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-/* number of samples in tests/unit/store/format-1, a store that was made by a krait of that time */
+/* number of samples in tests/unit/store/format-1, a store that an old krait wrote, in format 1 */
 #define FORMAT_1_SAMPLES 41
 
 static void expect_samples(struct writer *w)
@@ -60,7 +60,7 @@ static void test_services(void **state)
 	assert_int_equal(profile_n_samples(p), n[0] + n[1] + n[3]);
 	assert_int_equal(profile_meta(p)->comments.n_warnings, 1);
 	profile_free(p);
-	/* the head of a block holds the block's service, so this is noticed */
+	/* the head of a block also has the block's service, so krait notices this change */
 	sql("UPDATE block SET service = 'shop-1' WHERE service = 'shop-3'");
 	p = read_back(&q);
 	assert_int_equal(profile_n_samples(p), n[1]);

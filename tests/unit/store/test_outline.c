@@ -8,10 +8,13 @@
 #include "store/internal.h"
 
 #define SERVICES 3
-#define SEGMENTS 22 /* of ten minutes: three hours are whole */
+#define SEGMENTS 22 /* number of segments, of ten minutes each; they contain three whole hours */
 #define STEP_NS	 (600ll * 1000000000)
 
-/* A sample of a service, whose stacks are a few of its own and many that are met once. */
+/*
+ * Makes a sample of a service. Each service has one stack that comes often; the other stacks are
+ * drawn at random.
+ */
 static struct profile_sample make_sample(struct writer *w, unsigned segment, const uint32_t *often)
 {
 	unsigned service = random_below(&w->random, SERVICES);
@@ -55,7 +58,7 @@ static void fill(struct writer *w)
 struct sums {
 	struct profile *p;
 	const char *service, *user; /* NULL: any */
-	int64_t since, until;	    /* ns; samples without a time count */
+	int64_t since, until;	    /* in ns; samples without a time count in any case */
 	int64_t values[3];
 };
 
@@ -72,7 +75,10 @@ static int add(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* All that the window has of each service is in the outline, which says when it begins. */
+/*
+ * Checks that the outline of a window has the sums of all samples that each service has in the
+ * window, and says when the window begins.
+ */
 static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t begins)
 {
 	const struct store_query q = {.since_ms = BEGIN_MS + since,
@@ -98,8 +104,9 @@ static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t 
 }
 
 /*
- * The tiers don't know whose samples they are of. A query for one user's, which is what the server
- * makes of all that users without rights ask for, has no other's.
+ * The coarser tiers don't say which user's samples they sum up. If a query asks for the samples of
+ * one user, as the server does for each user without rights, the answer has no other user's
+ * samples.
  */
 static void test_one_user(void **state)
 {
@@ -141,7 +148,10 @@ static int64_t rows_of(struct writer *w, int tier)
 	return n;
 }
 
-/* The begin isn't a multiple of ten minutes: windows begin 200 s before the steps of BEGIN_MS. */
+/*
+ * BEGIN_MS isn't a multiple of ten minutes, but windows begin at one: 200 s before a step that is
+ * counted from BEGIN_MS.
+ */
 static void test_sums(void **state)
 {
 	const int64_t before = BEGIN_MS % STORE_TEN_MINUTES_MS, step = STORE_TEN_MINUTES_MS;
@@ -173,7 +183,7 @@ static void test_exact_gone(void **state)
 				    "remove"),
 			 0);
 	expect_sums(&w, 2 * step - before, SEGMENTS * step, 2 * step - before);
-	/* those of ten minutes, too: an hour's begin is taken */
+	/* the rows of ten minutes are removed too, so the window begins where an hour begins */
 	assert_int_equal(store_exec(w.s,
 				    "DELETE FROM block WHERE tier = 1 AND last_ms < "
 				    "(SELECT max(last_ms) FROM block WHERE tier = 2)",

@@ -22,7 +22,10 @@ struct wait {
 
 static struct wait waits[SEGMENTS * EACH];
 
-/* The ms of a wait in a part of the time. Several moments are summed where the first began. */
+/*
+ * Returns how many ms of a wait lie in a span of time. The sum of several moments (RUNNABLE) counts
+ * where the first moment began.
+ */
 static int64_t part(const struct wait *w, int64_t since, int64_t until)
 {
 	int64_t from = MAX(w->begin, since), to = MIN(w->end, until);
@@ -50,7 +53,7 @@ static void add_wait(struct writer *w, const struct wait *wait)
 	add_sample(w, &s);
 }
 
-/* As an agent does, from a second before a segment to its end. */
+/* Writes the waits and seals each segment when it has ended, as an agent does. */
 static void fill(struct writer *w)
 {
 	struct profile_meta *m = profile_meta(w->p);
@@ -134,7 +137,10 @@ static void add_segment(struct writer *w, int64_t begin)
 	end_segment(w);
 }
 
-/* A block that may have something of a window, but hasn't, doesn't hold up those that follow. */
+/*
+ * If a block could have samples of the window that is made, but has none, the blocks after it are
+ * still read.
+ */
 static void test_empty_window(void **state)
 {
 	const int64_t before = BEGIN_MS % STEP, day = 144 * STEP;
@@ -151,7 +157,10 @@ static void test_empty_window(void **state)
 	end(&w);
 }
 
-/* Rows begin before the sample that they are of, by less than an hour. */
+/*
+ * Returns the day of the oldest row of a tier. A row begins less than an hour before its first
+ * sample, so an hour is added.
+ */
 static int64_t oldest_day(struct writer *w, int tier)
 {
 	char sql[64];
@@ -165,7 +174,10 @@ static int64_t oldest_day(struct writer *w, int tier)
 /* Ten minutes are kept for a week, hours for 90 days. */
 static void test_kept(void **state)
 {
-	/* when it is, and since when there are rows of ten minutes and of hours then */
+	/*
+	 * .day: the last day that has samples; .tens, .hours: the oldest day of which there are
+	 * rows of ten minutes, and rows of hours
+	 */
 	static const struct {
 		int64_t day, tens, hours;
 	} rows[] = {{0, 0, 0}, {6, 0, 0}, {8, 6, 0}, {89, 89, 0}, {97, 97, 8}};

@@ -392,7 +392,8 @@ static void test_limit(void **state)
 {
 	struct store_facts facts;
 	struct writer w;
-	const uint64_t limit = ((12 << 20) + (512 << 10)); /* 12 MiB are for SQLite's log */
+	/* the store's limit in bytes; 12 MiB of it are for SQLite's log */
+	const uint64_t limit = ((12 << 20) + (512 << 10));
 
 	begin(&w, 8);
 	for (int i = 0; i < 20; i++) {

@@ -33,7 +33,8 @@ static int append_or_hold(struct store *s, const struct blob_place *place, const
 #define OF_SEGMENT  5
 #define MOST	    14 /* frames of a round */
 #define FRAME_MS    100
-#define LIMIT	    ((12ull << 20) + (96 << 10)) /* 12 MiB are for SQLite's log */
+/* the store's limit in bytes; 12 MiB of it are for SQLite's log */
+#define LIMIT ((12ull << 20) + (96 << 10))
 
 static char dir[] = "/tmp/krait-store-XXXXXX";
 

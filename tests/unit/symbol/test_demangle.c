@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests demangled names. The right answers were written by hand; for libstdc++'s symbols c++filt
- * gives them.
+ * Tests demangled names. The right names were written by hand; for libstdc++'s symbols c++filt
+ * gives the right names.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -251,7 +251,7 @@ static void test_rows(void **state)
 #endif
 	assert_int_equal(unwind_rows_find(&rows, 2 * PAGE - 1)->cfa, UNWIND_UNKNOWN);
 	unwind_rows_fini(&rows);
-	/* Code that lies in no range, or only partly in one, has no rows. */
+	/* Code outside of all ranges, or only partly in one, has no rows. */
 	assert_int_equal(join_rows(j, places + 1, 1, &rows), 0);
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
@@ -420,7 +420,10 @@ static void test_changing(void **state)
 	assert_true(changed > 2);
 }
 
-/* The list changes when its descriptor is read, or address 8, where no memory is. */
+/*
+ * peek_turning() changes the list when the descriptor is read, and when address 8 is, where no
+ * memory is.
+ */
 static struct entry turning;
 static size_t bytes_read; /* how many bytes were read, except those of entries */
 
@@ -682,8 +685,8 @@ static void list_all(void)
 }
 
 /*
- * Reads on until all is read, with at most @work units of work in each reading. Returns the number
- * of readings that were cut.
+ * Reads gdb's list again until all of it is read, with at most @work units of work in each reading.
+ * Returns the number of readings that were cut.
  */
 static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 {
@@ -849,7 +852,7 @@ static void test_numba(void **state)
 	/* this isn't an escaped character */
 	expect_numba("_ZN3app9my_add_3eB2v1Ex", "app.my_add_3e");
 	expect_numba("_Z1fB2v9x", "f");
-	/* a name of C++ itself, and one that isn't whole */
+	/* a name that C++ compilers make, and a name that is cut off */
 	expect_numba("_ZN3std3fooB5cxx11Ev", NULL);
 	expect_numba("_ZN3app1fEv", NULL);
 	expect_numba("_ZN99app1fB2v1Ev", NULL);

@@ -179,7 +179,11 @@ static void test_this_kernel(void **state)
 		if (str_starts(name, "__pfx_"))
 			memmove(name, name + 6, strlen(name + 6) + 1);
 		got = kernel_names_find(k, at, &module);
-		if (!got) /* the program or module is gone, or new */
+		/*
+		 * the BPF program or module of this line was unloaded since the list was read, or
+		 * is new
+		 */
+		if (!got)
 			continue;
 		n++;
 		same += streq(got, name);

@@ -123,7 +123,7 @@ static void work_is_never_folded(void **state)
 		"main",
 		"_start",
 		"PyInit_zlib",
-		/* what "%d" % x, chr(), zlib.compress(), s += t call */
+		/* functions that `"%d" % x`, chr(), zlib.compress() and `s += t` call */
 		"PyUnicode_Format",
 		"unicode_mod",
 		"unicode_format",

@@ -31,7 +31,7 @@ static const uint8_t usual[] = {
 	/* 74 */ 0xc3,
 };
 /* clang-format on */
-/* the CFA is rcx + 8 from 71 on */
+/* from offset 71 on the CFA is rcx + 8 */
 #define CFI  "\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x43\x0c\x02\x08"
 #define KEPT ((-0x200 + 0x98 - 16) / 8)
 
@@ -94,8 +94,8 @@ static void test_usual(void **state)
 }
 
 /*
- * With one byte changed, no rule is known from the first call on or, with .whole, in the whole
- * function.
+ * Changes one byte at offset .off to .byte. After that no rule is known from the first call on or,
+ * with .whole, in the whole function.
  */
 static void test_others(void **state)
 {
@@ -103,10 +103,11 @@ static void test_others(void **state)
 		uint8_t off, byte;
 		bool whole;
 	} cases[] = {
-		{7, 0x00, false},  /* lea with another third argument */
-		{11, 0x18, false}, /* lea of another CFA than expected */
-		{34, 0x08, false}, /* another context than the one that got the return address */
-		{27, 0x08, false}, /* the frame of another context than the hook gets */
+		{7, 0x00, false},  /* lea gives the call another third argument */
+		{11, 0x18, false}, /* lea computes another CFA than expected */
+		/* another context than that which got the return address is used */
+		{34, 0x08, false},
+		{27, 0x08, false}, /* the frame is that of another context than the hook gets */
 		{46, 0xa0, false},
 		{53, 0x88, false},
 		{73, 0xc4, true}, /* mov %rax,%rsp */

@@ -149,7 +149,7 @@ static void test_round_trip(void **state)
 	other.bytes++;
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other = key;
-	other.owner++; /* one user's rows don't displace another's */
+	other.owner++; /* rows of one user's files don't displace rows of another user's files */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other.n = 0; /* the key has no build id */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));

@@ -163,8 +163,8 @@ static void test_return_address(void **state)
 		{2, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 5, 8, 0, S, S, S}}, {3, RSP(8)},
 		{4, UNKNOWN}, {5, RSP(8)});
 	/*
-	 * In r15; in a register that isn't a general one; in a register while the rule needs .index
-	 * for the CFA.
+	 * The return address is in r15; in a register that isn't a general one; in a register while
+	 * the rule needs .index for the CFA.
 	 */
 	PROGRAM("\x41\x09\x10\x0f\x41\x09\x10\x10\x41\x09\x10\x85\x02", {0, RSP(8)},
 		{1, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 15, 8, 0, S, S, S}}, {2, UNKNOWN});
@@ -173,7 +173,10 @@ static void test_return_address(void **state)
 	PROGRAM("\x07\x10", {0, END});
 	PROGRAM("\x08\x10", {0, UNKNOWN});
 	PROGRAM("\x41\x07\x10\x41\x90\x01", {0, RSP(8)}, {1, END}, {2, RSP(8)});
-	/* The caller's stack pointer is elsewhere, or is the CFA after all. */
+	/*
+	 * The caller's stack pointer is saved in memory (no rule); is the CFA; is the same as this
+	 * frame's (no rule).
+	 */
 	PROGRAM("\x41\x87\x03\x41\x14\x07\x00\x41\x08\x07", {0, RSP(8)}, {1, UNKNOWN}, {2, RSP(8)},
 		{3, UNKNOWN});
 }
@@ -220,22 +223,32 @@ static void test_broken(void **state)
 
 static void test_expressions(void **state)
 {
-	/* As in OpenSSL: *(rsp+40) + 8, *(rsp-8); and back to rsp, with the offset that it had. */
+	/*
+	 * CFAs as in OpenSSL: *(rsp+40) + 8; *(rsp-8); then a CFA on rsp again, with the offset
+	 * that it had before.
+	 */
 	PROGRAM("\x41\x0f\x05\x77\x28\x06\x23\x08\x41\x0f\x03\x77\x78\x06\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, 40, 8, 0, S, S)}, {2, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(8)});
-	/* As in libgcrypt: an offset that is set in between holds from the new register on. */
+	/*
+	 * As in libgcrypt: an offset that is set while the CFA is an expression holds once the CFA
+	 * is a register again.
+	 */
 	PROGRAM("\x41\x0f\x03\x77\x78\x06\x41\x0e\x20\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(32)});
 	/*
-	 * These expressions aren't understood: without DW_OP_deref; with two; a register whose
-	 * offset is missing; an empty one; an offset that is too large.
+	 * krait doesn't understand these expressions: one without DW_OP_deref; one with two of
+	 * them; a register whose offset is missing; an empty expression; an offset that is too
+	 * large.
 	 */
 	PROGRAM("\x41\x0f\x02\x77\x28", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x04\x77\x28\x06\x06", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x01\x77", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x00", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x07\x77\x28\x06\x23\x80\x80\x02", {0, RSP(8)}, {1, UNKNOWN});
-	/* OpenSSL: *(r9 * 8 + rsp + 8) + 8; not * 4; not two of them; not r9 + 8. */
+	/*
+	 * krait understands OpenSSL's expression *(r9 * 8 + rsp + 8) + 8. It doesn't understand one
+	 * with * 4, one with two products, or one with r9 + 8.
+	 */
 	PROGRAM("\x41\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08", {0, RSP(8)},
 		{1, {UNWIND_INDEXED, 7, 0, 9, 8, 8, -1, S, S}});
 	PROGRAM("\x41\x0f\x0a\x77\x08\x79\x00\x34\x1e\x22\x06\x23\x08", {0, RSP(8)}, {1, UNKNOWN});
@@ -263,7 +276,8 @@ static void test_realigned(void **state)
 	PROGRAM("\x41\x0c\x03\x10\x83\x02\x41\x10\x06\x02\x76\x00", {0, RSP(8)},
 		{1, AT(3, 16, S, -2)}, {2, {UNWIND_REG, 3, FP_FP, 0, 16, 0, -1, 0, -2}});
 	/*
-	 * These aren't understood: not at a multiple of 8; a longer expression; another register.
+	 * krait doesn't understand these expressions: an offset that isn't a multiple of 8; a
+	 * longer expression; another register.
 	 */
 	PROGRAM("\x41\x10\x06\x02\x76\x04\x10\x03\x03\x76\x00\x06\x41\x10\x06\x02\x73\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, L)});
@@ -278,7 +292,9 @@ static void test_plt(void **state)
 		{0, RSP(16)}, {6, RSP(24)}, {16, lit11});
 	PROGRAM("\x41\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3a\x2a\x33\x24\x22", {0, RSP(8)},
 		{1, lit10});
-	/* These aren't understood: another base, another operator. */
+	/*
+	 * krait doesn't understand these expressions, which have another base or another operator.
+	 */
 	PROGRAM("\x41\x0f\x0b\x77\x10\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", {0, RSP(8)},
 		{1, UNKNOWN});
 	PROGRAM("\x41\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2b\x33\x24\x22", {0, RSP(8)},

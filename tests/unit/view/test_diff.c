@@ -8,7 +8,10 @@
 #include "cli/diff/diff.h"
 #include "view/compare/noise.h"
 
-/* All blocks of a side cost the same but for @jitter; those of B cost @factor times those of A. */
+/*
+ * Fills a row: each block of side A costs @cost, and each block of side B @factor times as much.
+ * @jitter: how much single blocks differ from that.
+ */
 static void fill(struct noise_row *row, double cost, double factor, double jitter, unsigned seed)
 {
 	for (int side = 0; side < 2; side++)
@@ -64,7 +67,10 @@ static void test_burst(void **state)
 	assert_false(rows[1].value_changed);
 }
 
-/* Every cost is halved: the machine was busy before, or all work got cheaper. */
+/*
+ * All costs are half as large on the second side: the machine was busy before, or all work got
+ * cheaper.
+ */
 static void test_busy(void **state)
 {
 	for (int per_time = 0; per_time < 2; per_time++) {
@@ -260,8 +266,8 @@ static void test_response(void **state)
 }
 
 /*
- * Two of three functions got a fifth cheaper: a faster machine, if runs of one side differ as much;
- * else they changed by themselves.
+ * Two of three functions got a fifth cheaper. If runs of one side differ as much, the machine was
+ * faster; otherwise the functions themselves have changed.
  */
 static void test_speed_of_runs(void **state)
 {

@@ -177,7 +177,11 @@ static void test_others(void **state)
 		for (size_t column = 0; column < 4; column++)
 			sum += gil_pairs_cell(&g, row, column);
 	assert_true(sum > THREADS * MS - 1000 && sum <= THREADS * MS);
-	/* six of the other seven threads waited for thread 0 are others: 6/7 of 1 ms, or 5/7 */
+	/*
+	 * Seven threads waited for the holder of column 1. Six of them have no row of their own;
+	 * five, if the first column's holder has none either. So the last row has 6/7 or 5/7 of 1
+	 * ms.
+	 */
 	expect_cell(&g, 3, 1,
 		    (double)MS * (double)(THREADS - 2) / (THREADS - 1) -
 			    (g.threads.v[g.columns.v[0]].row == 3 ? (double)MS / 7 : 0));
@@ -213,7 +217,7 @@ static void expect_name(const struct gil_pairs *g, unsigned thread, const char *
 	assert_string_equal(str_cstr(&b), name);
 }
 
-/* A name that two threads have gets their numbers. */
+/* If two threads have the same name, the threads' numbers are added to it. */
 static void test_names(void **state)
 {
 	_cleanup_(gil_pairs_fini) struct gil_pairs g;

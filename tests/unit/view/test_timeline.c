@@ -70,7 +70,10 @@ static void fill(struct profile *p, const char *tid, unsigned n)
 
 		stacks[i] = profile_stack(p, &at, 1);
 	}
-	/* Each two blocks of 1,000 samples come in the wrong order, as from several rings. */
+	/*
+	 * Of each two blocks of 1,000 samples the later one comes first, as when they come from
+	 * several rings.
+	 */
 	for (unsigned i = 0; i < n; i++) {
 		unsigned block = i / 1000 ^ 1;
 		struct profile_sample s = {.labels = labels, .values = {1, 1000 + i % 3}};
