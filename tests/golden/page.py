@@ -241,8 +241,8 @@ def search(b):
 
 
 def installed_twice(b):
-    """A library of two Pythons, and of two virtual environments, is one module; search finds
-    Python's dotted names."""
+    """A library that is installed for two Pythons and in two virtual environments is one module;
+    search finds Python's dotted names."""
     def frame(name, file):
         return {"mapping": "[python 3.12]", "file": file, "name": name}
     stacks = [(3, "dumps", "/opt/a/lib/python3.13/json/encoder.py"), (2, "dumps", "/opt/b/lib/python3.9/json/encoder.py"),
@@ -482,7 +482,8 @@ def printed(b):
     equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
     text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
     assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
-    b.js("document.body.style.width = '700px'")  # as on paper, where no resize is reported
+    # as on paper: the page is narrower, and no resize event is reported
+    b.js("document.body.style.width = '700px'")
     wide, high = b.js("""(() => { const c = document.querySelector('#strip canvas'), r = c.getBoundingClientRect(); return [r.width / c.width, r.height / c.height]; })()""")
     # Paper is narrower than the window. The timeline is drawn smaller in both directions alike.
     assert wide < 0.6 and abs(high - wide) < 0.02, (wide, high)
@@ -953,14 +954,14 @@ def nameless(b):
 
 
 def pixel(b, x, y):
-    """Returns the colour of a box, above its text."""
+    """Returns the colour of the box at (x, y), from a pixel above the box's text."""
     return tuple(b.js("(([x, y]) => { const c = document.querySelector('#canvas'), r = c.getBoundingClientRect();"
                       "return [...c.getContext('2d').getImageData(x - r.x, y - r.y, 1, 1).data].slice(0, 3); })([%f, %f])" % (x, y - ROW / 2 + 1)))
 
 
 def kept_place(b):
-    """A filter keeps the zoom if the zoomed box still exists. So it is also in the views that draw
-    other trees than whole stacks (callers, by time)."""
+    """A filter keeps the zoom if the zoomed box still exists, also in the views that draw other
+    trees than whole stacks (callers, by time)."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
     made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
     for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
@@ -1547,7 +1548,7 @@ def imports(b):
     made("imports.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
     open_page(b, "imports.html")
     assert "imports 40.0 %" in b.js("document.querySelector('#numbers').textContent.replace(/\u00a0/g, ' ')"), "the header"
-    x, y = at(b, 0.8, 2)  # the function view is the widest
+    x, y = at(b, 0.8, 2)  # the function view() has the widest box
     equal(b.js(FILL % [x, y - ROW / 2 + 1]), "imports", "the colour of import shop.orders.rules")
     assert tip_at(b, 0.8, 2).split("\n")[0] == "import shop.orders.rules", tip(b)
     choose(b, "Only with", "imports")
@@ -2188,7 +2189,7 @@ def follows(b):
     samples that all of them let through."""
     samples = mixed()
     open_page(b, "mixed.html")
-    # with several programs, numbers come after the picture
+    # on a page of several programs, the table's numbers come after the picture
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     press(b, "work")
     find(b, "decode")
@@ -2243,7 +2244,7 @@ def follows(b):
 def hostile(b):
     """Every name is shown as text; none ran as a script; the console is silent."""
     open_page(b, "hostile.html")
-    # with several programs, numbers come after the picture
+    # on a page of several programs, the table's numbers come after the picture
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     names = [r[0] for r in rows(b)]
     assert "</title><script>alert(1)</script>" in names, names

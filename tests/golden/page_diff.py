@@ -143,7 +143,7 @@ def verdicts(b, a_path, b_path):
 
 
 def terminal(a_path, b_path):
-    """Compares with the numbers that the terminal shows."""
+    """Compares the page's numbers with those that the terminal shows."""
     text = subprocess.run([KRAIT, "diff", a_path, b_path], check=True, capture_output=True, timeout=60, env={**os.environ, "COLUMNS": "100"}).stdout.decode()
     got = {line.split()[-1].split(".")[-1]: " ".join(line.split()[:-1]) for line in text.split("\n\n")[1].split("\n")}
     equal({name: got[name] for name in ("function", "work", "gone", "new", "same")}, {

@@ -116,7 +116,7 @@ def shoot(b, page, shot):
     b.errors.clear()
     b.open(page, "#" + fragment if fragment else "")
     await_notes(b, 1)
-    if size == PAPER:  # makes the table anew; its notes come later
+    if size == PAPER:  # this size makes the page draw the table anew; the table's notes come later
         made = b.js("performance.getEntriesByName('krait:notes').length")
         b.js("window.dispatchEvent(new Event('beforeprint'))")
         await_notes(b, made + 1)

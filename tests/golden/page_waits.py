@@ -143,7 +143,8 @@ def ranges(b):
         rows = b.js(TABLE)
         got = [r for r in rows if "main" in r]
         assert len(got) == 1 and table in got[0], (value, span, rows)
-    # waiting for the GIL, the sleeper's blame, and the end of a wait for a lock, which has the time of that end
+    # values: waiting for the GIL; what the sleeper is blamed for; a wait for a lock, whose sample
+    # has the time of the wait's end
     for value, span, part in ((3, (6, 7), 2 / 12), (4, (7, 8), 4 / 3 / 10), (5, (0, 3), 1 / 4), (5, (5, 9), 1 / 4), (5, (7, 9), 0)):
         open_page(b, "gil-waits.html", f"value={value}&t={span[0] * SECOND}-{span[1] * SECOND}")
         said = b.js("document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')")

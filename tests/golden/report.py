@@ -129,7 +129,8 @@ def speedscope_and_back(work, path, name):
 
 
 def diff_by(work):
-    """The cost of each thread before and after. Threads are matched by name; ids differ."""
+    """diff shows the cost of each thread before and after. Threads are matched by name, because
+    their ids differ."""
     paths = [os.path.join(work, x) for x in ("before.pb.gz", "after.pb.gz")]
     for path, of_worker, ids in zip(paths, (100, 300), (7, 9)):
         w = pprof.Writer()
@@ -236,8 +237,8 @@ def page_of_two_values(work):
 
 
 def page_of_a_difference(work):
-    """Values below 0 aren't drawn, and the page says so: 100 more and 40 less by the file's
-    lines."""
+    """Values below 0 aren't drawn, and the page says so: the file's lines add up to 100 above 0 and
+    40 below."""
     path, page = os.path.join(work, "less.folded"), os.path.join(work, "less.html")
     with open(path, "w") as f:
         f.write("run;more 100\nrun;less -40\n")
@@ -1014,7 +1015,8 @@ def dotted_names(path):
 
 
 def one_line(path):
-    """Two functions of one line are one row; <string> of two programs isn't."""
+    """Two functions on one line of a file are one row of the table of lines. Functions of <string>
+    are rows of their own, because they may be of two programs."""
     files = ("/srv/app/app.py", "<string>")
     got = said(path, *((10, (name, file, 4)) for name in ("f", "f.<locals>.<genexpr>") for file in files))
     check("lines", sorted((r["file"], r["own"] // 1000000) for r in got["lines"])
@@ -1372,7 +1374,7 @@ def unprivileged(work, path):
     """Reading profiles needs no rights: it works as the user nobody, and writes into a directory of
     that user."""
     if os.geteuid():
-        return  # the other checks are then made without rights, and show it
+        return  # without root, all other checks run without rights anyway, so they show the same
     binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")
     os.mkdir(theirs)
     os.chown(theirs, 65534, 65534)

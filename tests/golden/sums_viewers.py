@@ -37,7 +37,8 @@ def draw_frame(r):
 
 
 def draw_owners(r):
-    """Draws label sets of threads: an id has one name, or none."""
+    """Draws random label sets of threads. A process or thread id has the same name everywhere, or
+    none."""
     out = []
     for pid in r.sample(range(7, 20), r.randint(1, 3)):
         process = {"pid": str(pid), "process": r.choice(OWNERS)}

@@ -149,7 +149,7 @@ def twice(path):
         name = args[-1].replace("/", "-") if args else "default"
         got = krait("report", path, "--json", *args)
         check("twice-report-" + name, got.startswith("{") and json.loads(got)["unit"] == unit, got)
-        # the time is twice as long, with the same counts
+        # in the second profile the time is twice as long, and the counts are the same
         got = krait("diff", path, other, "--json", *args)
         all_ = json.loads(got)["all"] if got.startswith("{") else {"before": 1, "after": 0}
         check("twice-diff-" + name, abs(all_["after"] / all_["before"] - (2 if unit == "nanoseconds" else 1)) < 1e-6, got)

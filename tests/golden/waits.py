@@ -47,7 +47,7 @@ class Made:
         stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
         ns = round(seconds * SECOND)
         values = [1] + [ns if kind == ("cpu" if state == "running" else "off_cpu") else 0 for kind, _ in self.types[1:]]
-        if state:  # other tools' files have none
+        if state:  # files of other tools have no label "state"
             labels["state"] = state
         self.w.sample(stack, dict(labels, pid=str(pid), tid=str(tid), thread=thread, process=process), values=values)
         return self
@@ -167,7 +167,8 @@ def server(idle):
 
 
 def idle_main(**worker):
-    """A server whose main thread has no work; a thread runs and waits (state=seconds)."""
+    """Makes a profile of a server whose main thread has no work. Another thread runs and waits:
+    @worker has its seconds by state."""
     m = (Made().add(MAIN + [("serve", APP, 20)], 59.9, "net", idle="yes", on="listening on 0.0.0.0:80")
          .add(MAIN, 0.05).add(MAIN, 0.03, "runnable"))
     for state, seconds in worker.items():
@@ -176,7 +177,7 @@ def idle_main(**worker):
 
 
 def database():
-    """Makes a profile of a server as above, whose workers wait for a database."""
+    """Makes a profile of a server as in idle_main(), whose workers wait for a database."""
     m = idle_main()
     for i in range(2):
         m.add(THREAD + EXECUTE[2:], 50, "net", tid=10 + i, thread="worker-%d" % i)
@@ -244,7 +245,7 @@ SENTENCES = [
     (flushed, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker), 80 % of it ended by "
      "worker-2 in app.flush (/srv/app/app.py:88); 5 % running; the main thread waited for a lock in threading.Thread.join, "
      "called from /srv/app/app.py:40"),
-    # less than half of it
+    # worker-2 ended less than half of the waiting, so the sentence doesn't name it
     (lambda: flushed(0.45), "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); 5 % running; "
      "the main thread waited for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
     (two_processes, "The main thread of app.py waited 90 % of its time for a lock at /srv/app/app.py:31 (save), 90 % of it ended by "
