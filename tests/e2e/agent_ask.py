@@ -141,7 +141,7 @@ def burns(name):
     return "def %s():\n while True:\n  sum(range(1000))\n%s()" % (name, name)
 
 
-# Prints the CPU time of one of its two functions, and ends.
+# A program that prints the CPU time of one of its two functions, and ends.
 SHOP = """
 import time
 def work(seconds):
@@ -254,7 +254,8 @@ def users():
         asked = ["last", "1h", *store, "--socket", path]
         check(values_of(d, "nobody", *asked) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "nobody gets others' processes")
         check(values_of(d, "nobody", *asked, "-p", pids["nobodys"]) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "-p")
-        # more than three hours: sums of all users would do for others
+        # a window of more than three hours: root may be answered from sums over all users, this
+        # user may not
         check(values_of(d, "nobody", "last", "4h", *store, "--socket", path) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "4h")
         for name in "roots", "mixed":
             check(values_of(d, "nobody", *asked, "-p", pids[name]) == {}, "nobody gets %s" % name)

@@ -20,7 +20,8 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 	if "$@"; then echo "PASS capabilities $name"; else echo "FAIL capabilities $name: see the log"; bad=1; fi
 }
 
-# with CAPS COMMAND...: runs it as nobody, with exactly these ("+bpf,+perfmon", or "" for none).
+# with CAPS COMMAND...: runs the command as nobody, with exactly the capabilities CAPS
+# ("+bpf,+perfmon", or "" for none).
 with() {
 	local caps=$1; shift
 	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps="-all${caps:+,$caps}" \
@@ -74,7 +75,8 @@ nameless() { ! names_kernel "$@"; }
 check kernel-names names_kernel $least,+syslog
 check kernel-names-without-syslog nameless $least
 
-# Another user's process, first with a program file that all may read, then with one that none may.
+# Tests another user's process: first with a program file that everybody may read, then with one
+# that nobody else may read.
 /usr/bin/python3 -c "$program" & other=$!
 cp "$(readlink -f /usr/bin/python3)" "$work/private"
 chmod 700 "$work/private"

@@ -448,7 +448,7 @@ def held_up(d):
         kit.runs(target.pid, 0.2)
         running.process.send_signal(signal.SIGINT)
         kit.wait_for(lambda: select.select([reader], [], [], 0)[0], 30)
-        # a signal within 0.5 s after another one counts as the same one (timeout(1) signals twice)
+        # two signals within 0.5 s count as one, because timeout(1) signals twice
         time.sleep(0.6)
         check(running.process.poll() is None, "the writing isn't held up")
         yield running.process, reader

@@ -100,7 +100,8 @@ class Recorded:
 
 
 class Shown(Recorded):
-    """As Recorded, for krait top, which shows one value at a time."""
+    """The values that krait top shows of WORKS, with .sums and .truth as in Recorded; top shows one
+    value at a time."""
 
     def __init__(self, d, value, *options):
         script = os.path.join(d, "works.py")

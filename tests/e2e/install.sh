@@ -73,7 +73,8 @@ unit_is_valid() {
 	sed "s,/usr/bin/krait,$krait,; /^Documentation=/d" "$unit" >"$here"
 	said=$(systemd-analyze verify "$here" 2>&1) && [ -z "$said" ] || { echo "$said"; return 1; }
 }
-# 10 is a service without any limit; what is left is what sampling all processes takes.
+# systemd-analyze gives a service without any limit a score of 10 (the threshold is in tenths). What
+# remains here is what sampling all processes needs.
 unit_is_tight() { systemd-analyze security --offline=true --threshold=25 "$unit" >"$root/log" 2>&1 || { cat "$root/log"; return 1; }; }
 user_is_made() { mkdir -p "$root/etc" && systemd-sysusers --root="$root" "$root/usr/lib/sysusers.d/krait.conf" && grep -q '^krait:' "$root/etc/passwd" "$root/etc/group"; }
 

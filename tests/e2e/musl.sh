@@ -36,7 +36,7 @@ records() { # records: checks names, and the lines of the loop
 }
 
 check no-glibc no_glibc
-in_root true # makes the folders on which it mounts, because they stay
+in_root true # makes the folders on which in_root mounts; they stay
 listed "$root" >"$work/root.before"
 check environment in_root python3 -m venv "$work/env"
 listed "$work/env" >"$work/env.before"

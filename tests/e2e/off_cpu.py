@@ -73,7 +73,9 @@ KINDS = ("sleep", "lock_", "net", "pipe", "poll", "child", "disk")
 # all clocks at one moment, and the system's clock may be slewed (500 ppm), while a thread's isn't.
 SLACK_NS = 300000
 SHARE = 0.001
-OTHERS_NS = 2000000 # waits for the pipe by which a child tells that it has begun, and the like
+# how long waits may take that aren't a function's own: for the pipe by which a child tells that it
+# has begun, and the like
+OTHERS_NS = 2000000
 
 
 def by_function(profile, names, value="off_cpu"):

@@ -181,7 +181,7 @@ foreign() {
 	check machine-hides-others sh -c '! grep -q busy_of_bob "$1"' sh "$work/home/all.folded"
 	"$work/krait" record -q -d 1 -o "$work/root.folded"
 	check root-sees-all grep -q busy_of_bob "$work/root.folded"
-	kill "$pid" 2>/dev/null || : # on a busy machine it has ended by itself
+	kill "$pid" 2>/dev/null || : # on a busy machine the program may have ended by itself
 }
 
 storm_of() { # storm_of NAME: starts children that work for three milliseconds, one after another
@@ -209,7 +209,7 @@ short_lived() {
 	as alice "$work/krait" record -q -F 999 -d 2 -o storm.folded
 	check storm-shows-own grep -q child_of_alice "$work/home/storm.folded"
 	check storm-hides-others sh -c '! grep -q child_of_bob "$1"' sh "$work/home/storm.folded"
-	kill $storm 2>/dev/null || : # on a busy machine it has ended by itself
+	kill $storm 2>/dev/null || : # on a busy machine the program may have ended by itself
 	wait
 }
 

@@ -82,7 +82,7 @@ def eight_at_once():
 
 @kit.case
 def below_a_process():
-    """krait watches this process's children, for several versions."""
+    """krait records the children of this test's process, for several versions of Python."""
     for path in versions():
         storm(path, 8, "-p", os.getpid())
 

@@ -72,8 +72,8 @@ class FileSystem:
     program but krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
-        """Mounts it below d/mnt; if @within is given, as /tmp of that process, in its mount
-        namespace."""
+        """Mounts the file system below d/mnt or, if @within is given, as /tmp of process @within,
+        in that process's mount namespace."""
         self.mount, place = os.path.join(d, "mnt"), []
         os.mkdir(self.mount)
         if within:

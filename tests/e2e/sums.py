@@ -135,8 +135,10 @@ os._exit(0)
 
 LAST = 30
 SHARE = 0.001
-SLACK_NS = 300000 # a thread reads its accounts one after the other, and not while it waits
-ONE_NS = 8000000  # the same for a thread that is preempted between two readings
+# by how many ns a sum may be off, because a thread reads its accounts one after the other
+SLACK_NS = 300000
+# by how many ns the sum of a thread may be off that is preempted between two readings
+ONE_NS = 8000000
 
 
 def record(d, source, *options):
@@ -167,7 +169,8 @@ def lives():
     """200 threads with every kind of wait. Each thread's waits are right, and so is how long it was
     ready to run."""
     with folder() as d:
-        told, profile, summary, said = record(d, LIVES, "--wall", "--wait-budget", "100")  # every wait at its own stack
+        # with this budget every wait's stack is taken
+        told, profile, summary, said = record(d, LIVES, "--wall", "--wait-budget", "100")
     check(len(told) >= 200, len(told))
     sums, everywhere, all_of, off = by_thread(profile, "inner", "final"), by_thread(profile), collections.Counter(), []
     # The last threads tell their accounts and then wait for the process to end: all of them for the
@@ -303,9 +306,10 @@ time.sleep(60)
     check(2 * 1e9 * 0.97 <= got, "ready for %d\n%s" % (got, done.stderr))
 
 
-# A thread shares its CPU with another process. It calls execve() and goes on like that. Then it
-# tells [its process, how long it was ready in its life, how long another first thread was ready
-# before the execve(), how much of both was before the first statement].
+# A program that shares its CPU with another process. It computes, calls execve() of itself, and
+# computes again. It prints [its pid; how long the thread was ready in its life; if a thread other
+# than the first one called execve(), how long the first one was ready before that, else 0; how long
+# the first thread was ready before the program's first statement].
 EXECS = KIT + """
 def hashes(seconds):
     end = time.monotonic() + seconds

@@ -65,7 +65,7 @@ def mappings(pid, wanted):
 
 
 def page_out(pid, wanted=lambda prot, name: prot.startswith("rw") and name != "[vvar]"):
-    """Pages out these mappings of a process."""
+    """Pages out those mappings of a process that @wanted accepts."""
     libc = ctypes.CDLL(None, use_errno=True)
     spans = list(mappings(pid, wanted))
     pidfd = os.pidfd_open(pid)

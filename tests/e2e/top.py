@@ -326,7 +326,7 @@ def waits():
     check(shown["value"] == "wall", shown["value"])
     for name, state in ("asks", "net"), ("naps", "sleep"), ("runs", "running"):
         states = row(shown, name)["states"]
-        # the GIL is also waited for, and on a busy machine a CPU
+        # threads also wait for the GIL, and on a busy machine for a CPU
         check(states[state] > .8 * (sum(states.values()) - states["gil-wait"] - states["runnable"]), "%s: %s" % (name, states))
     main_thread, = [r for r in threads["rows"] if r["tid"] == target.pid]
     for r in threads["rows"]:
@@ -727,7 +727,7 @@ def killed():
                 for _ in range(20):
                     os.kill(t.pid, number)
                     try:
-                        # a signal that comes sooner than that counts as the same one
+                        # signals that come sooner after each other than this count as one
                         t.process.wait(.7)
                         break
                     except subprocess.TimeoutExpired:
