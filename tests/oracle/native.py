@@ -32,8 +32,8 @@ FAIR = 0.5  # each program must get at least this part of an equal share of the 
 # Share of samples whose native part may break off. It is large with CPython's JIT compiler, because
 # stacks break off while the compiler makes code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
-# Share of a program's samples that the time for a sample may cut: some stacks have hundreds of
-# different functions.
+# Share of a program's samples whose stacks may be cut because a sample may take only so long: some
+# stacks have hundreds of different functions.
 CUT = 0.05
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
 # Where tests/setup unpacks Debian's headers, for interpreters that have none of their own.
@@ -94,8 +94,8 @@ class Native(oracle.Oracle):
         return FAIR * self.options.samples / max(1, programs)
 
     def round(self, running, seconds):
-        """Makes two recordings at once, as users do it and with all frames. Returns the number of
-        samples."""
+        """Makes two recordings at once: one as users make it, one with all frames of the
+        interpreter. Returns the number of samples."""
         folded = copy.copy(self)
         folded.machinery = False
         views, pids = (self, folded), [one.pid for one in running]

@@ -276,7 +276,8 @@ def test(what, stacks, checker, fault):
 
 
 def test_program(what, stacks, checker, name):
-    """Makes all faults. stacks: different stacks, all right, root first."""
+    """Tests that @checker notices each fault. @stacks: different stacks without faults, root first.
+    """
     good = True
     for fault in FAULTS:
         if fault not in LACKS.get(name, ()) and (checker.symbols or fault not in NEED_SYMBOLS):

@@ -120,7 +120,8 @@ def from_a_loop(_):
 
 
 def round_():
-    """Runs all of it directly, and also below a second evaluation loop, which C code enters."""
+    """Makes all calls of this program directly, and also below a second evaluation loop, which C
+    code enters."""
     for _ in range(3):
         all_of_it()
         list(map(from_a_loop, (1, 2)))

@@ -82,7 +82,8 @@ def abandoned(n):
         gen = cleanup()
         next(gen)
         gen.close()
-        # Not a local variable: until 3.12 sys.setprofile() keeps what locals refer to.
+        # The generator isn't kept in a local variable, because until 3.12 sys.setprofile() keeps
+        # what locals refer to.
         next(cleanup())
         rig.spin(next(cleanup()))
 

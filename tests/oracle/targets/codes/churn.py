@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code objects that come and go at one address: a name or a line of the one before is a mistake.
+"""Code objects that come and go at one address: a sample with a name or a line of the earlier code
+object is wrong.
 
 Each variant is run by a driver of its own, which lives as long as the program, so that a stack
-that shows driver 17 above the code of variant 16 is wrong.
-"""
+that shows driver 17 above the code of variant 16 is wrong."""
 import gc
 import marshal
 
@@ -53,7 +53,7 @@ def loaded(kind, i):
 
 
 def alternate(kind, i):
-    """Two sources that take turns at one address."""
+    """Code objects of two sources take turns at one address."""
     for j in range(3):
         exec(marshal.loads(MARSHALLED[kind][i]), {})
         between(kind, i)

@@ -4,12 +4,12 @@
  * calls the callable. They do so in each of the ways that C code calls a Python function.
  */
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03060000 /* so one file serves all versions of Python 3 */
+#define Py_LIMITED_API 0x03060000 /* with it, one file serves all versions of Python 3 */
 #include <Python.h>
 #include <alloca.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
-#define EXPORT	 __attribute__((visibility("default"))) /* PyMODINIT_FUNC says so from 3.9 on */
+#define EXPORT	 __attribute__((visibility("default"))) /* from 3.9 on PyMODINIT_FUNC has it */
 #define TURNS	 100
 
 static inline void spin(long n)

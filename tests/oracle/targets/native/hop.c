@@ -22,8 +22,8 @@ static inline void spin(long n)
 }
 
 /*
- * Something to do after a call, so that the caller's frame is still there; its number makes the
- * functions differ, or a compiler would keep one of each kind.
+ * An asm statement after a call, so that the call isn't a tail call and the caller has a frame. The
+ * number @k makes functions differ, because a compiler would merge equal functions.
  */
 #define AFTER(r, k) __asm__ volatile("# " #k : "+r"(r) : : "memory")
 

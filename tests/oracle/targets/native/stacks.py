@@ -91,7 +91,8 @@ def library(name):
 
 
 def main(round_, stacks):
-    """PROGRAM SECONDS FILE runs it, and says in FILE which stacks it can have."""
+    """Called as PROGRAM SECONDS FILE: runs the program, and writes into FILE which stacks the
+    program can have."""
     declare(stacks)
     rig.run(round_)
 

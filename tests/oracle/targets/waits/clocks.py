@@ -115,7 +115,7 @@ class Log(object):
         self.stacks.append([])
 
     def close(self):
-        """Says that the thread's last wait is behind it."""
+        """Notes that the thread's last wait is over."""
         self.last = self.now()
 
     def told(self):

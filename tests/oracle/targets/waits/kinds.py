@@ -24,7 +24,7 @@ except ImportError:
     import Queue as queue
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAGES = 512              # of the file that is mapped
+PAGES = 512  # number of pages of the file that is mapped
 STEP = 64                # pages from one fault to the next: more than is read ahead
 EVER = 3600              # seconds
 
