@@ -132,8 +132,8 @@ def compare_all(threads, truth, version):
 
 
 def compare_gdb(target, version):
-    """Compares krait's native frames with gdb's, and dumps the program again once gdb has let it
-    go. Returns (number of native frames that gdb saw, what is wrong with krait's)."""
+    """Compares krait's native frames with gdb's, and dumps the program again once gdb has detached.
+    Returns (number of native frames that gdb saw, what is wrong with krait's)."""
     ours = target.threads("--native=full", "--interpreter-frames")
     true = dump_gdb.threads(target.pid)
     files, calls = dump_gdb.Files("/proc/%d/maps" % target.pid), dump_gdb.call_names()

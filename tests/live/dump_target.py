@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Threads that are blocked in all kinds of ways (Python 2.7-3.15), for tests/live/dump.py. Once
-none of them moves any more, it prints a line of JSON: what each thread is doing, which is known
-because it was made to, and where, by sys._current_frames(). Then the main thread waits for the end
-of its input."""
+none of them moves any more, it prints a line of JSON: for each thread, what it is doing, which
+this program knows because it chose that, and where it is, by sys._current_frames(). Then the
+main thread waits for the end of its input."""
 import ctypes
 import json
 import os

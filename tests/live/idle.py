@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares which waits krait calls idle, and which it calls an event loop's, in a recording and in a
-dump, with what a program knows of its own threads (idle_target.py), on interpreters of several
-versions.
+"""Compares which waits krait calls idle, and which waits it calls an event loop's, in a recording
+and in a dump, with what a program knows of its own threads (idle_target.py), on interpreters of
+several versions.
 
     idle.py [--full] [--only GLOB]
 
-Without --full it tests five of them.
+Without --full it tests five interpreters.
 """
 import argparse
 import collections
@@ -69,8 +69,8 @@ def by_leaf(profile, sample):
 
 
 def wrong(truth, profile, how):
-    """Compares the profile with the truth. Yields what is wrong, in words. @how: function that says
-    as what a sample counts."""
+    """Compares the profile with the truth. Yields what is wrong, in words. @how: function that
+    returns "idle", "loop" or "waits" for a sample."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     stacks = {}

@@ -12,13 +12,14 @@ class Program:
     name: str
     kind: str  # "idle": without work; "waits": some of its threads wait for something
     command: list  # what Python gets
-    rest: str = "idle|loop"  # how the waits of a thread count that doesn't tell of itself
+    # how the waits of a thread count that writes no file about itself (programs/mark.py)
+    rest: str = "idle|loop"
     port: bool = True  # it listens on {port}
     client: bool = True  # a client is connected to the program, and sends nothing
     said: str = ""  # the program has started once it prints this text
-    pages: tuple = ()  # paths of the program's pages that are requested
-    orders: tuple = ()  # tasks that the program is given
-    marks: int = 0  # how many threads tell of themselves, at least
+    pages: tuple = ()  # paths that the test requests from the program
+    orders: tuple = ()  # tasks that the test gives to the program
+    marks: int = 0  # at least this many threads write files about themselves
     redis: bool = False
     env: dict = dataclasses.field(default_factory=dict)
 

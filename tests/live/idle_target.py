@@ -353,7 +353,8 @@ def others():
 
 
 def timers():
-    """A thread whose target is the method that a timer waits in has the frames that a timer has."""
+    """A timer is idle. A thread whose target is Event.wait has the same frames as a timer, but
+    isn't idle."""
     before = threads()
     timer = threading.Timer(FOREVER, int)
     timer.daemon = True
@@ -384,7 +385,7 @@ def loops():
     runs("waits", selects)
 
 
-# Processes are started first, because a fork copies no other threads at that time.
+# Processes are forked first, while this process has only one thread.
 if hasattr(multiprocessing, "set_start_method"):
     multiprocessing.set_start_method("fork")
 process_pools()

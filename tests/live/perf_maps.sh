@@ -34,7 +34,7 @@ check() { # NAME PATH
 		return 0
 	fi
 	check_mode "$1" "$2" perf || return 1
-	# In 3.12 there is none.
+	# -X perf_jit exists since 3.13.
 	if "$2" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
 		check_mode "$1" "$2" perf_jit
 	fi

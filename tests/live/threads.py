@@ -26,7 +26,7 @@ class Named(threading.Thread):
     def __init__(self, name):
         threading.Thread.__init__(self, name=name)
         self.more = list(range(3))
-        for i in range(40):  # too many for inline values
+        for i in range(40):  # too many attributes for CPython's inline values
             setattr(self, "attribute%d" % i, i)
 
     def run(self):
@@ -61,7 +61,7 @@ def start():
     t.name = "timer"
     yield t
     t = threading.Thread(target=wait, name="before")
-    t.__dict__["extra"] = 1  # a dict instead of inline values
+    t.__dict__["extra"] = 1  # gives the object a dict in place of inline values
     yield t
     for i in range(int(sys.argv[1]) if len(sys.argv) > 1 else 20):
         yield threading.Thread(target=wait, name="worker-%d" % i)

@@ -43,7 +43,7 @@ check_both() { # NAME PATH
 	local bad=0
 	check "$1" "$2" || bad=1
 	case $1 in
-	python3.7-pyenv | python3-dist) # tids differ in a PID namespace of its own
+	python3.7-pyenv | python3-dist) # a PID namespace of its own has other tids
 		if [ "$(id -u)" = 0 ]; then
 			check "$1-pidns" unshare --pid --fork "$2" || bad=1
 		else

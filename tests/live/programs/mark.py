@@ -4,7 +4,8 @@ number, into the folder $TRUTH."""
 import os
 import threading
 
-SLOW = ("127.0.0.1", int(os.environ.get("SLOW_PORT", 0)))  # accepts connections, and never answers
+# address of a server that accepts connections and never answers
+SLOW = ("127.0.0.1", int(os.environ.get("SLOW_PORT", 0)))
 REDIS = "redis://127.0.0.1:%s/0" % os.environ.get("REDIS_PORT", 0)
 PORT = int(os.environ.get("PORT", 0))
 FOREVER = 1000
@@ -19,7 +20,7 @@ def write(name, text):
 
 
 def tell(counts):
-    """The calling thread waits from now on, which counts as "waits", "idle" or "loop"."""
+    """Says how the waits of the calling thread count from now on: "waits", "idle" or "loop"."""
     write(threading.get_native_id(), counts)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A site, as WSGI and as ASGI. /quick answers at once. A thread that makes one of the other pages
-waits for something, forever."""
+"""A web site, as WSGI and as ASGI. /quick answers at once. A thread that makes one of the other
+pages waits for something, forever."""
 import asyncio
 import queue
 import subprocess
@@ -59,7 +59,7 @@ async def asgi(scope, receive, send):
         await send({"type": said + ".complete"})
     if scope["path"] in PAGES:
         await asyncio.get_running_loop().run_in_executor(None, makes, PAGES[scope["path"]])
-    elif scope["path"] == "/blocks":  # what no coroutine should do
+    elif scope["path"] == "/blocks":  # the coroutine blocks the thread of its event loop
         makes(sleeps)
     elif scope["path"] == "/awaits":
         mark.tell("loop")

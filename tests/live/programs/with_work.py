@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that wait for something: `with_work.py NAME` runs the function of that name. Each thread tells of itself
-how its waits count. Threads that don't are helpers: they are idle, or loops."""
+"""Programs that wait for something: `with_work.py NAME` runs the function of that name. Each thread
+says itself how its waits count. Threads that say nothing are helpers: they are idle, or run
+event loops."""
 import concurrent.futures
 import fcntl
 import functools
@@ -29,7 +30,7 @@ def sleeps(*_):
 
 
 def waits(function, *args, **options):
-    """The main thread notes that it waits, and calls a function that does."""
+    """Says that the main thread waits from now on, and calls @function, which waits."""
     mark.waits()
     mark.ready()
     function(*args, **options)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs without work: `without_work.py NAME` runs the function of that name. Their threads are idle, or loops,
-but for those that tell of themselves that they wait."""
+"""Programs without work: `without_work.py NAME` runs the function of that name. Their threads are
+idle or run event loops, except threads that say themselves that they wait."""
 import functools
 import http.server
 import multiprocessing
@@ -16,7 +16,7 @@ import web
 
 
 def rests():
-    """The main thread notes that it waits, and sleeps; the program's pool has no work."""
+    """Says that the main thread waits from now on, and sleeps. The program's pool has no work."""
     mark.waits()
     mark.ready()
     time.sleep(mark.FOREVER)
@@ -123,7 +123,7 @@ def trio():
 
     async def uses_thread():
         while True:
-            await trio.to_thread.run_sync(quick)  # trio keeps the thread for 10 s
+            await trio.to_thread.run_sync(quick)  # trio keeps the worker thread for 10 s
             await trio.sleep(3)
 
     async def main():
