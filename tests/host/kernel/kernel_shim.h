@@ -284,7 +284,7 @@ static inline const void *bpf_task_pt_regs(struct task_struct *task)
 static inline long bpf_get_stack(const void *ctx, void *dst, uint32_t n, uint64_t flags)
 {
 	(void)ctx;
-	assert_int_equal(flags, 0); /* the kernel's frames, none left out */
+	assert_int_equal(flags, 0); /* the kernel's frames, none of which is skipped */
 	shim.kernel_asked++;
 	if (shim.n_kernel <= 0)
 		return shim.n_kernel;

@@ -17,7 +17,10 @@
 
 static struct made process;
 
-/* 5.10 has no helper for the registers: they lie at the end of the thread's kernel stack. */
+/*
+ * Linux 5.10 has no helper for a task's registers: they lie at the end of the thread's kernel
+ * stack.
+ */
 static struct {
 	uint8_t below[16384 - SHIM_REGS_BYTES];
 	uint64_t regs[SHIM_REGS_BYTES / sizeof(uint64_t)];
@@ -114,7 +117,10 @@ static void test_32_bit(void **state)
 }
 #endif
 
-/* Kernels without the helper: the registers are read at the end of the kernel stack. */
+/*
+ * Kernels without the helper for a task's registers: the registers are read at the end of the
+ * kernel stack.
+ */
 static void test_old_kernel(void **state)
 {
 	(void)state;

@@ -146,7 +146,7 @@ static void test_sample(void **state)
 	assert_int_equal(sample()->runtime_ns, 5 * SECOND);
 	assert_int_equal(sample()->outcome, WALK_OK);
 	assert_int_equal(sample()->gil, GIL_NONE);
-	/* Before 5.11 the task's fields are read by calls. */
+	/* On kernels before 5.11, the kernel program reads the task's fields with helper calls. */
 	shim.newest = false;
 	walk_state(SLOT_PERF)->tp = 0;
 	take();
@@ -171,7 +171,7 @@ static void test_refused(void **state)
 static void test_kernel_frames(void **state)
 {
 	(void)state;
-	take_in(true); /* user code ran: the kernel has no frames */
+	take_in(true); /* the sample interrupted user code, so there are no kernel frames */
 	assert_int_equal(shim.n_sent, 1);
 	assert_int_equal(sample()->stack, 0);
 	assert_int_equal(shim.kernel_asked, 0);

@@ -33,7 +33,7 @@ static struct made process;
 static uint64_t debug;
 static struct loader_debug r_debug;
 static struct loader_link links[SEEN];
-static uint64_t python[32], other[32]; /* two dynamic sections: tag, value, ... */
+static uint64_t python[32], other[32]; /* two dynamic sections, as pairs of a tag and a value */
 static struct exe_entry exe;
 
 static uint64_t check_of(const uint64_t *section)

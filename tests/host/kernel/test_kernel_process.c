@@ -143,7 +143,7 @@ static void test_parent(void **state)
 	assert_false(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space, 0);
 	b.mm.start_stack--;
-	/* the parent has no mappings of its own: it uses those of its parent */
+	/* the parent has no mappings of its own: it uses its own parent's mappings */
 	entry.space_before_ns = 2;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
@@ -329,7 +329,7 @@ static void test_crowds(void **state)
 	shim.now_ns = 49;
 	a.who.cred.uid.val = 1001;
 	assert_false(is_crowded(&a.task));
-	crowded_until_ns = 50; /* the time counts for all users together */
+	crowded_until_ns = 50; /* until this time, processes of all users count as too many */
 	assert_true(is_crowded(&a.task));
 	shim.now_ns = 50;
 	assert_false(is_crowded(&a.task));
@@ -422,8 +422,9 @@ static void test_directory(void **state)
 }
 
 /*
- * User space asks how much code a process maps. The answer is for the program that the process
- * runs: none is given after another execve(), or if the process is another one.
+ * User space asks how much code a process maps, and says which execve() of the process it means.
+ * There is no answer if the process has called execve() again since, or if its pid now belongs to
+ * another process.
  */
 static void test_question(void **state)
 {
@@ -438,7 +439,7 @@ static void test_question(void **state)
 	args[1] = 5 * SECOND;
 	args[2] = 2;
 	assert_int_equal(on_question(args), 1234);
-	args[2] = 1; /* the process has called execve() since */
+	args[2] = 1; /* the question is about the program before an execve() */
 	assert_int_equal(on_question(args), 0);
 	args[2] = 2;
 	args[1]++; /* the pid now belongs to another process */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the rings: records of each CPU go into its own ring, refused ones are counted, and some
- * wake user space.
+ * Tests the rings: records of each CPU go into its own ring, refused records are counted, and some
+ * records wake user space.
  */
 #include "kernel_shim.h"
 

@@ -460,7 +460,8 @@ static __u32 site_of(__s32 number, __u64 arg)
 }
 
 /*
- * Waits in the same system call belong to different sites if their descriptors or futexes differ.
+ * Waits in the same system call belong to different sites (places in the program) if their
+ * descriptors or futexes differ.
  */
 static void test_sites(void **state)
 {
@@ -1501,7 +1502,7 @@ static void test_switch_missed(void **state)
 
 /*
  * A sample of CPU time says how long the thread has been ready so far. If the record of a wait
- * isn't sent yet, the sample doesn't, because that record will.
+ * isn't sent yet, that record will say it, so the sample doesn't.
  */
 static void test_sample_says(void **state)
 {

@@ -70,8 +70,8 @@ static void test_unmap(void **state)
 }
 
 /*
- * A process that wasn't met yet has no mappings that could become stale. Nor has one whose pid
- * belonged to an earlier process. The kernel program remembers that such a process unmapped
+ * A process that wasn't met yet has no mappings that could become stale. Nor has a process whose
+ * pid belonged to an earlier process. The kernel program remembers that such a process unmapped
  * something.
  */
 static void test_unmap_early(void **state)

@@ -23,7 +23,7 @@ def say(label, frame):
 
 
 def leaf(label):
-    # One line: the read is on the line that the frame had when it was looked at.
+    # All on one line, so that the thread blocks on the line that say() has printed for this frame.
     os.read(0, len(say(label, sys._getframe())))
 
 

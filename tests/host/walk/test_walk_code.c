@@ -538,9 +538,9 @@ static uint64_t reads_of_walk(uint64_t *bytes)
 }
 
 /*
- * Up to 3.10: code objects that lie next to each other are read together. In the first sample the
- * second one that is met makes that happen; from the second sample on, the first one does. A code
- * object that is alone in those bytes is read alone from the second sample on.
+ * Up to 3.10, code objects that lie next to each other are read together. In the first sample, the
+ * walk does so when it meets the second of them; in later samples, when it meets the first. From
+ * the second sample on, a code object without neighbours is read alone.
  */
 static void read_together(void)
 {

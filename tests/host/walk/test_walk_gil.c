@@ -93,8 +93,8 @@ static void gil_says(uint64_t holder, uint32_t locked)
 }
 
 /*
- * Sets the fields of the thread state that concern the GIL. @attached: whether they say that the
- * thread holds it.
+ * Sets the fields of the thread state that concern the GIL. @attached: whether the fields say that
+ * the thread holds the GIL.
  */
 static void thread_says(bool attached)
 {
@@ -194,8 +194,8 @@ static void futex(void)
 	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
 	assert_int_equal(waking(first), GIL_RELEASED);
 	/*
-	 * 2.7 has two implementations of locks. With the other one, the lock's words may lie after
-	 * the offset of the semaphore's value.
+	 * 2.7 has two implementations of locks. If locks aren't semaphores, their words may lie
+	 * after the offset of the semaphore's value.
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
