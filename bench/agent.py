@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What krait agent costs at 99 Hz with waits: CPU time of all its processes, and in a row of its
 own the run time of its kernel programs, beside 100 processes that take 30 % of the CPUs, beside
-500 starts of /bin/true a second, and beside 40 of Python. Memory is the highest Pss of the
-agent's processes plus what the kernel counts for the agent's BPF maps. The ring buffers count in
-both numbers."""
+500 starts of /bin/true a second, and beside 40 starts of Python a second. Memory is the highest
+Pss of the agent's processes plus what the kernel counts for the agent's BPF maps. The ring
+buffers count in both numbers."""
 
 import contextlib
 import glob
@@ -22,7 +22,7 @@ MIB = 1 << 20
 MIXED = os.path.join(lib.ROOT, "bench/programs/mixed.py")
 PROCESSES = 100
 SETTLE = 10
-STEP = 5  # seconds between two looks at memory
+STEP = 5  # seconds between two measurements of memory
 
 
 class Agent(lib.Krait):
@@ -68,7 +68,8 @@ def mixed(busy):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # the scheduler gives a session of its own a share of the machine
+        # in a session of its own, because the scheduler shares the CPUs out by sessions
+        start_new_session=True,
     )
     try:
         if not process.stdout.readline():

@@ -68,8 +68,9 @@ def p99(windows):
 
 
 def ratio_interval(rounds, a, b, repeats=1000):
-    """Returns the p99 of arm @a divided by that of arm @b, and the ends of its 95 % interval, by
-    resampling the rounds. The windows of a round were measured one right after the other."""
+    """Returns the p99 under variant @a divided by the p99 under variant @b, and the ends of its
+    95 % interval, by resampling the rounds. The windows of a round were measured one right after
+    the other."""
     rng = random.Random(1)
 
     def ratio(drawn):
@@ -79,13 +80,13 @@ def ratio_interval(rounds, a, b, repeats=1000):
     return ratio(rounds), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
 
 
-# perf's events belong to CPUs (-a), as krait's do. Events of -p belong to threads: even switched
-# off they make each switch between threads dearer, in the windows of the other arms too.
+# perf's events belong to CPUs (-a), as krait's events do. Events of -p belong to threads: even
+# switched off they make each switch between threads dearer, also in windows of other variants.
 ALONE, PERF, KRAIT, KRAIT_PYTHON = range(4)
 
 
 def measure(port, pid, seconds):
-    """Measures in rounds. Returns for each round [the latencies of each arm]."""
+    """Measures in rounds. Returns for each round [the latencies of each variant]."""
     rounds, end = [], time.monotonic() + seconds
     with (
         lib.perf_events(None, HZ) as p,

@@ -30,8 +30,8 @@ def memory(k):
 
 
 def watch(target, hz, seconds):
-    """Returns (memory after a third of the time, memory at its end, krait's CPU time per second in
-    between, krait's closing summary)."""
+    """Returns (memory after a third of the time, memory at the end of the time, krait's CPU time
+    per second in between, krait's closing summary)."""
     with lib.Krait(["-p", str(target.pid), "-F", str(hz)]) as k:
         k.program()
         time.sleep(max(SETTLE, seconds / 3))

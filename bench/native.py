@@ -122,8 +122,9 @@ def cause_of(stack):
 
 
 def judged(profile):
-    """Returns ({cause_of() the stack: samples}, samples of the first seconds, how many of these
-    have a whole stack). The samples of the first seconds aren't in the dict."""
+    """Returns ({what cause_of() says of a stack: number of samples}, number of samples of the first
+    seconds, how many of these have a whole stack). The samples of the first seconds aren't in
+    the dict."""
     causes, young, whole, known = collections.Counter(), 0, 0, {}
     for sample in profile.samples:
         if sample.stack not in known:

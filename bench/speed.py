@@ -22,7 +22,8 @@ def most_percent(hz, depth):
 
 
 def windows(target, depth, hz, perf_options=(), krait_options=()):
-    """Returns [(perf, krait, nothing)] of ROUND windows: how fast the target ran beside each."""
+    """Returns how fast the target ran in each of ROUND windows: [(beside perf, beside krait,
+    alone)]."""
     got, order = [], itertools.cycle(([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]))
     target.depth(depth)
     with (
@@ -42,7 +43,7 @@ def windows(target, depth, hz, perf_options=(), krait_options=()):
 
 
 def compare(targets, hz, seconds):
-    """Returns [[(perf, krait, nothing)] by setting], from as many rounds as the time allows."""
+    """Returns for each setting what windows() returns, from as many rounds as the time allows."""
     got, end = [[] for _ in SETTINGS], time.monotonic() + seconds
     while time.monotonic() < end or not got[0]:
         for all_of_it, target, (depth, _) in zip(got, targets, SETTINGS):

@@ -36,7 +36,8 @@ def events(pid):
     """Returns how many perf events the process has open."""
     n = 0
     for fd in os.listdir("/proc/%d/fd" % pid):
-        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+        # the descriptor was closed after it was listed
+        with contextlib.suppress(FileNotFoundError):
             n += os.readlink("/proc/%d/fd/%s" % (pid, fd)) == "anon_inode:[perf_event]"
     return n
 
@@ -48,8 +49,8 @@ def start_once(arguments):
     with lib.Krait(arguments) as k:
         while not first and time.monotonic() - begin < 20 and k.process.poll() is None:
             now = time.monotonic()
-            # One event on each CPU is for the side band. As soon as there is a further one, the
-            # program is attached.
+            # One event on each CPU is for the side band. As soon as krait has more events than
+            # these, its program is attached.
             if not attached and events(k.pid) > cpus:
                 attached = now - begin
             if attached and k.counter("STACKS_SENT"):

@@ -10,8 +10,11 @@
 #define MAX_STEPS 1024
 
 /* bare.c sets these variables before it loads the program. */
-const volatile __u64 first_addr; /* address of the pointer to the innermost frame ... */
-/* ... or, in 3.11 and 3.12, address of a pointer to a _PyCFrame, which has that pointer */
+const volatile __u64 first_addr; /* address of the pointer to the innermost frame */
+/*
+ * 3.11, 3.12: the pointer to the innermost frame is in a _PyCFrame instead, and first_addr is the
+ * address of a pointer to that _PyCFrame
+ */
 const volatile __u32 via_cframe;
 const volatile __u32 cframe_off;
 const volatile __u32 back_off; /* offset in a frame of the pointer to its caller */

@@ -5,20 +5,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CALLS	   7 /* calls of other functions in a function */
-#define LINES	   9 /* lines of a function that run code of their own */
+#define CALLS	   7 /* how many calls of other functions a function has */
+#define LINES	   9 /* how many lines a function has that call no other function */
 #define MOST_DEEP  48
-#define INNER	   4 /* frames at a stack's end that differ much */
+#define INNER	   4 /* how many frames at a stack's inner end differ much between stacks */
 #define OUTER_SKEW 150
 #define THREADS	   4
 #define REASONS	   6
-#define WAITS	   0.3 /* off-CPU samples for each that runs */
+#define WAITS	   0.3 /* number of off-CPU samples for each CPU sample */
 
 struct kind {
 	const char *name;
 	unsigned functions, deep;
 	double skew;  /* how strongly a function prefers the first of its calls */
-	double waits; /* share of samples that wait */
+	double waits; /* share of samples that are waits */
 };
 
 static const struct kind kinds[] = {

@@ -19,7 +19,7 @@ struct load;
 struct load *load_new(const struct load_options *o);
 void load_free(struct load *l);
 
-/* The values that the load's profiles have are set in @p, which is empty. */
+/* Sets in @p, an empty profile, which values the load's samples have. */
 void load_begin(struct load *l, struct profile *p);
 
 /* Makes the next sample in @p, without a time. */

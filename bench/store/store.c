@@ -19,7 +19,7 @@
 
 #define BEGIN_MS 1700000000000ll
 #define HZ	 99
-#define WAITS	 1.3 /* samples for each that runs */
+#define WAITS	 1.3 /* number of samples of all kinds for each CPU sample */
 
 static void must(int r)
 {

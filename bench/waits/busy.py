@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The speed of a program that computes, alone and beside 400 threads that wait for ever: while
-waits are recorded, and while CPU time alone is. Both recordings run all the time and are switched
-on in turn."""
+waits are recorded, and while only CPU time is recorded. Both recordings run all the time and are
+switched on in turn."""
 
 import time
 

@@ -13,7 +13,7 @@ from waits import server as servers
 from waits import tools
 
 MIB = 1 << 20
-SECONDS = 60  # of the recording whose file is measured
+SECONDS = 60  # length of the recording whose file is measured
 THREADS = (10, 10000)
 
 

@@ -41,7 +41,7 @@ def main():
     if "threads" in sys.argv:
         threading.Thread(target=at_depth, args=(hand_over, there, back_in), daemon=True).start()
     elif not os.fork():
-        os.close(there_in)  # this end is for the other process
+        os.close(there_in)  # the other process writes to this end
         os.close(back)
         at_depth(hand_over, there, back_in)
         return

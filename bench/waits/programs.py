@@ -112,7 +112,7 @@ def wait(python, n, one, arguments, *options):
 
 NONE, ALL = ("--wait-budget", "0.1"), ("--wait-budget", "100")
 WAITS = (
-    # what, on one CPU, arguments of pair.py, options, limit in ns
+    # what is measured, whether on one CPU, arguments of pair.py, options, limit in ns
     ("without its stack, one CPU", True, ["3"], NONE, 150),
     ("without its stack, two CPUs", False, ["3"], NONE, 150),
     ("without its stack, threads with a GIL", False, ["3", "threads"], NONE, None),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A threaded server under krait and under other profilers that show waiting: py-spy --idle,
-offcputime of libbpf-tools, and 3.15's own sampler in wall mode. Each is started for a window and
-ended after it, and windows without any lie between. A profiler that is missing is left out."""
+offcputime of libbpf-tools, and 3.15's own sampler in wall mode. Each profiler is started for a
+window and ended after it. Between these windows lie windows without a profiler. A profiler that
+is missing is left out."""
 
 import contextlib
 import os

@@ -43,7 +43,8 @@ class Server:
             self.load = None
 
     def drive(self, rate):
-        """Sends this many lines a second from now on; 0: as many as are answered."""
+        """Sends this many lines a second from now on; 0: each connection sends its next line once
+        it has the answer to the last one."""
         self.stop()
         self.load = subprocess.Popen(
             [LOAD, self.port, str(self.connections), str(rate)],

@@ -14,8 +14,8 @@ from waits import server as servers
 from waits import tools
 
 WINDOW = 0.5
-RATES = (30000, 60000, 120000)  # task switches of the server a second
-ASYNCIO_RATE = 0.5  # of the answers that the server can give at most
+RATES = (30000, 60000, 120000)  # how many task switches the server makes in a second
+ASYNCIO_RATE = 0.5  # share of the answers that the server can give at most
 # limits of: answers per CPU-second, median latency, p99
 THREADS, ASYNCIO = (0.97, 1.05, 1.05), (0.99, 1.01, 1.02)
 ARMS = ("wall", "off", "again", "cpu")
@@ -72,7 +72,7 @@ def measure(server, name, store, seconds):
 
 
 def rows(name, rounds, spent, limits):
-    """The rows of one server."""
+    """Yields the table's rows for one server."""
     _, per_answer, per_switch, share = spent
     arms = "wall", "off", "again"
     middle = [tools.median(r["off"][w] for r in rounds) for w in ("median", "p99")]

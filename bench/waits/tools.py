@@ -98,7 +98,8 @@ def kind_of(name):
 
 
 class Spent:
-    """What krait's programs took above an empty one between now and end()."""
+    """How much more time krait's programs took than an empty program, from when the object is made
+    until end()."""
 
     def __init__(self, k, empty):
         self.k, self.empty = k, empty
