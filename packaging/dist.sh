@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dist.sh: makes all files of a release in build/dist/, with SHA256SUMS. For each architecture: an
-# archive of the static binary with manual page and completions, the same as an rpm package, and a
-# wheel. For both: a container image. Also the source archive, and as SPDX the contents of the
+# archive of the static binary with manual page and completions, an rpm package of the same files,
+# and a wheel. For both: a container image. Also the source archive, and as SPDX the contents of the
 # binary of this machine. The same sources give the same bytes in any directory: SOURCE_DATE_EPOCH
 # is the commit's time unless it is given. --native: without arm64.
 set -euo pipefail

@@ -152,7 +152,7 @@ def seconds(ns):
 
 
 def rows(page):
-    """Prints the tests that took most, each with the hottest line of its own."""
+    """Returns lines for the user: the tests that took most, each with its hottest line of code."""
     everything = recording.report(page, "--by", "test")
     if "shares" not in everything:
         raise OSError("krait report can't read it")
