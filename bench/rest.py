@@ -87,7 +87,7 @@ def watch(arguments, seconds):
         k.program()
         time.sleep(SETTLE)
         windows = [window(k) for _ in range(max(5, int(seconds / WINDOW)))]
-    text = re.search(r"itself: ([\d.]+) s of CPU to start", k.errors)
+    text = re.search(r"itself used ([\d.]+) s of CPU time to start", k.errors)
     return float(text.group(1)) * 1000 if text else 0.0, windows
 
 

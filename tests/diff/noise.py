@@ -222,7 +222,7 @@ def runs(work):
     batch_run(a, 4000, rest_ms=12000)
     batch_run(b, 6000, rest_ms=12000)
     text = two()[1]
-    verdict("runs-folded", "\nLeft out: 1 caller of a function above, which changed only as far as that one did: app.run.\n" in text and " app.run\n" not in text, text)
+    verdict("runs-folded", "\nLeft out: 1 caller that changed only because it calls a function above: app.run.\n" in text and " app.run\n" not in text, text)
     got = json.loads(two("--json")[1])
     rows = {f["name"]: f for f in got["functions"]}
     verdict("runs-json", (got["work"], got["runs"], got["changed"], got["functions"][0]["name"], rows["app.hot"]["own"]["changed"], rows["app.parse"]["own"]["changed"],
@@ -264,7 +264,7 @@ def runs(work):
         first = text.split("\n", 1)[0]
         verdict("runs-not-%s" % comment, first == (
             "CPU time: 1000 ms per second before, 1000 ms per second after (+0.0 %). Of that, the share of app.hot grew most, from 33.3 to 42.9 %; the share of "
-            "app.parse fell most, from 50.0 to 42.9 %. How much work was done isn't known" + why + ", so this doesn't say what got slower or faster. To know, give it, "
+            "app.parse fell most, from 50.0 to 42.9 %. How much work was done isn't known" + why + ", so this can't say what got slower or faster. To learn that, give the amount of work, "
             "as in --per requests=12000,13500 (done before, done after).") and "+28" not in text and "-14" not in text, text)
     got = json.loads(two("--json")[1])
     verdict("runs-not-json", (got["work"], got["share_grew_most"], got["share_fell_most"]) == ("unknown", "app.hot", "app.parse")

@@ -244,7 +244,7 @@ def page_of_a_difference(work):
         f.write("run;more 100\nrun;less -40\n")
     krait("report", path, "-o", page)
     said = json.loads(block_of(page, "krait-view").split(b"\n", 1)[0])["headline"]
-    words = "Some of the samples are below 0, as in a difference: 100 more, 40 less; most in more: 100"
+    words = "Some of the samples are negative, as in a difference of two profiles: 100 more, 40 less; most in more: 100"
     check("page-of-a-difference", said == words + ". The picture and the tables have only what is above 0", said)
     check("report-of-a-difference", krait("report", path).stdout.decode().startswith(words + ".\n"))
 
@@ -268,13 +268,13 @@ def diff_limits(work):
         done = krait("diff", paths["before"], paths[after], "--per", "run=1,1", "--format", "md", "--fail-if", limit, code=code)
         return done.stdout.decode(), done.stderr.decode()
 
-    shared = "The own cost of app.f went from 10,000 to 15,000 (+50.0 %)", "but the functions together changed as much: the machine is slower, or all of the work grew"
+    shared = "The own cost of app.f went from 10,000 to 15,000 (+50.0 %)", "but most functions changed as much. The machine is slower, or all of the work grew."
     for said in diff("slower", "own:*>+5%", 0):
         check("diff-limit-shared", all(words in said for words in shared), said)
     # If most functions changed alike, because the machine's speed did, a function's own cost is
     # judged by how much it differs from them, also if it fell.
-    for name, words in ("faster", "from 7,000 to 7,280 (+4.0 %; many functions changed by -20.0 %, so +30.0 % against them)"), \
-            ("much-faster", "from 7,000 to 6,944 (-0.8 %; many functions changed by -20.0 %, so +24.0 % against them)"):
+    for name, words in ("faster", "from 7,000 to 7,280 (+4.0 %; relative to the many functions that changed by -20.0 %, it is +30.0 %)"), \
+            ("much-faster", "from 7,000 to 6,944 (-0.8 %; relative to the many functions that changed by -20.0 %, it is +24.0 %)"):
         said = diff(name, "own:*>+5%", 4)
         check("diff-limit-" + name, words in said[1], said[1])
         check("diff-limit-told-" + name, "app.rest" in said[0].split("\n|")[0], said[0])
@@ -284,7 +284,7 @@ def diff_limits(work):
     check("diff-limit-no-speed", "(+40.0 %), beyond" in said[1] and "The own cost" not in said[0], said)
     for pattern in "*", "/app/":
         for said in diff("renamed", "own:%s>+5%%" % pattern, 0):
-            check("diff-limit-new", "app.h2 went from 0 to 9,000 (new)" in said and "it is new, or has a new name" in said, said)
+            check("diff-limit-new", "app.h2 went from 0 to 9,000 (new)" in said and "the function is new, or has a new name" in said, said)
     said = diff("renamed", "own:app.h2>+5%", 4)
     check("diff-limit-new-named", "app.h2 went from 0 to 9,000 (new)" in said[1] and "it is new, or" not in said[0], said)
     check("diff-limit-quiet", "The own cost" not in diff("before", "own:*>+5%", 0)[0])
@@ -750,9 +750,9 @@ def gil(path):
     w.save(path)
     text = krait("report", path).stdout.decode()
     check("gil", "\nGIL, of the CPU time (waiting threads have none): held 60.0 %, released 20.0 %,\n"
-          "     beginning or ending a wait for it 20.0 %\n" in text and text.count("\n") <= 23, text)
+          "     entering or leaving a wait for it 20.0 %\n" in text and text.count("\n") <= 23, text)
     text = krait("report", path, "--by", "gil").stdout.decode()
-    check("gil-by", "\n  share    gil, of running threads: waiting threads have no samples\n" in text, text)
+    check("gil-by", "\n  share    gil (running threads only; waiting threads have no samples)\n" in text, text)
     check("gil-json", [(g["name"], g["total"]) for g in json.loads(krait(
         "report", path, "--json", "--value", "samples").stdout)["gil"]] == [
             ("held", 3), ("released", 1), ("waiting", 1)])
@@ -766,7 +766,7 @@ def gil(path):
     text = krait("report", "-", "--value", "off_cpu", stdin=waits).stdout.decode()
     check("gil-of-waits", "\nGIL, of the time waiting: waiting for it 75.0 %, released 25.0 %\n" in text, text)
     text = krait("report", "-", "--value", "off_cpu", "--by", "gil", stdin=waits).stdout.decode()
-    check("gil-by-of-waits", "\n  share    gil, of waiting threads\n" in text, text)
+    check("gil-by-of-waits", "\n  share    gil (waiting threads)\n" in text, text)
 
 
 def gil_waits(work):

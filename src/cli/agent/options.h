@@ -100,7 +100,7 @@ int agent_value_share(void *field, const char *text);
 	 .field = AGENT_FIELD(max_cpu_ppm),                                                        \
 	 .initial = "1",                                                                           \
 	 .help = "the most of one CPU's time that the agent itself may take, from 0.1 to 100; "    \
-		 "above it rate and wait budget are halved until less would do"},                  \
+		 "above that, it halves its rate and wait budget until it costs less"},            \
 	{.name = "pin-cpu",                                                                        \
 	 .arg = "PERCENT",                                                                         \
 	 .set = agent_value_share,                                                                 \

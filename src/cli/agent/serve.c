@@ -70,7 +70,7 @@ static const struct option_row rows[] = {
 
 const struct command command_agent_serve = {
 	.name = "agent serve",
-	.summary = "Answer questions about the store: everything for root, to others their own.",
+	.summary = "Answer questions about the store. Root sees all; other users see their own.",
 	.synopsis = (const char *const[]){"agent serve [OPTIONS]", NULL},
 	.rows = rows,
 	.run = run,

@@ -117,7 +117,8 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 		diff_add_relative(c, why);
 		if (beside && fabs(f->diff.speed - 1) >= 0.0005 && c->value[DIFF_A] > 0)
 			str_addf(why,
-				 "; many functions changed by %+.1f %%, so %+.1f %% against them",
+				 "; relative to the many functions that changed by %+.1f %%, it is "
+				 "%+.1f %%",
 				 100 * (f->diff.speed - 1), relative(c, f->diff.speed));
 		str_add(why, ")");
 	}
@@ -238,15 +239,14 @@ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, st
 	if (found.shared && !found.hit) {
 		add_change(r, f, found.shared, false, b);
 		str_addf(b,
-			 ", but the functions together changed as much: the machine is %s, or all "
-			 "of "
-			 "the work %s; a 'total:' limit judges that, this one doesn't.",
+			 ", but most functions changed as much. The machine is %s, or all of the "
+			 "work %s. This limit ignores such a change; a 'total:' limit finds it.",
 			 r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
 	}
 	if (found.added) {
 		add_change(r, f, found.added, false, b);
-		str_add(b, ", but it is new, or has a new name. A limit whose name is a pattern "
-			   "doesn't judge that; a limit with the function's name does.");
+		str_add(b, ", but the function is new, or has a new name. A limit with a pattern "
+			   "ignores new functions; a limit with the function's name doesn't.");
 	}
 	return 0;
 }

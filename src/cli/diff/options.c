@@ -80,9 +80,9 @@ const struct option_row diff_rows[] = {
 	VIEW_NATIVE_ROW(FIELD(view)),
 	VIEW_BY_OWN_ROW(
 		FIELD(view), NULL,
-		"a row for each process, thread or cgroup by name, state of the GIL (gil: without "
-		"--wall of threads that run) or value of another label; in a page an outermost "
-		"frame"),
+		"a row for each process, thread or cgroup by name, state of the GIL (gil; without "
+		"--wall only of running threads) or value of another label; in a page an "
+		"outermost frame"),
 	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
@@ -91,8 +91,8 @@ const struct option_row diff_rows[] = {
 };
 
 const struct option_refusal diff_refused[] = {
-	{"invert", "a table of what changed has no direction; its page (-o FILE.html) turns stacks "
-		   "around"},
+	{"invert", "a table of functions has no stacks to invert; write a page (-o FILE.html) and "
+		   "invert them there"},
 	{},
 };
 

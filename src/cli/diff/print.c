@@ -128,7 +128,7 @@ static bool worth_a_row(const struct diff_row *row)
 
 #define NAMED 3
 
-/* Appends "2 callers changed only by what hot did, which they call: main, <module>." */
+/* Appends "Left out: 2 callers that changed only because they call ...: main, <module>." */
 static void add_folded(const struct diff_facts *f, struct str *b)
 {
 	_cleanup_str_ struct str names = {};
@@ -143,9 +143,10 @@ static void add_folded(const struct diff_facts *f, struct str *b)
 	}
 	if (n)
 		str_addf(b,
-			 "Left out: %zu caller%s of a function above, which changed only as far as "
-			 "that one did: %s%s.",
-			 n, n == 1 ? "" : "s", str_cstr(&names), n > NAMED ? ", ..." : "");
+			 "Left out: %zu caller%s that changed only because %s a function above: "
+			 "%s%s.",
+			 n, n == 1 ? "" : "s", n == 1 ? "it calls" : "they call", str_cstr(&names),
+			 n > NAMED ? ", ..." : "");
 }
 
 /* the most lines that a sentence takes, since the names in it may have any length */

@@ -240,11 +240,11 @@ static void add_noise(const struct diff_facts *f, struct str *b)
 
 	add_quiet(f, "what", b);
 	if (fabs(change) > WHOLE * mean && f->diff.waits) {
-		str_add(b, ", but all of it together is ");
+		str_add(b, ", but the total is ");
 		add_whole(&all, b);
 		if (only_waits(f))
-			str_add(b, ": what is waited for was slower or faster, or was waited for "
-				   "more or less often");
+			str_addf(b, ": waits got %s, or there were %s of them",
+				 change > 0 ? "longer" : "shorter", change > 0 ? "more" : "fewer");
 	} else if (fabs(change) > WHOLE * mean) {
 		str_add(b, ", but all functions together take ");
 		add_whole(&all, b);
@@ -356,10 +356,9 @@ static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 	str_add(b, "How much work was done isn't known");
 	add_end(f, b);
 	str_addf(b,
-		 ", so %s. To know, give it, as in "
-		 "--per requests=12000,13500 (done before, done after).",
-		 n ? "this doesn't say what got slower or faster"
-		   : "neither is whether all of it got slower or faster");
+		 ", so this can't say %s got slower or faster. To learn that, give the amount of "
+		 "work, as in --per requests=12000,13500 (done before, done after).",
+		 n ? "what" : "whether everything");
 }
 
 void diff_add_verdict(const struct diff_facts *f, struct str *b)

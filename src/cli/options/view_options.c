@@ -161,14 +161,14 @@ void view_say_unknown(const char *package)
 const char *view_by_heading(const char *by, const char *value)
 {
 	if (streq(by, "waiter") && streq(value, "lock_blame"))
-		return "waiter, whose waits for locks were ended";
+		return "waiter (threads that waited for a lock)";
 	if (!streq(by, "gil"))
 		return by;
 	if (is_wall(value))
 		return by;
 	if (streq(value, "gil_blame"))
-		return "gil, of threads for which others waited";
+		return "gil (threads that others waited for)";
 	return streq(value, "off_cpu") || streq(value, "gil_wait")
-		       ? "gil, of waiting threads"
-		       : "gil, of running threads: waiting threads have no samples";
+		       ? "gil (waiting threads)"
+		       : "gil (running threads only; waiting threads have no samples)";
 }

@@ -133,7 +133,7 @@ static const struct option_row record_rows[] = {
 	{.name = "capture",
 	 .set = value_flag,
 	 .field = FIELD(capture),
-	 .help = "changes only how krait's lines begin: the program's output is shown anyway"},
+	 .help = "changes only the prefix of krait's lines; the program's output is always shown"},
 	{.name = "hideprogress",
 	 .set = value_flag,
 	 .field = FIELD(hideprogress),
@@ -313,7 +313,7 @@ static const struct command *part_by_word(const char *word)
 static void help(FILE *out)
 {
 	fputs("Usage: krait py-spy COMMAND [OPTIONS]\n\n"
-	      "What py-spy is called with, done by krait. Commands:\n",
+	      "Runs py-spy's commands with krait. Commands:\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		fprintf(out, "  %-10s %s\n", parts[i].name + PREFIX, parts[i].summary);

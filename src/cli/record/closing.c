@@ -291,8 +291,8 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	closing_add_losses(s, c);
 	add_daemons(s, c);
 	closing_note(c, own > OWN_PERCENT && own_ns > OWN_LEAST_NS,
-		     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, "
-		     "%.1f MiB in the kernel",
+		     "krait itself used %.2f s of CPU time to start, then %.1f %% of one CPU; its "
+		     "memory: %.1f MiB, and %.1f MiB in the kernel",
 		     summary_seconds(m->start_cpu_ns), own, m->own_rss_bytes / 1048576.0,
 		     m->map_bytes / 1048576.0);
 	if (m->kernel.run_count)

@@ -89,7 +89,8 @@ static void add_missing(const struct session *s, struct closing *c)
 		return;
 	closing_name_event(s, cpu, &of);
 	if (m->shadowed)
-		str_addf(&why, "; up to %llu of them fell due while krait sampled other events",
+		str_addf(&why,
+			 "; up to %llu of them were due while krait took samples of other events",
 			 (ull)m->shadowed);
 	if (m->missing)
 		closing_line(c, LOG_WARN,
@@ -207,8 +208,8 @@ static void add_unwind_memory(struct closing *c)
 			     (ull)st->rows_too_large, st->rows_too_large == 1 ? "" : "s");
 	if (st->rows_given_up || st->rows_refused)
 		closing_line(c, LOG_NOTE,
-			     "--unwind-memory is too small: unwind tables were dropped %llu time%s "
-			     "and had to wait %llu time%s; -v names the files",
+			     "--unwind-memory is too small: krait dropped unwind tables %llu time%s "
+			     "and put off new ones %llu time%s; raise it (-v names the files)",
 			     (ull)st->rows_given_up, st->rows_given_up == 1 ? "" : "s",
 			     (ull)st->rows_refused, st->rows_refused == 1 ? "" : "s");
 }

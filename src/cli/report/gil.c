@@ -47,7 +47,7 @@ static bool counts_waits(const struct report_facts *f)
 static const char *state_words(const struct report_facts *f, const char *state)
 {
 	static const char *const words[][2] = {
-		{"waiting", "beginning or ending a wait for it"},
+		{"waiting", "entering or leaving a wait for it"},
 		{"none", "none to hold"},
 		{"unknown", "not known"},
 	};
@@ -146,7 +146,7 @@ static void add_held(const struct report_facts *f, const struct holders *h, stru
 	/* above 100 %: a process has several interpreters, each with its own GIL */
 	if (percent <= 0 || percent > 100)
 		return;
-	str_addf(out, "GIL held at least %d %% of the wall time (a holder that sleeps isn't seen)",
+	str_addf(out, "GIL held at least %d %% of the wall time (not counting holders that sleep)",
 		 percent);
 	name = profile_label_text(f->p, most->labels, "process");
 	if (h->all.n > 1 && name)

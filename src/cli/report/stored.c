@@ -39,7 +39,8 @@ int stored_last(struct stored *s, struct operands *operands)
 	if (!operands->operand)
 		return err_set(-EINVAL, "say how long: krait last 10m");
 	if (s->since)
-		return err_set(-EINVAL, "krait last says itself when it begins; leave --since out");
+		return err_set(-EINVAL,
+			       "krait last takes the start as its operand; leave --since out");
 	s->since = TAKE_PTR(operands->operand);
 	return 0;
 }
@@ -86,7 +87,8 @@ static int take_window(struct stored *s)
 		return err_set(-EINVAL,
 			       "say when the window begins: --since 10m, or --since 03:00");
 	if (strstr(s->since, ".."))
-		return s->until ? err_set(-EINVAL, "the window ends twice; leave --until out")
+		return s->until ? err_set(-EINVAL,
+					  "--since A..B names the end already; leave --until out")
 				: window_parse(s->since, now, &s->window);
 	return window_between(s->since, s->until, now, &s->window);
 }

@@ -91,8 +91,8 @@ static void add_signed(const struct report_facts *f, struct str *b)
 	int64_t more = f->costs.all;
 
 	costs_sum(&more, f->costs.less);
-	str_addf(b, "Some of the %s %s below 0, as in a difference: ", report_value_words(f),
-		 profile_is_count(unit) ? "are" : "is");
+	str_addf(b, "Some of the %s %s negative, as in a difference of two profiles: ",
+		 report_value_words(f), profile_is_count(unit) ? "are" : "is");
 	markup_add_value(b, more, unit);
 	str_add(b, " more, ");
 	markup_add_value(b, f->costs.less, unit);

@@ -57,8 +57,8 @@ static const struct option_row rows[] = {
 	 .field = FIELD(table),
 	 .help = "a row for each process"},
 	VIEW_BY_OWN_ROW(RECORD_FIELD(view), NULL,
-			"a row for each process, thread, cgroup, state of the GIL (gil: without "
-			"--wall of threads that run), or value of another label"),
+			"a row for each process, thread, cgroup, state of the GIL (gil; without "
+			"--wall only of running threads), or value of another label"),
 	{.name = "sort",
 	 .letter = 's',
 	 .arg = "COLUMN",
