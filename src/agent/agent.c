@@ -187,7 +187,7 @@ static void reload(struct agent *a)
 	if (!memcmp(&asked, &a->limit.asked, sizeof(asked)))
 		return;
 	if (limit_ask(&a->limit, &asked))
-		log_error("%s; the rate is as it was", err_msg());
+		log_error("%s; the sampling rate didn't change", err_msg());
 	else
 		a->link.anew = true;
 }

@@ -125,8 +125,8 @@ static int lower(struct limit *l, double ppm)
 	if (l->halvings == MOST_HALVINGS)
 		return 0;
 	l->lowered++;
-	log_warn("the agent took %.1f %% of a CPU, and may take %.1f: it samples %u times a second "
-		 "from now on, and takes half the stacks of waits",
+	log_warn("the agent took %.1f %% of a CPU, but may take only %.1f: from now on it samples "
+		 "%u times a second, and takes stacks of half as many waits",
 		 ppm / PPM_PERCENT, l->asked.max_cpu_ppm / PPM_PERCENT,
 		 halved(l->asked.hz, l->halvings + 1));
 	return change(l, l->halvings + 1);

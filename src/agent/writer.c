@@ -108,7 +108,8 @@ static int begin_segment(struct writer *w, uint64_t segment)
 	 * segment begins
 	 */
 	if (!r && store_roll_up(w->store))
-		log_warn("the trees for long windows aren't made: %s", err_msg());
+		log_warn("the outline for long windows wasn't made, and is tried again later: %s",
+			 err_msg());
 	w->segment = segment;
 	w->broken = false;
 	return r == -ENOSPC ? 0 : r;

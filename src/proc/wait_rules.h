@@ -23,7 +23,7 @@
 	X(RUNNABLE, "runnable", "ready to run, waits for a CPU")                                   \
 	X(FROZEN, "frozen", "frozen by its control group")                                         \
 	X(GIL, "gil", "waiting for the GIL")                                                       \
-	X(WORLD, "stop-the-world", "waiting until the stopped world goes on")                      \
+	X(WORLD, "stop-the-world", "waiting for the end of a stop-the-world pause")                \
 	X(SECTION, "critical-section", "waiting for an object's lock (critical section)")          \
 	X(LOCK, "lock", "waiting for a lock")                                                      \
 	X(SLEEP, "sleep", "sleeping")                                                              \

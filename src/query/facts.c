@@ -146,10 +146,11 @@ static void add_agent(const struct store_facts *f, struct str *ret)
 
 static void add_rate(const struct store_facts *f, struct str *ret)
 {
-	add_gauge(ret, "krait_agent_frequency_hertz", "How often CPU time is sampled a second.",
+	add_gauge(ret, "krait_agent_frequency_hertz",
+		  "Samples that the agent takes per second of CPU time.",
 		  (double)f->figures[BATCH_HZ]);
 	add_gauge(ret, "krait_agent_frequency_asked_hertz",
-		  "How often CPU time is to be sampled a second.",
+		  "Samples that the agent was asked to take per second of CPU time.",
 		  (double)f->figures[BATCH_ASKED_HZ]);
 	add_head(ret, "krait_agent_frequency_lowered_total", "counter",
 		 "How often the frequency was halved because the agent cost too much.");
@@ -159,8 +160,8 @@ static void add_rate(const struct store_facts *f, struct str *ret)
 
 static void add_store(const struct store_facts *f, struct str *ret)
 {
-	add_gauge(ret, "krait_store_size_bytes", "What the store's files take.", (double)f->bytes);
-	add_gauge(ret, "krait_store_free_bytes", "What of the store's files is unused.",
+	add_gauge(ret, "krait_store_size_bytes", "Size of the store's files.", (double)f->bytes);
+	add_gauge(ret, "krait_store_free_bytes", "Unused space in the store's files.",
 		  (double)f->free_bytes);
 	if (f->figures[BATCH_LIMIT] > 0)
 		add_gauge(ret, "krait_store_limit_bytes", "The most that the store may take.",
@@ -170,9 +171,10 @@ static void add_store(const struct store_facts *f, struct str *ret)
 		  (double)f->segments);
 	if (!f->samples)
 		return;
-	add_gauge(ret, "krait_store_first_timestamp_seconds", "When what is kept begins.",
+	add_gauge(ret, "krait_store_first_timestamp_seconds",
+		  "Start of the time that the store covers.",
 		  (double)f->first_ms / 1000);
-	add_gauge(ret, "krait_store_last_timestamp_seconds", "When what is kept ends.",
+	add_gauge(ret, "krait_store_last_timestamp_seconds", "End of the time that the store covers.",
 		  (double)f->last_ms / 1000);
 }
 

@@ -93,7 +93,7 @@ static int parse_line(const char *line, struct query *q)
 		q->outline = true;
 		return 0;
 	}
-	return err_set(-EINVAL, "a line of the request is none that is known");
+	return err_set(-EINVAL, "the request has an unknown line");
 }
 
 int query_parse(const char *text, size_t n, struct query *ret)

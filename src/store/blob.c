@@ -58,7 +58,7 @@ static int read_head(const struct blob_place *place, const void *data, size_t n,
 		return err_set(-EBADMSG, "it is too short");
 	memcpy(ret, bytes, sizeof(*ret));
 	if (ret->magic != MAGIC || ret->raw > BATCH_MAX_BYTES)
-		return err_set(-EBADMSG, "it doesn't begin as it should");
+		return err_set(-EBADMSG, "its first bytes are wrong");
 	if (ret->check != check(ret, bytes + sizeof(*ret), n - sizeof(*ret)))
 		return err_set(-EBADMSG, "its checksum is wrong");
 	if (place && memcmp(&ret->place, place, sizeof(*place)))

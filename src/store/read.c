@@ -396,8 +396,9 @@ static void say_outline(struct profile *p)
 
 	print_time(profile_meta(p)->time_ns / (int64_t)NSEC_PER_MSEC, from);
 	snprintf(text, sizeof(text),
-		 "lines, times, and labels other than service and version, in this outline from %s "
-		 "on; what has less than 0.1 %% of its service is in [rare code]",
+		 "lines, times, and labels other than service and version: from %s on this is the "
+		 "store's outline; code with less than 0.1 %% of its service's cost is in [rare "
+		 "code]",
 		 from);
 	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
 }

@@ -83,7 +83,7 @@ int store_append(struct store *s, const struct blob_place *place, const void *co
 	int r;
 
 	if (place->segment >= STORE_MOST_SEGMENT || place->sequence >> STORE_SEQUENCE_BITS)
-		return err_set(-ERANGE, "the store in %s has no number left for a frame", s->dir);
+		return err_set(-ERANGE, "the store in %s has used up its frame numbers", s->dir);
 	r = blob_pack(place, columns, n, BLOB_FAST, &blob);
 	r = r ? r : store_prepare(s, INSERT_FRAME, &stmt);
 	if (r)

@@ -217,7 +217,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 		return err_set(-ENOMEM, "out of memory");
 	if (profile_bytes(v->to) > v->budget)
 		return err_of("turning around", NULL, -E2BIG,
-			      "stacks as deep as these need more than %zu MiB when turned around",
+			      "the inverted stacks need more than %zu MiB",
 			      v->budget >> 20);
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
@@ -279,7 +279,7 @@ static int make(struct viewer *v)
 	r = r ? r : keep_scripts(v);
 	cut_times(v);
 	if (is_limited(v->o)) {
-		profile_add_comment(v->to, COMMENTS_ENDED, "cut to a part of its time");
+		profile_add_comment(v->to, COMMENTS_ENDED, "only a part of its time was kept");
 		/*
 		 * comments on CPU use are left out: they are about the whole time, not the part
 		 * that is shown

@@ -265,7 +265,7 @@ def users():
         check(whole.startswith(b"krait 1 ok "), whole[:80])
         for lie in "label uid=0\n", "label uid=0\nlabel uid=%d\n" % NOBODY, "label uid=%d\n" % NOBODY:
             check(b"refused label uid is for root" in ask(path, "krait 1 profile\n" + last_ms() + lie + "\n", AS_NOBODY), lie)
-        check(b"refused a line of the request is none that is known" in ask(path, "krait 1 profile\n" + last_ms() + "uid 0\n\n", AS_NOBODY), "uid 0")
+        check(b"refused the request has an unknown line" in ask(path, "krait 1 profile\n" + last_ms() + "uid 0\n\n", AS_NOBODY), "uid 0")
         check(b'"schema": 1' in ask(path, "krait 1 status\n\n", AS_NOBODY), "status")
         rights = {line.split(":")[0]: line.split()[1] for line in open("/proc/%d/status" % running.pid) if line[:3] in ("Cap", "NoN")}
         check(int(rights["CapEff"], 16) == int(rights["CapPrm"], 16) == 0 and rights["NoNewPrivs"] == "1", rights)

@@ -135,9 +135,9 @@ def how_it_ended():
         merge("two", ["0, 2 runs"], "whole", "whole")
         merge("five", ["0, 5 runs"], "two", "whole", "two")
         merge("one", ["0"], "whole")
-        merge("mixed", ["not all of what was merged with 0", "0", "3"], "whole", "failed")
+        merge("mixed", ["not every merged recording ended with 0", "0", "3"], "whole", "failed")
         krait("report", d + "/whole.pb.gz", "--until", "1s", "-o", d + "/cut.pb.gz")
-        check(ended("cut")[1:] == ["cut to a part of its time"], str(ended("cut")))
+        check(ended("cut")[1:] == ["only a part of its time was kept"], str(ended("cut")))
 
 
 AGAIN = """

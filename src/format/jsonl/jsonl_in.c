@@ -133,14 +133,14 @@ static int check_frame(const struct reader *r, const struct profile_location *l)
 	const struct profile_location *outer;
 
 	if (!l->function && (!m->name || m->kind == KIND_PYTHON))
-		return bad(r, "name", "only a frame in a file may have none");
+		return bad(r, "name", "a Python frame, or one without a file, needs a name");
 	if (!l->outer)
 		return 0;
 	outer = profile_get_location(r->p, l->outer);
 	if (!l->function || !outer->function)
 		return bad(r, "inlined_into", "both frames need a name");
 	if (outer->mapping != l->mapping || outer->address != l->address)
-		return bad(r, "inlined_into", "that frame has another mapping or address");
+		return bad(r, "inlined_into", "both frames need the same mapping and address");
 	if (profile_n_inlined(r->p, l->outer) >= PROFILE_MAX_INLINED)
 		return bad(r, "inlined_into", "more than %d inlined calls", PROFILE_MAX_INLINED);
 	return 0;

@@ -213,9 +213,9 @@ static int add_notes(struct ss_reader *r)
 	} words[SS_REASONS] = {
 		[NO_FRAME] = {COMMENTS_LEFT_OUT, "sample", "with frames that aren't in the file"},
 		[NO_WEIGHT] = {COMMENTS_LEFT_OUT, "sample",
-			       "without a weight, or a weight without one"},
+			       "without a weight, or a weight without a sample"},
 		[NO_END] = {COMMENTS_LEFT_OUT, "event",
-			    "without the other: what it opens or closes"},
+			    "that opens or closes a frame alone"},
 		[NO_EVENT] = {COMMENTS_LEFT_OUT, "event",
 			      "without a frame, a time or a type that exists"},
 		[NO_PROFILE] = {COMMENTS_LEFT_OUT, "profile",
@@ -223,7 +223,8 @@ static int add_notes(struct ss_reader *r)
 		[NO_VALUE] = {COMMENTS_LEFT_OUT, "profile",
 			      "with one kind of value more than krait keeps"},
 		[INSIDE] = {COMMENTS_MENDED, "frame", "closed with its caller"},
-		[BACK] = {COMMENTS_MENDED, "event", "earlier than the one before: at its time now"},
+		[BACK] = {COMMENTS_MENDED, "event",
+			  "earlier than the one before it, moved to that one's time"},
 		[NO_UNIT] = {COMMENTS_MENDED, "profile", "of an unknown unit: read as counts"},
 	};
 	int err = 0;

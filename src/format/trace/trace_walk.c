@@ -191,7 +191,7 @@ static int add_comments(struct reader *r)
 		[NO_LENGTH] = {"slice", "whose length is below 0 or doesn't fit"},
 		[NO_EVENT] = {"member", "of traceEvents that is no event"},
 		[NO_PHASE] = {"event", "that doesn't say what it is (ph)"},
-		[NO_CHUNK] = {"piece", "of V8's profiles that contradicts others"},
+		[NO_CHUNK] = {"piece", "of V8's profiles in conflict with other pieces"},
 	};
 	int err = 0;
 
@@ -212,7 +212,7 @@ static int add_comments(struct reader *r)
 				   "of V8's profiles without its callers: they aren't in the file");
 	return err ? err
 		   : viewer_in_note(r->p, COMMENTS_MENDED, r->cut, "slice",
-				    "that would outlast its caller ends with it");
+				    "cut at the end of its caller");
 }
 
 /*

@@ -108,7 +108,7 @@ static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 	if (!ended)
 		return 0;
 	if (!m->all_ended)
-		return comments_add(to, COMMENTS_ENDED ": not all of what was merged with 0");
+		return comments_add(to, COMMENTS_ENDED ": not every merged recording ended with 0");
 	if (sum > 1)
 		snprintf(text, sizeof(text), COMMENTS_ENDED ": 0, %llu runs",
 			 (unsigned long long)sum);

@@ -10,9 +10,9 @@
 static const struct waits_word words[] = {
 	{RUNNING, "on a CPU", .is = true},
 	{"runnable", "for a CPU"},
-	{"stolen", "without the CPU, which the host took", .is = true},
+	{"stolen", "kept off the CPU by the host (steal time)", .is = true},
 	{"gil", "for the GIL"},
-	{"stop-the-world", "until the stopped world goes on", .lock = true},
+	{"stop-the-world", "for the end of a stop-the-world pause", .lock = true},
 	{"critical-section", "for an object's lock (critical section)", .lock = true},
 	{"lock", "for a lock", .lock = true, .others = true},
 	{"sleep", "asleep", .is = true, .passive = true, .others = true},

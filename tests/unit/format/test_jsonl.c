@@ -146,11 +146,11 @@ static void test_refused(void **state)
 		{HEAD "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",
 		 "line 2: mapping: there is no 1"},
 		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",
-		 "line 3: name: only a frame in a file"},
+		 "line 3: name: a Python frame, or one without a file"},
 		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n" NATIVE
 			     "{\"type\":\"frame\",\"id\":2,\"mapping\":2,\"name\":\"g\","
 			     "\"inlined_into\":1}",
-		 "line 5: inlined_into: that frame has another mapping"},
+		 "line 5: inlined_into: both frames need the same mapping"},
 		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n"
 			     "{\"type\":\"frame\",\"id\":2,\"mapping\":1,\"name\":\"g\","
 			     "\"inlined_into\":1}\n{\"type\":\"stack\",\"id\":1,\"frames\":[2,1]}",

@@ -139,7 +139,7 @@ static void test_odd(void **state)
 {
 	static const char no_profile[] = "left out: 1 profile that is neither sampled nor evented";
 	static const char no_weight[] =
-		"left out: 1 sample without a weight, or a weight without one";
+		"left out: 1 sample without a weight, or a weight without a sample";
 	static const char no_frame[] = "left out: 1 sample with frames that aren't in the file";
 	static const char no_event[] =
 		"left out: 1 event without a frame, a time or a type that exists";
@@ -162,9 +162,9 @@ static void test_odd(void **state)
 	assert_odd(COUNTED(EVENT_OF("X", "0", "1")), BOTH, no_event);
 	assert_odd(COUNTED(EVENT_OF("O", "9", "1")), BOTH, no_event);
 	assert_odd(COUNTED(EVENT_OF("C", "0", "1")), BOTH,
-		   "left out: 1 event without the other: what it opens or closes");
+		   "left out: 1 event that opens or closes a frame alone");
 	assert_odd(COUNTED(EVENT_OF("O", "0", "2") "," EVENT_OF("C", "0", "1")), BOTH,
-		   "mended: 1 event earlier than the one before: at its time now");
+		   "mended: 1 event earlier than the one before it, moved to that one's time");
 	assert_odd(COUNTED(EVENT_OF("O", "0", "2") "," EVENT_OF("O", "1",
 								"4") "," EVENT_OF("C", "0", "9")),
 		   MAIN " 3\n" MAIN ";deflate (libz.so.1) 8\n",

@@ -67,7 +67,7 @@ static void test_odd_slices(void **state)
 	assert_string_equal(m->comments.list.v[0],
 			    "left out: 2 slices without a beginning or an end");
 	assert_string_equal(m->comments.list.v[1],
-			    "mended: 1 slice that would outlast its caller ends with it");
+			    "mended: 1 slice cut at the end of its caller");
 	profile_free(p);
 	assert_folded(odd, NULL, "a 7000\na;b 3000\n");
 }
@@ -257,7 +257,7 @@ static void assert_note(const char *text, const char *note)
 static void test_odd_chunks(void **state)
 {
 	static const char contradicts[] =
-		"left out: 1 piece of V8's profiles that contradicts others";
+		"left out: 1 piece of V8's profiles in conflict with other pieces";
 	static const char unknown[] = TRACE(
 		CHUNK_A("1") "," CHUNK("1", "\"cpuProfile\":{\"samples\":[7,2]},"
 					    "\"timeDeltas\":[1,1]") "," END("1") "," BEGIN("1"));
