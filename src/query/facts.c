@@ -172,10 +172,9 @@ static void add_store(const struct store_facts *f, struct str *ret)
 	if (!f->samples)
 		return;
 	add_gauge(ret, "krait_store_first_timestamp_seconds",
-		  "Start of the time that the store covers.",
-		  (double)f->first_ms / 1000);
-	add_gauge(ret, "krait_store_last_timestamp_seconds", "End of the time that the store covers.",
-		  (double)f->last_ms / 1000);
+		  "Start of the time that the store covers.", (double)f->first_ms / 1000);
+	add_gauge(ret, "krait_store_last_timestamp_seconds",
+		  "End of the time that the store covers.", (double)f->last_ms / 1000);
 }
 
 void facts_prometheus(const struct store_facts *f, struct str *ret)

@@ -217,8 +217,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 		return err_set(-ENOMEM, "out of memory");
 	if (profile_bytes(v->to) > v->budget)
 		return err_of("turning around", NULL, -E2BIG,
-			      "the inverted stacks need more than %zu MiB",
-			      v->budget >> 20);
+			      "the inverted stacks need more than %zu MiB", v->budget >> 20);
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;

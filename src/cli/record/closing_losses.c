@@ -207,11 +207,12 @@ static void add_unwind_memory(struct closing *c)
 			     "break off there",
 			     (ull)st->rows_too_large, st->rows_too_large == 1 ? "" : "s");
 	if (st->rows_given_up || st->rows_refused)
-		closing_line(c, LOG_NOTE,
-			     "--unwind-memory is too small: krait dropped unwind tables %llu time%s "
-			     "and put off new ones %llu time%s; raise it (-v names the files)",
-			     (ull)st->rows_given_up, st->rows_given_up == 1 ? "" : "s",
-			     (ull)st->rows_refused, st->rows_refused == 1 ? "" : "s");
+		closing_line(
+			c, LOG_NOTE,
+			"--unwind-memory is too small: krait dropped unwind tables %llu time%s "
+			"and put off new ones %llu time%s; raise it (-v names the files)",
+			(ull)st->rows_given_up, st->rows_given_up == 1 ? "" : "s",
+			(ull)st->rows_refused, st->rows_refused == 1 ? "" : "s");
 }
 
 static void add_other(struct closing *c)

@@ -172,12 +172,13 @@ void closing_add_waits(const struct session *s, struct closing *c)
 			     (ull)unseen, unseen == 1 ? "" : "s",
 			     unseen == 1 ? "it was" : "they were");
 	if (left)
-		closing_note(c, true,
-			     "the total time that threads waited is exact, but where they waited is "
-			     "an estimate: stacks were taken for %.1f %% of %llu waits, chosen at "
-			     "random; stacks of all waits would cost more than %g %% of a CPU "
-			     "(--wait-budget)",
-			     summary_percent(all - left, all), (ull)all, budget_percent(s));
+		closing_note(
+			c, true,
+			"the total time that threads waited is exact, but where they waited is "
+			"an estimate: stacks were taken for %.1f %% of %llu waits, chosen at "
+			"random; stacks of all waits would cost more than %g %% of a CPU "
+			"(--wait-budget)",
+			summary_percent(all - left, all), (ull)all, budget_percent(s));
 	add_ready(s, c);
 	add_check(c);
 }

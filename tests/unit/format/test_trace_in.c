@@ -66,8 +66,7 @@ static void test_odd_slices(void **state)
 	assert_int_equal(m->comments.list.n, 2);
 	assert_string_equal(m->comments.list.v[0],
 			    "left out: 2 slices without a beginning or an end");
-	assert_string_equal(m->comments.list.v[1],
-			    "mended: 1 slice cut at the end of its caller");
+	assert_string_equal(m->comments.list.v[1], "mended: 1 slice cut at the end of its caller");
 	profile_free(p);
 	assert_folded(odd, NULL, "a 7000\na;b 3000\n");
 }

@@ -216,9 +216,11 @@ static void test_runs(void **state)
 	assert_string_equal(merged_end("0", "0", &n), "ended: 0, 2 runs");
 	assert_int_equal(n, 2);
 	assert_string_equal(merged_end("0, 40 runs", "0", &n), "ended: 0, 41 runs");
-	assert_string_equal(merged_end("0", "1", &n), "ended: not every merged recording ended with 0");
+	assert_string_equal(merged_end("0", "1", &n),
+			    "ended: not every merged recording ended with 0");
 	assert_int_equal(n, 4);
-	assert_string_equal(merged_end("0", NULL, &n), "ended: not every merged recording ended with 0");
+	assert_string_equal(merged_end("0", NULL, &n),
+			    "ended: not every merged recording ended with 0");
 	assert_string_equal(merged_end(NULL, NULL, &n), "note: x");
 }
 
