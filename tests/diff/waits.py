@@ -217,7 +217,7 @@ def words(work):
         made = Made("ended: 0")
         made.add("fetch", value, 0, state="net")
         made.save(path, SECOND)
-    for value, first, second, want in (("off_cpu", a, b, "it together is more: what"), ("cpu", b, a, "together take more CPU time: the machine")):
+    for value, first, second, want in (("off_cpu", a, b, "the total is more: waits got longer"), ("cpu", b, a, "together take more CPU time: the machine")):
         text = krait(first, second, "--value", value).stdout
         verdict("words-new-" + value, want in text and "inf" not in text, text)
 

@@ -154,7 +154,7 @@ def diff_by(work):
     check("diff-of-nothing", b"no sample has the label gil=nix" in krait("diff", paths[0], "--a", "gil=nix", "--b", "gil=held", code=1).stderr)
     check("diff-by-lines", b"--by excludes --lines" in krait(
         "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
-    check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
+    check("diff-invert", b"a table of functions has no stacks to invert" in krait("diff", *paths, "--invert", code=2).stderr)
     other = os.path.join(work, "other-unit.jsonl")
     krait("report", paths[1], "-o", other)
     with open(other, encoding="utf-8") as f:
