@@ -70,25 +70,31 @@ const void *intern_get(const struct intern *t, uint32_t id, size_t *n)
 	return at + sizeof(len);
 }
 
+/* Most items of large tables are two numbers, for which the compiler makes shorter code. */
+#define SHORT sizeof(uint64_t)
+
 static bool equal(const struct intern *t, uint32_t id, const void *key, size_t n)
 {
 	size_t have;
-	const void *at = intern_get(t, id, &have);
+	const void *at;
 
+	if (t->size == SHORT)
+		return memcmp(intern_at(t, id, SHORT), key, SHORT) == 0;
+	at = intern_get(t, id, &have);
 	return have == n && memcmp(at, key, n) == 0;
 }
 
-/*
- * Doubles the number of slots when 3/4 of them are used. A slot keeps 32 bits of its item's hash,
- * which are enough for 2^32 slots.
- */
-static int grow_slots(struct intern *t)
+static uint32_t hash_of(const struct intern *t, const void *key, size_t n)
 {
-	size_t size = t->n_slots ? t->n_slots * 2 : 64;
+	return (uint32_t)(n == SHORT ? XXH3_64bits_withSeed(key, SHORT, t->seed)
+				     : XXH3_64bits_withSeed(key, n, t->seed));
+}
+
+/* A slot keeps 32 bits of its item's hash, which are enough for 2^32 slots. */
+static int make_slots(struct intern *t, size_t size)
+{
 	struct intern_slot *slots;
 
-	if (t->n_slots && t->n < t->n_slots / 4 * 3)
-		return 0;
 	slots = calloc(size, sizeof(*slots));
 	if (!slots)
 		return err_nomem();
@@ -105,6 +111,25 @@ static int grow_slots(struct intern *t)
 	t->slots = slots;
 	t->n_slots = size;
 	return 0;
+}
+
+/* Doubles the number of slots when 3/4 of them are used. */
+static int grow_slots(struct intern *t)
+{
+	if (t->n_slots && t->n < t->n_slots / 4 * 3)
+		return 0;
+	return make_slots(t, t->n_slots ? t->n_slots * 2 : 64);
+}
+
+void intern_reserve(struct intern *t, size_t n)
+{
+	size_t size = t->n_slots ? t->n_slots : 64;
+
+	while (size / 4 * 3 <= n && size <= UINT32_MAX)
+		size *= 2;
+	/* without the memory, the table grows when it must */
+	if (size != t->n_slots)
+		(void)make_slots(t, size);
 }
 
 /*
@@ -175,7 +200,7 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n)
 		n = t->size;
 	if (n >= UINT32_MAX || t->n >= INT32_MAX || grow_slots(t))
 		return 0;
-	hash = (uint32_t)XXH3_64bits_withSeed(key, n, t->seed);
+	hash = hash_of(t, key, n);
 	for (i = hash & (t->n_slots - 1); t->slots[i].id; i = (i + 1) & (t->n_slots - 1)) {
 		if (t->slots[i].hash == hash && equal(t, t->slots[i].id, key, n))
 			return t->slots[i].id;
@@ -184,4 +209,9 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n)
 		return 0;
 	t->slots[i] = (struct intern_slot){hash, ++t->n};
 	return t->n;
+}
+
+uint32_t intern_append(struct intern *t, const void *key)
+{
+	return t->n >= INT32_MAX || store(t, key, t->size) ? 0 : ++t->n;
 }

@@ -49,6 +49,15 @@ void intern_freeze(struct intern *t);
  */
 uint32_t intern_put(struct intern *t, const void *key, size_t n);
 
+/* Makes room for @n items in all, so that the table needn't grow step by step. */
+void intern_reserve(struct intern *t, size_t n);
+
+/*
+ * Adds an item of a table whose items have one size. The caller knows that it isn't there yet, and
+ * uses no intern_put() with this table. Returns its id, or 0 as intern_put().
+ */
+uint32_t intern_append(struct intern *t, const void *key);
+
 /*
  * Returns the bytes of item @id (1 to t->n), and their number in *@n unless @n is NULL. Items of
  * any length are NUL-terminated.

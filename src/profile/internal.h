@@ -28,6 +28,8 @@ struct profile {
 	 * end
 	 */
 	VEC(uint64_t) ran_before;
+	VEC(uint32_t)
+	stack_at; /* by id of a node (0: the root): the stack that ends there; 0: none */
 	bool failed;
 };
 

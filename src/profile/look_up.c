@@ -201,7 +201,8 @@ size_t profile_bytes(const struct profile *p)
 	const struct profile_tables *t = &p->t;
 	const struct intern *const all[] = {&t->strings, &t->mappings, &t->functions, &t->locations,
 					    &t->nodes,	 &t->stacks,   &t->labels};
-	size_t n = 4 * p->stack_cap * sizeof(*p->known[0].v);
+	size_t n = 4 * p->stack_cap * sizeof(*p->known[0].v) +
+		   p->stack_at.cap * sizeof(*p->stack_at.v);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		n += all[i]->bytes + all[i]->n_slots * sizeof(*all[i]->slots);

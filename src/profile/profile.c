@@ -73,6 +73,7 @@ void profile_free(struct profile *p)
 	samplelog_fini(&p->log);
 	str_fini(&p->scratch);
 	vec_fini(&p->ran_before);
+	vec_fini(&p->stack_at);
 	for (unsigned i = 0; i < ARRAY_SIZE(p->known); i++) {
 		free(p->known[i].v);
 		free(p->known[i].nodes);
@@ -242,6 +243,25 @@ static uint32_t put_node(struct profile *p, size_t depth, const struct profile_n
 	return id;
 }
 
+/* The stack that ends at @node. */
+static uint32_t stack_at(struct profile *p, uint32_t node)
+{
+	size_t had = p->stack_at.n;
+	uint32_t *at;
+
+	if (node >= had) {
+		if (vec_reserve(&p->stack_at, node + 1))
+			return profile_no_memory(p);
+		p->stack_at.n = p->stack_at.cap;
+		memset(p->stack_at.v + had, 0, (p->stack_at.n - had) * sizeof(*at));
+	}
+	at = &p->stack_at.v[node];
+	if (!*at)
+		*at = intern_append(&p->t.stacks, &node);
+	p->failed |= !*at;
+	return *at;
+}
+
 uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 {
 	uint32_t at = 0;
@@ -259,7 +279,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		if (!at)
 			return 0;
 	}
-	return put(p, &p->t.stacks, &at, 0);
+	return stack_at(p, at);
 }
 
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location)
@@ -268,10 +288,15 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location)
 	return location ? put(p, &p->t.nodes, &(struct profile_node){parent, location}, 0) : 0;
 }
 
+void profile_expect_nodes(struct profile *p, size_t n)
+{
+	intern_reserve(&p->t.nodes, p->t.nodes.n + n);
+}
+
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n)
 {
 	if (!reserve_stack(p, MAX(n, (size_t)64)))
-		return put(p, &p->t.stacks, &node, 0);
+		return stack_at(p, node);
 	p->failed = true;
 	return 0;
 }

@@ -190,6 +190,8 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations,
  * (0: at the root). profile_stack_at() returns the stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
+/* Makes room for @n more nodes at once. */
+void profile_expect_nodes(struct profile *p, size_t n);
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
 /*
  * Returns the id of the set of these labels, which may be in any order; 0 for no labels. Of labels

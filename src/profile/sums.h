@@ -59,7 +59,8 @@ static inline struct sums_entry *sums_at(const struct sums *s, size_t i)
 }
 
 #define sums_foreach(it, s)                                                                        \
-	for (struct sums_entry *it = sums_at(s, 0), *_end = sums_at(s, (s)->n); it < _end;         \
-	     it = (void *)((uint8_t *)it + sums_entry_size(s)))
+	for (struct sums_entry *it = (s)->n ? sums_at(s, 0) : NULL,                                \
+			       *_end = (s)->n ? sums_at(s, (s)->n) : NULL;                         \
+	     it < _end; it = (void *)((uint8_t *)it + sums_entry_size(s)))
 
 #endif

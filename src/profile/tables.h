@@ -21,7 +21,8 @@ struct profile_tables {
 	 * children
 	 */
 	struct intern nodes;
-	struct intern stacks; /* ids of nodes where a stack ends; 0: the empty stack */
+	/* ids of nodes where a stack ends; 0: the empty stack; the profile finds them by node */
+	struct intern stacks;
 };
 
 const struct profile_tables *profile_tables(const struct profile *p);
