@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/nomem.h"
+#include "store/sort.h"
 
 void batch_fini(struct batch *b)
 {
@@ -34,14 +35,18 @@ void batch_clear(struct batch *b)
 	b->sets.n = b->nodes.n = b->samples.n = b->values.n = b->meta.comments.n = 0;
 }
 
-/*
- * A batch's tree while it is put in order. All arrays are indexed by a node's number; [0] is the
- * root.
- */
+void batch_forget_block(struct batch *b)
+{
+	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
+	b->meta.comments.n = 0;
+	b->meta.n_values = 1; /* as names have it, which have no samples */
+}
+
+/* The tree while it is put in order. All arrays are by number of a node; [0] is the root. */
 struct order {
 	uint32_t *first, *next; /* the first child, and the next child of the same parent */
 	uint32_t *number;	/* the new number */
-	uint32_t *by_location;
+	uint32_t *by_location;	/* indices */
 	struct batch_node *nodes;
 };
 
@@ -54,41 +59,26 @@ static void order_fini(struct order *o)
 	free(o->nodes);
 }
 
-static int by_location(const void *a, const void *b, void *nodes)
-{
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct batch_node *x = (struct batch_node *)nodes + i - 1;
-	const struct batch_node *y = (struct batch_node *)nodes + k - 1;
-
-	return x->location != y->location ? (x->location < y->location ? -1 : 1)
-					  : (i > k) - (i < k);
-}
-
-/*
- * Makes the lists of children. Each node is put at the head of its parent's list. The last is put
- * there first, so each list ends up sorted by location.
- */
+/* Makes the lists of children. Nodes come in by descending location, each before its siblings. */
 static int order_init(struct order *o, const struct batch *b)
 {
 	size_t n = b->nodes.n;
+	int r;
 
 	o->first = calloc(n + 1, sizeof(*o->first));
 	o->next = calloc(n + 1, sizeof(*o->next));
 	o->number = calloc(n + 1, sizeof(*o->number));
-	o->by_location = calloc(n + 1, sizeof(*o->by_location));
 	o->nodes = calloc(n + 1, sizeof(*o->nodes));
-	if (!o->first || !o->next || !o->number || !o->by_location || !o->nodes)
+	if (!o->first || !o->next || !o->number || !o->nodes)
 		return err_nomem();
-	for (uint32_t i = 0; i < n; i++)
-		o->by_location[i] = i + 1;
-	qsort_r(o->by_location, n, sizeof(*o->by_location), by_location, b->nodes.v);
-	for (size_t i = n; i--;) {
-		uint32_t node = o->by_location[i], parent = b->nodes.v[node - 1].parent;
+	r = sort_rows(n ? &b->nodes.v->location : NULL, sizeof(*b->nodes.v), n, &o->by_location);
+	for (size_t i = r ? 0 : n; i--;) {
+		uint32_t node = o->by_location[i] + 1, parent = b->nodes.v[node - 1].parent;
 
 		o->next[node] = o->first[parent];
 		o->first[parent] = node;
 	}
-	return 0;
+	return r;
 }
 
 /* Numbers the nodes in preorder: after a node its subtree, then its next sibling. */

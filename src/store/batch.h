@@ -120,6 +120,9 @@ void batch_fini(struct batch *b);
  */
 void batch_clear(struct batch *b);
 
+/* Forgets what a block has beside names, so that further names may be added. */
+void batch_forget_block(struct batch *b);
+
 /*
  * Appends @b to *ret as columns, with its samples sorted by labels and time. Returns 0 or -ENOMEM +
  * message.

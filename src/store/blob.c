@@ -10,7 +10,10 @@
 #include "base/nomem.h"
 #include "store/batch.h"
 
-#define MAGIC 0x3142724bu /* "KrB1" */
+#define MAGIC	    0x3142724bu /* "KrB1" */
+#define LEVEL	    1		/* higher ones take longer, and save less than a percent */
+#define LONG_COLUMN 256		/* bytes */
+#define PART_BYTES  32		/* the most by which a part that is compressed by itself grows */
 
 /*
  * The head of a blob. Numbers are stored little-endian; so are all processors that krait is built
@@ -32,21 +35,83 @@ static uint64_t check(const struct head *head, const void *data, size_t n)
 	return XXH3_64bits_withSeed(data, n, seed);
 }
 
-int blob_pack(const struct blob_place *place, const void *data, size_t n, int level,
+struct packing {
+	ZSTD_CCtx *c;
+	const uint8_t *from, *end; /* what is left to be compressed */
+	ZSTD_outBuffer out;
+};
+
+static void packing_fini(struct packing *p)
+{
+	ZSTD_freeCCtx(p->c);
+	free(p->out.dst);
+}
+
+/* Compresses the bytes up to @to. What follows them has statistics of its own. */
+static bool pack_upto(struct packing *p, const uint8_t *to, ZSTD_EndDirective directive)
+{
+	ZSTD_inBuffer in = {p->from, (size_t)(to - p->from), 0};
+	size_t left = in.size || directive == ZSTD_e_end;
+
+	while (left && !ZSTD_isError(left) && p->out.pos < p->out.size)
+		left = ZSTD_compressStream2(p->c, &p->out, &in, directive);
+	p->from = to;
+	return !left;
+}
+
+/* The next of the numbers that columns begin with: how many they are, and their lengths. */
+static size_t next_number(const uint8_t **at, const uint8_t *end)
+{
+	size_t v = 0;
+
+	for (unsigned shift = 0; *at < end && shift < 32; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		v |= (size_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			break;
+	}
+	return MIN(v, (size_t)(end - *at));
+}
+
+static bool pack_columns(struct packing *p)
+{
+	const uint8_t *lengths = p->from, *at;
+	size_t columns = next_number(&lengths, p->end);
+	bool ok = true;
+
+	at = lengths;
+	for (size_t i = 0; i < columns; i++)
+		(void)next_number(&at, p->end);
+	for (size_t i = 0; ok && i < columns; i++) {
+		size_t length = MIN(next_number(&lengths, p->end), (size_t)(p->end - at));
+
+		if (length >= LONG_COLUMN)
+			ok = pack_upto(p, at, ZSTD_e_flush) &&
+			     pack_upto(p, at + length, ZSTD_e_flush);
+		at += length;
+	}
+	return ok && pack_upto(p, p->end, ZSTD_e_end);
+}
+
+int blob_pack(const struct blob_place *place, const void *data, size_t n, enum blob_way way,
 	      struct str *ret)
 {
 	struct head head = {.magic = MAGIC, .raw = (uint32_t)n, .place = *place};
-	size_t most = ZSTD_compressBound(n), got;
-	_cleanup_free_ void *packed = malloc(most);
+	_cleanup_(packing_fini) struct packing p = {
+		.c = ZSTD_createCCtx(), .from = data, .end = (const uint8_t *)data + n};
 
-	if (!packed)
+	p.out.size = ZSTD_compressBound(n) + (way == BLOB_SMALL ? n / LONG_COLUMN * PART_BYTES : 0);
+	p.out.dst = malloc(p.out.size);
+	if (!p.c || !p.out.dst)
 		return err_nomem();
-	got = ZSTD_compress(packed, most, data, n, level);
-	if (ZSTD_isError(got))
-		return err_set(-ENOMEM, "compressing: %s", ZSTD_getErrorName(got));
-	head.check = check(&head, packed, got);
+	(void)ZSTD_CCtx_setParameter(p.c, ZSTD_c_compressionLevel, LEVEL);
+	(void)ZSTD_CCtx_setPledgedSrcSize(p.c, n);
+	if (!(way == BLOB_SMALL ? pack_columns(&p) : pack_upto(&p, p.end, ZSTD_e_end)))
+		return err_set(-ENOMEM, "out of memory for compression");
+	head.check = check(&head, p.out.dst, p.out.pos);
 	str_add_n(ret, &head, sizeof(head));
-	str_add_n(ret, packed, got);
+	str_add_n(ret, p.out.dst, p.out.pos);
 	return ret->failed ? err_nomem() : 0;
 }
 
@@ -68,7 +133,7 @@ static int read_head(const struct blob_place *place, const void *data, size_t n,
 
 int blob_unpack(const struct blob_place *place, const void *data, size_t n, struct str *ret)
 {
-	_cleanup_free_ void *raw = NULL;
+	_cleanup_free_ char *raw = NULL;
 	struct head head;
 	size_t got;
 	int r = read_head(place, data, n, &head);
@@ -82,6 +147,7 @@ int blob_unpack(const struct blob_place *place, const void *data, size_t n, stru
 			      n - sizeof(head));
 	if (got != head.raw)
 		return err_set(-EBADMSG, "it can't be decompressed");
-	str_add_n(ret, raw, got);
-	return ret->failed ? err_nomem() : 0;
+	raw[got] = '\0';
+	*ret = (struct str){.s = TAKE_PTR(raw), .n = got, .cap = got + 1};
+	return 0;
 }

@@ -10,12 +10,10 @@
 #include "base/text/str.h"
 #include "base/util.h"
 
-/*
- * Compression levels. BLOB_FAST is for a frame, which is compressed again when its segment is
- * sealed.
- */
-#define BLOB_FAST  1
-#define BLOB_SMALL 3
+enum blob_way {
+	BLOB_FAST,  /* as one piece: for a frame, which is written again when sealed */
+	BLOB_SMALL, /* what is packed are columns, and each long one has statistics of its own */
+};
 
 /*
  * Where a blob belongs. Its head says so, and the columns of its row in the database must say the
@@ -31,12 +29,12 @@ struct blob_place {
 };
 
 /* Appends the blob of columns data[0..n) to *ret. 0 or -ENOMEM + message. */
-_must_use_ int blob_pack(const struct blob_place *place, const void *data, size_t n, int level,
-			 struct str *ret);
+_must_use_ int blob_pack(const struct blob_place *place, const void *data, size_t n,
+			 enum blob_way way, struct str *ret);
 
 /*
- * Appends the columns of blob data[0..n) to *ret. Returns 0; -EBADMSG + message if the blob is
- * damaged, or its head doesn't say @place (NULL: any place will do); -ENOMEM + message.
+ * Reads the columns of blob data[0..n) into *ret, which is empty. 0, or -EBADMSG + message: the blob
+ * is damaged, or isn't the one of @place (NULL: any); or -ENOMEM + message.
  */
 _must_use_ int blob_unpack(const struct blob_place *place, const void *data, size_t n,
 			   struct str *ret);

@@ -43,15 +43,21 @@ enum column {
 	COLUMN_SAMPLE_TIME,
 	COLUMN_SAMPLE_NODE,
 	COLUMN_SAMPLE_HAS, /* bit i: value i isn't 0 */
-	COLUMN_VALUE,	   /* the samples' first value; value i is in column COLUMN_VALUE + i */
+	COLUMN_VALUE,	   /* of value 0; value i has column COLUMN_VALUE + i */
+	/* the nodes of a block, which are in preorder; they have no other column */
+	COLUMN_NODE_UP =
+		COLUMN_VALUE + PROFILE_MAX_VALUES, /* steps from the node before to the parent */
+	COLUMN_NODE_STEP, /* location less that of the sibling before, or of the parent */
 	/*
-	 * COLUMN_NODE_UP and COLUMN_NODE_STEP are all that is stored of a block's nodes, which are
-	 * in preorder. COLUMN_NODE_UP: how many steps up it is from the preceding node to this
-	 * node's parent.
+	 * COLUMN_SAMPLE_TIME and COLUMN_SAMPLE_NODE have only the first byte of each number. The
+	 * second bytes are one further column, all others another one: bytes of one kind can be
+	 * compressed better. Blobs of format 2 have whole numbers in the first column.
 	 */
-	COLUMN_NODE_UP = COLUMN_VALUE + PROFILE_MAX_VALUES,
-	/* the location's number less that of the preceding sibling, or else that of the parent */
-	COLUMN_NODE_STEP,
+	COLUMN_SPREAD,
+	COLUMN_SAMPLE_TIME_2 = COLUMN_SPREAD,
+	COLUMN_SAMPLE_TIME_3,
+	COLUMN_SAMPLE_NODE_2,
+	COLUMN_SAMPLE_NODE_3,
 	COLUMNS
 };
 

@@ -30,6 +30,7 @@ enum count {
 struct decoder {
 	struct batch *b;
 	bool block;
+	bool spread; /* some number is spread over several columns */
 	struct cursor columns[COLUMNS];
 	uint64_t n[COUNTS];
 };
@@ -39,7 +40,7 @@ static int damaged(const char *what)
 	return err_set(-EBADMSG, "%s", what);
 }
 
-static int get(struct cursor *c, uint64_t *ret)
+static int get_long(struct cursor *c, uint64_t *ret)
 {
 	uint64_t v = 0;
 
@@ -55,7 +56,16 @@ static int get(struct cursor *c, uint64_t *ret)
 	return damaged("a column ends too early");
 }
 
-static int get_small(struct cursor *c, uint64_t most, uint32_t *ret)
+/* Most numbers take one byte. */
+static inline int get(struct cursor *c, uint64_t *ret)
+{
+	if (c->at == c->end || *c->at >= 0x80)
+		return get_long(c, ret);
+	*ret = *c->at++;
+	return 0;
+}
+
+static inline int get_small(struct cursor *c, uint64_t most, uint32_t *ret)
 {
 	uint64_t v;
 	int r = get(c, &v);
@@ -66,7 +76,7 @@ static int get_small(struct cursor *c, uint64_t most, uint32_t *ret)
 	return v > MIN(most, (uint64_t)UINT32_MAX) ? damaged("a number is out of range") : 0;
 }
 
-static int get_signed(struct cursor *c, int64_t *ret)
+static inline int get_signed(struct cursor *c, int64_t *ret)
 {
 	uint64_t v = 0;
 	int r = get(c, &v);
@@ -75,9 +85,26 @@ static int get_signed(struct cursor *c, int64_t *ret)
 	return r;
 }
 
-/*
- * How many definitions a table has so far, which is also the highest number that may refer to one.
- */
+/* A number of column @first whose further bytes are in @second and the column after that. */
+static int get_spread(struct decoder *d, enum column first, enum column second, int64_t *ret)
+{
+	uint64_t low = 0, high = 0;
+	struct cursor *c = &d->columns[first];
+	int r;
+
+	if (!d->spread || c->at == c->end || *c->at < 0x80)
+		return get_signed(c, ret);
+	low = *c->at++ & 0x7f;
+	c = &d->columns[second];
+	if (c->at == c->end)
+		return damaged("a column ends too early");
+	low |= (uint64_t)(*c->at & 0x7f) << 7;
+	r = *c->at++ < 0x80 ? 0 : get(&d->columns[second + 1], &high);
+	*ret = column_unfold(low | high << 14);
+	return r;
+}
+
+/* How many definitions a table has so far: the numbers that may be referred to. */
 static uint32_t table_size(const struct batch *b, enum batch_table table)
 {
 	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
@@ -90,6 +117,7 @@ static uint32_t table_size(const struct batch *b, enum batch_table table)
 static int get_member(struct decoder *d, const struct column_member *m, uint8_t *rows, size_t row,
 		      size_t n)
 {
+	struct cursor c = d->columns[m->column];
 	uint32_t most = table_size(d->b, m->of);
 	uint64_t v = 0;
 
@@ -97,7 +125,7 @@ static int get_member(struct decoder *d, const struct column_member *m, uint8_t 
 		uint8_t *at = rows + i * row + m->offset;
 		int64_t more;
 		uint32_t small;
-		int r = get_signed(&d->columns[m->column], &more);
+		int r = get_signed(&c, &more);
 
 		if (r)
 			return r;
@@ -110,6 +138,7 @@ static int get_member(struct decoder *d, const struct column_member *m, uint8_t 
 		if (m->size != sizeof(v) && (v != small || small > most || (m->needed && !small)))
 			return damaged("a definition refers to one that isn't there");
 	}
+	d->columns[m->column] = c;
 	return 0;
 }
 
@@ -285,9 +314,9 @@ static int get_sample(struct decoder *d, struct before *before, uint32_t labels)
 {
 	struct batch *b = d->b;
 	int64_t ms = 0, node = 0;
-	int r = get_signed(&d->columns[COLUMN_SAMPLE_TIME], &ms);
+	int r = get_spread(d, COLUMN_SAMPLE_TIME, COLUMN_SAMPLE_TIME_2, &ms);
 
-	r = r ? r : get_signed(&d->columns[COLUMN_SAMPLE_NODE], &node);
+	r = r ? r : get_spread(d, COLUMN_SAMPLE_NODE, COLUMN_SAMPLE_NODE_2, &node);
 	r = r ? r : get_values(d);
 	before->ms += (uint64_t)ms;
 	before->node = (uint64_t)node + (d->block ? 0 : before->node);
@@ -425,6 +454,7 @@ static int split(struct decoder *d, const uint8_t *data, size_t n)
 			r = damaged("a column is longer than what is there");
 		if (!r && i < COLUMNS)
 			d->columns[i] = (struct cursor){all.at, all.at + length};
+		d->spread |= i >= COLUMN_SPREAD;
 		all.at += r ? 0 : length;
 	}
 	return r;
@@ -470,8 +500,7 @@ int batch_decode(struct batch *b, const void *data, size_t n)
 
 int batch_decode_block(struct batch *b, const void *data, size_t n)
 {
-	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
-	b->meta.comments.n = 0;
+	batch_forget_block(b);
 	return decode(&(struct decoder){.b = b, .block = true}, data, n);
 }
 

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/nomem.h"
 #include "store/columns.h"
+#include "store/sort.h"
 
 struct encoder {
 	struct batch *b;
@@ -15,11 +16,38 @@ static void encoder_fini(struct encoder *e)
 		str_fini(&e->columns[i]);
 }
 
+/* The lowest bits of @v, and whether more bits follow. */
+static inline void put_byte(struct str *column, uint64_t v)
+{
+	char byte = (char)(v < 0x80 ? v : v | 0x80);
+
+	if (column->n + 1 >= column->cap) {
+		str_add_c(column, byte);
+		return;
+	}
+	column->s[column->n++] = byte;
+	column->s[column->n] = '\0';
+}
+
 static void put(struct str *column, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
-		str_add_c(column, (char)(v | 0x80));
-	str_add_c(column, (char)v);
+		put_byte(column, v);
+	put_byte(column, v);
+}
+
+/* As get_spread() in decode.c has it. */
+static void put_spread(struct encoder *e, enum column first, enum column second, int64_t number)
+{
+	uint64_t v = column_fold(number);
+
+	put_byte(&e->columns[first], v);
+	if (v < 0x80)
+		return;
+	v >>= 7;
+	put_byte(&e->columns[second], v);
+	if (v >= 0x80)
+		put(&e->columns[second + 1], v >> 7);
 }
 
 static void put_signed(struct str *column, int64_t v)
@@ -83,17 +111,41 @@ static void put_steps(struct encoder *e)
 	}
 }
 
-static int by_labels_and_time(const void *a, const void *b, void *samples)
+static int by_time(const void *a, const void *b, void *samples)
 {
 	const struct batch_sample *v = samples;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct batch_sample *x = &v[i], *y = &v[k];
 
-	if (x->labels != y->labels)
-		return x->labels < y->labels ? -1 : 1;
-	if (x->ms != y->ms)
-		return x->ms < y->ms ? -1 : 1;
+	if (v[i].ms != v[k].ms)
+		return v[i].ms < v[k].ms ? -1 : 1;
 	return (i > k) - (i < k);
+}
+
+/* @order is by labels. Samples of one label set are often in order already. */
+static void order_by_time(const struct batch *b, uint32_t *order)
+{
+	const struct batch_sample *v = b->samples.v;
+
+	for (size_t i = 0, end; i < b->samples.n; i = end) {
+		bool sorted = true;
+
+		for (end = i + 1; end < b->samples.n && v[order[end]].labels == v[order[i]].labels;
+		     end++)
+			sorted &= v[order[end - 1]].ms <= v[order[end]].ms;
+		if (!sorted)
+			qsort_r(order + i, end - i, sizeof(*order), by_time, b->samples.v);
+	}
+}
+
+/* *ret, heap: the indices of the samples by labels and time. 0 or -ENOMEM + message. */
+static int order_samples(const struct batch *b, uint32_t **ret)
+{
+	int r = sort_rows(b->samples.n ? &b->samples.v->labels : NULL, sizeof(*b->samples.v),
+			  b->samples.n, ret);
+
+	if (!r)
+		order_by_time(b, *ret);
+	return r;
 }
 
 static void put_values(struct encoder *e, const int64_t *values)
@@ -135,8 +187,8 @@ static size_t put_samples(struct encoder *e, const uint32_t *order)
 			runs++;
 			run = 0;
 		}
-		put_signed(&e->columns[COLUMN_SAMPLE_TIME], s->ms - ms);
-		put_signed(&e->columns[COLUMN_SAMPLE_NODE],
+		put_spread(e, COLUMN_SAMPLE_TIME, COLUMN_SAMPLE_TIME_2, s->ms - ms);
+		put_spread(e, COLUMN_SAMPLE_NODE, COLUMN_SAMPLE_NODE_2,
 			   (int64_t)s->node - (b->block ? 0 : node));
 		put_values(e, b->values.v + (size_t)order[i] * b->meta.n_values);
 		ms = s->ms;
@@ -187,10 +239,14 @@ static void put_head(struct encoder *e, size_t runs)
 static int join(struct encoder *e, struct str *ret)
 {
 	bool failed = false;
+	size_t used = 0;
 
-	put(ret, COLUMNS);
+	for (size_t i = 0; i < COLUMNS; i++)
+		used = e->columns[i].n ? i + 1 : used;
+	put(ret, used);
 	for (size_t i = 0; i < COLUMNS; i++) {
-		put(ret, e->columns[i].n);
+		if (i < used)
+			put(ret, e->columns[i].n);
 		failed |= e->columns[i].failed;
 	}
 	for (size_t i = 0; i < COLUMNS; i++)
@@ -201,13 +257,11 @@ static int join(struct encoder *e, struct str *ret)
 int batch_encode(struct batch *b, struct str *ret)
 {
 	_cleanup_(encoder_fini) struct encoder e = {.b = b};
-	_cleanup_free_ uint32_t *order = calloc(b->samples.n + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *order = NULL;
+	int r = order_samples(b, &order);
 
-	if (!order)
-		return err_nomem();
-	for (uint32_t i = 0; i < b->samples.n; i++)
-		order[i] = i;
-	qsort_r(order, b->samples.n, sizeof(*order), by_labels_and_time, b->samples.v);
+	if (r)
+		return r;
 	put_strings(&e);
 	put_table(&e, &column_mappings, b->mappings.v, b->mappings.n);
 	put_table(&e, &column_functions, b->functions.v, b->functions.n);

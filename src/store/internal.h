@@ -12,7 +12,7 @@
 #include "store/store.h"
 
 #define STORE_ID      0x6b726169 /* "krai": SQLite's application_id */
-#define STORE_VERSION 3		 /* SQLite's user_version: the number of the store's format */
+#define STORE_VERSION 4		 /* SQLite's user_version: the number of the store's format */
 #define STORE_FILE    "store.db"
 #define STORE_LOCK    "lock"
 /* how long a call waits while another process's transaction locks the database */
@@ -32,17 +32,38 @@ enum store_tier {
 	STORE_EXACT,
 	STORE_TEN_MINUTES,
 	STORE_HOUR,
-	STORE_TOTALS = 100, /* not a tier: marks the one row that has the sums of sealed/totals.h */
+	STORE_DAY,
+	STORE_TIERS,
+	STORE_TOTALS = 100, /* no block, but the sums of sealed/totals.h: one row */
 };
 #define STORE_OUTLINE(tier, ms, number)                                                            \
 	((sqlite3_int64)((uint64_t)(tier) << 60 |                                                  \
 			 (uint64_t)((ms) / STORE_TEN_MINUTES_MS) << STORE_SEQUENCE_BITS |          \
 			 (number)))
 
+/* The time that a block of a coarser tier is of begins and ends at multiples of its step. */
+static inline int64_t store_step_ms(enum store_tier tier)
+{
+	static const int64_t steps[STORE_TIERS] = {1, STORE_TEN_MINUTES_MS, STORE_HOUR_MS,
+						   STORE_DAY_MS};
+
+	return steps[tier];
+}
+
+/* Statements that are executed each second, and so are prepared once. */
+enum store_kept {
+	KEPT_APPEND,
+	KEPT_PAGES,
+	KEPT_FREE_PAGES,
+	KEPT_PAGE_SIZE,
+	STORE_KEPT,
+};
+
 struct store {
 	sqlite3 *db;
 	char *dir;
 	int lock_fd; /* -1: opened for reading */
+	sqlite3_stmt *kept[STORE_KEPT];
 	int64_t version;
 	/* for writing: the names of exact blocks, and those of the blocks of coarser tiers */
 	struct names names, outline;
@@ -103,10 +124,11 @@ static inline void store_finalize(sqlite3_stmt **stmt)
 }
 #define _cleanup_stmt_ _cleanup_(store_finalize)
 
-/*
- * Sets *ret to the one number that @sql selects, or 0 if @sql selects no row. Returns 0 or -errno +
- * message.
- */
+/* As store_prepare(), once for each @which; *ret belongs to @s, and ends with sqlite3_reset(). */
+_must_use_ int store_prepare_kept(struct store *s, enum store_kept which, const char *sql,
+				  sqlite3_stmt **ret);
+
+/* Reads one number: *ret is what @sql selects; 0 if that is no row. 0 or -errno + message. */
 _must_use_ int store_number(struct store *s, const char *sql, int64_t *ret);
 
 /* Binds a row's id, times, count of samples and blob: the statement's first five parameters. */

@@ -24,6 +24,7 @@
 /* How much time a block of each coarser tier covers. */
 #define STORE_TEN_MINUTES_MS ((int64_t)600 * 1000)
 #define STORE_HOUR_MS	     ((int64_t)3600 * 1000)
+#define STORE_DAY_MS	     ((int64_t)24 * 3600 * 1000)
 
 struct store;
 

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
+#include "store/sort.h"
 
 #define EPOCH_MS    (24 * 3600 * (int64_t)1000)
 #define EPOCH_BYTES ((size_t)16 << 20)
@@ -112,19 +113,6 @@ static bool number_location(struct renumbering *x, size_t at)
 }
 _Static_assert(sizeof(struct profile_function) == 20, "no padding");
 
-static int by_function(const void *a, const void *b, void *locations)
-{
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct profile_location *x = (struct profile_location *)locations + i;
-	const struct profile_location *y = (struct profile_location *)locations + k;
-
-	if (!x->outer != !y->outer)
-		return x->outer ? 1 : -1;
-	if (x->outer || x->function == y->function)
-		return (i > k) - (i < k);
-	return x->function < y->function ? -1 : 1;
-}
-
 /*
  * Gives each location its number in the epoch. Locations of one function get numbers near each
  * other, because they often have the same caller. That makes the column with the nodes' locations
@@ -133,13 +121,15 @@ static int by_function(const void *a, const void *b, void *locations)
 static bool number_locations(struct renumbering *x)
 {
 	size_t n = x->b->locations.n;
-	_cleanup_free_ uint32_t *order = calloc(n + 1, sizeof(*order));
-	bool ok = order != NULL;
+	_cleanup_free_ uint32_t *keys = calloc(n + 1, sizeof(*keys)), *order = NULL;
+	bool ok = keys != NULL;
 
-	for (uint32_t i = 0; ok && i < n; i++)
-		order[i] = i;
-	if (ok)
-		qsort_r(order, n, sizeof(*order), by_function, x->b->locations.v);
+	for (size_t i = 0; ok && i < n; i++) {
+		const struct profile_location *l = &x->b->locations.v[i];
+
+		keys[i] = l->outer ? (uint32_t)x->b->functions.n + 1 : l->function;
+	}
+	ok = ok && !sort_rows(keys, sizeof(*keys), n, &order);
 	for (size_t i = 0; ok && i < n; i++)
 		ok = number_location(x, order[i]);
 	return ok;

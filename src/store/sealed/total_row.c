@@ -56,7 +56,7 @@ int store_write_totals(struct store *s, const struct totals *t)
 	totals_write(t, &text);
 	if (text.failed)
 		return err_nomem();
-	r = blob_pack(&totals_place, str_cstr(&text), text.n, BLOB_SMALL, &blob);
+	r = blob_pack(&totals_place, str_cstr(&text), text.n, BLOB_FAST, &blob);
 	r = r ? r : store_prepare(s, REPLACE, &stmt);
 	if (r)
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sealed segments: a block of samples for each service, names that the blocks share, and segments
- * of format 1.
+ * of format 1; and stores of format 2.
  */
 #include "store_writer.h"
 
@@ -126,12 +126,74 @@ static void test_format_1(void **state)
 	profile_free(p);
 }
 
+static int sum_up(void *arg, const struct profile_sample *s)
+{
+	int64_t *sums = arg;
+
+	for (int i = 0; i < 3; i++)
+		sums[i] += s->values[i];
+	sums[3] += s->time_ns / (int64_t)NSEC_PER_MSEC;
+	return 0;
+}
+
+/* What a krait of format 2 read of its store, tests/unit/store/format-2: values, and ms of times. */
+static const int64_t format_2[] = {202, 1515151500, 12524803687, 343400248376307};
+
+static void expect_format_2(uint64_t more)
+{
+	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0};
+	struct profile *p = read_back(&q);
+	int64_t exact[4] = {};
+
+	assert_int_equal(profile_n_samples(p), 202 + more);
+	assert_int_equal(profile_each(p, sum_up, exact), 0);
+	exact[3] += profile_meta(p)->time_ns / (int64_t)NSEC_PER_MSEC * exact[0];
+	for (int i = 0; i < 4 && !more; i++)
+		assert_int_equal(exact[i], format_2[i]);
+	assert_true(more || profile_n_nodes(p) == 725);
+	profile_free(p);
+}
+
+/* Trees, and frames that aren't sealed. */
+static void expect_outline_2(void)
+{
+	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0, OUTLINE_SERVICES};
+	struct profile *p = read_back(&q);
+	int64_t sums[4] = {};
+
+	assert_int_equal(profile_each(p, sum_up, sums), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sums[i], format_2[i]);
+	profile_free(p);
+}
+
+static void test_format_2(void **state)
+{
+	struct writer w;
+
+	run("mkdir -m 700 %s; cp tests/unit/store/format-2/store.db %s", store_path(),
+	    store_path());
+	expect_format_2(0);
+	expect_outline_2();
+	begin(&w, 24);
+	assert_int_equal(w.s->version, STORE_VERSION);
+	assert_int_equal(store_seal_rest(w.s), 0);
+	expect_format_2(0);
+	assert_int_equal(store_roll_up(w.s), 0);
+	expect_format_2(0);
+	add_samples(&w, 10);
+	write_frame(&w);
+	expect_format_2(10);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_services, empty),
 		cmocka_unit_test_setup(test_names, empty),
 		cmocka_unit_test_setup(test_format_1, empty),
+		cmocka_unit_test_setup(test_format_2, empty),
 	};
 
 	return run_in_directory(tests);
