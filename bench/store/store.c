@@ -2,11 +2,16 @@
 /*
  * store DIR fill HOURS PROCESSES SERVICES CPUS BUSY: fills a store as an agent does, by a clock of
  * its own, and prints bytes a sample, the writer's CPU time and its memory.
- * store DIR ask WINDOW [SERVICE]: reads the last WINDOW of it, and prints how long that took.
+ * store DIR ask SECONDS [SERVICE]: reads the last SECONDS of it, and prints how long that took:
+ * once after the kernel has forgotten the file, and then five times.
+ * store DIR stretch DAYS: copies the hours of the newest whole day to the days before it, each with
+ * names of its own, and makes what is missing of the coarser tiers.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -59,6 +64,7 @@ static void write_frame(struct fill *f, int64_t ms)
 	must(numbering_end(&f->n, f->p));
 	must(batch_encode(&f->n.batch, &columns));
 	began = cpu();
+	must(store_keep_to(f->store, 64ull << 30));
 	must(store_append(f->store, &f->place, columns.s, columns.n));
 	f->frame_ns += cpu() - began;
 	batch_clear(&f->n.batch);
@@ -155,6 +161,18 @@ static int fill(const char *dir, char **o)
 	return 0;
 }
 
+static void forget_file(const char *dir)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" STORE_FILE, dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fdatasync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
+		perror(path);
+	close(fd);
+}
+
 static int ask(const char *dir, double seconds, const char *service)
 {
 	struct profile_label_text label = {"service", 7, service};
@@ -164,17 +182,20 @@ static int ask(const char *dir, double seconds, const char *service)
 	struct store *s = NULL;
 	struct store_facts facts;
 
-	for (int i = 0; i < 5; i++) {
+	must(store_open(dir, 0, &s));
+	must(store_facts(s, &facts));
+	store_close(s);
+	q.until_ms = facts.last_ms + 1;
+	q.since_ms = facts.last_ms - (int64_t)(seconds * 1000);
+	forget_file(dir);
+	for (int i = 0; i < 6; i++) {
 		struct profile *p = NULL;
 		uint64_t wall = clock_ns(CLOCK_MONOTONIC), used = cpu();
 
 		must(store_open(dir, 0, &s));
-		must(store_facts(s, &facts));
-		q.until_ms = facts.last_ms + 1;
-		q.since_ms = facts.last_ms - (int64_t)(seconds * 1000);
 		must(store_read(s, &q, &p));
 		printf("%s%.1f ms (CPU %.1f), %llu samples, %zu nodes\n",
-		       i ? "" : "first: ", (double)(clock_ns(CLOCK_MONOTONIC) - wall) / 1e6,
+		       i ? "" : "cold: ", (double)(clock_ns(CLOCK_MONOTONIC) - wall) / 1e6,
 		       (double)(cpu() - used) / 1e6, (unsigned long long)profile_n_samples(p),
 		       profile_n_nodes(p));
 		profile_free(p);
@@ -183,13 +204,122 @@ static int ask(const char *dir, double seconds, const char *service)
 	return 0;
 }
 
+/* Copies a row, @shift ms earlier, with its blob. */
+static void copy_row(struct store *s, sqlite3_stmt *from, sqlite3_stmt *to, sqlite3_int64 id,
+		     struct blob_place *place, int64_t shift)
+{
+	_cleanup_str_ struct str columns = {}, blob = {};
+
+	must(blob_unpack(NULL, sqlite3_column_blob(from, 4), (size_t)sqlite3_column_bytes(from, 4),
+			 &columns));
+	place->first_ms = sqlite3_column_int64(from, 1) - shift;
+	place->last_ms = sqlite3_column_int64(from, 2) - shift;
+	place->samples = (uint32_t)sqlite3_column_int64(from, 3);
+	must(blob_pack(place, columns.s, columns.n, BLOB_SMALL, &blob));
+	store_bind_row(to, id, place, &blob);
+	must(store_error(s, sqlite3_step(to), "write"));
+	sqlite3_reset(to);
+}
+
+/* The day's names become those of @epoch; rows of several epochs are one epoch's here. */
+static void copy_names(struct store *s, int64_t from, int64_t epoch, int64_t shift)
+{
+	sqlite3_stmt *rows, *to;
+
+	must(store_prepare(s, STORE_ROW " FROM names WHERE id >> 20 = ? ORDER BY id", &rows));
+	must(store_prepare(s,
+			   "INSERT INTO names (id, first_ms, last_ms, samples, body) "
+			   "VALUES (?,?,?,?,?)",
+			   &to));
+	sqlite3_bind_int64(rows, 1, from);
+	while (sqlite3_step(rows) == SQLITE_ROW) {
+		uint32_t sequence = (uint32_t)(sqlite3_column_int64(rows, 0) & 0xfffff);
+		struct blob_place place = {.segment = (uint64_t)epoch, .sequence = sequence};
+
+		copy_row(s, rows, to, STORE_FRAME(epoch, sequence), &place, shift);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(to);
+}
+
+static void copy_hours(struct store *s, int64_t day, int64_t from, int64_t epoch, int64_t shift)
+{
+	sqlite3_stmt *rows, *to;
+
+	must(store_prepare(s,
+			   STORE_ROW ", service FROM block WHERE tier = 2 AND first_ms >= ? AND "
+				     "first_ms < ? AND epoch = ?",
+			   &rows));
+	must(store_prepare(s,
+			   "INSERT INTO block (id, first_ms, last_ms, samples, body, tier, "
+			   "service, epoch) VALUES (?,?,?,?,?,2,?,?)",
+			   &to));
+	sqlite3_bind_int64(rows, 1, day);
+	sqlite3_bind_int64(rows, 2, day + STORE_DAY_MS);
+	sqlite3_bind_int64(rows, 3, from);
+	while (sqlite3_step(rows) == SQLITE_ROW) {
+		const char *service = (const char *)sqlite3_column_text(rows, 5);
+		sqlite3_int64 id =
+			sqlite3_column_int64(rows, 0) -
+			((sqlite3_int64)(shift / STORE_TEN_MINUTES_MS) << STORE_SEQUENCE_BITS);
+		struct blob_place place = {.segment = (uint64_t)id,
+					   .sequence = store_service_hash(service)};
+
+		sqlite3_bind_text(to, 6, service, -1, SQLITE_TRANSIENT);
+		sqlite3_bind_int64(to, 7, epoch);
+		copy_row(s, rows, to, id, &place, shift);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(to);
+}
+
+static int64_t number(struct store *s, const char *sql)
+{
+	int64_t n;
+
+	must(store_number(s, sql, &n));
+	return n;
+}
+
+static int stretch(const char *dir, int days)
+{
+	struct store *s = NULL;
+	int64_t day, epoch, first, last;
+
+	must(store_open(dir, getpid(), &s));
+	must(store_exec(s, "PRAGMA synchronous=OFF; BEGIN; DELETE FROM block WHERE tier = 3",
+			"set"));
+	day = number(s, "SELECT max(last_ms) + 1 FROM block WHERE tier = 2");
+	day -= day % STORE_DAY_MS + STORE_DAY_MS;
+	first = number(s, "SELECT min(epoch) FROM block WHERE tier = 2");
+	last = number(s, "SELECT max(epoch) FROM block WHERE tier = 2");
+	for (int i = 1; i <= days; i++) {
+		for (int64_t from = first; from <= last; from++) {
+			epoch = number(s, "SELECT (max(id) >> 20) + 1 FROM names");
+			copy_names(s, from, epoch, i * STORE_DAY_MS);
+			copy_hours(s, day, from, epoch, i * STORE_DAY_MS);
+		}
+	}
+	must(store_exec(s, "COMMIT", "set"));
+	for (int i = 0; i <= days / 12; i++) {
+		uint64_t began = cpu();
+
+		must(store_roll_up(s));
+		printf("%d days rolled up in %.0f ms\n", i, (double)(cpu() - began) / 1e6);
+	}
+	store_close(s);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && streq(argv[2], "stretch"))
+		return stretch(argv[1], atoi(argv[3]));
 	if (argc == 8 && streq(argv[2], "fill"))
 		return fill(argv[1], argv + 3);
 	if ((argc == 4 || argc == 5) && streq(argv[2], "ask"))
 		return ask(argv[1], atof(argv[3]), argv[4]);
 	fprintf(stderr, "usage: store DIR fill HOURS PROCESSES SERVICES CPUS BUSY | store DIR ask "
-			"SECONDS [SERVICE]\n");
+			"SECONDS [SERVICE] | store DIR stretch DAYS\n");
 	return 2;
 }

@@ -111,6 +111,26 @@ void sums_sample(const struct sums *s, const struct sums_entry *e, struct profil
 	memcpy(ret->values, e->values, s->n_values * sizeof(*e->values));
 }
 
+int sums_widen(struct sums *s, unsigned n)
+{
+	struct sums wide;
+	int r = 0;
+
+	if (s->n_values == n)
+		return 0;
+	sums_init(&wide, n);
+	sums_foreach(e, s)
+	{
+		struct profile_sample sample;
+
+		sums_sample(s, e, &sample);
+		r = r ? r : sums_add(&wide, &e->key, sample.values);
+	}
+	sums_fini(s);
+	*s = wide;
+	return r;
+}
+
 static int add_timeless(void *arg, const struct profile_sample *s)
 {
 	struct sums_key key = {.stack = s->stack, .labels = s->labels, .time_ns = -1};

@@ -39,6 +39,9 @@ void sums_clear(struct sums *s); /* removes all entries; keeps their memory */
  */
 _must_use_ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values);
 
+/* Makes .n_values @n, which is no fewer: entries have 0 for new ones. 0 or -ENOMEM + message. */
+_must_use_ int sums_widen(struct sums *s, unsigned n);
+
 /* Adds the @n values @v to the values @to; sums stop at the ends of int64_t. */
 void sums_values(int64_t *to, const int64_t *v, unsigned n);
 

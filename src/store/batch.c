@@ -42,11 +42,14 @@ void batch_forget_block(struct batch *b)
 	b->meta.n_values = 1; /* as names have it, which have no samples */
 }
 
-/* The tree while it is put in order. All arrays are by number of a node; [0] is the root. */
+/*
+ * A batch's tree while it is put in order. All arrays are indexed by a node's number; [0] is the
+ * root.
+ */
 struct order {
 	uint32_t *first, *next; /* the first child, and the next child of the same parent */
 	uint32_t *number;	/* the new number */
-	uint32_t *by_location;	/* indices */
+	uint32_t *by_location;	/* indices of the nodes in order of their locations */
 	struct batch_node *nodes;
 };
 
@@ -59,7 +62,10 @@ static void order_fini(struct order *o)
 	free(o->nodes);
 }
 
-/* Makes the lists of children. Nodes come in by descending location, each before its siblings. */
+/*
+ * Makes the lists of children. Each node is put at the head of its parent's list. The last is put
+ * there first, so each list ends up sorted by location.
+ */
 static int order_init(struct order *o, const struct batch *b)
 {
 	size_t n = b->nodes.n;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/nomem.h"
-#include "store/batch.h"
+#include "store/columns.h"
 
 #define MAGIC	    0x3142724bu /* "KrB1" */
 #define LEVEL	    1		/* higher ones take longer, and save less than a percent */
@@ -59,37 +59,31 @@ static bool pack_upto(struct packing *p, const uint8_t *to, ZSTD_EndDirective di
 	return !left;
 }
 
-/* The next of the numbers that columns begin with: how many they are, and their lengths. */
-static size_t next_number(const uint8_t **at, const uint8_t *end)
+/* Reads how many columns there are, or how long one is; never more than what follows. */
+static size_t get_length(struct column_cursor *c)
 {
-	size_t v = 0;
+	uint64_t v = 0;
 
-	for (unsigned shift = 0; *at < end && shift < 32; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		v |= (size_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			break;
-	}
-	return MIN(v, (size_t)(end - *at));
+	(void)column_get(c, &v);
+	return MIN(v, (uint64_t)(c->end - c->at));
 }
 
 static bool pack_columns(struct packing *p)
 {
-	const uint8_t *lengths = p->from, *at;
-	size_t columns = next_number(&lengths, p->end);
+	struct column_cursor lengths = {p->from, p->end}, columns;
+	size_t n = get_length(&lengths);
 	bool ok = true;
 
-	at = lengths;
-	for (size_t i = 0; i < columns; i++)
-		(void)next_number(&at, p->end);
-	for (size_t i = 0; ok && i < columns; i++) {
-		size_t length = MIN(next_number(&lengths, p->end), (size_t)(p->end - at));
+	columns = lengths;
+	for (size_t i = 0; i < n; i++)
+		(void)get_length(&columns);
+	for (size_t i = 0; ok && i < n; i++) {
+		size_t length = MIN(get_length(&lengths), (size_t)(columns.end - columns.at));
 
 		if (length >= LONG_COLUMN)
-			ok = pack_upto(p, at, ZSTD_e_flush) &&
-			     pack_upto(p, at + length, ZSTD_e_flush);
-		at += length;
+			ok = pack_upto(p, columns.at, ZSTD_e_flush) &&
+			     pack_upto(p, columns.at + length, ZSTD_e_flush);
+		columns.at += length;
 	}
 	return ok && pack_upto(p, p->end, ZSTD_e_end);
 }

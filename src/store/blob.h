@@ -10,9 +10,12 @@
 #include "base/text/str.h"
 #include "base/util.h"
 
+/* How a blob is compressed. */
 enum blob_way {
-	BLOB_FAST,  /* as one piece: for a frame, which is written again when sealed */
-	BLOB_SMALL, /* what is packed are columns, and each long one has statistics of its own */
+	/* as one piece: for a frame, which is compressed again when its segment is sealed */
+	BLOB_FAST,
+	/* each long column by itself, because columns differ in which bytes are frequent */
+	BLOB_SMALL,
 };
 
 /*
@@ -33,8 +36,8 @@ _must_use_ int blob_pack(const struct blob_place *place, const void *data, size_
 			 enum blob_way way, struct str *ret);
 
 /*
- * Reads the columns of blob data[0..n) into *ret, which is empty. 0, or -EBADMSG + message: the blob
- * is damaged, or isn't the one of @place (NULL: any); or -ENOMEM + message.
+ * Reads the columns of blob data[0..n) into *ret, which is empty. Returns 0; -EBADMSG + message if
+ * the blob is damaged, or its head doesn't say @place (NULL: any place will do); -ENOMEM + message.
  */
 _must_use_ int blob_unpack(const struct blob_place *place, const void *data, size_t n,
 			   struct str *ret);

@@ -43,15 +43,20 @@ enum column {
 	COLUMN_SAMPLE_TIME,
 	COLUMN_SAMPLE_NODE,
 	COLUMN_SAMPLE_HAS, /* bit i: value i isn't 0 */
-	COLUMN_VALUE,	   /* of value 0; value i has column COLUMN_VALUE + i */
-	/* the nodes of a block, which are in preorder; they have no other column */
-	COLUMN_NODE_UP =
-		COLUMN_VALUE + PROFILE_MAX_VALUES, /* steps from the node before to the parent */
-	COLUMN_NODE_STEP, /* location less that of the sibling before, or of the parent */
+	COLUMN_VALUE,	   /* the samples' first value; value i is in column COLUMN_VALUE + i */
 	/*
-	 * COLUMN_SAMPLE_TIME and COLUMN_SAMPLE_NODE have only the first byte of each number. The
-	 * second bytes are one further column, all others another one: bytes of one kind can be
-	 * compressed better. Blobs of format 2 have whole numbers in the first column.
+	 * COLUMN_NODE_UP and COLUMN_NODE_STEP are all that is stored of a block's nodes, which are
+	 * in preorder. COLUMN_NODE_UP: how many steps up it is from the preceding node to this
+	 * node's parent.
+	 */
+	COLUMN_NODE_UP = COLUMN_VALUE + PROFILE_MAX_VALUES,
+	/* the location's number less that of the preceding sibling, or else that of the parent */
+	COLUMN_NODE_STEP,
+	/*
+	 * COLUMN_SAMPLE_TIME and COLUMN_SAMPLE_NODE have only the first byte of each number. Its
+	 * second byte is in the column with _2, all others are in that with _3. A column of bytes
+	 * that mean the same can be compressed better. Formats 2 and 3 have whole numbers in the first
+	 * column, and none of the columns from COLUMN_SPREAD on.
 	 */
 	COLUMN_SPREAD,
 	COLUMN_SAMPLE_TIME_2 = COLUMN_SPREAD,
@@ -122,6 +127,29 @@ static inline uint64_t column_fold(int64_t v)
 static inline int64_t column_unfold(uint64_t v)
 {
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+/* What of a column hasn't been read yet. */
+struct column_cursor {
+	const uint8_t *at, *end;
+};
+
+/* Reads a number. False: the column ends before the number does, and *ret is 0. */
+static inline bool column_get(struct column_cursor *c, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
+		uint8_t byte = *c->at++;
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*ret = v;
+			return true;
+		}
+	}
+	*ret = 0;
+	return false;
 }
 
 #endif

@@ -10,10 +10,6 @@
 
 #define MAX_SET 256 /* the most labels in a set; krait's samples have about ten */
 
-struct cursor {
-	const uint8_t *at, *end;
-};
-
 enum count {
 	COUNT_VALUES,
 	COUNT_STRINGS,
@@ -30,8 +26,8 @@ enum count {
 struct decoder {
 	struct batch *b;
 	bool block;
-	bool spread; /* some number is spread over several columns */
-	struct cursor columns[COLUMNS];
+	bool spread; /* numbers of samples are spread over columns (COLUMN_SPREAD) */
+	struct column_cursor columns[COLUMNS];
 	uint64_t n[COUNTS];
 };
 
@@ -40,32 +36,12 @@ static int damaged(const char *what)
 	return err_set(-EBADMSG, "%s", what);
 }
 
-static int get_long(struct cursor *c, uint64_t *ret)
+static inline int get(struct column_cursor *c, uint64_t *ret)
 {
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
-		uint8_t byte = *c->at++;
-
-		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*ret = v;
-			return 0;
-		}
-	}
-	return damaged("a column ends too early");
+	return column_get(c, ret) ? 0 : damaged("a column ends too early");
 }
 
-/* Most numbers take one byte. */
-static inline int get(struct cursor *c, uint64_t *ret)
-{
-	if (c->at == c->end || *c->at >= 0x80)
-		return get_long(c, ret);
-	*ret = *c->at++;
-	return 0;
-}
-
-static inline int get_small(struct cursor *c, uint64_t most, uint32_t *ret)
+static inline int get_small(struct column_cursor *c, uint64_t most, uint32_t *ret)
 {
 	uint64_t v;
 	int r = get(c, &v);
@@ -76,7 +52,7 @@ static inline int get_small(struct cursor *c, uint64_t most, uint32_t *ret)
 	return v > MIN(most, (uint64_t)UINT32_MAX) ? damaged("a number is out of range") : 0;
 }
 
-static inline int get_signed(struct cursor *c, int64_t *ret)
+static inline int get_signed(struct column_cursor *c, int64_t *ret)
 {
 	uint64_t v = 0;
 	int r = get(c, &v);
@@ -85,11 +61,11 @@ static inline int get_signed(struct cursor *c, int64_t *ret)
 	return r;
 }
 
-/* A number of column @first whose further bytes are in @second and the column after that. */
+/* Reads a number: its first byte is in @first, its second in @second, others in the next column. */
 static int get_spread(struct decoder *d, enum column first, enum column second, int64_t *ret)
 {
 	uint64_t low = 0, high = 0;
-	struct cursor *c = &d->columns[first];
+	struct column_cursor *c = &d->columns[first];
 	int r;
 
 	if (!d->spread || c->at == c->end || *c->at < 0x80)
@@ -104,7 +80,9 @@ static int get_spread(struct decoder *d, enum column first, enum column second, 
 	return r;
 }
 
-/* How many definitions a table has so far: the numbers that may be referred to. */
+/*
+ * How many definitions a table has so far, which is also the highest number that may refer to one.
+ */
 static uint32_t table_size(const struct batch *b, enum batch_table table)
 {
 	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
@@ -117,7 +95,7 @@ static uint32_t table_size(const struct batch *b, enum batch_table table)
 static int get_member(struct decoder *d, const struct column_member *m, uint8_t *rows, size_t row,
 		      size_t n)
 {
-	struct cursor c = d->columns[m->column];
+	struct column_cursor c = d->columns[m->column];
 	uint32_t most = table_size(d->b, m->of);
 	uint64_t v = 0;
 
@@ -171,7 +149,7 @@ static size_t left(const struct decoder *d, enum column column)
 static int get_strings(struct decoder *d)
 {
 	struct batch *b = d->b;
-	struct cursor *bytes = &d->columns[COLUMN_STRING_BYTES];
+	struct column_cursor *bytes = &d->columns[COLUMN_STRING_BYTES];
 	int r = ROOM(d, &b->strings, d->n[COUNT_STRINGS], COLUMN_STRING_LENGTH);
 
 	for (uint64_t i = 0; !r && i < d->n[COUNT_STRINGS]; i++) {
@@ -351,7 +329,7 @@ static int get_samples(struct decoder *d)
 static int get_comments(struct decoder *d)
 {
 	struct batch_meta *m = &d->b->meta;
-	struct cursor *c = &d->columns[COLUMN_META];
+	struct column_cursor *c = &d->columns[COLUMN_META];
 	uint32_t n, comment;
 	int r = get_small(c, BATCH_MAX_COMMENTS, &n);
 
@@ -366,7 +344,7 @@ static int get_comments(struct decoder *d)
 static int get_meta(struct decoder *d)
 {
 	struct batch_meta *m = &d->b->meta;
-	struct cursor *c = &d->columns[COLUMN_META];
+	struct column_cursor *c = &d->columns[COLUMN_META];
 	size_t strings = d->b->strings.n;
 	int r = 0;
 
@@ -381,7 +359,7 @@ static int get_meta(struct decoder *d)
 	return r ? r : get_comments(d);
 }
 
-static int get_figures(struct cursor *c, int64_t figures[BATCH_FIGURES])
+static int get_figures(struct column_cursor *c, int64_t figures[BATCH_FIGURES])
 {
 	uint64_t n = 0;
 	int64_t v;
@@ -412,7 +390,7 @@ static bool follows(const struct decoder *d, enum batch_table table, uint32_t ba
  */
 static int get_head(struct decoder *d, bool *first)
 {
-	struct cursor *c = &d->columns[COLUMN_HEAD];
+	struct column_cursor *c = &d->columns[COLUMN_HEAD];
 	uint32_t base, n_values = d->b->meta.n_values;
 	int r = 0;
 
@@ -441,7 +419,7 @@ static int get_head(struct decoder *d, bool *first)
  */
 static int split(struct decoder *d, const uint8_t *data, size_t n)
 {
-	struct cursor all = {data, data + n}, lengths;
+	struct column_cursor all = {data, data + n}, lengths;
 	uint64_t columns, length, skip = 0;
 	int r = n > BATCH_MAX_BYTES ? damaged("it is too long") : get(&all, &columns);
 
@@ -453,7 +431,7 @@ static int split(struct decoder *d, const uint8_t *data, size_t n)
 		if (!r && length > (uint64_t)(all.end - all.at))
 			r = damaged("a column is longer than what is there");
 		if (!r && i < COLUMNS)
-			d->columns[i] = (struct cursor){all.at, all.at + length};
+			d->columns[i] = (struct column_cursor){all.at, all.at + length};
 		d->spread |= i >= COLUMN_SPREAD;
 		all.at += r ? 0 : length;
 	}
@@ -507,7 +485,7 @@ int batch_decode_block(struct batch *b, const void *data, size_t n)
 int batch_read_figures(const void *data, size_t n, int64_t figures[BATCH_FIGURES])
 {
 	struct decoder d = {};
-	struct cursor *c = &d.columns[COLUMN_HEAD];
+	struct column_cursor *c = &d.columns[COLUMN_HEAD];
 	uint64_t skip;
 	int r = split(&d, data, n);
 

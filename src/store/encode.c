@@ -16,7 +16,7 @@ static void encoder_fini(struct encoder *e)
 		str_fini(&e->columns[i]);
 }
 
-/* The lowest bits of @v, and whether more bits follow. */
+/* Writes the lowest 7 bits of @v, and whether more follow. */
 static inline void put_byte(struct str *column, uint64_t v)
 {
 	char byte = (char)(v < 0x80 ? v : v | 0x80);
@@ -36,7 +36,7 @@ static void put(struct str *column, uint64_t v)
 	put_byte(column, v);
 }
 
-/* As get_spread() in decode.c has it. */
+/* Writes a number that get_spread() in decode.c reads. */
 static void put_spread(struct encoder *e, enum column first, enum column second, int64_t number)
 {
 	uint64_t v = column_fold(number);

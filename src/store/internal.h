@@ -34,14 +34,14 @@ enum store_tier {
 	STORE_HOUR,
 	STORE_DAY,
 	STORE_TIERS,
-	STORE_TOTALS = 100, /* no block, but the sums of sealed/totals.h: one row */
+	STORE_TOTALS = 100, /* not a tier: marks the one row that has the sums of sealed/totals.h */
 };
 #define STORE_OUTLINE(tier, ms, number)                                                            \
 	((sqlite3_int64)((uint64_t)(tier) << 60 |                                                  \
 			 (uint64_t)((ms) / STORE_TEN_MINUTES_MS) << STORE_SEQUENCE_BITS |          \
 			 (number)))
 
-/* The time that a block of a coarser tier is of begins and ends at multiples of its step. */
+/* A tier's step: the window of a coarser tier's block begins and ends at multiples of it. */
 static inline int64_t store_step_ms(enum store_tier tier)
 {
 	static const int64_t steps[STORE_TIERS] = {1, STORE_TEN_MINUTES_MS, STORE_HOUR_MS,
@@ -124,11 +124,17 @@ static inline void store_finalize(sqlite3_stmt **stmt)
 }
 #define _cleanup_stmt_ _cleanup_(store_finalize)
 
-/* As store_prepare(), once for each @which; *ret belongs to @s, and ends with sqlite3_reset(). */
+/*
+ * As store_prepare(), but once for each @which. *ret belongs to @s; the caller ends each use with
+ * sqlite3_reset().
+ */
 _must_use_ int store_prepare_kept(struct store *s, enum store_kept which, const char *sql,
 				  sqlite3_stmt **ret);
 
-/* Reads one number: *ret is what @sql selects; 0 if that is no row. 0 or -errno + message. */
+/*
+ * Sets *ret to the one number that @sql selects, or 0 if @sql selects no row. Returns 0 or -errno +
+ * message.
+ */
 _must_use_ int store_number(struct store *s, const char *sql, int64_t *ret);
 
 /* Binds a row's id, times, count of samples and blob: the statement's first five parameters. */

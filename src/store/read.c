@@ -92,17 +92,20 @@ int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct
 }
 
 /*
- * Reads the agent's counters from the newest row of @table. If that is damaged, @figures stays as
- * it was. Returns 1 if it was read, 0 if not, or -errno + message.
+ * Reads the agent's counters from the row of @table with the highest id among @newest, a table and
+ * perhaps a condition. If that is damaged, @figures stays as it was. Returns 1 if it was read, 0 if
+ * not, or -errno + message.
  */
-static int newest_of(struct store *s, const char *table, int64_t figures[BATCH_FIGURES])
+static int newest_of(struct store *s, const char *table, const char *newest,
+		     int64_t figures[BATCH_FIGURES])
 {
 	_cleanup_str_ struct str columns = {};
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	char sql[96];
+	char sql[160];
 	int r;
 
-	snprintf(sql, sizeof(sql), "SELECT body FROM %s ORDER BY id DESC LIMIT 1", table);
+	snprintf(sql, sizeof(sql), "SELECT body FROM %s WHERE id = (SELECT max(id) FROM %s)", table,
+		 newest);
 	r = store_prepare(s, sql, &stmt);
 	if (r || sqlite3_step(stmt) != SQLITE_ROW)
 		return r;
@@ -114,11 +117,11 @@ static int newest_of(struct store *s, const char *table, int64_t figures[BATCH_F
 
 int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 {
-	int r = newest_of(s, "frame", figures);
+	int r = newest_of(s, "frame", "frame", figures);
 
 	if (!r && store_has_blocks(s))
-		r = newest_of(s, "block WHERE tier = 0", figures);
-	r = r ? r : newest_of(s, "segment", figures);
+		r = newest_of(s, "block", "block WHERE tier = 0", figures);
+	r = r ? r : newest_of(s, "segment", "segment", figures);
 	return MIN(r, 0);
 }
 
@@ -228,34 +231,14 @@ static int add_unsealed(struct answer *a)
 	return r;
 }
 
-/*
- * A window that is answered by tiers. Before .hours: blocks of ten minutes; from .hours to
- * .hours_end: of an hour; from there to .exact: of ten minutes again; after .exact: exact blocks.
- */
-struct parts {
-	int64_t hours, hours_end, exact;
-};
-
 static int64_t down(int64_t ms, int64_t step)
 {
 	return ms - ms % step;
 }
 
-/*
- * Finds where in the window the tiers begin and end. The coarsest tier that is available is used.
- */
-static int divide(struct store *s, const struct store_query *q, struct parts *ret)
+static int64_t up(int64_t ms, int64_t step)
 {
-	int64_t until = q->until_ms, tens, hours = 0;
-	int r = store_tier_end(s, STORE_TEN_MINUTES, &tens);
-
-	r = r ? r : store_tier_end(s, STORE_HOUR, &hours);
-	ret->hours = down(q->since_ms + STORE_HOUR_MS - 1, STORE_HOUR_MS);
-	ret->hours_end = MAX(ret->hours, MIN(down(until, STORE_HOUR_MS), hours));
-	ret->exact = MAX(q->since_ms, MIN(down(until, STORE_TEN_MINUTES_MS), tens));
-	if (ret->hours_end > ret->exact || ret->hours == ret->hours_end)
-		ret->hours = ret->hours_end = ret->exact;
-	return r;
+	return down(ms + step - 1, step);
 }
 
 static int add_tier(const struct answer *a, enum store_tier tier, int64_t since, int64_t until)
@@ -267,16 +250,40 @@ static int add_tier(const struct answer *a, enum store_tier tier, int64_t since,
 	return store_read_blocks(a->s, tier, NULL, &q, a->p);
 }
 
-static int add_outline(struct answer *a)
+/*
+ * Adds what was recorded from @since to @until. Whole steps of @tier that have blocks of that tier
+ * already are read from these; what lies before and after is read from finer tiers.
+ */
+static int add_outline(struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {
-	struct parts parts;
-	int64_t since = a->q->since_ms;
-	int r = divide(a->s, a->q, &parts);
+	int64_t step = store_step_ms(tier), end = 0, first = up(since, step), last;
+	int r;
 
-	r = r ? r : add_tier(a, STORE_TEN_MINUTES, since, parts.hours);
-	r = r ? r : add_tier(a, STORE_HOUR, parts.hours, parts.hours_end);
-	r = r ? r : add_tier(a, STORE_TEN_MINUTES, parts.hours_end, parts.exact);
-	return r ? r : add_tier(a, STORE_EXACT, parts.exact, a->q->until_ms);
+	if (since >= until)
+		return 0;
+	if (tier == STORE_EXACT)
+		return add_tier(a, tier, since, until);
+	r = store_tier_end(a->s, tier, &end);
+	last = MAX(MIN(down(until, step), end), first);
+	if (r || first == last)
+		return r ? r : add_outline(a, tier - 1, since, until);
+	r = add_outline(a, tier - 1, since, first);
+	r = r ? r : add_tier(a, tier, first, last);
+	return r ? r : add_outline(a, tier - 1, last, until);
+}
+
+static int put_sums(struct profile *p, const struct sums *sums)
+{
+	int r = 0;
+
+	sums_foreach(e, sums)
+	{
+		struct profile_sample s;
+
+		sums_sample(sums, e, &s);
+		r = r ? r : profile_add(p, &s);
+	}
+	return r;
 }
 
 static int answer(struct answer *a)
@@ -284,12 +291,12 @@ static int answer(struct answer *a)
 	int r = add_segments(a);
 
 	if (!r && a->q->outline)
-		r = add_outline(a);
+		r = add_outline(a, STORE_DAY, a->q->since_ms, a->q->until_ms);
 	else if (!r)
 		r = store_read_blocks(a->s, STORE_EXACT, NULL, a->q, a->p);
 	r = r ? r : add_unsealed(a);
 	store_forget_names(a->s);
-	return r;
+	return r || !a->q->into ? r : put_sums(a->p, a->q->into);
 }
 
 /*
@@ -325,9 +332,12 @@ static int narrow(struct store *s, struct store_query *q)
 	int r = span_of(s, "segment WHERE", q, &first, &last);
 
 	if (!r && store_has_blocks(s))
-		r = span_of(s,
-			    q->outline ? "block WHERE tier <= 2 AND" : "block WHERE tier = 0 AND",
-			    q, &first, &last);
+		r = span_of(s, "block WHERE tier = 0 AND", q, &first, &last);
+	if (!r && q->outline)
+		r = span_of(s, "block WHERE tier = 1 AND", q, &first, &last);
+	/* days aren't asked: their hours are there too, and say better when the recording began */
+	if (!r && q->outline)
+		r = span_of(s, "block WHERE tier = 2 AND", q, &first, &last);
 	r = r ? r : span_of(s, "frame WHERE", q, &first, &last);
 	if (r || first == INT64_MAX)
 		return r;
@@ -429,6 +439,7 @@ static int say_gaps(struct store *s, const struct store_query *q, struct profile
 
 int store_read(struct store *s, const struct store_query *q, struct profile **ret)
 {
+	_cleanup_(sums_fini) struct sums sums = {};
 	struct store_query window = *q;
 	struct answer a = {.s = s, .q = &window, .p = profile_new()};
 	struct profile_meta *m = a.p ? profile_meta(a.p) : NULL;
@@ -437,6 +448,7 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 	if (!a.p)
 		return err_nomem();
 	window.outline = outline_for(s, q);
+	window.into = window.outline ? &sums : NULL;
 	if (q->since_ms < 0 || q->until_ms <= q->since_ms || q->until_ms > MOST_MS) {
 		profile_free(a.p);
 		return err_set(-EINVAL, "the window of time ends before it begins");

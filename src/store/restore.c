@@ -11,6 +11,13 @@
 #include "profile/intervals/part.h"
 #include "profile/remake/copy.h"
 
+/* What was found out about a label set. TOLD is set in all that were looked at. */
+enum told {
+	TOLD = 1,
+	TOLD_WANTED = 2,   /* the query wants them */
+	TOLD_ONE_WAIT = 4, /* each is of one moment, or of one wait */
+};
+
 struct restoring {
 	const struct batch *b;
 	const struct store_query *q;
@@ -18,10 +25,9 @@ struct restoring {
 	/* indexed by number in the batch: the id in the profile; 0: not made yet */
 	uint32_t *ids[BATCH_TABLES];
 	uint32_t *depths; /* indexed by a node's number: how many frames its stack has */
-	/* indexed by a node's number: the id of the stack that ends there; 0: not made yet */
-	uint32_t *stacks;
-	/* indexed by a label set's number: 0 not known yet, 1 not wanted, 2 wanted */
-	uint8_t *wanted;
+	uint32_t deepest; /* the highest of .depths */
+	/* indexed by a label set's number: enum told bits; 0: it wasn't looked at yet */
+	uint8_t *told;
 	unsigned value_at[PROFILE_MAX_VALUES];
 	struct part part; /* the part of the time that is wanted */
 };
@@ -33,8 +39,7 @@ void restore_end(struct restoring *x)
 	for (size_t i = 0; i < BATCH_TABLES; i++)
 		free(x->ids[i]);
 	free(x->depths);
-	free(x->stacks);
-	free(x->wanted);
+	free(x->told);
 	free(x);
 }
 static inline void restoring_free(struct restoring **x)
@@ -67,8 +72,7 @@ static int begin_block(struct restoring *x)
 
 	r = r ? r : renew(&x->ids[BATCH_NODES], b->nodes.n, sizeof(uint32_t));
 	r = r ? r : renew(&x->depths, b->nodes.n, sizeof(uint32_t));
-	r = r ? r : renew(&x->stacks, b->nodes.n, sizeof(uint32_t));
-	return r ? r : renew(&x->wanted, b->sets.n, 1);
+	return r ? r : renew(&x->told, b->sets.n, 1);
 }
 
 static int contradicts(const char *what)
@@ -105,7 +109,8 @@ static int check_nodes(struct restoring *x)
 		uint32_t outer = b->locations.v[node->location - 1].outer;
 
 		x->depths[i] = x->depths[node->parent] + 1;
-		if (x->depths[i] > BATCH_MAX_DEPTH)
+		x->deepest = MAX(x->deepest, x->depths[i]);
+		if (x->deepest > BATCH_MAX_DEPTH)
 			return contradicts("a stack is too deep");
 		if (outer && (!node->parent || b->nodes.v[node->parent - 1].location != outer))
 			return contradicts("an inlined function isn't called by its caller");
@@ -232,35 +237,33 @@ static uint32_t make_labels(struct restoring *x, uint32_t number)
 	return *id;
 }
 
-/*
- * Makes those nodes from the root to @number that the profile doesn't have yet. Returns the node's
- * id.
- */
-static uint32_t make_node(struct restoring *x, uint32_t number)
+#define WANTED UINT32_MAX /* of a node: a sample needs it, or a node below it does */
+
+/* Makes the nodes that are wanted, in their order, so that what is read next is near. */
+static int make_nodes(struct restoring *x)
 {
 	const struct batch_node *nodes = x->b->nodes.v;
-	uint32_t *ids = x->ids[BATCH_NODES], at = number;
-	VEC(uint32_t) path = {};
+	uint32_t *ids = x->ids[BATCH_NODES];
+	size_t n = 0;
 
-	while (at && !ids[at]) {
-		if (vec_push(&path, at))
-			profile_no_memory(x->p);
-		at = nodes[at - 1].parent;
+	for (size_t i = x->b->nodes.n; i; i--) {
+		n += ids[i] == WANTED;
+		if (ids[i] == WANTED)
+			ids[nodes[i - 1].parent] = WANTED;
 	}
-	while (path.n && !profile_failed(x->p)) {
-		at = path.v[--path.n];
-		ids[at] = profile_node(x->p, ids[nodes[at - 1].parent],
-				       make_location(x, nodes[at - 1].location));
-	}
-	vec_fini(&path);
-	return ids[number];
+	ids[0] = 0;
+	profile_expect_nodes(x->p, n);
+	for (size_t i = 1; i <= x->b->nodes.n && !profile_failed(x->p); i++)
+		if (ids[i] == WANTED)
+			ids[i] = profile_node(x->p, ids[nodes[i - 1].parent],
+					      make_location(x, nodes[i - 1].location));
+	return profile_failed(x->p) ? err_nomem() : 0;
 }
 
 static uint32_t make_stack(struct restoring *x, uint32_t number)
 {
-	if (number && !x->stacks[number])
-		x->stacks[number] = profile_stack_at(x->p, make_node(x, number), x->depths[number]);
-	return number ? x->stacks[number] : profile_stack(x->p, NULL, 0);
+	return number ? profile_stack_at(x->p, x->ids[BATCH_NODES][number], x->deepest)
+		      : profile_stack(x->p, NULL, 0);
 }
 
 static bool has_label(const struct restoring *x, uint32_t set,
@@ -305,18 +308,21 @@ static bool is_one_wait(const struct restoring *x, uint32_t set)
 }
 
 /* Does the query want samples of this label set? */
-static bool is_wanted(struct restoring *x, uint32_t set)
+static bool is_wanted(const struct restoring *x, uint32_t set)
 {
 	bool all = true;
 
-	if (!x->q->n_labels)
-		return true;
-	if (!x->wanted[set]) {
-		for (size_t i = 0; i < x->q->n_labels; i++)
-			all &= has_one_of(x, set, &x->q->labels[i]);
-		x->wanted[set] = all ? 2 : 1;
-	}
-	return x->wanted[set] == 2;
+	for (size_t i = 0; i < x->q->n_labels; i++)
+		all &= has_one_of(x, set, &x->q->labels[i]);
+	return all;
+}
+
+static unsigned ask_set(struct restoring *x, uint32_t set)
+{
+	if (!x->told[set])
+		x->told[set] = (uint8_t)(TOLD | (is_wanted(x, set) ? TOLD_WANTED : 0) |
+					 (is_one_wait(x, set) ? TOLD_ONE_WAIT : 0));
+	return x->told[set];
 }
 
 static int find_value(struct restoring *x, const struct profile_value_type *type)
@@ -387,6 +393,8 @@ static bool touches(const struct restoring *x, int64_t ms, const int64_t *values
 {
 	int64_t longest = 0;
 
+	if (ms >= x->q->since_ms && ms < x->q->until_ms && ms < MOST_MS)
+		return true;
 	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
 		longest = MAX(longest, values[i]);
 	longest = x->q->sums ? 0 : longest / (int64_t)NSEC_PER_MSEC + 1;
@@ -394,28 +402,59 @@ static bool touches(const struct restoring *x, int64_t ms, const int64_t *values
 	       ms + longest >= x->q->since_ms;
 }
 
-static int take_sample(struct restoring *x, size_t at)
+static int add_up(struct restoring *x, const struct profile_sample *s)
+{
+	const struct sums_key key = {s->stack, s->labels, -1};
+
+	return sums_add(x->q->into, &key, s->values);
+}
+
+/* Is sample @at wanted? *to: its time and values, cut to the window. */
+static bool cut_sample(struct restoring *x, size_t at, struct profile_sample *to)
 {
 	const struct batch_sample *s = &x->b->samples.v[at];
 	const int64_t *values = x->b->values.v + at * x->b->meta.n_values;
-	struct profile_sample to = {};
+	unsigned told;
 
-	if (!touches(x, s->ms, values) || !is_wanted(x, s->labels))
-		return 0;
-	to.time_ns = s->ms * (int64_t)NSEC_PER_MSEC;
+	if (!touches(x, s->ms, values))
+		return false;
+	told = ask_set(x, s->labels);
+	if (!(told & TOLD_WANTED))
+		return false;
+	*to = (struct profile_sample){.time_ns = s->ms * (int64_t)NSEC_PER_MSEC};
 	for (uint32_t i = 0; i < x->b->meta.n_values; i++)
-		to.values[x->value_at[i]] = values[i];
-	to.labels = make_labels(x, s->labels);
-	if (!x->q->sums && !part_cut_as(&x->part, x->p, &to, is_one_wait(x, s->labels)))
+		to->values[x->value_at[i]] = values[i];
+	return x->q->sums || part_cut_as(&x->part, x->p, to, told & TOLD_ONE_WAIT);
+}
+
+static int take_sample(struct restoring *x, size_t at)
+{
+	const struct batch_sample *s = &x->b->samples.v[at];
+	struct profile_sample to;
+
+	if (!cut_sample(x, at, &to))
 		return 0;
+	to.labels = make_labels(x, s->labels);
 	to.time_ns -= x->q->origin_ms * (int64_t)NSEC_PER_MSEC;
-	/* a sample of an outline is a sum over a block's time, so it has no time of its own */
-	if (x->q->outline)
-		to.time_ns = -1;
 	to.stack = make_stack(x, s->node);
 	if (profile_failed(x->p))
 		return err_nomem();
-	return profile_add(x->p, &to);
+	return x->q->into ? add_up(x, &to) : profile_add(x->p, &to);
+}
+
+static int take_samples(struct restoring *x)
+{
+	const struct batch *b = x->b;
+	struct profile_sample s;
+	int r;
+
+	for (size_t i = 0; i < b->samples.n; i++)
+		if (cut_sample(x, i, &s))
+			x->ids[BATCH_NODES][b->samples.v[i].node] = WANTED;
+	r = make_nodes(x);
+	for (size_t i = 0; !r && i < b->samples.n; i++)
+		r = take_sample(x, i);
+	return r;
 }
 
 int restore_begin(const struct batch *b, const struct store_query *q, struct profile *p,
@@ -438,10 +477,11 @@ int restore_block(struct restoring *x)
 	r = r ? r : check_nodes(x);
 	r = r ? r : map_values(x);
 	r = r ? r : take_comments(x);
+	if (!r && x->q->into)
+		r = sums_widen(x->q->into, profile_meta(x->p)->n_values);
 	x->part = part_of(x->p, (uint64_t)x->q->since_ms * NSEC_PER_MSEC,
 			  (uint64_t)x->q->until_ms * NSEC_PER_MSEC);
-	for (size_t i = 0; !r && i < x->b->samples.n; i++)
-		r = take_sample(x, i);
+	r = r ? r : take_samples(x);
 	if (!r && profile_failed(x->p))
 		r = err_nomem();
 	return r;

@@ -3,6 +3,7 @@
 #ifndef STORE_RESTORE_H
 #define STORE_RESTORE_H
 
+#include "profile/sums.h"
 #include "store/batch.h"
 
 /* the latest time in ms whose ns fit into an int64_t */
@@ -34,6 +35,11 @@ struct store_query {
 	 * samples are sums over a block of a coarser tier, so they aren't cut at the window's ends
 	 */
 	bool sums;
+	/*
+	 * where an outline's samples are added up, by stack and labels; NULL: each sample is added
+	 * to the profile
+	 */
+	struct sums *into;
 };
 
 /* Has an outline of this kind the label with @key, which has @n bytes? */

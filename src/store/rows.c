@@ -78,18 +78,20 @@ uint32_t store_service_hash(const char *service)
 
 int store_append(struct store *s, const struct blob_place *place, const void *columns, size_t n)
 {
-	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	_cleanup_str_ struct str blob = {};
+	sqlite3_stmt *stmt;
 	int r;
 
 	if (place->segment >= STORE_MOST_SEGMENT || place->sequence >> STORE_SEQUENCE_BITS)
 		return err_set(-ERANGE, "the store in %s has used up its frame numbers", s->dir);
 	r = blob_pack(place, columns, n, BLOB_FAST, &blob);
-	r = r ? r : store_prepare(s, INSERT_FRAME, &stmt);
+	r = r ? r : store_prepare_kept(s, KEPT_APPEND, INSERT_FRAME, &stmt);
 	if (r)
 		return r;
 	store_bind_row(stmt, STORE_FRAME(place->segment, place->sequence), place, &blob);
-	return store_error(s, sqlite3_step(stmt), "write");
+	r = store_error(s, sqlite3_step(stmt), "write");
+	sqlite3_reset(stmt);
+	return r;
 }
 
 int store_remove_frames(struct store *s, uint64_t segment)
@@ -130,6 +132,19 @@ int store_bound_log(struct store *s)
 		       s->dir);
 }
 
+static int kept_number(struct store *s, enum store_kept which, const char *sql, int64_t *ret)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare_kept(s, which, sql, &stmt), rc;
+
+	if (r)
+		return r;
+	rc = sqlite3_step(stmt);
+	*ret = rc == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
+	sqlite3_reset(stmt);
+	return store_error(s, rc, "read");
+}
+
 /*
  * Sets *ret to the bytes of the database in use, and *all to its size; SQLite uses freed pages
  * again.
@@ -137,10 +152,10 @@ int store_bound_log(struct store *s)
 static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 {
 	int64_t pages, free_pages, size;
-	int r = store_number(s, "PRAGMA page_count", &pages);
+	int r = kept_number(s, KEPT_PAGES, "PRAGMA page_count", &pages);
 
-	r = r ? r : store_number(s, "PRAGMA freelist_count", &free_pages);
-	r = r ? r : store_number(s, "PRAGMA page_size", &size);
+	r = r ? r : kept_number(s, KEPT_FREE_PAGES, "PRAGMA freelist_count", &free_pages);
+	r = r ? r : kept_number(s, KEPT_PAGE_SIZE, "PRAGMA page_size", &size);
 	*ret = r ? 0 : (uint64_t)((pages - free_pages) * size);
 	*all = r ? 0 : (uint64_t)(pages * size);
 	return r;
@@ -161,7 +176,8 @@ static const char *const removals[] = {
 	 " ORDER BY id LIMIT 1) AND NOT " STORE_PINNED),
 	"DELETE FROM block WHERE tier = 1 AND last_ms = "
 	"(SELECT min(last_ms) FROM block WHERE tier = 1)",
-	"DELETE FROM block WHERE tier = 2 AND last_ms = "
+	/* hours; a day's block is removed with the last of its hours */
+	"DELETE FROM block WHERE tier IN (2, 3) AND last_ms <= "
 	"(SELECT min(last_ms) FROM block WHERE tier = 2)",
 };
 #define REMOVE_PIN   "DELETE FROM pin WHERE id = (SELECT min(id) FROM pin)"

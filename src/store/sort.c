@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts the rows of each key, so that a row's place is known without comparing; see sort.h. */
+/* Sorts rows by counting how many have each key; see sort.h. */
 #include "store/sort.h"
 
 #include "base/cleanup.h"

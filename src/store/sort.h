@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts rows in order by a number that each has, which is that of a table's definition, so small. */
+/*
+ * Sorts rows by a key that is the number of a definition, such as a node's location. Such numbers
+ * are small, so counting how many rows have each is faster than comparing.
+ */
 #ifndef STORE_SORT_H
 #define STORE_SORT_H
 

@@ -101,6 +101,14 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
 	return store_error(s, sqlite3_prepare_v2(s->db, sql, -1, ret, NULL), "read the tables");
 }
 
+int store_prepare_kept(struct store *s, enum store_kept which, const char *sql, sqlite3_stmt **ret)
+{
+	int r = s->kept[which] ? 0 : store_prepare(s, sql, &s->kept[which]);
+
+	*ret = s->kept[which];
+	return r;
+}
+
 int store_number(struct store *s, const char *sql, int64_t *ret)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -424,6 +432,8 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < STORE_KEPT; i++)
+		sqlite3_finalize(s->kept[i]);
 	sqlite3_close(s->db);
 	names_fini(&s->names);
 	names_fini(&s->outline);

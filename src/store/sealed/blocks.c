@@ -45,6 +45,7 @@ static int read_names(struct store *s)
 
 	if (r)
 		return r;
+	batch_forget_block(&c->b);
 	sqlite3_bind_int64(stmt, 1, STORE_FRAME(c->epoch, c->rows));
 	sqlite3_bind_int64(stmt, 2, STORE_FRAME(c->epoch + 1, 0));
 	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -86,6 +87,7 @@ static int begin_epoch(struct answer *a, uint64_t epoch)
 	return restore_begin(&c->b, a->q, a->p, &a->restoring);
 }
 
+/* @stmt: at the row of a block. */
 static int add_block(struct answer *a, sqlite3_stmt *stmt)
 {
 	_cleanup_str_ struct str columns = {};
@@ -116,6 +118,9 @@ static bool is_service(const struct profile_label_text *l)
 	       !memcmp(l->key, STORE_SERVICE_KEY, l->key_len);
 }
 
+/* Blocks that share names follow each other, and among these the blocks of one service. */
+#define ORDER " ORDER BY epoch, service, id"
+
 /*
  * Adds a condition to @sql: only blocks of the services that the query names, and blocks that
  * several services share.
@@ -126,7 +131,7 @@ static void add_services(const struct answer *a, struct str *sql)
 	bool any = false;
 
 	if (a->service) {
-		str_add(sql, " AND service = ? ORDER BY epoch, id");
+		str_add(sql, " AND service = ?" ORDER);
 		return;
 	}
 
@@ -136,7 +141,7 @@ static void add_services(const struct answer *a, struct str *sql)
 		str_add(sql, any ? ",?" : " AND service IN ('',?");
 		any = true;
 	}
-	str_add(sql, any ? ") ORDER BY epoch, id" : " ORDER BY epoch, id");
+	str_add(sql, any ? ")" ORDER : ORDER);
 }
 
 static void bind_services(const struct answer *a, sqlite3_stmt *stmt)
@@ -154,16 +159,23 @@ static void bind_services(const struct answer *a, sqlite3_stmt *stmt)
 			sqlite3_bind_text(stmt, at++, q->labels[i].value, -1, SQLITE_STATIC);
 }
 
-#define BLOCKS                                                                                     \
-	STORE_ROW ", service, epoch FROM block WHERE tier = ? AND last_ms >= ? AND first_ms < ?"
+struct ids {
+	VEC(sqlite3_int64) list;
+};
 
-static int add_blocks(struct answer *a, enum store_tier tier)
+static void ids_fini(struct ids *ids)
+{
+	vec_fini(&ids->list);
+}
+
+/* Only numbers of blocks, because SQLite would copy whole blocks to sort them. */
+static int list_blocks(const struct answer *a, enum store_tier tier, struct ids *ret)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	_cleanup_str_ struct str sql = {};
 	int r, rc = SQLITE_DONE;
 
-	str_add(&sql, BLOCKS);
+	str_add(&sql, "SELECT id FROM block WHERE tier = ? AND last_ms >= ? AND first_ms < ?");
 	add_services(a, &sql);
 	r = sql.failed ? err_nomem() : store_prepare(a->s, sql.s, &stmt);
 	if (r)
@@ -173,8 +185,28 @@ static int add_blocks(struct answer *a, enum store_tier tier)
 	sqlite3_bind_int64(stmt, 3, a->q->until_ms);
 	bind_services(a, stmt);
 	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = add_block(a, stmt);
+		if (vec_push(&ret->list, sqlite3_column_int64(stmt, 0)))
+			r = err_nomem();
 	return r ? r : store_error(a->s, rc, "read");
+}
+
+static int add_blocks(struct answer *a, enum store_tier tier)
+{
+	_cleanup_(ids_fini) struct ids ids = {};
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = list_blocks(a, tier, &ids);
+
+	r = r ? r
+	      : store_prepare(a->s, STORE_ROW ", service, epoch FROM block WHERE id = ?", &stmt);
+	for (size_t i = 0; !r && i < ids.list.n; i++) {
+		int rc;
+
+		sqlite3_bind_int64(stmt, 1, ids.list.v[i]);
+		rc = sqlite3_step(stmt);
+		r = rc == SQLITE_ROW ? add_block(a, stmt) : store_error(a->s, rc, "read");
+		sqlite3_reset(stmt);
+	}
+	return r;
 }
 
 int store_read_blocks(struct store *s, enum store_tier tier, const char *service,

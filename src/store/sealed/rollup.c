@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the coarser tiers: for each service a tree of functions for every ten minutes, and one for
- * every hour. Code that has little of the service's time counts as "[rare code]" in its caller. A
- * tree is made of sealed blocks, for one service and one window at a time.
+ * Makes the coarser tiers: for each service a tree of functions for every ten minutes, one for
+ * every hour, and one for every day (UTC). Code that has little of the service's time counts as
+ * "[rare code]" in its caller. A tree is made of sealed blocks, for one service and one window at a
+ * time.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -22,16 +23,18 @@
 
 static const struct {
 	/* .part: a node with less than 1/.part of its service's total is rare */
-	int64_t step_ms, part;
+	int64_t part;
 	enum store_tier from;
 	enum store_outline outline;
 } tiers[] = {
-	[STORE_TEN_MINUTES] = {STORE_TEN_MINUTES_MS, 2000, STORE_EXACT, OUTLINE_CGROUPS},
-	[STORE_HOUR] = {STORE_HOUR_MS, 1000, STORE_TEN_MINUTES, OUTLINE_SERVICES},
+	[STORE_TEN_MINUTES] = {2000, STORE_EXACT, OUTLINE_CGROUPS},
+	[STORE_HOUR] = {1000, STORE_TEN_MINUTES, OUTLINE_SERVICES},
+	[STORE_DAY] = {2000, STORE_HOUR, OUTLINE_SERVICES},
 };
 
 struct pruning {
 	struct profile *p;
+	const struct sums *sums; /* the samples, added up by stack and labels */
 	/* indexed by node and value: the sum over the samples at the node and below it */
 	int64_t *totals;
 	int64_t least[PROFILE_MAX_VALUES];
@@ -54,24 +57,21 @@ static void add_to(int64_t *sum, int64_t v)
 	*sum = add_up_to_max(*sum, size_of(v));
 }
 
-static int add_sample(void *arg, const struct profile_sample *s)
-{
-	struct pruning *x = arg;
-	uint32_t node = profile_stack_node(x->p, s->stack);
-
-	for (unsigned i = 0; i < x->n_values; i++)
-		add_to(&totals_of(x, node)[i], s->values[i]);
-	return 0;
-}
-
 /*
- * Adds each node's sums to its parent's. Parents have lower numbers than their children; node 0 is
- * the root.
+ * Sums up the samples of each node, and adds each node's sums to its parent's. Parents have lower
+ * numbers than their children; node 0 is the root.
  */
 static void sum_up(struct pruning *x)
 {
 	uint32_t parent, location;
 
+	sums_foreach(e, x->sums)
+	{
+		int64_t *totals = totals_of(x, profile_stack_node(x->p, e->key.stack));
+
+		for (unsigned i = 0; i < x->n_values; i++)
+			add_to(&totals[i], e->values[i]);
+	}
 	for (uint32_t node = (uint32_t)profile_n_nodes(x->p); node; node--) {
 		profile_get_node(x->p, node, &parent, &location);
 		for (unsigned i = 0; i < x->n_values; i++)
@@ -98,20 +98,18 @@ static uint32_t rare_location(struct profile *p)
 }
 
 /*
- * Shortens the sample's stack to its innermost node that isn't rare. What was cut off becomes a
- * frame "[rare code]".
+ * Returns the stack that ends at the innermost node of @stack that isn't rare. What was cut off
+ * becomes a frame "[rare code]".
  */
-static int prune_sample(void *arg, struct profile_sample *s)
+static uint32_t prune_stack(struct pruning *x, uint32_t stack)
 {
-	struct pruning *x = arg;
-	uint32_t node = profile_stack_node(x->p, s->stack), kept = node, parent, location;
+	uint32_t node = profile_stack_node(x->p, stack), kept = node, parent, location;
 	size_t deep = 0;
 
-	s->time_ns = 0;
 	while (is_rare(x, kept))
 		profile_get_node(x->p, kept, &kept, &location);
 	if (kept == node)
-		return 0;
+		return stack;
 	for (uint32_t at = kept; at; at = parent, deep++)
 		profile_get_node(x->p, at, &parent, &location);
 	if (kept)
@@ -120,30 +118,43 @@ static int prune_sample(void *arg, struct profile_sample *s)
 		kept = profile_node(x->p, kept, x->rare);
 		deep++;
 	}
-	s->stack = profile_stack_at(x->p, kept, deep);
-	return profile_failed(x->p) ? err_nomem() : 0;
+	return profile_stack_at(x->p, kept, deep);
+}
+
+/* Adds the sums up again, with their new stacks. */
+static int prune_sums(struct pruning *x, struct sums *ret)
+{
+	int r = 0;
+
+	sums_foreach(e, x->sums)
+	{
+		struct sums_key key = e->key;
+
+		key.stack = prune_stack(x, key.stack);
+		r = r ? r : profile_failed(x->p) ? err_nomem() : sums_add(ret, &key, e->values);
+	}
+	return r;
 }
 
 /*
  * Shortens the stacks that end in rare nodes. Nodes that this adds to the profile lie below nodes
  * that were kept, so their sums aren't needed.
  */
-static int prune(struct profile *p, int64_t part)
+static int prune(struct profile *p, const struct sums *sums, int64_t part, struct sums *ret)
 {
-	struct pruning x = {.p = p, .n_values = profile_meta(p)->n_values};
+	struct pruning x = {.p = p, .sums = sums, .n_values = profile_meta(p)->n_values};
 	int r;
 
 	x.rare = rare_location(p);
 	x.totals = calloc((profile_n_nodes(p) + 1) * (size_t)x.n_values, sizeof(*x.totals));
 	if (!x.totals || !x.rare)
 		return err_nomem();
-	r = profile_each(p, add_sample, &x);
 	sum_up(&x);
 	for (unsigned i = 0; i < x.n_values; i++)
 		x.least[i] = x.totals[i] / part;
-	r = r ? r : profile_change_each(p, prune_sample, &x);
+	r = prune_sums(&x, ret);
 	free(x.totals);
-	return r ? r : profile_forget_times(p);
+	return r;
 }
 
 struct rolling {
@@ -154,22 +165,28 @@ struct rolling {
 	struct profile *p;
 };
 
-static int add_number(void *arg, const struct profile_sample *s)
+static int add_numbers(struct rolling *x, const struct sums *sums)
 {
-	struct rolling *x = arg;
+	int r = 0;
 
-	return numbering_add(&x->n, x->p, s, x->first_ms);
+	sums_foreach(e, sums)
+	{
+		struct profile_sample s;
+
+		sums_sample(sums, e, &s);
+		r = r ? r : numbering_add(&x->n, x->p, &s, x->first_ms);
+	}
+	return r ? r : numbering_end(&x->n, x->p);
 }
 
-/* Writes the profile as one block. */
-static int insert(struct rolling *x, const char *service, uint32_t number)
+/* Writes the sums as one block. */
+static int insert(struct rolling *x, const struct sums *sums, const char *service, uint32_t number)
 {
 	struct blob_place place = {.first_ms = x->first_ms,
-				   .last_ms = x->first_ms + tiers[x->tier].step_ms - 1};
+				   .last_ms = x->first_ms + store_step_ms(x->tier) - 1};
 	struct names *names = &x->s->outline;
-	int r = profile_each(x->p, add_number, x);
+	int r = add_numbers(x, sums);
 
-	r = r ? r : numbering_end(&x->n, x->p);
 	if (!r && names_full(names, x->first_ms))
 		r = store_begin_names(x->s, names, x->first_ms);
 	r = r ? r : names_take(names, &x->n.batch);
@@ -186,15 +203,18 @@ static int insert(struct rolling *x, const char *service, uint32_t number)
 static int roll_service(struct store *s, enum store_tier tier, int64_t ms, const char *service,
 			uint32_t number)
 {
+	_cleanup_(sums_fini) struct sums sums = {}, kept = {};
 	struct store_query q = {.since_ms = ms,
-				.until_ms = ms + tiers[tier].step_ms,
-				.outline = tiers[tier].outline};
+				.until_ms = ms + store_step_ms(tier),
+				.outline = tiers[tier].outline,
+				.into = &sums};
 	struct rolling x = {.s = s, .tier = tier, .first_ms = ms, .p = profile_new()};
 	int r = x.p ? store_read_blocks(s, tiers[tier].from, service, &q, x.p) : err_nomem();
 
-	if (!r && profile_n_samples(x.p)) {
-		r = prune(x.p, tiers[tier].part);
-		r = r ? r : insert(&x, service, number);
+	if (!r && sums.n) {
+		sums_init(&kept, sums.n_values);
+		r = prune(x.p, &sums, tiers[tier].part, &kept);
+		r = r ? r : insert(&x, &kept, service, number);
 	}
 	numbering_fini(&x.n);
 	profile_free(x.p);
@@ -245,7 +265,7 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 	_cleanup_(services_fini) struct services services = {};
 	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
 
-	r = r ? r : list_services(s, tiers[tier].from, ms, tiers[tier].step_ms, &services);
+	r = r ? r : list_services(s, tiers[tier].from, ms, store_step_ms(tier), &services);
 	for (uint32_t i = 0; !r && i < services.list.n; i++)
 		r = roll_service(s, tier, ms, services.list.v[i], i);
 	r = r ? r : store_exec(s, "COMMIT", "write");
@@ -260,7 +280,7 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
  */
 static int next_window(struct store *s, enum store_tier tier, int64_t after, int64_t *ret)
 {
-	int64_t step = tiers[tier].step_ms, done, next;
+	int64_t step = store_step_ms(tier), done, next;
 	char sql[160];
 	int r;
 
@@ -296,23 +316,23 @@ static int roll_tier(struct store *s, enum store_tier tier)
 
 	for (int i = 0; !r && i < MOST_WINDOWS; i++) {
 		r = next_window(s, tier, after, &ms);
-		if (r || ms == INT64_MAX || ms + tiers[tier].step_ms > until)
+		if (r || ms == INT64_MAX || ms + store_step_ms(tier) > until)
 			break;
 		r = roll_window(s, tier, ms);
 		/* a window without samples has no block that shows that it is done */
-		after = ms + tiers[tier].step_ms;
+		after = ms + store_step_ms(tier);
 	}
 	return r;
 }
 
 /*
- * Blocks of ten minutes are kept for a week and those of an hour for 90 days. That leaves room for
- * exact samples.
+ * Blocks of ten minutes are kept for a week, those of an hour and of a day for 90 days. That leaves
+ * room for exact samples.
  */
 #define REMOVE_OLD                                                                                 \
 	"DELETE FROM block WHERE tier = 1 AND last_ms < "                                          \
 	"(SELECT max(last_ms) FROM block WHERE tier = 1) - 604800000; "                            \
-	"DELETE FROM block WHERE tier = 2 AND last_ms < "                                          \
+	"DELETE FROM block WHERE tier IN (2, 3) AND last_ms < "                                    \
 	"(SELECT max(last_ms) FROM block WHERE tier = 2) - 7776000000"
 
 int store_roll_up(struct store *s)
@@ -320,6 +340,7 @@ int store_roll_up(struct store *s)
 	int r = roll_tier(s, STORE_TEN_MINUTES);
 
 	r = r ? r : roll_tier(s, STORE_HOUR);
+	r = r ? r : roll_tier(s, STORE_DAY);
 	r = r ? r : store_exec(s, REMOVE_OLD, "make room");
 	store_forget_names(s);
 	return r;

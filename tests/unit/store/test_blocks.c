@@ -136,7 +136,7 @@ static int sum_up(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* What a krait of format 2 read of its store, tests/unit/store/format-2: values, and ms of times. */
+/* What a krait of format 2 read of its store, tests/unit/store/format-2: values and ms of times. */
 static const int64_t format_2[] = {202, 1515151500, 12524803687, 343400248376307};
 
 static void expect_format_2(uint64_t more)

@@ -36,14 +36,14 @@ static struct profile_sample make_sample(struct writer *w, unsigned segment, con
 	return s;
 }
 
-static void fill(struct writer *w)
+static void fill_segments(struct writer *w, unsigned segments, unsigned samples)
 {
 	uint32_t often[SERVICES];
 
 	for (unsigned i = 0; i < SERVICES; i++)
 		often[i] = random_stack(w->p, &w->random);
-	for (unsigned segment = 0; segment < SEGMENTS; segment++) {
-		for (unsigned i = 0; i < 150; i++) {
+	for (unsigned segment = 0; segment < segments; segment++) {
+		for (unsigned i = 0; i < samples; i++) {
 			struct profile_sample s = make_sample(w, segment, often);
 
 			add_sample(w, &s);
@@ -55,7 +55,12 @@ static void fill(struct writer *w)
 	}
 }
 
-struct sums {
+static void fill(struct writer *w)
+{
+	fill_segments(w, SEGMENTS, 150);
+}
+
+struct outcome {
 	struct profile *p;
 	const char *service, *user; /* NULL: any */
 	int64_t since, until;	    /* in ns; samples without a time count in any case */
@@ -64,7 +69,7 @@ struct sums {
 
 static int add(void *arg, const struct profile_sample *s)
 {
-	struct sums *x = arg;
+	struct outcome *x = arg;
 
 	if ((s->time_ns >= 0 && (s->time_ns < x->since || s->time_ns >= x->until)) ||
 	    (x->service && !streq(profile_label_text(x->p, s->labels, "service"), x->service)) ||
@@ -91,8 +96,8 @@ static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t 
 		char name[16];
 
 		snprintf(name, sizeof(name), "shop-%u", i);
-		struct sums exact = {w->p, name, NULL, begins * 1000000, until * 1000000, {}};
-		struct sums got = {p, name, NULL, 0, INT64_MAX, {}};
+		struct outcome exact = {w->p, name, NULL, begins * 1000000, until * 1000000, {}};
+		struct outcome got = {p, name, NULL, 0, INT64_MAX, {}};
 
 		assert_int_equal(profile_each(w->p, add, &exact), 0);
 		assert_int_equal(profile_each(p, add, &got), 0);
@@ -122,9 +127,9 @@ static void test_one_user(void **state)
 	begin(&w, 33);
 	fill(&w);
 	p = read_back(&q);
-	struct sums exact = {w.p, NULL, "1001", 0, INT64_MAX, {}};
-	struct sums got = {p, NULL, "1001", 0, INT64_MAX, {}};
-	struct sums all_got = {p, NULL, NULL, 0, INT64_MAX, {}};
+	struct outcome exact = {w.p, NULL, "1001", 0, INT64_MAX, {}};
+	struct outcome got = {p, NULL, "1001", 0, INT64_MAX, {}};
+	struct outcome all_got = {p, NULL, NULL, 0, INT64_MAX, {}};
 
 	assert_int_equal(profile_each(w.p, add, &exact), 0);
 	assert_int_equal(profile_each(p, add, &got), 0);
@@ -195,9 +200,32 @@ static void test_exact_gone(void **state)
 	end(&w);
 }
 
+/* A whole day is answered from the day's rows alone, and all around it from finer ones. */
+static void test_days(void **state)
+{
+	const int64_t step = STORE_TEN_MINUTES_MS;
+	const int64_t midnight = STORE_DAY_MS - BEGIN_MS % STORE_DAY_MS;
+	const int64_t next = midnight + STORE_DAY_MS;
+	const unsigned segments = (unsigned)((next + 2 * STORE_HOUR_MS) / step);
+	char words[128];
+	struct writer w;
+
+	begin(&w, 34);
+	fill_segments(&w, segments, 12);
+	assert_in_range(rows_of(&w, STORE_DAY), SERVICES, 2 * SERVICES);
+	expect_sums(&w, midnight - 3 * step, next + 5 * step, midnight - 3 * step);
+	snprintf(words, sizeof(words),
+		 "DELETE FROM block WHERE tier < 3 AND last_ms >= %lld AND first_ms < %lld",
+		 (long long)(BEGIN_MS + midnight), (long long)(BEGIN_MS + next));
+	assert_int_equal(store_exec(w.s, words, "remove"), 0);
+	expect_sums(&w, midnight, next, midnight);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_days, empty),
 		cmocka_unit_test_setup(test_sums, empty),
 		cmocka_unit_test_setup(test_exact_gone, empty),
 		cmocka_unit_test_setup(test_one_user, empty),
