@@ -13,7 +13,7 @@
 #include "store/internal.h"
 #include "store/pins/marks.h"
 
-#define SEGMENTS   24
+#define SEGMENTS   32
 #define SEGMENT_MS 10000
 #define SAMPLES	   1500
 #define LIMIT	   ((12ull << 20) + (128 << 10)) /* 12 MiB are for SQLite's log */
