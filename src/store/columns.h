@@ -55,8 +55,8 @@ enum column {
 	/*
 	 * COLUMN_SAMPLE_TIME and COLUMN_SAMPLE_NODE have only the first byte of each number. Its
 	 * second byte is in the column with _2, all others are in that with _3. A column of bytes
-	 * that mean the same can be compressed better. Formats 2 and 3 have whole numbers in the first
-	 * column, and none of the columns from COLUMN_SPREAD on.
+	 * that mean the same can be compressed better. Formats 2 and 3 have whole numbers in the
+	 * first column, and none of the columns from COLUMN_SPREAD on.
 	 */
 	COLUMN_SPREAD,
 	COLUMN_SAMPLE_TIME_2 = COLUMN_SPREAD,

@@ -29,7 +29,9 @@
 /* seconds for waiting until another process has made its answer, and for making this one */
 #define TURN_SECONDS 20
 #define SEND_SECONDS 20
-#define CPU_SECONDS  10
+/* how long a client that has the answer may go on sending */
+#define LINGER_SECONDS 1
+#define CPU_SECONDS    10
 /* how many bytes of memory the process may have beyond those that it begins with */
 #define MEMORY ((rlim_t)64 << 20)
 #define BLOCK  (16u << 10)
@@ -352,9 +354,10 @@ void serve_answer(const struct server *s, const struct listener *l, const struct
 		answer_http(&q, l, fd, &request);
 	else
 		answer_query(&q, fd, &request);
-	/* if bytes of the request stay unread, closing the socket would reset the connection */
+	/* closing the socket of a client that still sends would cost it the answer */
 	(void)shutdown(fd, SHUT_WR);
-	while (recv(fd, (char[1024]){}, 1024, MSG_DONTWAIT) > 0)
+	alarm(LINGER_SECONDS);
+	while (recv(fd, (char[1024]){}, 1024, 0) > 0)
 		;
 	_exit(0);
 }
