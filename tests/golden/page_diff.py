@@ -127,7 +127,7 @@ def numbers(b):
     press(b, "Threads")
     equal({k: v[0][2] for k, v in table(b).items()}, {"main": "300 ms/s \u2192 400 ms/s", "worker": "50 ms/s \u2192 60 ms/s"}, "threads")
     said = b.js("document.querySelector('#numbers').textContent")
-    assert "350 ms per second before, 460 ms per second after (+31.4 %)" in said and "give it, as in --per" in said and "block permutation over time" in said, said
+    assert "350 ms per second before, 460 ms per second after (+31.4 %)" in said and "give the amount of work, as in --per" in said and "block permutation over time" in said, said
     assert "a change without * may be chance" in said, said
     no_errors(b)
 
