@@ -34,7 +34,7 @@ FAIR = 0.5  # each program must get at least this part of an equal share of the 
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
 # Share of a program's samples whose stacks may be cut because a sample may take only so long: some
 # stacks have hundreds of different functions.
-CUT = 0.05
+CUT = 0.1
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
 # Where tests/setup unpacks Debian's headers, for interpreters that have none of their own.
 UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
