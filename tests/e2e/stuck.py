@@ -19,7 +19,7 @@ import mute
 from kit import KRAIT, Background, check, folder
 
 # The name under which krait runs here. The file systems of this test don't answer a process of this
-# name. They answer other kraits on the machine.
+# name. Other kraits of the machine get an error.
 NAME = "krait-held"
 
 # A library whose symbols are in pages that nobody has read yet. The target's loader doesn't read

@@ -2,7 +2,9 @@
 /*
  * A file system that doesn't answer everybody: `stuck_fs DIRECTORY FILE COMM WHAT` mounts one on
  * DIRECTORY, with a copy of FILE in it under the same name. From SIGUSR1 on, programs whose name is
- * COMM get no answer to the requests that WHAT says; all other programs do:
+ * COMM get no answer to the requests that WHAT says. Other kraits, such as an agent of this machine,
+ * get an error, always: what they read would be in the page cache, where COMM would find it. All
+ * other programs get an answer. WHAT is:
  *
  * symbols	reads of the file, except its first page and its end
  * reads	reads of what nobody has read before
@@ -45,11 +47,13 @@ static void on_signal(int number)
 		over = 1;
 }
 
-static bool is_named(unsigned pid)
+static const char *name_of(unsigned pid)
 {
-	char path[64], text[64] = "";
+	static char text[64];
+	char path[64];
 	FILE *f;
 
+	text[0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	f = fopen(path, "r");
 	if (f && !fgets(text, sizeof(text), f))
@@ -57,27 +61,38 @@ static bool is_named(unsigned pid)
 	if (f)
 		fclose(f);
 	text[strcspn(text, "\n")] = '\0';
-	return !strcmp(text, comm);
+	return text;
 }
 
+static bool is_named(unsigned pid)
+{
+	return !strcmp(name_of(pid), comm);
+}
+
+/* Whether it is another krait, and what it reads could be read from the page cache later. */
+static bool is_other_krait(unsigned pid)
+{
+	return held != 't' && !is_named(pid) && !strncmp(name_of(pid), "krait", strlen("krait"));
+}
+
+/* Whether WHAT says that krait gets no answer. */
 static bool is_held(const struct fuse_in_header *in, const struct fuse_read_in *what)
 {
 	const unsigned long head = 4096, tail = 65536;
 	static unsigned reads;
 
-	if (!armed ||
-	    (in->opcode != FUSE_OPEN && in->opcode != FUSE_READ && in->opcode != FUSE_LOOKUP))
+	if (in->opcode != FUSE_OPEN && in->opcode != FUSE_READ && in->opcode != FUSE_LOOKUP)
 		return false;
 	if (in->opcode == FUSE_LOOKUP && held != 'n')
 		return false;
 	if (in->opcode == FUSE_OPEN && held != 'o')
 		return false;
 	if (in->opcode == FUSE_READ && held == 't')
-		return is_named(in->pid) && ++reads > 2;
+		return ++reads > 2;
 	if (in->opcode == FUSE_READ && held == 's' &&
 	    (what->offset < head || what->offset + 2 * tail >= (unsigned long)backing.st_size))
 		return false;
-	return is_named(in->pid);
+	return true;
 }
 
 static void answer(const struct fuse_in_header *in, int error, const void *data, size_t n)
@@ -141,7 +156,9 @@ static void serve(const struct fuse_in_header *in, const void *arg)
 	if (held == 't' && in->opcode == FUSE_OPEN && is_named(in->pid))
 		open.open_flags = FOPEN_DIRECT_IO;
 
-	if (is_held(in, arg))
+	if (is_other_krait(in->pid) && is_held(in, arg))
+		return answer(in, -EIO, NULL, 0);
+	if (armed && is_named(in->pid) && is_held(in, arg))
 		return;
 	switch (in->opcode) {
 	case FUSE_INIT:
