@@ -32,14 +32,6 @@ FRAME = 1.0  # length of a frame in seconds; a writer that is killed loses one f
 LATE = 1.0  # how many seconds longer things may take for an agent that doesn't get a CPU at once
 
 
-def start_agent(store, *more):
-    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, "-F", str(HZ), *more], stderr=subprocess.PIPE,
-                             encoding="utf-8")
-    line = agent.stderr.readline()
-    check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
-    return agent
-
-
 def start_program(d, seconds):
     return subprocess.Popen([kit.PYTHON, d + "/program.py", str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             encoding="utf-8")
@@ -113,16 +105,14 @@ def truth():
     with folder() as d:
         store = d + "/store"
         program_file(d)
-        agent = start_agent(store)
+        agent = kit.start_agent(store, "-F", str(HZ))
         ended, lives = start_program(d, 0.7), start_program(d, 1.0)
         ended.stdout.readline()
         ended_cpu = end(ended)
         refused(1, "another krait agent, process %d," % agent.pid, "agent", "run", "--store", store)
         lives.stdout.readline()
         lives_cpu = cpu_of(lives.pid)
-        agent.send_signal(signal.SIGTERM)
-        said = agent.communicate(timeout=30)[1]
-        check(agent.returncode == 0, "exit code %d: %s" % (agent.returncode, said))
+        said = kit.end_agent(agent)
         expect(store, ended.pid, ended_cpu, d, "the process that ended")
         expect(store, lives.pid, lives_cpu, d, "the process that lives")
         end(lives)
@@ -159,7 +149,7 @@ def windows():
     with folder() as d:
         store, out = d + "/store", d + "/x.pb.gz"
         program_file(d)
-        agent = start_agent(store)
+        agent = kit.start_agent(store, "-F", str(HZ))
         start = math.floor(time.time())
         first = start_program(d, 0.5)
         first.stdout.readline()
@@ -196,7 +186,7 @@ def killed():
         program_file(d)
         program = start_program(d, 1e9)
         time.sleep(0.5)
-        agent = start_agent(store, "--comm", "for-the-agent")
+        agent = kit.start_agent(store, "-F", str(HZ), "--comm", "for-the-agent")
         began = cpu_of(program.pid)
         while cpu_of(program.pid) < began + 1.2 * FRAME:
             time.sleep(0.05)
@@ -210,9 +200,7 @@ def killed():
                 time.sleep(0.05)
         program.send_signal(signal.SIGSTOP)
         cpu = cpu_of(program.pid) - began
-        agent.send_signal(signal.SIGTERM)
-        said = agent.communicate(timeout=30)[1]
-        check(agent.returncode == 0, "exit code %d: %s" % (agent.returncode, said))
+        said = kit.end_agent(agent)
         check(said.count("the writer of the agent ended") == kills, said)
         check("again in 0.1 s" in said and "again in 0.2 s" in said, said)
         program.kill()
@@ -225,7 +213,7 @@ def killed():
         # agent took a moment to start
         check(abs(found + lost / HZ - cpu) <= 3 * error + 0.1, "%.3f s kept and %.3f s lost of %.3f" % (found, lost / HZ, cpu))
         check(lost / HZ <= kills * (2 * FRAME + LATE), "%d samples are lost" % lost)
-        agent = start_agent(store)
+        agent = kit.start_agent(store, "-F", str(HZ))
         agent.send_signal(signal.SIGTERM)
         check(agent.wait(timeout=30) == 0, "the next agent failed")
         check(last(store, program.pid, d)[0] == found, "the next agent changed what was there")

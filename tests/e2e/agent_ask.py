@@ -11,7 +11,6 @@ import math
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -32,19 +31,6 @@ MEMBERS = 4711  # the id of the group krait, where the server runs
 
 TEXT = r'"([^"\\\n]|\\["\\n])*"'  # between quotes: no quote, backslash or newline that isn't escaped
 METRIC = re.compile(r"[a-z_]+(\{[a-z_]+=%s(,[a-z_]+=%s)*\})?" % (TEXT, TEXT))
-
-
-def start_agent(store, *more):
-    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, *more], stderr=subprocess.PIPE, encoding="utf-8")
-    line = agent.stderr.readline()
-    check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
-    return agent
-
-
-def end_agent(agent):
-    agent.send_signal(signal.SIGTERM)
-    said = agent.communicate(timeout=30)[1]
-    check(agent.returncode == 0, "exit code %d: %s" % (agent.returncode, said))
 
 
 def said(*words):
@@ -96,7 +82,7 @@ def figures():
     """`status --json` has the agent's CPU time and the files' bytes as the kernel has them."""
     with folder() as d, kit.python():
         store = d + "/store"
-        agent = start_agent(store, "--max-size", "64M", "-F", "199")
+        agent = kit.start_agent(store, "--max-size", "64M", "-F", "199")
         until(lambda: status(store)["recorded"] > 100, "100 samples")
         cpu = cpu_of(agent.pid)
         facts = status(store)
@@ -107,7 +93,7 @@ def figures():
         check(0 < facts["costs"]["writer_cpu_seconds"] < cpu, facts)
         check(facts["keeps"]["limit_bytes"] == 64 << 20, facts)
         check(abs(facts["keeps"]["to"] - time.time()) < 5, facts)
-        end_agent(agent)
+        kit.end_agent(agent)
         facts = status(store)
         files = [os.stat(os.path.join(store, name)).st_blocks * 512 for name in os.listdir(store) if name.startswith("store.db")
                  and not name.endswith("-shm")]
@@ -121,10 +107,10 @@ def counters():
     with folder() as d, kit.python():
         store, before = d + "/store", {}
         for _ in range(2):
-            agent = start_agent(store)
+            agent = kit.start_agent(store)
             wanted = before.get("krait_store_samples", 0) + 50
             until(lambda: status(store)["keeps"]["samples"] > wanted, "50 samples more")
-            end_agent(agent)
+            kit.end_agent(agent)
             text = said("agent", "status", "--prometheus", "--store", store)
             fine_for_prometheus(text)
             now = metrics_of(text)
@@ -172,10 +158,10 @@ def recorded():
     shutil.copy(kit.KRAIT, d + "/krait")
     with contextlib.ExitStack() as running:
         pids = {name: running.enter_context(kit.Background(*prefix, kit.PYTHON, "-c", source)).pid for name, (prefix, source) in PROGRAMS.items()}
-        agent = start_agent(d + "/store", "-F", "299")
+        agent = kit.start_agent(d + "/store", "-F", "299")
         running.callback(agent.kill)
         until(lambda: set(values_of(d, "root", "last", "1m", "--store", d + "/store")) >= {str(pid) for pid in pids.values()}, "all programs")
-        end_agent(agent)
+        kit.end_agent(agent)
     return d, pids
 
 
@@ -387,16 +373,16 @@ def services():
     with folder() as d:
         with open(d + "/shop.py", "w") as f:
             f.write(SHOP)
-        agent = start_agent(d + "/store", "-F", "999", "--max-cpu", "100", "--service-from", "otel", "--count-function", "shop.cart", "--count-function", "shop.none")
+        agent = kit.start_agent(d + "/store", "-F", "999", "--max-cpu", "100", "--service-from", "otel", "--count-function", "shop.cart", "--count-function", "shop.none")
         program = subprocess.Popen([kit.PYTHON, d + "/shop.py"], stdout=subprocess.PIPE, env={**os.environ, "OTEL_SERVICE_NAME": name})
         spent = float(program.stdout.readline())
         _, program.returncode, usage = os.wait4(program.pid, 0)
         cpu = usage.ru_utime + usage.ru_stime
-        end_agent(agent)
+        kit.end_agent(agent)
         texts = []
         for _ in range(2):
             texts.append(said("agent", "status", "--prometheus", "--store", d + "/store"))
-            end_agent(start_agent(d + "/store"))
+            kit.end_agent(kit.start_agent(d + "/store"))
         fine_for_prometheus(texts[0])
         wanted = "\n".join(line for line in texts[0].splitlines() if line.startswith("krait_service_cpu"))
         found = metrics_of(texts[0])
@@ -424,7 +410,7 @@ def marks():
         shutil.copy(kit.KRAIT, d + "/krait")
         with open(d + "/group", "w") as f:
             f.write("krait:x:%d:\n" % MEMBERS)
-        agent = start_agent(d + "/store", "--max-cpu", "100")
+        agent = kit.start_agent(d + "/store", "--max-cpu", "100")
         with server(d, prefix=["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', d + "/group"]) as (_, path):
             def by(who, *words):
                 return subprocess.run([*who, d + "/krait", *words, "--store", d + "/store", "--socket", path], capture_output=True, text=True, timeout=30, check=False)
@@ -448,7 +434,7 @@ def marks():
             check(b'"pins": null, "triggers": null' in ask(path, "krait 1 status\n\n", AS_NOBODY), "nobody sees pins")
             check(json.loads(ask(path, "krait 1 status\n\n").split(b"\n", 1)[1])["triggers"] == {"mark": 3}, "root sees no pins")
             check(b"krait_agent_triggers_total" not in ask(path, "GET /metrics HTTP/1.1\r\n\r\n", AS_NOBODY), "nobody sees triggers")
-            end_agent(agent)
+            kit.end_agent(agent)
             done = by(member, "agent", "mark", "late")
             check(done.returncode == 1 and "no agent records" in done.stderr, done.stderr)
 
@@ -462,7 +448,7 @@ def prometheus():
     with folder() as d, kit.python(), contextlib.ExitStack() as running:
         shutil.copy(kit.KRAIT, d + "/krait")
         os.chmod(d, 0o755)
-        agent = start_agent(d + "/store")
+        agent = kit.start_agent(d + "/store")
         running.enter_context(server(d, "--metrics", "127.0.0.1:%d" % port))
         with open(d + "/prometheus.yml", "w") as f:
             f.write("global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: krait\n  static_configs:\n  - targets: ['127.0.0.1:%d']\n" % port)
@@ -475,11 +461,11 @@ def prometheus():
                 return None
             return float(found[0]["value"][1]) if found else None
         until(lambda: (value("krait_agent_samples_total") or 0) > 100, "100 samples by Prometheus", 60)
-        end_agent(agent)
+        kit.end_agent(agent)
         before = status(d + "/store")["recorded"]
-        agent = start_agent(d + "/store")
+        agent = kit.start_agent(d + "/store")
         until(lambda: value("krait_agent_samples_total") > before + 100, "the next agent's samples", 60)
-        end_agent(agent)
+        kit.end_agent(agent)
         check(value('up{job="krait"}') == 1, "up")
         check(value("sum(resets({__name__=~'krait_.*_total'}[5m]))") == 0, "a counter fell")
 

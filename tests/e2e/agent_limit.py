@@ -61,10 +61,6 @@ class Agent:
         check(self.process.returncode == 0, said)
 
 
-def cpu(pid):
-    return time.clock_gettime_ns(~pid << 3 | 2) / 1e9
-
-
 def samples(profile, pid):
     """Returns {weight: number of samples with that weight} for a process."""
     at = [name for name, _ in profile.sample_types].index("cpu")
@@ -77,7 +73,7 @@ def limit():
     over the whole recording equals the kernel's."""
     with folder() as d, kit.python() as target:
         agent = Agent(d, frequency=HZ, max_cpu=100)
-        began = cpu(target.pid)
+        began = kit.cpu_clock(target.pid)
         time.sleep(3)
         agent.change(frequency=LOWER_HZ, max_cpu=0.1)
         with kit.Background("/bin/sh", "-c", STORM):
@@ -90,7 +86,7 @@ def limit():
         agent.change(frequency=LOWER_HZ, max_cpu=100)
         agent.wait_for("samples %d times a second" % LOWER_HZ)
         time.sleep(1)
-        truth = cpu(target.pid) - began
+        truth = kit.cpu_clock(target.pid) - began
         agent.end()
         done = krait("last", "1h", "--store", agent.store, "-p", target.pid, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, done.stderr)

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -17,21 +16,7 @@ from kit import check, folder, krait, refused
 from judge import pprof
 
 HZ, MORE_HZ = 99, 396
-
-
-def start_agent(store, *more):
-    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, "-F", str(HZ), "--max-cpu", "100", *more], stderr=subprocess.PIPE,
-                             encoding="utf-8")
-    line = agent.stderr.readline()
-    check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
-    return agent
-
-
-def end_agent(agent):
-    agent.send_signal(signal.SIGTERM)
-    said = agent.communicate(timeout=30)[1]
-    check(agent.returncode == 0, "exit code %d: %s" % (agent.returncode, said))
-    return said
+RATE = ("-F", str(HZ), "--max-cpu", "100")
 
 
 def status(store):
@@ -40,21 +25,23 @@ def status(store):
     return json.loads(done.stdout)
 
 
-def wait_for_pins(store, n, seconds=20):
+def wait_for(true, what, seconds=20):
+    """Waits until true(): what the agent says of itself is up to a second old. what(): says what is
+    wrong if that takes too long."""
     until = time.monotonic() + seconds
-    while len(status(store)["pins"]) < n:
-        check(time.monotonic() < until, "no %d pins within %d s: %s" % (n, seconds, status(store)))
+    while not true():
+        check(time.monotonic() < until, what())
         time.sleep(0.1)
 
 
-def cpu(pid):
-    return time.clock_gettime_ns(~pid << 3 | 2) / 1e9
+def wait_for_pins(store, n, seconds=20):
+    wait_for(lambda: len(status(store)["pins"]) >= n, lambda: "no %d pins within %d s: %s" % (n, seconds, status(store)), seconds)
 
 
 def burn(pid, seconds):
     """Waits until a process has had so much CPU time more."""
-    until = cpu(pid) + seconds
-    while cpu(pid) < until:
+    until = kit.cpu_clock(pid) + seconds
+    while kit.cpu_clock(pid) < until:
         time.sleep(0.05)
 
 
@@ -73,8 +60,8 @@ def mark():
     counter. Meanwhile there are more samples, and together they weigh the same."""
     with folder() as d, kit.python() as target:
         store = d + "/store"
-        agent = start_agent(store)
-        began = cpu(target.pid)
+        agent = kit.start_agent(store, *RATE)
+        began = kit.cpu_clock(target.pid)
         burn(target.pid, 0.6)
         before = time.time()
         done = krait("agent", "mark", "deploy \x1b[31m1.2.3", "--store", store)
@@ -83,9 +70,9 @@ def mark():
         burn(target.pid, 0.6)
         agent.send_signal(signal.SIGUSR1)
         wait_for_pins(store, 2)
-        check(status(store)["rate"]["hz"] == MORE_HZ, status(store))
-        truth = cpu(target.pid) - began
-        said = end_agent(agent)
+        wait_for(lambda: status(store)["rate"]["hz"] == MORE_HZ, lambda: status(store))
+        truth = kit.cpu_clock(target.pid) - began
+        said = kit.end_agent(agent)
         facts = status(store)
         first, second = facts["pins"]
         print("pinned after %.1f s: %s" % (took, first))
@@ -132,9 +119,9 @@ def refusals():
 def much_cpu():
     """A program that takes more than is allowed pins a window, which says so."""
     with folder() as d, kit.python() as target:
-        agent = start_agent(d + "/store", "--pin-cpu", "30")
+        agent = kit.start_agent(d + "/store", *RATE, "--pin-cpu", "30")
         wait_for_pins(d + "/store", 1, 40)
-        end_agent(agent)
+        kit.end_agent(agent)
         pin, = status(d + "/store")["pins"]
         print(pin)
         check(pin["cause"] == "cpu" and " took of one CPU in 10 s: " in pin["words"], pin)

@@ -15,6 +15,7 @@ import time
 import kit
 from kit import Skip, check, folder, krait
 
+RATE = ("-F", "199")
 EPERM = 1
 NEEDED = 38, 39  # CAP_PERFMON, CAP_BPF
 MAY_HAVE = (2, 5, 6, 7, 19, 21, 38, 39, 40)
@@ -26,20 +27,6 @@ import time
 while True:
     sum(range(1000))
 """
-
-
-def start(store, **more):
-    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, "-F", "199"], stderr=subprocess.PIPE,
-                             encoding="utf-8", **more)
-    line = agent.stderr.readline()
-    check("recording into" in line, line)
-    return agent
-
-
-def end(agent):
-    agent.send_signal(signal.SIGTERM)
-    said = agent.communicate(timeout=30)[1]
-    check(agent.returncode == 0, said)
 
 
 def status(pid):
@@ -70,7 +57,7 @@ def capabilities_of_each():
     """The sampler keeps the capabilities that it needs; starter and writer have none. No process
     gains a right by executing a program, and all have a seccomp filter."""
     with folder() as d:
-        agent = start(d + "/store")
+        agent = kit.start_agent(d + "/store", *RATE)
         try:
             sampler, starter, writer = (status(pid) for pid in processes(agent))
             for fields in (starter, writer):
@@ -80,7 +67,7 @@ def capabilities_of_each():
             for fields in (sampler, starter, writer):
                 check(fields["NoNewPrivs"] == "1" and fields["Seccomp"] == "2", str(fields))
         finally:
-            end(agent)
+            kit.end_agent(agent)
 
 
 def call_in(pid, calls):
@@ -126,7 +113,7 @@ def calls_of_each():
     if os.geteuid():
         raise Skip("not root")
     with folder() as d:
-        agent = start(d + "/store")
+        agent = kit.start_agent(d + "/store", *RATE)
         try:
             sampler, starter, writer = processes(agent)
             for name, pid, calls in (("sampler", sampler, CALLS), ("starter", starter, CALLS),
@@ -140,7 +127,7 @@ def calls_of_each():
                 for what, (_, error) in zip(CALLS, call_in(free.pid, list(CALLS.values())[:3])):
                     check(error != EPERM, "even a free process can't %s" % what)
         finally:
-            end(agent)
+            kit.end_agent(agent)
 
 
 def messages(manager, seconds):
@@ -162,7 +149,7 @@ def service_manager():
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.bind(d + "/notify")
             env = {**os.environ, "NOTIFY_SOCKET": d + "/notify", "WATCHDOG_USEC": "600000"}
-            agent = start(d + "/store", env=env)
+            agent = kit.start_agent(d + "/store", *RATE, env=env)
             said = messages(manager, 3)
             check(said[0] == "READY=1", str(said))
             alive = said.count("WATCHDOG=1")
@@ -180,7 +167,7 @@ def no_service_manager():
     """If the service manager's socket is missing, or none is named, the agent runs all the same."""
     with folder() as d:
         for name in ("/missing", "", "x" * 200, "@krait-nobody"):
-            end(start(d + "/store", env={**os.environ, "NOTIFY_SOCKET": name}))
+            kit.end_agent(kit.start_agent(d + "/store", *RATE, env={**os.environ, "NOTIFY_SOCKET": name}))
 
 
 @kit.case
@@ -192,13 +179,13 @@ def restart():
             f.write(BUSY)
         program = subprocess.Popen([kit.PYTHON, d + "/busy.py"])
         try:
-            agent = start(d + "/store")
+            agent = kit.start_agent(d + "/store", *RATE)
             time.sleep(3)
-            end(agent)
-            agent = start(d + "/store")
+            kit.end_agent(agent)
+            agent = kit.start_agent(d + "/store", *RATE)
             cpu, waited = cpu_of_start(agent.pid)
             time.sleep(3)
-            end(agent)
+            kit.end_agent(agent)
         finally:
             program.kill()
             program.wait()

@@ -9,7 +9,6 @@ import json
 import math
 import os
 import random
-import signal
 import sqlite3
 import shutil
 import subprocess
@@ -120,14 +119,6 @@ class Clocks(threading.Thread):
         return before[-1] if before else 0.0, after[0] if after else last
 
 
-def start_agent(store, *options):
-    agent = subprocess.Popen([kit.KRAIT, "agent", "run", "--store", store, *(options or ("--wall", "-F", str(HZ)))],
-                             stderr=subprocess.PIPE, encoding="utf-8")
-    line = agent.stderr.readline()
-    check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
-    return agent
-
-
 def value_at(profile, name):
     return [type_name for type_name, _ in profile.sample_types].index(name)
 
@@ -200,7 +191,7 @@ def in_window(clocks, profile, late=0.0):
 def run_programs(d):
     """Runs the programs under the agent, with a recording beside it. Returns (programs, what they
     said of themselves, their clocks)."""
-    agent = start_agent(d + "/store")
+    agent = kit.start_agent(d + "/store", "--wall", "-F", str(HZ))
     beside = kit.recorder(d + "/beside.pb.gz", "--wall", "-F", HZ)
     programs = [Program(MIXED, seconds * SECONDS, nap, last) for seconds, nap, last in PROGRAMS]
     clocks = Clocks([p.pid for p in programs])
@@ -210,9 +201,7 @@ def run_programs(d):
     clocks.stop()
     for p in programs:
         p.end()
-    agent.send_signal(signal.SIGTERM)
-    said = agent.communicate(timeout=30)[1]
-    check(agent.returncode == 0, said)
+    kit.end_agent(agent)
     return programs, told, clocks
 
 
@@ -316,7 +305,7 @@ def open_waits():
     """A window shows a thread that has been waiting all the time. When the wait ends, no part of it
     counts twice."""
     with folder() as d:
-        agent = start_agent(d + "/store")
+        agent = kit.start_agent(d + "/store", "--wall", "-F", str(HZ))
         process = subprocess.Popen([kit.PYTHON, "-c", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
         process.stdout.readline()
         began = time.time()
@@ -329,9 +318,7 @@ def open_waits():
         process.stdin.close()
         tid, rest = json.loads(process.stdout.readline())
         process.wait()
-        agent.send_signal(signal.SIGTERM)
-        said = agent.communicate(timeout=30)[1]
-        check(agent.returncode == 0, said)
+        kit.end_agent(agent)
         states = by_thread(window(d + "/store", None, None, d + "/all.pb.gz"), "waits", "final")[tid]
         print("waited %.4f s by krait, %.4f s by schedstat" % (waited(states) / 1e9, rest / 1e9))
         check(abs(waited(states) - rest) <= WAIT_SHARE * rest + SLACK_NS, "%s, %d" % (states, rest))

@@ -60,6 +60,7 @@ def account():
             return now
 """
 CASES = []
+AGENTS = []  # the agents that start_agent() has started
 # Package sets for with_packages().
 WEB = ("web", "3.13", "django", "gunicorn", "fastapi", "uvicorn", "uvloop", "flask", "celery", "scrapy", "pytest")
 
@@ -268,6 +269,28 @@ def runs(pid, seconds, most=60):
     wait_for(lambda: all(cpu_seconds(one) > end for one, end in ends), most)
 
 
+def cpu_clock(pid):
+    """Returns the CPU time of all threads of a process, by the kernel's exact clock."""
+    return time.clock_gettime_ns(~pid << 3 | 2) / 1e9
+
+
+def start_agent(store, *options, **kw):
+    """Starts krait agent run, and waits until it records. It is killed when the case ends."""
+    agent = subprocess.Popen([KRAIT, "agent", "run", "--store", store, *options], stderr=subprocess.PIPE, encoding="utf-8", **kw)
+    AGENTS.append(agent)
+    line = agent.stderr.readline()
+    check("recording into" in line, line + (agent.stderr.read() if agent.poll() is not None else ""))
+    return agent
+
+
+def end_agent(agent):
+    """Ends an agent by SIGTERM, and checks its exit code. Returns what it printed since its start."""
+    agent.send_signal(signal.SIGTERM)
+    said = agent.communicate(timeout=30)[1]
+    check(agent.returncode == 0, "exit code %d: %s" % (agent.returncode, said))
+    return said
+
+
 def child_of(pid):
     """Returns the first child of a process, once it has run for a while."""
     def find():
@@ -381,6 +404,8 @@ def run_case(function):
         print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
         traceback.print_exc()
     finally:
+        while AGENTS:
+            AGENTS.pop().kill()
         print("%.1f s: %s" % (time.monotonic() - begun, name), flush=True)
     return 1
 
