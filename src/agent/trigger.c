@@ -12,10 +12,8 @@
 /* of a condition that goes on holding, this much is pinned */
 #define MOST_NS (600 * NSEC_PER_SEC)
 /* a longer end is told to the writer when this much is left of the one that it knows */
-#define LEFT_NS	    (30 * NSEC_PER_SEC)
-#define USAGE_NS    (10 * NSEC_PER_SEC)
-#define PPM_PERCENT 10000.0
-#define NSEC_PER_MS ((int64_t)NSEC_PER_MSEC)
+#define LEFT_NS	 (30 * NSEC_PER_SEC)
+#define USAGE_NS (10 * NSEC_PER_SEC)
 
 /* The oldest mark that a user has sent. */
 static bool is_marked(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
@@ -150,7 +148,7 @@ static void send_pin(struct triggers *t, struct held *h, uint64_t now, int64_t w
 {
 	if (h->end_ns <= h->sent_ns || h->sent_ns > now + LEFT_NS)
 		return;
-	h->pin.until_ms = wall_ms + ((int64_t)h->end_ns - (int64_t)now) / NSEC_PER_MS;
+	h->pin.until_ms = wall_ms + ((int64_t)h->end_ns - (int64_t)now) / (int64_t)NSEC_PER_MSEC;
 	if (link_send_pin(t->link, &h->pin))
 		h->sent_ns = h->end_ns;
 }
@@ -213,21 +211,12 @@ bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms)
 	return any;
 }
 
-static int value_of(struct profile *p, const char *type)
-{
-	const struct profile_meta *m = profile_meta(p);
-
-	for (unsigned i = 0; i < m->n_values; i++)
-		if (streq(m->values[i].type, type))
-			return (int)i;
-	return -1;
-}
-
 void triggers_begin(struct triggers *t, struct link *link, struct profile *p, uint64_t cpu_ppm,
 		    uint64_t wait_ppm, uint64_t now)
 {
 	*t = (struct triggers){.link = link};
-	t->cpu = (struct usage){.most_ppm = cpu_ppm, .began_ns = now, .value = value_of(p, "cpu")};
+	t->cpu = (struct usage){
+		.most_ppm = cpu_ppm, .began_ns = now, .value = profile_time_value(p, "cpu")};
 	t->waiting = (struct usage){
-		.most_ppm = wait_ppm, .began_ns = now, .value = value_of(p, "off_cpu")};
+		.most_ppm = wait_ppm, .began_ns = now, .value = profile_time_value(p, "off_cpu")};
 }

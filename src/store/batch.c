@@ -21,6 +21,13 @@ void batch_fini(struct batch *b)
 	vec_fini(&b->values);
 }
 
+/* Removes all but names. */
+static void clear_block(struct batch *b)
+{
+	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
+	b->meta.comments.n = 0;
+}
+
 void batch_clear(struct batch *b)
 {
 	b->base[BATCH_STRINGS] += b->strings.n;
@@ -31,14 +38,13 @@ void batch_clear(struct batch *b)
 	vec_foreach(set, &b->sets)
 		b->base[BATCH_SETS] = MAX(b->base[BATCH_SETS], set->number);
 	str_clear(&b->text);
-	b->strings.n = b->mappings.n = b->functions.n = b->locations.n = b->labels.n = 0;
-	b->sets.n = b->nodes.n = b->samples.n = b->values.n = b->meta.comments.n = 0;
+	b->strings.n = b->mappings.n = b->functions.n = b->locations.n = 0;
+	clear_block(b);
 }
 
 void batch_forget_block(struct batch *b)
 {
-	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
-	b->meta.comments.n = 0;
+	clear_block(b);
 	b->meta.n_values = 1; /* as names have it, which have no samples */
 }
 

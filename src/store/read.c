@@ -8,19 +8,16 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
+#include "base/system/clock.h"
 #include "base/system/log.h"
 #include "store/internal.h"
 
 int store_tell_damage(const struct blob_place *at)
 {
-	char from[32] = "", to[32] = "";
-	time_t first = at->first_ms / 1000, last = at->last_ms / 1000;
-	struct tm tm;
+	char from[64], to[64];
 
-	if (localtime_r(&first, &tm))
-		strftime(from, sizeof(from), "%F %T", &tm);
-	if (localtime_r(&last, &tm))
-		strftime(to, sizeof(to), "%T", &tm);
+	clock_local(at->first_ms, "%F %T", from);
+	clock_local(at->last_ms, "%T", to);
 	err_wrap(0, "what was recorded from %s to %s is damaged and left out", from, to);
 	return 1;
 }
@@ -389,22 +386,12 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 	return told ? q->outline : OUTLINE_NONE;
 }
 
-static void print_time(int64_t ms, char to[64])
-{
-	time_t seconds = (time_t)(ms / 1000);
-	struct tm tm;
-
-	*to = '\0';
-	if (localtime_r(&seconds, &tm))
-		strftime(to, 64, "%F %T %z", &tm);
-}
-
 /* Adds a comment that says what an outline leaves out and when it begins. */
 static void say_outline(struct profile *p)
 {
 	char from[64], text[256];
 
-	print_time(profile_meta(p)->time_ns / (int64_t)NSEC_PER_MSEC, from);
+	clock_local(profile_meta(p)->time_ns / (int64_t)NSEC_PER_MSEC, "%F %T %z", from);
 	snprintf(text, sizeof(text),
 		 "lines, times, and labels other than service and version: from %s on this is the "
 		 "store's outline; code with less than 0.1 %% of its service's cost is in [rare "
@@ -431,7 +418,7 @@ static int say_gaps(struct store *s, const struct store_query *q, struct profile
 	r = store_number(s, sql, &gaps);
 	if (r || !gaps)
 		return r;
-	print_time(since, from);
+	clock_local(since, "%F %T %z", from);
 	snprintf(text, sizeof(text), "samples before %s that aren't pinned", from);
 	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
 	return 0;

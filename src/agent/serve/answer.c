@@ -104,6 +104,15 @@ static int answer_profile(struct question *q, struct store *store)
 	return r;
 }
 
+/* Makes @text the answer's body. */
+static int put_text(struct question *q, const struct str *text)
+{
+	if (text->failed)
+		return err_nomem();
+	fwrite(str_cstr(text), 1, text->n, q->body);
+	return 0;
+}
+
 static int answer_text(struct question *q, struct store *store, bool metrics)
 {
 	_cleanup_(totals_fini) struct totals totals = {};
@@ -126,10 +135,7 @@ static int answer_text(struct question *q, struct store *store, bool metrics)
 	}
 	if (!metrics)
 		facts_json(q->s->o->store, &facts, q->all ? &pins : NULL, &text);
-	if (text.failed)
-		return err_nomem();
-	fwrite(text.s, 1, text.n, q->body);
-	return 0;
+	return put_text(q, &text);
 }
 
 static int answer_status(struct question *q, struct store *store)
@@ -153,10 +159,7 @@ static int put_pins(struct question *q, const struct pins *pins)
 	_cleanup_str_ struct str text = {};
 
 	pins_write(pins, &text);
-	if (text.failed)
-		return err_nomem();
-	fwrite(str_cstr(&text), 1, text.n, q->body);
-	return 0;
+	return put_text(q, &text);
 }
 
 static int answer_pins(struct question *q, struct store *store)

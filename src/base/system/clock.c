@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads CLOCK_MONOTONIC in a time namespace. */
+/* Reads CLOCK_MONOTONIC in a time namespace, and writes local time. */
 #include "base/system/clock.h"
 
 #include <errno.h>
@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+void clock_local(int64_t ms, const char *format, char text[64])
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	*text = '\0';
+	if (localtime_r(&seconds, &tm))
+		strftime(text, 64, format, &tm);
+}
 
 int64_t clock_shift_parse(const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks, read as one number of nanoseconds. */
+/* Clocks, read as one number of nanoseconds; and local time as text. */
 #ifndef BASE_SYSTEM_CLOCK_H
 #define BASE_SYSTEM_CLOCK_H
 
@@ -19,6 +19,12 @@ static inline uint64_t timespec_ns(struct timespec t)
  * start times in /proc/PID/stat, which have the same shift.
  */
 uint64_t clock_ns(clockid_t id);
+
+/*
+ * Writes @ms since the epoch as local time into @text, as strftime() does with @format. @text is
+ * empty if the time has no date.
+ */
+void clock_local(int64_t ms, const char *format, char text[64]);
 
 /*
  * Finds the shift of CLOCK_MONOTONIC in the time namespace of process @pid. Returns 0, or -errno if

@@ -3,10 +3,10 @@
 #include "cli/agent/agent.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "agent/confine.h"
 #include "base/error.h"
+#include "base/system/clock.h"
 #include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/exit.h"
@@ -18,20 +18,11 @@ struct status_options {
 	bool json, prometheus;
 };
 
-static void add_time(int64_t ms, const char *format, char text[64])
-{
-	time_t seconds = (time_t)(ms / 1000);
-	struct tm tm;
-
-	if (localtime_r(&seconds, &tm))
-		strftime(text, 64, format, &tm);
-}
-
 static void print_time(const char *what, int64_t ms)
 {
-	char text[64] = "";
+	char text[64];
 
-	add_time(ms, "%F %T %z", text);
+	clock_local(ms, "%F %T %z", text);
 	printf("%-10s%s\n", what, text);
 }
 
@@ -104,10 +95,10 @@ static void print_facts(const struct store_facts *f)
 
 static void print_pin(const struct pin *p, bool first)
 {
-	char from[64] = "", to[64] = "";
+	char from[64], to[64];
 
-	add_time(p->since_ms, "%F %T", from);
-	add_time(p->until_ms, "%T %z", to);
+	clock_local(p->since_ms, "%F %T", from);
+	clock_local(p->until_ms, "%T %z", to);
 	printf("%-10s%lld: %s to %s, %s: %s\n", first ? "pins" : "", (long long)p->id, from, to,
 	       p->cause, p->words);
 }

@@ -181,12 +181,9 @@ int window_parse(const char *text, int64_t now_ms, struct window *ret)
 
 static void add_moment(int64_t ms, struct str *b)
 {
-	time_t seconds = (time_t)(ms / 1000);
-	char text[64] = "";
-	struct tm tm;
+	char text[64];
 
-	if (localtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%F %T %z", &tm);
+	clock_local(ms, "%F %T %z", text);
 	str_add(b, text);
 }
 

@@ -34,16 +34,6 @@ struct blames {
 	int64_t waited, blamed;
 };
 
-int report_value_index(const struct report_facts *f, const char *type)
-{
-	const struct profile_meta *m = profile_meta(f->p);
-
-	for (unsigned i = 0; i < m->n_values; i++)
-		if (streq(m->values[i].type, type) && streq(m->values[i].unit, "nanoseconds"))
-			return (int)i;
-	return -1;
-}
-
 static struct blame *blame_of(struct blames *b, uint32_t labels, uint32_t at)
 {
 	uint32_t thread = profile_label_value(b->f->p, labels, "tid")
@@ -236,8 +226,9 @@ static void add_sentences(const struct blames *b, int width, bool md, struct str
 
 int report_add_gil_waits(const struct report_facts *f, int width, bool md, struct str *out)
 {
-	int wait = report_value_index(f, "gil_wait"), blame = report_value_index(f, "gil_blame");
-	int off_cpu = report_value_index(f, "off_cpu"), r;
+	int wait = profile_time_value(f->p, "gil_wait"),
+	    blame = profile_time_value(f->p, "gil_blame");
+	int off_cpu = profile_time_value(f->p, "off_cpu"), r;
 	struct blames b = {.f = f};
 
 	if (wait < 0 || blame < 0 || f->costs.less)

@@ -130,10 +130,6 @@ _must_use_ int report_add_states(const struct report_facts *f, bool md, struct s
 _must_use_ int report_add_gil_waits(const struct report_facts *f, int width, bool md,
 				    struct str *out);
 /*
- * Returns the index of the value of type @type, in nanoseconds; -1: the profile has no such value.
- */
-int report_value_index(const struct report_facts *f, const char *type);
-/*
  * Write who waited for whom for the GIL and for locks, as a member of JSON. 0 or -errno + message.
  */
 _must_use_ int report_put_gil_waits(const struct report_facts *f, FILE *out);

@@ -259,8 +259,8 @@ static void print_table(struct report_printer *p, struct wakers *k)
 
 int report_print_wakers(struct report_printer *p)
 {
-	struct wakers k = {.f = p->f, .off_cpu = report_value_index(p->f, "off_cpu")};
-	int blame = report_value_index(p->f, "lock_blame"), r;
+	struct wakers k = {.f = p->f, .off_cpu = profile_time_value(p->f->p, "off_cpu")};
+	int blame = profile_time_value(p->f->p, "lock_blame"), r;
 
 	if (blame < 0 || p->f->costs.less || !streq(p->style->by, "waiter"))
 		return 0;
@@ -286,7 +286,7 @@ int report_print_wakers(struct report_printer *p)
 
 static int take_for_json(const struct report_facts *f, struct lock_waits *w)
 {
-	int off_cpu = f->filtered ? -1 : report_value_index(f, "off_cpu"), r = 0;
+	int off_cpu = f->filtered ? -1 : profile_time_value(f->p, "off_cpu"), r = 0;
 
 	for (size_t i = 0; i < f->n_sums && !r; i++) {
 		const struct profile_sum *s = &f->sums[i];
