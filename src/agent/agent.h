@@ -18,11 +18,10 @@ struct agent_options {
 	const char *store;		       /* the store's directory */
 	uint64_t max_bytes;   /* the most bytes of the store, STORE_LEAST_BYTES at least */
 	uint32_t max_cpu_ppm; /* the most CPU time, in millionths of one CPU; 0: no limit */
-	/*
-	 * A service that takes more CPU time, in millionths of one CPU, or waits more, in
-	 * millionths of one thread's time, pins a window; 0: none does.
-	 */
-	uint64_t pin_cpu_ppm, pin_wait_ppm;
+	/* CPU time above which a service pins a window, in millionths of one CPU; 0: none */
+	uint64_t pin_cpu_ppm;
+	/* waiting above which a service pins one, in millionths of one thread's time; 0: none */
+	uint64_t pin_wait_ppm;
 	/* names of functions whose CPU time is counted (store_count_functions()) */
 	const char *const *functions;
 	size_t n_functions;

@@ -11,8 +11,8 @@
 #include "store/store.h"
 
 /*
- * Appends one JSON object and a newline. @dir: the store's directory. @pins: NULL for somebody who
- * may not see them.
+ * Appends the agent's facts as a JSON object, and a newline. @dir: the store's directory. @pins:
+ * NULL if the user who asks may not see pins.
  */
 void facts_json(const char *dir, const struct store_facts *f, const struct pins *pins,
 		struct str *ret);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of HTTP/1.1 that Prometheus needs: GET /metrics, with one request per connection. Also,
- * at a Unix socket only, POST /mark, whose body is the words of a mark. A web page may lead a
- * browser to send requests as well. So a request over TCP must name this machine in its header Host
- * (against DNS rebinding), and browsers don't give the answer to other sites' pages.
+ * The parts of HTTP/1.1 that Prometheus needs: GET /metrics, with one request per connection. At a
+ * Unix socket there is also POST /mark, whose body is the words of a mark.
+ *
+ * A page of any web site can make a browser send requests over TCP. The page can't read the
+ * answer, because it is of another site, unless the site's name was made to lead to this machine
+ * (DNS rebinding). Against that, the header Host must name this machine.
  */
 #ifndef QUERY_HTTP_H
 #define QUERY_HTTP_H

@@ -120,12 +120,15 @@ void batch_fini(struct batch *b);
  */
 void batch_clear(struct batch *b);
 
-/* Forgets what a block has beside names, so that further names may be added. */
+/*
+ * Removes the label sets, nodes and samples of a block that was decoded into @b. The names stay;
+ * batch_decode() may add more.
+ */
 void batch_forget_block(struct batch *b);
 
 /*
- * Appends @b to *ret as columns, with its samples sorted by labels and time. Returns 0 or -ENOMEM +
- * message.
+ * Sorts the samples of @b by labels and time, and appends @b to *ret as columns. Returns 0 or
+ * -ENOMEM + message.
  */
 _must_use_ int batch_encode(struct batch *b, struct str *ret);
 

@@ -104,7 +104,7 @@ struct store_row {
  */
 _must_use_ int store_file_path(const struct store *s, const char *name, char **ret);
 
-/* no_extensions.c: keeps SQL statements from loading shared libraries. */
+/* Defined in no_extensions.c. From now on no SQL statement can load a shared library. */
 void store_refuse_extensions(struct store *s);
 
 /*

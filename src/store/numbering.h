@@ -31,8 +31,8 @@ struct numbering {
 void numbering_fini(struct numbering *n);
 
 /*
- * Begins a new segment with an empty frame: all numbers begin at 1 again. Must be called whenever
- * the profile's ids have changed.
+ * Begins a new segment with an empty frame. In the new segment strings, functions and other
+ * definitions are numbered from 1 again. Call this whenever the profile's ids have changed.
  */
 void numbering_begin(struct numbering *n);
 

@@ -258,8 +258,8 @@ def judge(running, path, dump):
 
 
 def record(pids, path):
-    """Records processes. Tries again if krait couldn't read all threads that were waiting already;
-    that happens on a busy machine."""
+    """Records processes. On a busy machine krait may fail to read some of the threads that were
+    waiting when the recording began. Then the processes are recorded again, up to five times."""
     command = [KRAIT, "record", "-v", "--wall", "-d", str(SECONDS), "-o", path] + ["--pid=%d" % p for p in pids]
     for _ in range(5):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120,

@@ -30,8 +30,8 @@ prepare() {
 		cp "$object" "$over/"
 		[ -x "$over/verify" ] || guest_build "$over/verify" verify.c
 	done
-	# The fast tier tries on the oldest kernel what loads programs again and again: the newest one's
-	# verifier takes long under emulation.
+	# Under emulation the newest kernel's verifier takes long, each time a recording begins. So
+	# the fast tier makes only one recording there, and the others on the oldest kernel.
 	[ "$1" != newest ] || [ -n "${KRAIT_TEST_FULL:-}" ] || touch "$over/brief"
 	suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 	base=$(initramfs_base base "$suite" python3)

@@ -16,10 +16,12 @@ _must_use_ bool same_init(struct collect *c);
 void same_fini(struct collect *c);
 
 /*
- * Makes a code object from a record, as py_code_from_record() does. But if an earlier code object
- * has the same content, the new one shares its names and lines. Only for processes that began after
- * sampling did. For older processes, making a location also notes the process's age
- * (profile_ran_before()), and a shared code object would skip that.
+ * Makes a code object from a record, as py_code_from_record() does. If an earlier code object has
+ * the same content, the new one shares its names and lines.
+ *
+ * Call this only for processes that began after sampling did. The functions of older processes are
+ * marked by profile_ran_before() when their locations are made, and shared code has its locations
+ * already.
  */
 _must_use_ int same_code(struct collect *c, const struct rec_code *rec, size_t n, unsigned version,
 			 struct py_code **ret);

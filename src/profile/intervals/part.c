@@ -80,8 +80,9 @@ static bool cut_ended(const struct part *part, struct profile_sample *s)
 }
 
 /*
- * Cuts each value in nanoseconds by the wait's length. The value gil_wait has a length of its own,
- * because a wait for the GIL goes on until the thread gets a CPU.
+ * Reduces each value in nanoseconds to what the sample spent of it within the part. A wait may have
+ * two lengths: the value gil_wait also counts the time until the thread got a CPU, all other values
+ * don't.
  */
 bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
 		 bool one_wait)

@@ -59,8 +59,8 @@ const struct event_source source_hardware = {
 	.parse = parse_raw,
 	.unit = "count",
 	/*
-	 * arm64's PMU can't leave the idle task out, so the kernel program drops samples of the
-	 * idle task
+	 * on arm64 the kernel can't exclude the idle task (exclude_idle), so its samples come, and
+	 * the kernel program drops them
 	 */
 	.skips_idle = false,
 };

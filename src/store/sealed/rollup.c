@@ -294,7 +294,7 @@ static int next_window(struct store *s, enum store_tier tier, int64_t after, int
 	return r;
 }
 
-/* Sets *ret to the time before which nothing more will be added to tier @from. */
+/* Sets *ret to the time up to which tier @from is complete: later writes add nothing before it. */
 static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 {
 	int r;

@@ -83,7 +83,10 @@ static int divide(const struct names *n, const struct batch *b, struct parts *p)
 	return r ? err_nomem() : 0;
 }
 
-/* A block while it is made from a segment's batch, whose nodes are in preorder. */
+/*
+ * A block that is being made from a part of a segment's batch. In the batch each node comes before
+ * the nodes below it.
+ */
 struct part {
 	const struct batch *from;
 	struct batch to;

@@ -122,9 +122,9 @@ static int spread(struct maker *m)
 }
 
 /*
- * On entry, .one of each row is the sum of the squares of its samples' values. Replaces it by one
- * value: if all of the row's samples had this value, their sum would vary as much as it does. Sets
- * .one to 0 if the same value holds for all rows (struct noise).
+ * Turns .one of each row from the sum of its samples' squared values into the value of one typical
+ * sample: if all samples of the row had that value, the row's sum would have the same variance.
+ * Where all samples have one value, .one becomes 0 (struct noise_row).
  */
 static void find_one(struct maker *m, struct noise_row *rows)
 {
