@@ -2,7 +2,7 @@
 /*
  * A file system that doesn't answer everybody: `stuck_fs DIRECTORY FILE COMM WHAT` mounts one on
  * DIRECTORY, with a copy of FILE in it under the same name. From SIGUSR1 on, programs whose name is
- * COMM get no answer to the requests that WHAT says. Other kraits, such as an agent of this machine,
+ * COMM get no answer to the requests that WHAT says. Other kraits, such as an agent of the machine,
  * get an error, always: what they read would be in the page cache, where COMM would find it. All
  * other programs get an answer. WHAT is:
  *
