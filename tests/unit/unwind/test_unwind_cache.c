@@ -112,15 +112,14 @@ static void keep(size_t n)
 
 static bool comes_back(void)
 {
-	_cleanup_unwind_rows_ struct unwind_rows got, want;
-	bool there = unwind_cache_load(cache, &key, NULL, &got);
+	_cleanup_unwind_rows_ struct unwind_rows got, want = {};
 
-	make_rows(&want, ROWS);
-	if (!there) {
+	if (!unwind_cache_load(cache, &key, NULL, &got)) {
 		assert_null(got.rows.v);
 		assert_int_equal(got.rows.n + got.rules.n + got.fdes.n, 0);
 		return false;
 	}
+	make_rows(&want, ROWS);
 	assert_true(got.base == want.base && got.bad == want.bad && streq(got.why, want.why));
 	assert_true(got.rows.n == want.rows.n && got.rules.n == want.rules.n &&
 		    got.fdes.n == want.fdes.n);
