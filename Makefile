@@ -255,10 +255,13 @@ $(B)/tests/vm/krait-preempt: $(O)/src/cli/main.o $(PREEMPT_SRC:%.c=$(B)/tests/vm
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/unit/%.o: CPPFLAGS += -Itests/unit
-# Compiled once and run once, most tests take longer to optimise than to run. These two walk a million
-# times.
+# Compiled once and run once, most tests take longer to optimise than to run, and so do the rooms
+# that the tests hardly call. These two tests walk 300,000 times.
 AT_LENGTH := $(addprefix $(B)/tests/host/walk/test_walk_,random.o outcome.o)
 $(B)/tests/unit/%.o $(filter-out $(AT_LENGTH),$(HOST:%=$(B)/tests/host/%.o)): KCFLAGS += -O0
+ifeq ($(VARIANT),asan)
+$(foreach r,cli agent record dump host live,$(O)/src/$(r)/%.o): KCFLAGS += -O0
+endif
 $(B)/tests/host/%.o: CPPFLAGS += -Ibpf -Itests/host
 # The BPF machine loads unaligned words, so alignment isn't checked.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
