@@ -270,7 +270,7 @@ def registered(n, us, **kw):
         return named / total
 
 
-@kit.case
+@kit.full_case
 def long_list():
     """In a list of 4,000 small functions, the oldest function has its name; on a busy machine,
     after some seconds. A list of 16,000 functions, of which one comes and goes, costs krait

@@ -134,7 +134,7 @@ def storm(source):
             honest_is_whole(d + "/o.pb.gz", honest.pid)
 
 
-@kit.case
+@kit.full_case
 def forks():
     """A program starts children of Python all the time."""
     storm(FORKS)

@@ -27,7 +27,7 @@ from judge import order, pprof
 HZ = 2499            # highest rate of each of the two recordings: deep stacks take long to unwind
 CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # shortest and longest recording, in seconds
-MORE = 1.2  # a recording is longer than an idle machine would need, by this factor
+MORE = 1.0  # a recording is as long as an idle machine needs, times this factor
 FAIR = 0.5  # each program must get at least this part of an equal share of the samples
 # Share of samples whose native part may break off. It is large with CPython's JIT compiler, because
 # stacks break off while the compiler makes code (docs/decisions/0012).

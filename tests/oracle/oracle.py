@@ -35,6 +35,7 @@ CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
+HZ_FAST = 7499  # gives FAST_SAMPLES, and some more, in the shortest recordings of each program
 INCOMPLETE = 0.001  # the share of samples that may be incomplete
 # the share of samples that may be without Python in programs that start threads or processes all
 # the time: some CPUs take long for a start
@@ -267,7 +268,7 @@ class Oracle:
 
     @property
     def hz(self):
-        return self.options.hz or HZ
+        return self.options.hz or (HZ if self.options.samples > FAST_SAMPLES else HZ_FAST)
 
     def say(self, good, what, text):
         self.failed |= not good
