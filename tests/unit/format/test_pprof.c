@@ -245,7 +245,8 @@ static uint64_t number(struct cursor c, unsigned want)
 struct decoded {
 	VEC(struct cursor) strings, mappings, functions, locations, samples, types, comments;
 	struct cursor all, period_type;
-	uint32_t *checked; /* for each location: 1 + the profile's location that it was compared with */
+	/* for each location of the file: 1 + that of the profile with which it was compared */
+	uint32_t *checked;
 	char text[4][256];
 	unsigned turn;
 };
