@@ -14,8 +14,8 @@ import time
 import kit
 from kit import Background, check, folder, krait, python
 
-ROUNDS = 1000 if kit.FULL else 50
-KILLS = 100 if kit.FULL else 10
+ROUNDS = 1000 if kit.FULL else 30
+KILLS = 100 if kit.FULL else 6
 
 
 def kernel_objects():

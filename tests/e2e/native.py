@@ -179,7 +179,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make()
 """
 
 
-@kit.case
+@kit.full_case
 def musl_threads():
     """With musl stacks go through clone(), the function that runs a thread and functions that wait,
     of which some have a stack protector and some never return. No stack has frames of two
@@ -917,7 +917,7 @@ def perf_trampolines():
     trampolines("perf", (3, 12), ([], ["--interpreter-frames"]))
 
 
-@kit.case
+@kit.full_case
 def perf_jit_trampolines():
     """With -X perf_jit, the stubs have gaps between them and get their names later. The stacks are
     right in spite of that."""

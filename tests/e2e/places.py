@@ -57,8 +57,8 @@ ctypes.CDLL(None).pthread_exit(None)
 def first_thread_ended():
     """If a process's first thread has ended, krait reads memory, mappings and files through /proc
     of another thread, because those of the first thread are empty."""
-    for _, version, kind, path in kit.interpreters():
-        if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
+    for name, version, kind, path in kit.interpreters():
+        if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot" or not (kit.FULL or kit.is_plain(name)):
             continue
         with Background(path, "-c", FIRST_ENDED, "1") as target:
             stacks = profiled_first_ended(target, path)
@@ -285,7 +285,7 @@ def python_into_a_stranger():
     raise Skip("no interpreter with a library")
 
 
-@kit.case
+@kit.full_case
 def same_inode_elsewhere():
     """krait doesn't take a mapped file for the executable if only the inode number is the same, but
     not the file system."""
@@ -371,7 +371,7 @@ def exec_before_the_first_sample():
     raise Skip("no interpreter with a library")
 
 
-@kit.case
+@kit.full_case
 def two_interpreters_at_once():
     """Processes of all versions in one recording, each seen right."""
     paths = {version: path for name, version, kind, path in kit.interpreters()

@@ -73,7 +73,7 @@ def is_shown(pid, version, said):
     return done.stderr, dump.stdout + dump.stderr
 
 
-@kit.case
+@kit.full_case
 def not_initialised():
     """A libpython of another version that ctypes has loaded isn't the interpreter, whichever is
     mapped first."""
@@ -83,7 +83,7 @@ def not_initialised():
             is_shown(target.pid, version, name)
 
 
-@kit.case
+@kit.full_case
 def same_version_twice():
     """A second copy of the interpreter's own libpython, which ctypes has loaded, isn't the
     interpreter either."""
@@ -242,7 +242,7 @@ IMPORTS = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: 
                               "import sys\\nsys.path.insert(0, '\" + sys.argv[3].encode() + b\"')\\nimport endless")
 
 
-@kit.case
+@kit.full_case
 def imports_of_the_second():
     """An import is one frame, of the version that imports, in the second interpreter too."""
     found = libraries()
@@ -411,7 +411,7 @@ def makers():
                 yield "PYTHON_JIT", prefix + "/lib/libpython3.14.so.1.0", prefix
 
 
-@kit.case
+@kit.full_case
 def code_made_by_the_second():
     """Stacks go through code that the second interpreter makes at run time, while the first
     interpreter makes none."""

@@ -190,7 +190,7 @@ while True:
 """
 
 
-@case
+@kit.full_case
 def memory_of_several():
     """Two processes have code with the same file name: the page shows a text for it only if krait
     can get the text from both."""
