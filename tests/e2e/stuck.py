@@ -475,8 +475,8 @@ def files_that_come():
     with folder() as d, contextlib.ExitStack() as stack:
         os.mkdir(d + "/python")
         os.mkdir(d + "/library")
-        python = stack.enter_context(FileSystem(d + "/python", "reads", os.path.realpath(kit.PYTHON)))
-        library = stack.enter_context(FileSystem(d + "/library", "reads"))
+        python = stack.enter_context(FileSystem(d + "/python", "free", os.path.realpath(kit.PYTHON)))
+        library = stack.enter_context(FileSystem(d + "/library", "free"))
         with open(d + "/go", "w"), Background(python.file, "-c", TARGET, library.library, d + "/go") as target:
             kit.runs(target.pid, 0.3)
             kit.krait("record", "-p", target.pid, "-d", 1.5, "-F", 499, "--native=full", "-o", d + "/o.folded")

@@ -6,6 +6,7 @@
  * get an error, always: what they read would be in the page cache, where COMM would find it. All
  * other programs get an answer. WHAT is:
  *
+ * free	none: everybody gets an answer, other kraits too
  * symbols	reads of the file, except its first page and its end
  * reads	reads of what nobody has read before
  * twice	reads after the second one
@@ -72,7 +73,8 @@ static bool is_named(unsigned pid)
 /* Whether it is another krait, and what it reads could be read from the page cache later. */
 static bool is_other_krait(unsigned pid)
 {
-	return held != 't' && !is_named(pid) && !strncmp(name_of(pid), "krait", strlen("krait"));
+	return held != 't' && held != 'f' && !is_named(pid) &&
+	       !strncmp(name_of(pid), "krait", strlen("krait"));
 }
 
 /* Whether WHAT says that krait gets no answer. */
@@ -83,7 +85,7 @@ static bool is_held(const struct fuse_in_header *in, const struct fuse_read_in *
 
 	if (in->opcode != FUSE_OPEN && in->opcode != FUSE_READ && in->opcode != FUSE_LOOKUP)
 		return false;
-	if (in->opcode == FUSE_LOOKUP && held != 'n')
+	if (held == 'f' || (in->opcode == FUSE_LOOKUP && held != 'n'))
 		return false;
 	if (in->opcode == FUSE_OPEN && held != 'o')
 		return false;
