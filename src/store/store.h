@@ -102,6 +102,7 @@ _must_use_ int store_count_functions(struct store *s, const char *const *names, 
  */
 _must_use_ int store_totals(struct store *s, struct totals *ret);
 
+/* Sizes, times and counters of a store, for users. */
 struct store_facts {
 	/* .segments: sealed ones; .frames: those that aren't sealed yet */
 	uint64_t segments, frames, samples;
@@ -115,5 +116,14 @@ struct store_facts {
 };
 
 _must_use_ int store_facts(struct store *s, struct store_facts *ret);
+
+/*
+ * Copies what @from has of a window of time (ms, @until_ms excluded) into a new store in the
+ * directory @dir, and tells what the copy has. Blocks are copied whole, so it may have some time
+ * before and after the window. Returns 0; -EEXIST + message if @dir has a store that isn't empty;
+ * -errno + message: nothing was copied then.
+ */
+_must_use_ int store_copy(struct store *from, const char *dir, int64_t since_ms, int64_t until_ms,
+			  struct store_facts *ret);
 
 #endif

@@ -145,7 +145,8 @@ def moment(seconds):
 
 @kit.case
 def windows():
-    """Windows by the clock have what ran in them, alone, merged and compared."""
+    """Windows by the clock have what ran in them: alone, merged, compared, and copied while the
+    agent runs."""
     with folder() as d:
         store, out = d + "/store", d + "/x.pb.gz"
         program_file(d)
@@ -159,11 +160,13 @@ def windows():
         second = start_program(d, 0.7)
         second.stdout.readline()
         second_cpu = end(second)
-        agent.send_signal(signal.SIGTERM)
-        check(agent.wait(timeout=30) == 0, "exit code %d" % agent.returncode)
+        done = krait("agent", "export", "--store", store, "--since", moment(start), "--until", moment(middle), "-o", d + "/copy")
+        check(done.returncode == 0 and "to read them: krait report --store %s/copy --since" % d in done.stderr, done.stderr)
+        refused(1, "has a store already", "agent", "export", "--store", store, "-o", d + "/copy")
+        kit.end_agent(agent)
         a, b = moment(start) + ".." + moment(middle), time.strftime("%H:%M:%S", time.localtime(middle)) + "..now"
         for words, ran in ((["report", "--store", store, "--since", moment(start), "--until", moment(middle)], {first.pid: first_cpu}),
-                           (["last", a, "--store", store], {first.pid: first_cpu}), (["last", b, "--store", store], {second.pid: second_cpu}),
+                           (["last", a, "--store", store], {first.pid: first_cpu}), (["last", a, "--store", d + "/copy"], {first.pid: first_cpu}), (["last", b, "--store", store], {second.pid: second_cpu}),
                            (["merge", "--store", store, a, b], {first.pid: first_cpu, second.pid: second_cpu})):
             done = krait(*words, "-o", out)
             check(done.returncode == 0, done.stderr)
@@ -225,6 +228,8 @@ def refusals():
     with folder() as d:
         refused(1, "no agent has recorded into", "last", "5m", "--store", d + "/none")
         refused(2, "say how long", "last", "--store", d)
+        refused(2, "name the directory to write to", "agent", "export")
+        refused(1, "no agent has recorded into", "agent", "export", "--store", d + "/none", "-o", d + "/copy")
         refused(2, "--since 10m", "report", "--store", d)
         refused(2, "'25:00' is not a time", "last", "25:00", "--store", d)
         refused(2, "ends before it begins", "last", "1h..2h", "--store", d)

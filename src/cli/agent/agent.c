@@ -7,8 +7,13 @@
 #include "cli/exit.h"
 
 static const struct command *const agent_commands[] = {
-	&command_agent_run,   &command_agent_check, &command_agent_status,
-	&command_agent_serve, &command_agent_mark,  NULL,
+	&command_agent_run,
+	&command_agent_check,
+	&command_agent_status,
+	&command_agent_serve,
+	&command_agent_mark,
+	&command_agent_export,
+	NULL,
 };
 
 static const struct command *find(const char *word)

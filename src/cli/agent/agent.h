@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 
 extern const struct command command_agent_check;
+extern const struct command command_agent_export;
 extern const struct command command_agent_mark;
 extern const struct command command_agent_run;
 extern const struct command command_agent_serve;
