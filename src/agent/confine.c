@@ -133,6 +133,14 @@ static const struct call_rule writer_calls[] = {STARTER_CALLS(REFUSE),
 #endif
 };
 
+/* System calls that are needed for answering at an open connection, in addition to store_calls. */
+static const struct call_rule answer_calls[] = {
+	ALLOW(recvfrom), ALLOW(sendto), ALLOW(shutdown), ALLOW(setitimer),
+#ifdef SYS_alarm
+	ALLOW(alarm),
+#endif
+};
+
 /*
  * The sampler makes children that read, and talks to them by pairs of sockets. Unwind tables that
  * it keeps, and samples that don't fit in memory, go to new files. A signal of number 0 only asks
@@ -174,6 +182,10 @@ static const struct call_rule loaded_calls[] = {
 };
 /* clang-format on */
 
+#define MORE_CALLS 8
+_Static_assert(ARRAY_SIZE(starter_calls) <= MORE_CALLS, "");
+_Static_assert(ARRAY_SIZE(answer_calls) <= MORE_CALLS, "");
+
 static unsigned confine_calls(const struct call_rule *rules, size_t n, bool others)
 {
 	return seccomp_apply(rules, n, others) ? CONFINED_CALLS : 0;
@@ -189,17 +201,28 @@ static void confine_process(void)
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-unsigned confine_to_store(const char *dir)
+/* Leaves the files below @dir, and the calls of store_calls and of @more, at most MORE_CALLS. */
+static unsigned confine(const char *dir, const struct call_rule *more, size_t n)
 {
-	struct call_rule rules[ARRAY_SIZE(store_calls) + ARRAY_SIZE(starter_calls)];
+	struct call_rule rules[ARRAY_SIZE(store_calls) + MORE_CALLS];
 	unsigned confined;
 
 	memcpy(rules, store_calls, sizeof(store_calls));
-	memcpy(rules + ARRAY_SIZE(store_calls), starter_calls, sizeof(starter_calls));
+	memcpy(rules + ARRAY_SIZE(store_calls), more, n * sizeof(*more));
 	confine_process();
 	caps_give_up();
 	confined = confine_files(dir) ? CONFINED_FILES : 0;
-	return confined | confine_calls(rules, ARRAY_SIZE(rules), false);
+	return confined | confine_calls(rules, ARRAY_SIZE(store_calls) + n, false);
+}
+
+unsigned confine_to_store(const char *dir)
+{
+	return confine(dir, starter_calls, ARRAY_SIZE(starter_calls));
+}
+
+unsigned confine_answer(const char *dir)
+{
+	return confine(dir, answer_calls, ARRAY_SIZE(answer_calls));
 }
 
 unsigned confine_writer(void)

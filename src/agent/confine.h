@@ -30,6 +30,12 @@ unsigned confine_to_store(const char *dir);
 unsigned confine_writer(void);
 
 /*
+ * For a process that answers a question: the same, but it can't make a child, and may read from and
+ * write to a connection that is open. Returns enum confined bits.
+ */
+unsigned confine_answer(const char *dir);
+
+/*
  * For the sampler: no program is run, no connection made, no file that exists opened for writing,
  * nothing mounted, and no process changed or sent a signal. This also holds for threads and
  * children that the process makes later. Returns enum confined bits.

@@ -289,8 +289,10 @@ def hostile():
             answering = f.read().split()
         check(len(answering) == 4, answering)
         limits = open("/proc/%s/limits" % answering[0]).read()
+        confined = open("/proc/%s/status" % answering[0]).read()
+        check("\nSeccomp:\t2\n" in confined and "\nNoNewPrivs:\t1\n" in confined and "\nCapPrm:\t0000000000000000\n" in confined, confined)
         size = int(re.search(r"Max address space +(\d+)", limits)[1])
-        check(size <= (65 << 20) + 1024 * int(re.search(r"VmPeak:\s+(\d+)", open("/proc/%s/status" % answering[0]).read())[1]), limits)
+        check(size <= (65 << 20) + 1024 * int(re.search(r"VmPeak:\s+(\d+)", confined)[1]), limits)
         check(ask(path, "krait 1 status\n\n").startswith(b"krait 1 ok "), "root isn't answered")
         *_, line = silent.stdout
         check(line == "end b''\n" and time.monotonic() - begun < 30, line)

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "agent/confine.h"
 #include "agent/serve/internal.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -58,6 +60,20 @@ static void bound(void)
 	(void)setrlimit(RLIMIT_CPU, &limit);
 	limit.rlim_cur = limit.rlim_max = 0;
 	(void)setrlimit(RLIMIT_CORE, &limit);
+}
+
+/*
+ * Takes from this process what it doesn't need for an answer, before it reads what a client sends.
+ * Opens the temporary file and reads the time zone first, because both are outside of the store.
+ */
+static void begin(struct question *q)
+{
+	int fd = temporary_file();
+
+	q->body = fd >= 0 ? fdopen(fd, "w+e") : NULL;
+	tzset();
+	bound();
+	(void)confine_answer(q->s->o->store);
 }
 
 static bool is_any(const char *text)
@@ -196,9 +212,8 @@ static int make(struct question *q)
 {
 	struct flock turn = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct store *store = NULL;
-	int fd = temporary_file(), r;
+	int r;
 
-	q->body = fd >= 0 ? fdopen(fd, "w+e") : NULL;
 	if (!q->body)
 		return err_set(-EIO, "the server can't make a temporary file");
 	alarm(TURN_SECONDS);
@@ -348,7 +363,7 @@ void serve_answer(const struct server *s, const struct listener *l, const struct
 	struct question q = {.s = s, .peer = peer};
 	struct str request = {};
 
-	bound();
+	begin(&q);
 	/* errors are sent to the client; messages would let clients fill the log */
 	log_set_level(LOG_ERROR);
 	if (read_request(fd, &request))

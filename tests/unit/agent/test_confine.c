@@ -227,8 +227,14 @@ static int try_module(void)
 	return error_of(syscall(SYS_finit_module, -1, "", 0));
 }
 
-enum process { STARTER = 1, WRITER = 2, SAMPLER = 4, KEEPS_STORE = STARTER | WRITER };
-enum { ALL = 7, BY_FILES = 8 }; /* BY_FILES: Landlock refuses the try, seccomp doesn't */
+enum process {
+	STARTER = 1,
+	WRITER = 2,
+	SAMPLER = 4,
+	ANSWER = 8,
+	KEEPS_STORE = STARTER | WRITER | ANSWER,
+};
+enum { ALL = 15, BY_FILES = 16 }; /* BY_FILES: Landlock refuses the try, seccomp doesn't */
 
 static const struct row {
 	const char *what;
@@ -258,7 +264,7 @@ static const struct row {
 	{"write a process's memory", try_change_memory, ALL},
 	{"trace a process", try_ptrace, ALL},
 	{"execute a program", try_exec, ALL},
-	{"make a child", try_fork, WRITER},
+	{"make a child", try_fork, WRITER | ANSWER},
 	{"send a signal", try_signal, ALL},
 	{"ask whether a process is there", try_ask, KEEPS_STORE},
 	{"mount", try_mount, ALL},
@@ -279,6 +285,8 @@ static unsigned become(enum process who)
 
 	if (who == SAMPLER)
 		return (confine_sampler() & confine_loaded()) | CONFINED_FILES;
+	if (who == ANSWER)
+		return confine_answer(store);
 	confined = confine_to_store(store);
 	return who == WRITER ? confined & (confine_writer() | CONFINED_FILES) : confined;
 }
@@ -374,6 +382,11 @@ static void test_sampler(void **state)
 	check_process(SAMPLER, "sampler");
 }
 
+static void test_answer(void **state)
+{
+	check_process(ANSWER, "answer");
+}
+
 /* A call of a 32-bit program would have another number, so it is refused whatever it is. */
 static void test_other_numbers(void **state)
 {
@@ -436,9 +449,9 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_starter),	      cmocka_unit_test(test_writer),
-		cmocka_unit_test(test_sampler),	      cmocka_unit_test(test_process),
-		cmocka_unit_test(test_other_numbers),
+		cmocka_unit_test(test_starter), cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_answer),	cmocka_unit_test(test_sampler),
+		cmocka_unit_test(test_process), cmocka_unit_test(test_other_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
