@@ -65,17 +65,21 @@ print(re.findall(r"\nIS: ([^\r\n]*)", out)[-1].strip() if "\nIS: " in out else o
 PY
 }
 
-# systemd's own checks of the agent's unit, with the installed krait as the unit's program.
-unit=$root/usr/lib/systemd/system/krait-agent.service
-unit_is_valid() {
-	local here=$work/unit/krait-agent.service said
-	mkdir -p "$work/unit"
-	sed "s,/usr/bin/krait,$krait,; /^Documentation=/d" "$unit" >"$here"
-	said=$(systemd-analyze verify "$here" 2>&1) && [ -z "$said" ] || { echo "$said"; return 1; }
+# systemd's own checks of the units, with the installed krait as their program.
+units=$root/usr/lib/systemd/system
+unit=$units/krait-agent.service
+server=$units/krait-agent-serve.service
+units_are_valid() {
+	local here=$work/unit file said
+	mkdir -p "$here"
+	for file in "$units"/krait-agent*; do
+		sed "s,/usr/bin/krait,$krait,; /^Documentation=/d" "$file" >"$here/${file##*/}"
+	done
+	said=$(systemd-analyze verify "$here"/* 2>&1) && [ -z "$said" ] || { echo "$said"; return 1; }
 }
 # systemd-analyze gives a service without any limit a score of 10 (the threshold is in tenths). What
 # remains here is what sampling all processes needs.
-unit_is_tight() { systemd-analyze security --offline=true --threshold=25 "$unit" >"$root/log" 2>&1 || { cat "$root/log"; return 1; }; }
+unit_is_tight() { systemd-analyze security --offline=true --threshold="$2" "$1" >"$root/log" 2>&1 || { cat "$root/log"; return 1; }; }
 user_is_made() { mkdir -p "$root/etc" && systemd-sysusers --root="$root" "$root/usr/lib/sysusers.d/krait.conf" && grep -q '^krait:' "$root/etc/passwd" "$root/etc/group"; }
 
 equals() { # equals WANTED GOT: compares two texts
@@ -109,9 +113,11 @@ if have zsh zsh; then
 	check zsh-event equals 'krait record -e cpu-clock' "$(in_zsh 'krait record -e cpu-cl')"
 fi
 check unit-program grep -q '^ExecStart=/usr/bin/krait agent run$' "$unit"
+check server-program grep -q '^ExecStart=/usr/bin/krait agent serve ' "$server"
 if have systemd-analyze unit; then
-	check unit-verify unit_is_valid
-	check unit-security unit_is_tight
+	check unit-verify units_are_valid
+	check unit-security unit_is_tight "$unit" 25
+	check server-security unit_is_tight "$server" 25
 fi
 have systemd-sysusers user && check sysusers user_is_made
 make uninstall DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1

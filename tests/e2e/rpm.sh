@@ -22,8 +22,11 @@ mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site
 "$krait" completion zsh >"$share/zsh/site-functions/_krait"
 "$krait" completion fish >"$share/fish/vendor_completions.d/krait.fish"
 install -D -m 644 -t "$share/krait/schema" docs/schema/*.schema.json
-install -D -m 644 packaging/systemd/krait-agent.service.in "$work/$release/lib/systemd/system/krait-agent.service"
-sed -i 's,@BIN@,/usr/local/bin,' "$work/$release/lib/systemd/system/krait-agent.service"
+units=$work/$release/lib/systemd/system
+install -D -m 644 packaging/systemd/krait-agent.service.in "$units/krait-agent.service"
+install -m 644 packaging/systemd/krait-agent-serve.service.in "$units/krait-agent-serve.service"
+sed -i 's,@BIN@,/usr/local/bin,' "$units"/krait-agent*.service
+install -m 644 -t "$units" packaging/systemd/krait-agent-serve.socket
 install -D -m 644 packaging/systemd/krait.sysusers "$work/$release/lib/sysusers.d/krait.conf"
 install -m 644 -t "$work/$release" LICENSE README.md
 install -D -m 644 -t "$work/$release/LICENSES" LICENSES/*
@@ -52,6 +55,7 @@ same_files() { diff <(cd "$work/$release" && find bin share lib -type f | sed 's
 	<(cd "$work/root/usr" && find bin share lib -type f | grep -v -e '^share/doc/' -e '^share/licenses/' | sort); }
 check files same_files
 check unit grep -q '^ExecStart=/usr/bin/krait agent run$' "$work/root/usr/lib/systemd/system/krait-agent.service"
+check unit-of-server grep -q '^ExecStart=/usr/bin/krait agent serve ' "$work/root/usr/lib/systemd/system/krait-agent-serve.service"
 
 busy='
 import time
