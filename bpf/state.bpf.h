@@ -71,8 +71,8 @@ enum fresh {
 	FRESH_NOT, /* the innermost frame has run an instruction, or its callers are proved */
 	FRESH,	   /* the innermost frame hasn't run an instruction, and no caller was met yet */
 	/*
-	 * the innermost frame's caller is the generator that was resumed last; callers further out
-	 * aren't proved yet
+	 * the innermost frame's caller is the generator that was resumed last; it isn't known yet
+	 * whether the frames further out are right
 	 */
 	FRESH_RESUMED,
 };

@@ -196,8 +196,8 @@ assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
 
 
 def places(directory):
-    """Yields (description, command, environment, source) of ways to start the program. Each puts
-    the second library at another place."""
+    """Yields (description, command, environment, source) of ways to start the program. In each, the
+    second library is mapped elsewhere: below the first, above it, or in a hole of another mapping."""
     room = directory + "/room.so"
     yield "below", (), {}, ""
     yield "the legacy layout", ("setarch", "-L"), {}, ""

@@ -105,8 +105,8 @@ def while_reading(command, d):
 
 @case
 def reading_profiles():
-    """report of an ordinary user has none of the capabilities that krait's file has. report of root
-    has only those for files."""
+    """`krait report`, run by an ordinary user, gives up the capabilities that krait's file has. Run
+    by root, it keeps only those that reading files takes."""
     with folder() as d:
         os.chmod(d, 0o777)
         effective, permitted = while_reading([kit.KRAIT], d)

@@ -168,7 +168,7 @@ struct collect_stats {
 		 * and the profile lacks them
 		 */
 		uint64_t samples;
-		/* the first process that was only counted: "PID, name"; "": it may not be named */
+		/* the first of these processes: "PID, name"; "": it may be another user's */
 		char first[64];
 	} crowded;
 	/* processes whose lists of code registered for gdb were too long to be read whole */

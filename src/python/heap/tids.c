@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds a process's threads by the numbers that the process has for them; see tids.h. */
+/*
+ * Turns the numbers of threads that CPython and the C library use into the kernel's numbers (tids);
+ * see tids.h.
+ */
 #include "python/heap/tids.h"
 
 #include <errno.h>
