@@ -51,12 +51,12 @@ class Graph(object):
         self.all = frozenset(self.out) | frozenset(e[1] for e in edges)
 
     def past(self, nodes, missing):
-        """Returns the nodes that can be reached from @nodes by frames of kind @missing alone,
+        """Returns the nodes that can be reached from @nodes by frames of the kinds @missing alone,
         because such frames may be missing in the stack."""
         found, todo = set(nodes), list(nodes)
-        while todo:
+        while missing and todo:
             for to, kind, _, _, _ in self.out[todo.pop()]:
-                if kind == missing and to not in found:
+                if kind in missing and to not in found:
                     found.add(to)
                     todo.append(to)
         return frozenset(found)
@@ -132,12 +132,8 @@ class Checker(object):
         """Returns the state after frame @loc, or what is wrong with that frame."""
         if not self.known(loc):
             return self.foreign(state, loc)
-        nodes, lenient = state.nodes, state.loose or state.fresh
-        if lenient:
-            nodes = self.graph.past(nodes, "native")
-        if state.holes:
-            nodes = self.graph.past(nodes, "python")
-            lenient = True
+        missing = ["native"] * (state.loose or state.fresh) + ["python"] * state.holes
+        nodes, lenient = self.graph.past(state.nodes, missing), bool(missing)
         named = [edge for node in nodes for edge in self.graph.out[node]
                  if edge[1] == loc.kind and loc.name in edge[2]]
         found = frozenset(to for to, _, _, between, never in named if lenient
