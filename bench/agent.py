@@ -3,13 +3,17 @@
 own the run time of its kernel programs, beside 100 processes that take 30 % of the CPUs, beside
 500 starts of /bin/true a second, and beside 40 starts of Python a second. Memory is the highest
 Pss of the agent's processes plus what the kernel counts for the agent's BPF maps. The ring
-buffers count in both numbers."""
+buffers count in both numbers.
+
+With --other KRAIT, that program's agent runs beside this one's, and the same 100 processes are
+recorded by both. The ratio is this one's CPU time over the other's, of the same windows."""
 
 import contextlib
 import glob
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,16 +27,17 @@ MIXED = os.path.join(lib.ROOT, "bench/programs/mixed.py")
 PROCESSES = 100
 SETTLE = 10
 STEP = 5  # seconds between two measurements of memory
+WINDOW = 10  # seconds of a window in which two agents are compared
 
 
 class Agent(lib.Krait):
     """krait agent, run in the background, with a store in a directory of its own."""
 
-    def __init__(self, store):
+    def __init__(self, store, krait=lib.KRAIT):
         super().__init__([])
         self.store = store
         # without a limit, so that the bench sees what the agent would take
-        self.command = [lib.KRAIT, "agent", "run", "--wall", "--max-cpu", "100", "--store", store]
+        self.command = [krait, "agent", "run", "--wall", "--max-cpu", "100", "--store", store]
 
     def __enter__(self):
         self.process = lib.in_background(self.command)
@@ -105,6 +110,50 @@ def watch(load, seconds):
         shutil.rmtree(store)
 
 
+def windows(seconds, other):
+    """Returns a list of [shares of this agent, shares of the other's], each as costs() has them."""
+    stores = [tempfile.mkdtemp(prefix="krait-agent-") for _ in range(2)]
+    try:
+        with mixed(0.3 * os.cpu_count()), lib.BpfStats(), Agent(stores[0]) as a, Agent(
+                stores[1], other) as b:
+            time.sleep(SETTLE)
+            got, at = [(costs(a), costs(b))], [time.monotonic()]
+            while at[-1] < at[0] + seconds:
+                time.sleep(WINDOW)
+                got.append((costs(a), costs(b)))
+                at.append(time.monotonic())
+        return [
+            [[(y - x) / (t - s) for x, y in zip(*pair)] for pair in zip(before, after)]
+            for before, after, s, t in zip(got, got[1:], at, at[1:])
+        ]
+    finally:
+        for store in stores:
+            shutil.rmtree(store)
+
+
+# what is compared: name, and its share among those that costs() returns
+COMPARED = (
+    ("krait", lambda c: c[0] + c[1]),
+    ("sampler", lambda c: c[0]),
+    ("kernel programs", lambda c: c[2]),
+)
+
+
+def compare(seconds, other):
+    taken = windows(seconds, other)
+    for what, of in COMPARED:
+        pairs = [[100 * of(c) for c in window] for window in taken]
+        new, old = (statistics.median(side) for side in zip(*pairs))
+        ratio = lib.median_interval([a / b for a, b in pairs])
+        yield lib.Row(
+            "%d processes, two agents: %s" % (PROCESSES, what),
+            new,
+            "% of a CPU",
+            note="the other %.3f, ratio %.3f (95 %%: %.3f to %.3f), %d windows of %d s"
+            % (old, *ratio, len(pairs), WINDOW),
+        )
+
+
 def rows(name, limit, shares, note):
     sampler, children, programs = (100 * share for share in shares)
     yield lib.Row(name + ": krait", sampler + children, "% of a CPU", limit,
@@ -114,6 +163,9 @@ def rows(name, limit, shares, note):
 
 def run(options):
     seconds = options.seconds
+    if options.other:
+        yield from compare(10 * seconds, options.other)
+        return
     shares, most, (used, samples) = watch(mixed(0.3 * os.cpu_count()), 10 * seconds)
     name = "%d processes" % PROCESSES
     note = "; %.0f s, %.0f samples a second" % (10 * seconds, samples / (10 * seconds + SETTLE))
