@@ -84,8 +84,8 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 int process_ignore(struct collect *c, struct process *p);
 
 /*
- * How often a process's name and control group are read again: programs rename themselves and are
- * moved while they run.
+ * How often krait looks whether a process's name, user and control group have changed: programs
+ * rename themselves, become another user and are moved while they run.
  */
 #define FACTS_APART_NS NSEC_PER_SEC
 

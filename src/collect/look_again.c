@@ -15,9 +15,9 @@ static void examine_again(struct collect *c, uint32_t i)
 }
 
 /* Reads again what may have changed of a process. False: the process isn't wanted any more. */
-static bool renew(struct collect *c, struct process *p)
+static bool renew(struct collect *c, struct process *p, uint64_t now)
 {
-	bool changed, wanted = facts_renew(c, p, &changed);
+	bool changed, wanted = facts_renew(c, p, now, &changed);
 
 	if (changed)
 		thread_forget_labels(c, p);
@@ -45,7 +45,7 @@ void process_look_again(struct collect *c)
 		 */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
-		else if (p->samples != p->facts_samples && !left && !renew(c, p))
+		else if (p->samples != p->facts_samples && !left && !renew(c, p, now))
 			(void)!process_ignore(c, p);
 		p->facts_samples = p->samples;
 	}

@@ -246,27 +246,48 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
 }
 
-/* Reads the facts of a process with samples again. False: its next samples aren't wanted. */
-bool facts_renew(struct collect *c, struct process *p, bool *changed)
+/*
+ * How long a process is believed to be unchanged because its stamp is the same: a stamp doesn't show
+ * everything.
+ */
+#define STAMP_NS (10 * NSEC_PER_SEC)
+
+/* Takes over what has changed. False: the process's next samples aren't wanted. */
+static bool take_renewed(struct collect *c, struct process *p, const struct proc *proc,
+			 struct proc_facts *facts, bool *changed)
+{
+	uint64_t before = p->runs_as;
+
+	if (c->config.match && !proc_match(c->config.match, facts))
+		return false;
+	read_user(c, p, proc);
+	*changed = p->runs_as != before;
+	if (p->cgroup && p->container && streq(facts->cgroup, p->cgroup) &&
+	    streq(facts->container, p->container))
+		return true;
+	take_place(p, facts);
+	*changed = true;
+	return true;
+}
+
+bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
-	uint64_t before = p->runs_as;
+	struct proc_stamp stamp = {};
 
 	*changed = false;
+	/* the stamp doesn't have the thread's name, by which a process may be chosen */
+	if (!c->config.match && !proc_stamp_read((pid_t)p->key.tgid, &stamp) &&
+	    now_ns < p->stamp_until_ns && proc_stamp_same(&stamp, &p->stamp))
+		return true;
+	p->stamp = (struct proc_stamp){};
 	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
 	    facts.start_boot_ns != p->start_boot_ns)
 		return true;
-	if (c->config.match && !proc_match(c->config.match, &facts))
-		return false;
-	read_user(c, p, &proc);
-	*changed = p->runs_as != before;
-	if (p->cgroup && p->container && streq(facts.cgroup, p->cgroup) &&
-	    streq(facts.container, p->container))
-		return true;
-	take_place(p, &facts);
-	*changed = true;
-	return true;
+	p->stamp = stamp;
+	p->stamp_until_ns = now_ns + STAMP_NS;
+	return take_renewed(c, p, &proc, &facts, changed);
 }
 
 void facts_read_start(struct collect *c, struct process *p, const struct proc *proc)

@@ -17,6 +17,7 @@
 #include "collect/process/several.h"
 #include "proc/proc.h"
 #include "proc/service/service.h"
+#include "proc/stamp.h"
 #include "records.h"
 
 struct made_code;
@@ -126,6 +127,12 @@ struct process {
 	 * that .samples had when these were read last.
 	 */
 	uint64_t facts_due_ns, facts_samples;
+	/*
+	 * The process's stamp before name, control group and container were read last, and until
+	 * when (CLOCK_MONOTONIC) they needn't be read while the process has that stamp.
+	 */
+	struct proc_stamp stamp;
+	uint64_t stamp_until_ns;
 
 	/* Budgets: what krait may spend on the process (budget/). */
 	struct budget looked; /* CPU time for looking into files that the process maps */
@@ -329,12 +336,13 @@ void process_note_version(struct collect *c, uint16_t version);
 
 /*
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
- * it. False: the process isn't wanted. facts_renew(): as facts_read(), for a process with samples;
- * false: the process isn't wanted any more. *changed: something that labels say of the process has
- * changed.
+ * it. False: the process isn't wanted. facts_renew(): as facts_read(), for a process with samples,
+ * at @now_ns (CLOCK_MONOTONIC); it reads next to nothing if the process's stamp (proc/stamp.h) is
+ * the same. False: the process isn't wanted any more. *changed: something that labels say of the
+ * process has changed.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
-bool facts_renew(struct collect *c, struct process *p, bool *changed);
+bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed);
 /*
  * Calls facts_read() for the process of @rec, and also facts_read_start() if the process is Python.
  * Sets .unwanted if the process isn't wanted. Opens the process as @proc, unless the facts of
