@@ -53,7 +53,8 @@ static bool spend(struct heap *h, size_t cost)
 /* how many bytes of the budget reading a page costs: little more than reading a few bytes costs */
 #define PAGE_COST  512
 #define SMALL_READ 1024
-#define FEW_READS  64
+/* So many pieces are read page by page. More pieces lie on too many pages, and are read at once. */
+#define FEW_READS 8
 
 /* Returns the page at @start; NULL if it can't be read, with -errno in *@e. */
 static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)
