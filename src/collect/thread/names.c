@@ -45,9 +45,9 @@ static void rename_waiters(struct collect *c, const struct map *renamed)
 
 /*
  * Sets the thread's name in Python. The label sets with the old name get the new name, and .name_id
- * stays the same.
+ * stays the same. False: the thread has this name already.
  */
-static void rename_thread(struct collect *c, struct thread *t, const char *name,
+static bool rename_thread(struct collect *c, struct thread *t, const char *name,
 			  struct map *renamed)
 {
 	struct profile *p = c->profile;
@@ -55,16 +55,17 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name,
 
 	t->named = true;
 	if (streq(t->name, name))
-		return;
+		return false;
 	key = profile_string(p, "thread");
 	value = profile_string(p, name);
 	if (profile_failed(p) || (t->waited && map_put(renamed, t->name_id, value)))
-		return;
+		return true;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (size_t i = 0; i < GIL_STATE_MAX; i++)
 		relabel(p, &t->sets[i], key, value);
 	map_foreach(slot, &t->waits)
 		relabel(p, label_set_in(&slot->value), key, value);
+	return true;
 }
 
 /*
@@ -88,10 +89,12 @@ static void by_tid(const struct py_thread_names *names, size_t n, struct map *re
 				(void)!map_put(ret, (uint64_t)t->tid, (uintptr_t)t->name);
 }
 
-static void rename_threads(struct collect *c, const struct process *p,
+/* Returns whether a thread has a name that it didn't have before. */
+static bool rename_threads(struct collect *c, const struct process *p,
 			   const struct py_thread_names *names, size_t n, struct map *renamed)
 {
 	struct map found;
+	bool any = false;
 
 	map_init(&found);
 	by_tid(names, n, &found);
@@ -100,26 +103,30 @@ static void rename_threads(struct collect *c, const struct process *p,
 		const uint64_t *name = t->ended_ns ? NULL : map_get(&found, t->tid);
 
 		if (name)
-			rename_thread(c, t, (const char *)(uintptr_t)*name, renamed);
+			any |= rename_thread(c, t, (const char *)(uintptr_t)*name, renamed);
 	}
 	map_fini(&found);
+	return any;
 }
 
-static void name_threads(struct collect *c, struct process *p, struct map *renamed)
+/* Returns what rename_threads() returns. */
+static bool name_threads(struct collect *c, struct process *p, struct map *renamed)
 {
 	const struct proc_several one = {.n = 1, .where[0] = p->where};
 	const struct proc_several *all = p->several ? p->several : &one;
 	struct py_thread_names names[ABI_INTERPRETERS] = {};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	size_t found = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < all->n; i++)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
 	/* The process is still the same, so the memory that was read was not a later process's. */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
-		rename_threads(c, p, names, all->n, renamed);
+		any = rename_threads(c, p, names, all->n, renamed);
 	for (size_t i = 0; i < all->n; i++)
 		py_thread_names_fini(&names[i]);
+	return any;
 }
 
 /*
@@ -137,7 +144,7 @@ static bool is_names_time(const struct process *p, uint64_t now)
 
 /*
  * Are names read now? A new thread sets .names_apart_ns back to NAMES_APART_NS, and each look
- * doubles it. So its value tells whether a thread was met since the last look.
+ * makes it longer. So its value tells whether a thread was met since the last look.
  */
 static bool is_wanted(const struct process *p, enum names_of which, uint64_t now)
 {
@@ -148,6 +155,21 @@ static bool is_wanted(const struct process *p, enum names_of which, uint64_t now
 	return which == NAMES_OF_NEW ? p->names_apart_ns == NAMES_APART_NS : is_names_time(p, now);
 }
 
+/* Looks at the names in one process, and says when it looks next. */
+static void look(struct collect *c, struct process *p, uint64_t now, struct map *renamed)
+{
+	uint64_t began_ns;
+	bool any;
+
+	p->names_looked_ns = now;
+	p->names_due_ns = now + p->names_apart_ns;
+	crowd_turn(c, p);
+	began_ns = upkeep_begin();
+	any = name_threads(c, p, renamed);
+	upkeep_end(c, p, began_ns);
+	p->names_apart_ns *= any || p->names_apart_ns < NAMES_SETTLED_NS ? 2 : 4;
+}
+
 void thread_names(struct collect *c, enum names_of which)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -156,19 +178,12 @@ void thread_names(struct collect *c, enum names_of which)
 	map_init(&renamed);
 	vec_foreach(i, &c->processes->live) {
 		struct process *p = process_at(c, *i);
-		uint64_t began_ns;
 
 		if (process_has_ended(p) || p->state != PROC_PYTHON || !p->walked)
 			continue;
 		if (!is_wanted(p, which, now) || (which != NAMES_OF_ALL && !upkeep_may(c, p, now)))
 			continue;
-		p->names_looked_ns = now;
-		p->names_due_ns = now + p->names_apart_ns;
-		p->names_apart_ns *= 2;
-		crowd_turn(c, p);
-		began_ns = upkeep_begin();
-		name_threads(c, p, &renamed);
-		upkeep_end(c, p, began_ns);
+		look(c, p, now, &renamed);
 	}
 	rename_waiters(c, &renamed);
 	map_fini(&renamed);

@@ -165,6 +165,38 @@ static void test_renamed_twice(void **state)
 	}
 }
 
+/* After a look @apart_ns after the last one: for how long krait doesn't look at names. */
+static uint64_t pause_after(uint64_t apart_ns)
+{
+	struct process *p = process_newest(collect, key.tgid);
+
+	p->walked = true;
+	p->names_looked_ns = p->names_due_ns = 1;
+	p->names_apart_ns = apart_ns;
+	assert_int_equal(collect_flush(collect, false), 0);
+	assert_int_equal(p->names_due_ns, p->names_looked_ns + apart_ns);
+	return p->names_apart_ns;
+}
+
+/*
+ * Each look is followed by a longer pause. Looks that find nothing new soon become rare, and a new
+ * thread makes them frequent again.
+ */
+static void test_pauses(void **state)
+{
+	meet(1);
+	n_named = 1;
+	prefix = "a";
+	assert_int_equal(pause_after(NSEC_PER_SEC), 2 * NSEC_PER_SEC);
+	assert_int_equal(pause_after(NSEC_PER_SEC), 2 * NSEC_PER_SEC);
+	assert_int_equal(pause_after(4 * NSEC_PER_SEC), 16 * NSEC_PER_SEC);
+	prefix = "b";
+	assert_int_equal(pause_after(4 * NSEC_PER_SEC), 8 * NSEC_PER_SEC);
+	assert_int_equal(pause_after(4 * NSEC_PER_SEC), 16 * NSEC_PER_SEC);
+	meet(2);
+	assert_in_range(process_newest(collect, key.tgid)->names_apart_ns, 0, NSEC_PER_SEC);
+}
+
 /*
  * Returns the CPU time in ns that it takes to rename @n threads. Other threads have ended waits of
  * each of them.
@@ -203,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_renamed_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pauses, setup, teardown),
 		cmocka_unit_test(test_many_renamed),
 	};
 
