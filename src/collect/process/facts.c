@@ -247,8 +247,8 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 }
 
 /*
- * How long a process is believed to be unchanged because its stamp is the same: a stamp doesn't show
- * everything.
+ * How long a process is believed to be unchanged because its stamp is the same: a stamp doesn't
+ * show everything.
  */
 #define STAMP_NS (10 * NSEC_PER_SEC)
 

@@ -11,9 +11,9 @@
 
 /*
  * How long after a thread was met krait looks for Python's names of threads. The time doubles after
- * each look. From NAMES_SETTLED_NS on, a look that finds no new name makes it four times as long:
- * a look takes 1 ms. Python registers a thread with `threading` a moment after the thread begins to run,
- * and the main thread when a program imports `threading`.
+ * each look. From NAMES_SETTLED_NS on, a look that finds no new name makes it four times as long,
+ * because looks take CPU time. Python registers a thread with `threading` a moment after the thread
+ * begins to run, and the main thread when a program imports `threading`.
  */
 #define NAMES_APART_NS	 (50 * NSEC_PER_MSEC)
 #define NAMES_SETTLED_NS (3 * NSEC_PER_SEC)
