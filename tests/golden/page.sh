@@ -15,7 +15,7 @@ KRAIT_PICTURES=$pages "$program" >/dev/null 2>&1 ||
 	{ echo "FAIL page: $program, which makes the pages"; exit 1; }
 if command -v tsc >/dev/null; then
 	tsc -p ui/jsconfig.json && echo "PASS page-types" || echo "FAIL page-types: see the log"
-	NODE_PATH=$(dirname "$(readlink -f "$(command -v tsc)")")/../.. node tests/golden/page_pack.js ui/*.js ||
+	NODE_PATH=$(dirname "$(readlink -f "$(command -v tsc)")")/../.. node tests/golden/page_packing.js ui/*.js ||
 		echo "FAIL page-pack: see the log"
 else
 	echo "SKIP page-types: no tsc (node-typescript)"

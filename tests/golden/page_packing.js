@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// page_pack.js MODULES...: ui/pack.awk must not change what the page's script does. The TypeScript
+// page_packing.js MODULES...: ui/pack.awk must not change what the page's script does. The TypeScript
 // compiler's parser reads the modules, and the script that the awk program makes of them. Their
-// trees must be alike, and so must those of page_pack_hostile.js, which is hard to read.
+// trees must be alike, and so must those of page_packing_hostile.js, which is hard to read.
 'use strict';
 const {spawnSync} = require('child_process');
 const {readFileSync} = require('fs');
@@ -93,6 +93,6 @@ function compare(name, files) {
 }
 
 compare('page-pack', process.argv.slice(2));
-compare('page-pack hostile', [__dirname + '/page_pack_hostile.js']);
+compare('page-pack hostile', [__dirname + '/page_packing_hostile.js']);
 for (const [name, text] of Object.entries(REFUSED))
 	console.log(`${pack([], text).status === 1 ? 'PASS' : 'FAIL'} page-pack refuses ${name}`);
