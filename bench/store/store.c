@@ -204,14 +204,38 @@ static int ask(const char *dir, double seconds, const char *service)
 	return 0;
 }
 
-/* Copies a row, @shift ms earlier, with its blob. */
+/* Makes the samples of a block @shift ms older. @names: those of its epoch. */
+static void shift_samples(struct batch *names, struct str *columns, int64_t shift)
+{
+	struct batch to;
+
+	must(batch_decode_block(names, columns->s, columns->n));
+	vec_foreach(s, &names->samples)
+		s->ms -= shift;
+	to = *names;
+	to.block = true;
+	to.base[BATCH_STRINGS] = (uint32_t)names->strings.n;
+	to.base[BATCH_MAPPINGS] = (uint32_t)names->mappings.n;
+	to.base[BATCH_FUNCTIONS] = (uint32_t)names->functions.n;
+	to.base[BATCH_LOCATIONS] = (uint32_t)names->locations.n;
+	to.text.n = to.strings.n = to.mappings.n = to.functions.n = to.locations.n = 0;
+	str_clear(columns);
+	must(batch_encode(&to, columns));
+}
+
+/*
+ * Copies a row, @shift ms earlier, with its blob. @names: those of a block's epoch; NULL: it is a
+ * row of names.
+ */
 static void copy_row(struct store *s, sqlite3_stmt *from, sqlite3_stmt *to, sqlite3_int64 id,
-		     struct blob_place *place, int64_t shift)
+		     struct blob_place *place, int64_t shift, struct batch *names)
 {
 	_cleanup_str_ struct str columns = {}, blob = {};
 
 	must(blob_unpack(NULL, sqlite3_column_blob(from, 4), (size_t)sqlite3_column_bytes(from, 4),
 			 &columns));
+	if (names)
+		shift_samples(names, &columns, shift);
 	place->first_ms = sqlite3_column_int64(from, 1) - shift;
 	place->last_ms = sqlite3_column_int64(from, 2) - shift;
 	place->samples = (uint32_t)sqlite3_column_int64(from, 3);
@@ -236,16 +260,34 @@ static void copy_names(struct store *s, int64_t from, int64_t epoch, int64_t shi
 		uint32_t sequence = (uint32_t)(sqlite3_column_int64(rows, 0) & 0xfffff);
 		struct blob_place place = {.segment = (uint64_t)epoch, .sequence = sequence};
 
-		copy_row(s, rows, to, STORE_FRAME(epoch, sequence), &place, shift);
+		copy_row(s, rows, to, STORE_FRAME(epoch, sequence), &place, shift, NULL);
 	}
 	sqlite3_finalize(rows);
 	sqlite3_finalize(to);
 }
 
+static void read_names(struct store *s, int64_t epoch, struct batch *ret)
+{
+	sqlite3_stmt *rows;
+	struct store_row row;
+
+	must(store_prepare(s, STORE_ROW " FROM names WHERE id >> 20 = ? ORDER BY id", &rows));
+	sqlite3_bind_int64(rows, 1, epoch);
+	for (uint32_t i = 0; sqlite3_step(rows) == SQLITE_ROW; i++) {
+		store_take_row(rows, &row);
+		row.place.segment = (uint64_t)epoch;
+		row.place.sequence = i;
+		must(store_add_row(ret, &row));
+	}
+	sqlite3_finalize(rows);
+}
+
 static void copy_hours(struct store *s, int64_t day, int64_t from, int64_t epoch, int64_t shift)
 {
+	__attribute__((cleanup(batch_fini))) struct batch names = {};
 	sqlite3_stmt *rows, *to;
 
+	read_names(s, from, &names);
 	must(store_prepare(s,
 			   STORE_ROW ", service FROM block WHERE tier = 2 AND first_ms >= ? AND "
 				     "first_ms < ? AND epoch = ?",
@@ -267,7 +309,7 @@ static void copy_hours(struct store *s, int64_t day, int64_t from, int64_t epoch
 
 		sqlite3_bind_text(to, 6, service, -1, SQLITE_TRANSIENT);
 		sqlite3_bind_int64(to, 7, epoch);
-		copy_row(s, rows, to, id, &place, shift);
+		copy_row(s, rows, to, id, &place, shift, &names);
 	}
 	sqlite3_finalize(rows);
 	sqlite3_finalize(to);
@@ -281,6 +323,16 @@ static int64_t number(struct store *s, const char *sql)
 	return n;
 }
 
+/* Removes the hours before the day that is copied, whose place the copies take. */
+static void remove_before(struct store *s, int64_t day)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM block WHERE tier = 2 AND first_ms < %lld",
+		 (long long)day);
+	must(store_exec(s, sql, "remove"));
+}
+
 static int stretch(const char *dir, int days)
 {
 	struct store *s = NULL;
@@ -291,6 +343,7 @@ static int stretch(const char *dir, int days)
 			"set"));
 	day = number(s, "SELECT max(last_ms) + 1 FROM block WHERE tier = 2");
 	day -= day % STORE_DAY_MS + STORE_DAY_MS;
+	remove_before(s, day);
 	first = number(s, "SELECT min(epoch) FROM block WHERE tier = 2");
 	last = number(s, "SELECT max(epoch) FROM block WHERE tier = 2");
 	for (int i = 1; i <= days; i++) {
