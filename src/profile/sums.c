@@ -21,19 +21,21 @@ void sums_fini(struct sums *s)
 {
 	free(s->entries);
 	free(s->slots);
+	vec_fini(&s->last);
 	*s = (struct sums){};
 }
 
 void sums_clear(struct sums *s)
 {
-	s->n = 0;
+	s->n = s->last.n = 0;
 	if (s->slots)
 		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
 }
 
 size_t sums_bytes(const struct sums *s)
 {
-	return s->cap * sums_entry_size(s) + s->n_slots * sizeof(*s->slots);
+	return s->cap * sums_entry_size(s) + s->n_slots * sizeof(*s->slots) +
+	       s->last.cap * sizeof(*s->last.v);
 }
 
 static size_t home(const struct sums *s, const struct sums_key *k)
@@ -79,7 +81,8 @@ static bool same_key(const struct sums_key *a, const struct sums_key *b)
 	return a->stack == b->stack && a->labels == b->labels && a->time_ns == b->time_ns;
 }
 
-int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
+/* Sets *ret to the index of the entry with @key, which is made if it is new. */
+static int find_entry(struct sums *s, const struct sums_key *key, size_t *ret)
 {
 	struct sums_entry *e;
 	size_t at;
@@ -87,21 +90,60 @@ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
 	if (grow_slots(s))
 		goto no_memory;
 	for (at = home(s, key); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-		e = sums_at(s, s->slots[at] - 1);
-		if (same_key(&e->key, key)) {
-			sums_values(e->values, values, s->n_values);
+		*ret = s->slots[at] - 1;
+		if (same_key(&sums_at(s, *ret)->key, key))
 			return 0;
-		}
 	}
 	if (vec_grow((void **)&s->entries, &s->cap, s->n + 1, sums_entry_size(s)))
 		goto no_memory;
-	e = sums_at(s, s->n++);
+	*ret = s->n++;
+	e = sums_at(s, *ret);
 	e->key = *key;
-	memcpy(e->values, values, s->n_values * sizeof(*values));
+	memset(e->values, 0, s->n_values * sizeof(*e->values));
 	s->slots[at] = (uint32_t)s->n;
 	return 0;
 no_memory:
 	return err_set(-ENOMEM, "out of memory for the sums of samples");
+}
+
+int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
+{
+	size_t at;
+	int r = find_entry(s, key, &at);
+
+	if (!r)
+		sums_values(sums_at(s, at)->values, values, s->n_values);
+	return r;
+}
+
+/* The stack's element of .last. NULL: out of memory. */
+static uint32_t *last_of(struct sums *s, uint32_t stack)
+{
+	size_t had = s->last.n;
+
+	if (stack >= had) {
+		if (vec_reserve(&s->last, (size_t)stack + 1))
+			return NULL;
+		s->last.n = s->last.cap;
+		memset(s->last.v + had, 0, (s->last.n - had) * sizeof(*s->last.v));
+	}
+	return &s->last.v[stack];
+}
+
+int sums_add_near(struct sums *s, const struct sums_key *key, const int64_t *values)
+{
+	uint32_t *last = last_of(s, key->stack);
+	size_t at = last && *last ? *last - 1 : SIZE_MAX;
+	int r = 0;
+
+	if (at == SIZE_MAX || !same_key(&sums_at(s, at)->key, key))
+		r = find_entry(s, key, &at);
+	if (r)
+		return r;
+	if (last)
+		*last = (uint32_t)at + 1;
+	sums_values(sums_at(s, at)->values, values, s->n_values);
+	return 0;
 }
 
 void sums_sample(const struct sums *s, const struct sums_entry *e, struct profile_sample *ret)

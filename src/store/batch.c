@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frees and clears batches (batch.h), and puts a batch's tree of stacks in order. */
+/*
+ * Frees and clears batches (batch.h), looks at what they have, and puts a batch's tree of
+ * stacks in order.
+ */
 #include "store/batch.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/nomem.h"
 #include "store/sort.h"
 
@@ -46,6 +50,59 @@ void batch_forget_block(struct batch *b)
 {
 	clear_block(b);
 	b->meta.n_values = 1; /* as names have it, which have no samples */
+}
+
+int batch_check_inlined(const struct batch *b)
+{
+	_cleanup_free_ uint16_t *inlined = calloc(b->locations.n + 1, sizeof(*inlined));
+
+	if (!inlined)
+		return err_nomem();
+	for (uint32_t i = 1; i <= b->locations.n; i++) {
+		const struct profile_location *l = &b->locations.v[i - 1];
+
+		inlined[i] = (uint16_t)(inlined[l->outer] + 1);
+		if (inlined[i] > PROFILE_MAX_INLINED)
+			return err_set(-EBADMSG, "too many functions are inlined into one");
+	}
+	return 0;
+}
+
+const char *batch_text(const struct batch *b, uint32_t number, size_t *n)
+{
+	*n = number ? b->strings.v[number - 1].n : 0;
+	return *n ? b->text.s + b->strings.v[number - 1].at : "";
+}
+
+bool batch_has_label(const struct batch *b, uint32_t set, const struct profile_label_text *want)
+{
+	for (uint32_t i = 0; set && i < b->sets.v[set - 1].n; i++) {
+		const struct profile_label *l = &b->labels.v[b->sets.v[set - 1].at + i];
+		size_t key, value;
+		const char *k = batch_text(b, l->key, &key), *v = batch_text(b, l->value, &value);
+
+		if (key == want->key_len && !memcmp(k, want->key, key) &&
+		    value == strlen(want->value) && !memcmp(v, want->value, value))
+			return true;
+	}
+	return false;
+}
+
+bool batch_has_labels(const struct batch *b, uint32_t set, const struct profile_label_text *wanted,
+		      size_t n)
+{
+	bool all = true;
+
+	for (size_t i = 0; all && i < n; i++) {
+		bool any = false;
+
+		for (size_t k = 0; !any && k < n; k++)
+			any = wanted[k].key_len == wanted[i].key_len &&
+			      !memcmp(wanted[k].key, wanted[i].key, wanted[i].key_len) &&
+			      batch_has_label(b, set, &wanted[k]);
+		all = any;
+	}
+	return all;
 }
 
 /*

@@ -127,6 +127,22 @@ void batch_clear(struct batch *b);
 void batch_forget_block(struct batch *b);
 
 /*
+ * Checks that chains of inlined functions in the locations are short. Returns 0; -EBADMSG + message
+ * if one is longer than PROFILE_MAX_INLINED; -ENOMEM + message.
+ */
+_must_use_ int batch_check_inlined(const struct batch *b);
+
+/* The bytes of string @number, and in *n how many there are; number 0: "". */
+const char *batch_text(const struct batch *b, uint32_t number, size_t *n);
+
+/* Has label set @set (0: no labels) the label @want? */
+bool batch_has_label(const struct batch *b, uint32_t set, const struct profile_label_text *want);
+
+/* Has the set one of the wanted labels of each key? */
+bool batch_has_labels(const struct batch *b, uint32_t set, const struct profile_label_text *wanted,
+		      size_t n);
+
+/*
  * Sorts the samples of @b by labels and time, and appends @b to *ret as columns. Returns 0 or
  * -ENOMEM + message.
  */

@@ -10,6 +10,8 @@
 #include "base/nomem.h"
 #include "profile/intervals/part.h"
 #include "profile/remake/copy.h"
+#include "store/sealed/paths.h"
+#include "store/sort.h"
 
 /* What was found out about a label set. TOLD is set in all that were looked at. */
 enum told {
@@ -26,6 +28,12 @@ struct restoring {
 	uint32_t *ids[BATCH_TABLES];
 	uint32_t *depths; /* indexed by a node's number: how many frames its stack has */
 	uint32_t deepest; /* the highest of .depths */
+	/* indexed by depth: the node that was made last, see make_node() */
+	struct made {
+		uint32_t parent, location, id; /* the profile's ids; .id 0: none was made */
+	} * made;
+	uint32_t n_made;    /* for how many depths .made has room */
+	struct paths paths; /* of the blocks of coarser tiers, whose trees have much in common */
 	/* indexed by a label set's number: enum told bits; 0: it wasn't looked at yet */
 	uint8_t *told;
 	unsigned value_at[PROFILE_MAX_VALUES];
@@ -39,6 +47,8 @@ void restore_end(struct restoring *x)
 	for (size_t i = 0; i < BATCH_TABLES; i++)
 		free(x->ids[i]);
 	free(x->depths);
+	free(x->made);
+	paths_fini(&x->paths);
 	free(x->told);
 	free(x);
 }
@@ -80,25 +90,6 @@ static int contradicts(const char *what)
 	return err_set(-EBADMSG, "%s", what);
 }
 
-/*
- * Checks all locations before any is put into the profile: chains of inlined functions are short.
- */
-static int check_locations(const struct batch *b)
-{
-	_cleanup_free_ uint16_t *inlined = calloc(b->locations.n + 1, sizeof(*inlined));
-
-	if (!inlined)
-		return err_nomem();
-	for (uint32_t i = 1; i <= b->locations.n; i++) {
-		const struct profile_location *l = &b->locations.v[i - 1];
-
-		inlined[i] = (uint16_t)(inlined[l->outer] + 1);
-		if (inlined[i] > PROFILE_MAX_INLINED)
-			return contradicts("too many functions are inlined into one");
-	}
-	return 0;
-}
-
 /* Checks that no stack is too long, and that each inlined function's parent node is its caller. */
 static int check_nodes(struct restoring *x)
 {
@@ -118,12 +109,6 @@ static int check_nodes(struct restoring *x)
 	return 0;
 }
 
-static const char *text(const struct batch *b, uint32_t string, size_t *n)
-{
-	*n = string ? b->strings.v[string - 1].n : 0;
-	return *n ? b->text.s + b->strings.v[string - 1].at : "";
-}
-
 static uint32_t make_string(struct restoring *x, uint32_t number)
 {
 	size_t n;
@@ -131,7 +116,7 @@ static uint32_t make_string(struct restoring *x, uint32_t number)
 
 	if (!number || x->ids[BATCH_STRINGS][number])
 		return number ? x->ids[BATCH_STRINGS][number] : 0;
-	s = text(x->b, number, &n);
+	s = batch_text(x->b, number, &n);
 	return x->ids[BATCH_STRINGS][number] = profile_string_n(x->p, s, n);
 }
 
@@ -173,7 +158,7 @@ static void outline(struct profile_location *l)
 	l->address = l->function ? 0 : l->address;
 }
 
-/* The id of location @number in the profile. The recursion is short: check_locations(). */
+/* The id of location @number in the profile. The recursion is short: batch_check_inlined(). */
 static uint32_t make_location(struct restoring *x, uint32_t number)
 {
 	uint32_t *id = &x->ids[BATCH_LOCATIONS][number];
@@ -209,7 +194,7 @@ bool restore_tells(enum store_outline outline, const char *key, size_t n)
 static bool is_told(const struct restoring *x, uint32_t key)
 {
 	size_t n;
-	const char *s = text(x->b, key, &n);
+	const char *s = batch_text(x->b, key, &n);
 
 	return restore_tells(x->q->outline, s, n);
 }
@@ -239,6 +224,39 @@ static uint32_t make_labels(struct restoring *x, uint32_t number)
 
 #define WANTED UINT32_MAX /* of a node: a sample needs it, or a node below it does */
 
+/* Makes room in .made for the depths of the block. */
+static int begin_made(struct restoring *x)
+{
+	int r = x->deepest < x->n_made ? 0 : renew(&x->made, x->deepest, sizeof(*x->made));
+
+	x->n_made = r ? 0 : MAX(x->n_made, x->deepest + 1);
+	return r;
+}
+
+/*
+ * Returns the id of node @at. Siblings are sorted by location, and an outline has one location for
+ * all lines of a function, so a node is often the one that was made last at its depth.
+ */
+static uint32_t make_node(struct restoring *x, size_t at)
+{
+	const struct batch_node *node = &x->b->nodes.v[at - 1];
+	uint32_t depth = x->depths[at], parent = x->ids[BATCH_NODES][node->parent];
+	uint32_t *known = x->q->sums ? paths_find(&x->paths, depth, node->location) : NULL;
+	struct made *made = &x->made[depth];
+	uint32_t location;
+
+	if (x->q->sums && !known)
+		return profile_no_memory(x->p);
+	if (known && *known)
+		return *known;
+	location = make_location(x, node->location);
+	if (!made->id || made->parent != parent || made->location != location)
+		*made = (struct made){parent, location, profile_node(x->p, parent, location)};
+	if (known)
+		*known = made->id;
+	return made->id;
+}
+
 /* Makes the nodes that are wanted, in their order, so that what is read next is near. */
 static int make_nodes(struct restoring *x)
 {
@@ -255,44 +273,14 @@ static int make_nodes(struct restoring *x)
 	profile_expect_nodes(x->p, n);
 	for (size_t i = 1; i <= x->b->nodes.n && !profile_failed(x->p); i++)
 		if (ids[i] == WANTED)
-			ids[i] = profile_node(x->p, ids[nodes[i - 1].parent],
-					      make_location(x, nodes[i - 1].location));
-	return profile_failed(x->p) ? err_nomem() : 0;
+			ids[i] = make_node(x, i);
+	return profile_failed(x->p) ? err_nomem() : x->q->sums ? paths_end(&x->paths, n) : 0;
 }
 
 static uint32_t make_stack(struct restoring *x, uint32_t number)
 {
 	return number ? profile_stack_at(x->p, x->ids[BATCH_NODES][number], x->deepest)
 		      : profile_stack(x->p, NULL, 0);
-}
-
-static bool has_label(const struct restoring *x, uint32_t set,
-		      const struct profile_label_text *want)
-{
-	const struct batch *b = x->b;
-
-	for (uint32_t i = 0; set && i < b->sets.v[set - 1].n; i++) {
-		const struct profile_label *l = &b->labels.v[b->sets.v[set - 1].at + i];
-		size_t key, value;
-		const char *k = text(b, l->key, &key), *v = text(b, l->value, &value);
-
-		if (key == want->key_len && !memcmp(k, want->key, key) &&
-		    value == strlen(want->value) && !memcmp(v, want->value, value))
-			return true;
-	}
-	return false;
-}
-
-/* Has the set a label that @l, or another wanted label with the key of @l, asks for? */
-static bool has_one_of(const struct restoring *x, uint32_t set, const struct profile_label_text *l)
-{
-	bool any = false;
-
-	for (size_t i = 0; !any && i < x->q->n_labels; i++)
-		any = x->q->labels[i].key_len == l->key_len &&
-		      !memcmp(x->q->labels[i].key, l->key, l->key_len) &&
-		      has_label(x, set, &x->q->labels[i]);
-	return any;
 }
 
 /*
@@ -304,25 +292,21 @@ static bool is_one_wait(const struct restoring *x, uint32_t set)
 	static const struct profile_label_text sums[] = {{"state", 5, "runnable"},
 							 {"state", 5, "stolen"}};
 
-	return !has_label(x, set, &sums[0]) && !has_label(x, set, &sums[1]);
-}
-
-/* Does the query want samples of this label set? */
-static bool is_wanted(const struct restoring *x, uint32_t set)
-{
-	bool all = true;
-
-	for (size_t i = 0; i < x->q->n_labels; i++)
-		all &= has_one_of(x, set, &x->q->labels[i]);
-	return all;
+	return !batch_has_label(x->b, set, &sums[0]) && !batch_has_label(x->b, set, &sums[1]);
 }
 
 static unsigned ask_set(struct restoring *x, uint32_t set)
 {
-	if (!x->told[set])
-		x->told[set] = (uint8_t)(TOLD | (is_wanted(x, set) ? TOLD_WANTED : 0) |
-					 (is_one_wait(x, set) ? TOLD_ONE_WAIT : 0));
-	return x->told[set];
+	uint8_t *told = &x->told[set];
+
+	if (*told)
+		return *told;
+	*told = TOLD;
+	if (batch_has_labels(x->b, set, x->q->labels, x->q->n_labels))
+		*told |= TOLD_WANTED;
+	if (is_one_wait(x, set))
+		*told |= TOLD_ONE_WAIT;
+	return *told;
 }
 
 static int find_value(struct restoring *x, const struct profile_value_type *type)
@@ -406,7 +390,7 @@ static int add_up(struct restoring *x, const struct profile_sample *s)
 {
 	const struct sums_key key = {s->stack, s->labels, -1};
 
-	return sums_add(x->q->into, &key, s->values);
+	return sums_add_near(x->q->into, &key, s->values);
 }
 
 /* Is sample @at wanted? *to: its time and values, cut to the window. */
@@ -442,18 +426,35 @@ static int take_sample(struct restoring *x, size_t at)
 	return x->q->into ? add_up(x, &to) : profile_add(x->p, &to);
 }
 
+/*
+ * Is the sample in the answer? If its time is inside the window it is, because part of it is then
+ * in the window too.
+ */
+static bool is_taken(struct restoring *x, size_t at)
+{
+	int64_t ms = x->b->samples.v[at].ms;
+	struct profile_sample cut;
+
+	if (ms > x->q->since_ms && ms < x->q->until_ms)
+		return ask_set(x, x->b->samples.v[at].labels) & TOLD_WANTED;
+	return cut_sample(x, at, &cut);
+}
+
+/* Takes the samples: those of coarser tiers node after node, so that what is read next is near. */
 static int take_samples(struct restoring *x)
 {
 	const struct batch *b = x->b;
-	struct profile_sample s;
+	_cleanup_free_ uint32_t *order = NULL;
 	int r;
 
 	for (size_t i = 0; i < b->samples.n; i++)
-		if (cut_sample(x, i, &s))
+		if (is_taken(x, i))
 			x->ids[BATCH_NODES][b->samples.v[i].node] = WANTED;
 	r = make_nodes(x);
+	if (!r && x->q->sums && b->samples.n)
+		r = sort_rows(&b->samples.v->node, sizeof(*b->samples.v), b->samples.n, &order);
 	for (size_t i = 0; !r && i < b->samples.n; i++)
-		r = take_sample(x, i);
+		r = take_sample(x, order ? order[i] : i);
 	return r;
 }
 
@@ -467,7 +468,7 @@ int restore_begin(const struct batch *b, const struct store_query *q, struct pro
 		return err_nomem();
 	*x = (struct restoring){.b = b, .q = q, .p = p};
 	r = begin_names(x);
-	return r ? r : check_locations(b);
+	return r ? r : batch_check_inlined(b);
 }
 
 int restore_block(struct restoring *x)
@@ -475,6 +476,7 @@ int restore_block(struct restoring *x)
 	int r = begin_block(x);
 
 	r = r ? r : check_nodes(x);
+	r = r ? r : begin_made(x);
 	r = r ? r : map_values(x);
 	r = r ? r : take_comments(x);
 	if (!r && x->q->into)

@@ -131,7 +131,9 @@ static int prune_sums(struct pruning *x, struct sums *ret)
 		struct sums_key key = e->key;
 
 		key.stack = prune_stack(x, key.stack);
-		r = r ? r : profile_failed(x->p) ? err_nomem() : sums_add(ret, &key, e->values);
+		r = r			   ? r
+		    : profile_failed(x->p) ? err_nomem()
+					   : sums_add_near(ret, &key, e->values);
 	}
 	return r;
 }

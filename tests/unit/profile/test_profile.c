@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include "base/cleanup.h"
 #include "profile/profile.h"
+#include "profile/sums.h"
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -346,6 +347,41 @@ static void sums_add_up(void **state)
 }
 
 /*
+ * sums_add_near() remembers each stack's last entry: also while labels alternate, and after entries
+ * got more values or were removed.
+ */
+static void near_sums_add_up(void **state)
+{
+	enum { STACKS = 50, LABELS = 3, N = 20000 };
+	_cleanup_(sums_fini) struct sums s;
+	uint64_t seed = 4;
+
+	sums_init(&s, 1);
+	for (unsigned round = 0; round < 3; round++) {
+		int64_t want[STACKS][LABELS][2] = {};
+		size_t distinct = 0;
+
+		sums_clear(&s);
+		for (unsigned i = 0; i < N; i++) {
+			const struct sums_key key = {(uint32_t)next_random(&seed) % STACKS,
+						     (uint32_t)next_random(&seed) % LABELS, -1};
+			const int64_t values[2] = {1, (int64_t)next_random(&seed) % 1000};
+			int64_t *to = want[key.stack][key.labels];
+
+			if (!round && i == N / 2)
+				assert_int_equal(sums_widen(&s, 2), 0);
+			distinct += !to[0];
+			to[0]++;
+			to[1] += s.n_values == 2 ? values[1] : 0;
+			assert_int_equal(sums_add_near(&s, &key, values), 0);
+		}
+		assert_int_equal(s.n, distinct);
+		sums_foreach(e, &s) assert_memory_equal(
+			e->values, want[e->key.stack][e->key.labels], sizeof(want[0][0]));
+	}
+}
+
+/*
  * The frames that a stack shares with the stack asked for before aren't walked again. The test asks
  * for stacks in random order.
  */
@@ -390,6 +426,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_loses_nothing),
 		cmocka_unit_test(samples_need_no_file),
 		cmocka_unit_test(sums_add_up),
+		cmocka_unit_test(near_sums_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

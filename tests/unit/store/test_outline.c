@@ -12,8 +12,32 @@
 #define STEP_NS	 (600ll * 1000000000)
 
 /*
+ * Makes a stack of a tree with few functions, so that windows have many paths in common but not
+ * all. A function is met at several lines.
+ */
+static uint32_t branching_stack(struct writer *w)
+{
+	struct profile_mapping m = {.name = profile_string(w->p, "[python 3.12]"),
+				    .kind = KIND_PYTHON};
+	uint32_t frames[6], mapping = profile_mapping(w->p, &m);
+	size_t n = 1 + random_below(&w->random, ARRAY_SIZE(frames));
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile_function f = {.name = random_text(w->p, &w->random, "branch", 3)};
+		struct profile_location l = {
+			.mapping = mapping,
+			.function = profile_function(w->p, &f),
+			.line = 1 + (int32_t)random_below(&w->random, 3),
+		};
+
+		frames[i] = profile_location(w->p, &l);
+	}
+	return profile_stack(w->p, frames, n);
+}
+
+/*
  * Makes a sample of a service. Each service has one stack that comes often; the other stacks are
- * drawn at random.
+ * drawn at random, most of them from a tree.
  */
 static struct profile_sample make_sample(struct writer *w, unsigned segment, const uint32_t *often)
 {
@@ -31,7 +55,7 @@ static struct profile_sample make_sample(struct writer *w, unsigned segment, con
 
 	s.labels = profile_labels(w->p, l, 4);
 	if (random_below(&w->random, 3))
-		s.stack = often[service];
+		s.stack = random_below(&w->random, 4) ? branching_stack(w) : often[service];
 	s.time_ns = segment * STEP_NS + random_below(&w->random, 600000) * 1000000ll;
 	return s;
 }
@@ -80,9 +104,101 @@ static int add(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
+/* What samples of one service and path add up to; .path is text (heap). */
+struct path {
+	char *path;
+	int64_t values[3];
+};
+
+struct paths {
+	struct profile *p;
+	int64_t since, until; /* in ns; samples without a time count in any case */
+	VEC(struct path) list;
+};
+
+static int add_path(void *arg, const struct profile_sample *s)
+{
+	struct paths *x = arg;
+	struct str text = {};
+	struct path path = {};
+	size_t n;
+	const uint32_t *frames = profile_get_stack(x->p, s->stack, &n);
+
+	if (s->time_ns >= 0 && (s->time_ns < x->since || s->time_ns >= x->until))
+		return 0;
+	str_addf(&text, "%s %s", profile_label_text(x->p, s->labels, "service"),
+		 profile_label_text(x->p, s->labels, "version"));
+	for (size_t i = n; i--;) {
+		const struct profile_location *l = profile_get_location(x->p, frames[i]);
+		const struct profile_mapping *m = profile_get_mapping(x->p, l->mapping);
+		struct profile_function none = {},
+					f = l->function ? *profile_get_function(x->p, l->function)
+							: none;
+
+		str_addf(&text, ";%s %s %s %d %llx", profile_get_string(x->p, m->name),
+			 profile_get_string(x->p, f.name), profile_get_string(x->p, f.file),
+			 f.start_line, (unsigned long long)(l->function ? 0 : l->address));
+	}
+	path.path = str_take(&text);
+	memcpy(path.values, s->values, sizeof(path.values));
+	return vec_push(&x->list, path);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct path *)a)->path, ((const struct path *)b)->path);
+}
+
+/* Adds up what has one path, and sorts by path. */
+static void find_paths(struct paths *x)
+{
+	size_t n = 0;
+
+	assert_int_equal(profile_each(x->p, add_path, x), 0);
+	assert_true(x->list.n > 0);
+	qsort(x->list.v, x->list.n, sizeof(*x->list.v), by_path);
+	vec_foreach(path, &x->list) {
+		struct path *to = n ? &x->list.v[n - 1] : NULL;
+
+		if (!to || !streq(to->path, path->path)) {
+			x->list.v[n++] = *path;
+			continue;
+		}
+		for (int i = 0; i < 3; i++)
+			to->values[i] += path->values[i];
+		free(path->path);
+	}
+	x->list.n = n;
+}
+
+static void paths_free(struct paths *x)
+{
+	vec_foreach(path, &x->list)
+		free(path->path);
+	vec_fini(&x->list);
+}
+
 /*
- * Checks that the outline of a window has the sums of all samples that each service has in the
- * window, and says when the window begins.
+ * Checks that an outline's stacks of functions are those of the samples. No stack here is so rare
+ * that it is left out.
+ */
+static void expect_paths(struct paths *exact, struct paths *got)
+{
+	find_paths(exact);
+	find_paths(got);
+	assert_int_equal(exact->list.n, got->list.n);
+	for (size_t i = 0; i < exact->list.n; i++) {
+		assert_string_equal(exact->list.v[i].path, got->list.v[i].path);
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(exact->list.v[i].values[k], got->list.v[i].values[k]);
+	}
+	paths_free(exact);
+	paths_free(got);
+}
+
+/*
+ * Checks that the outline of a window has the stacks and sums of all samples that each service has
+ * in the window, and says when the window begins.
  */
 static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t begins)
 {
@@ -105,6 +221,8 @@ static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t 
 		for (int k = 0; k < 3; k++)
 			assert_int_equal(exact.values[k], got.values[k]);
 	}
+	expect_paths(&(struct paths){w->p, begins * 1000000, until * 1000000, {}},
+		     &(struct paths){p, 0, INT64_MAX, {}});
 	profile_free(p);
 }
 
