@@ -4,6 +4,17 @@
 #define CLI_AGENT_AGENT_H
 
 #include "cli/commands.h"
+#include "cli/options/values.h"
+#include "store/store.h"
+
+/* clang-format off */
+/* The option --store of the commands that look at what the agent writes. @heading: its group. */
+#define AGENT_ROW_STORE(heading, at)                                                               \
+	{.group = (heading),                                                                       \
+	 .name = "store", .arg = "DIR", .set = value_string, .field = (at),                        \
+	 .initial = STORE_DIRECTORY, .complete = COMPLETE_FILE,                                    \
+	 .help = "the directory that the agent writes to"}
+/* clang-format on */
 
 extern const struct command command_agent_check;
 extern const struct command command_agent_export;

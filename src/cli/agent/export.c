@@ -18,15 +18,6 @@ struct export_options {
 #define FIELD(f) offsetof(struct export_options, f)
 #define EVER	 "500000h" /* longer ago than any store was made */
 
-static int take_window(const struct export_options *o, struct window *ret)
-{
-	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
-
-	if (o->since && strstr(o->since, "..") && !o->until)
-		return window_parse(o->since, now, ret);
-	return window_between(o->since ? o->since : EVER, o->until, now, ret);
-}
-
 static void say(const struct export_options *o, const struct store_facts *f)
 {
 	char from[64], to[64];
@@ -35,7 +26,7 @@ static void say(const struct export_options *o, const struct store_facts *f)
 	clock_local(f->last_ms, "%F %T %z", to);
 	log_note("%s has %llu samples, %s to %s", o->output, (unsigned long long)f->samples, from,
 		 to);
-	log_note("to read them: krait report --store %s --since \"%.19s\"", o->output, from);
+	log_note("to read them: krait report --store %s --since \"%s\"", o->output, from);
 }
 
 static int export(const struct export_options *o, const struct window *w)
@@ -67,7 +58,7 @@ static int run(const struct command *self, int argc, char **argv)
 		log_error("name the directory to write to: krait agent export -o DIR");
 		return EXIT_USAGE;
 	}
-	if (take_window(&o, &w)) {
+	if (window_options(o.since ? o.since : EVER, o.until, &w)) {
 		log_error("%s", error_words());
 		return EXIT_USAGE;
 	}
@@ -79,14 +70,7 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 static const struct option_row rows[] = {
-	{.group = "The store",
-	 .name = "store",
-	 .arg = "DIR",
-	 .set = value_string,
-	 .field = FIELD(store),
-	 .initial = STORE_DIRECTORY,
-	 .complete = COMPLETE_FILE,
-	 .help = "the directory that the agent writes to"},
+	AGENT_ROW_STORE("The store", FIELD(store)),
 	{.group = "What is copied",
 	 .name = "since",
 	 .arg = "TIME",

@@ -30,14 +30,7 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 static const struct option_row rows[] = {
-	{.group = "The server",
-	 .name = "store",
-	 .arg = "DIR",
-	 .set = value_string,
-	 .field = FIELD(store),
-	 .initial = STORE_DIRECTORY,
-	 .complete = COMPLETE_FILE,
-	 .help = "the directory that the agent writes to"},
+	AGENT_ROW_STORE("The server", FIELD(store)),
 	{.name = "socket",
 	 .arg = "PATH",
 	 .set = value_string,

@@ -171,14 +171,7 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 static const struct option_row rows[] = {
-	{.group = "The store",
-	 .name = "store",
-	 .arg = "DIR",
-	 .set = value_string,
-	 .field = offsetof(struct status_options, store),
-	 .initial = STORE_DIRECTORY,
-	 .complete = COMPLETE_FILE,
-	 .help = "the directory that the agent writes to"},
+	AGENT_ROW_STORE("The store", offsetof(struct status_options, store)),
 	{.group = "Output",
 	 .name = "json",
 	 .set = value_flag,

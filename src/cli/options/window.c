@@ -179,6 +179,16 @@ int window_parse(const char *text, int64_t now_ms, struct window *ret)
 	return window_between(since, dots ? dots + 2 : NULL, now_ms, ret);
 }
 
+int window_options(const char *since, const char *until, struct window *ret)
+{
+	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
+
+	if (!strstr(since, ".."))
+		return window_between(since, until, now, ret);
+	return until ? err_set(-EINVAL, "--since A..B names the end already; leave --until out")
+		     : window_parse(since, now, ret);
+}
+
 static void add_moment(int64_t ms, struct str *b)
 {
 	char text[64];

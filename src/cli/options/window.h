@@ -39,6 +39,12 @@ _must_use_ int window_between(const char *since, const char *until, int64_t now_
 			      struct window *ret);
 
 /*
+ * Reads the options --since and --until, up to now if @until is NULL. @since may be SINCE..UNTIL,
+ * which has an end already. Returns 0 or -EINVAL + message.
+ */
+_must_use_ int window_options(const char *since, const char *until, struct window *ret);
+
+/*
  * Reads a profile of what @q asks for from the store in @dir. If the user may not read the store,
  * the server at @socket is asked. If @socket is NULL, the default server is asked, but only for the
  * default store. Returns 0 or -errno + message; the caller frees *ret.

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
-#include "base/system/clock.h"
 #include "base/system/log.h"
 #include "cli/options/view_options.h"
 
@@ -76,8 +75,6 @@ static int take_times(const struct stored *s, struct view_options *view)
 
 static int take_window(struct stored *s)
 {
-	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
-
 	if (s->pin || s->mark)
 		return s->since || s->until || (s->pin && s->mark)
 			       ? err_set(-EINVAL, "--pin, --mark and a window of time exclude each "
@@ -86,11 +83,7 @@ static int take_window(struct stored *s)
 	if (!s->since)
 		return err_set(-EINVAL,
 			       "say when the window begins: --since 10m, or --since 03:00");
-	if (strstr(s->since, ".."))
-		return s->until ? err_set(-EINVAL,
-					  "--since A..B names the end already; leave --until out")
-				: window_parse(s->since, now, &s->window);
-	return window_between(s->since, s->until, now, &s->window);
+	return window_options(s->since, s->until, &s->window);
 }
 
 int stored_check(struct stored *s, struct view_options *view, const struct operands *operands)
