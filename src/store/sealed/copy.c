@@ -17,15 +17,14 @@ static_assert(STORE_SEQUENCE_BITS == 20, "the SQL above has the number");
 /* The tables in the order in which they are copied, and which of their rows. */
 static const struct {
 	const char *table, *where;
-	int columns;
 	int since; /* the format in which the table was added */
 } parts[] = {
 	/* a frame can only be read together with those of its segment before it */
-	{"frame", SEGMENT " IN (SELECT " SEGMENT " FROM frame WHERE " IN_WINDOW ")", 5, 1},
-	{"segment", IN_WINDOW, 6, 1},
-	{"names", SEGMENT " IN (SELECT epoch FROM block WHERE tier < 100 AND " IN_WINDOW ")", 5, 2},
-	{"block", "tier < 100 AND " IN_WINDOW, 8, 2},
-	{"pin", "until_ms > ?1 AND since_ms < ?2", 6, 3},
+	{"frame", SEGMENT " IN (SELECT " SEGMENT " FROM frame WHERE " IN_WINDOW ")", 1},
+	{"segment", IN_WINDOW, 1},
+	{"names", SEGMENT " IN (SELECT epoch FROM block WHERE tier < 100 AND " IN_WINDOW ")", 2},
+	{"block", "tier < 100 AND " IN_WINDOW, 2},
+	{"pin", "until_ms > ?1 AND since_ms < ?2", 3},
 };
 static_assert(STORE_TOTALS == 100, "the SQL above has the number");
 
@@ -34,10 +33,10 @@ struct copy {
 	int64_t since_ms, until_ms;
 };
 
-/* Inserts each row that @rows selects. @columns: how many columns a row has. */
-static int copy_rows(struct copy *c, sqlite3_stmt *rows, sqlite3_stmt *insert, int columns)
+/* Inserts each row that @rows selects. */
+static int copy_rows(struct copy *c, sqlite3_stmt *rows, sqlite3_stmt *insert)
 {
-	int rc, r = 0;
+	int columns = sqlite3_column_count(rows), rc, r = 0;
 
 	while (!r && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
 		for (int i = 0; !r && i < columns; i++)
@@ -63,14 +62,16 @@ static int copy_part(struct copy *c, size_t part)
 	snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE %s", parts[part].table,
 		 parts[part].where);
 	r = store_prepare(c->from, sql, &rows);
+	if (r)
+		return r;
 	snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES (%.*s)", parts[part].table,
-		 2 * parts[part].columns - 1, marks);
-	r = r ? r : store_prepare(c->to, sql, &insert);
+		 2 * sqlite3_column_count(rows) - 1, marks);
+	r = store_prepare(c->to, sql, &insert);
 	if (r)
 		return r;
 	sqlite3_bind_int64(rows, 1, c->since_ms);
 	sqlite3_bind_int64(rows, 2, c->until_ms);
-	return copy_rows(c, rows, insert, parts[part].columns);
+	return copy_rows(c, rows, insert);
 }
 
 /* Copies in one transaction of each store, because an agent may seal segments meanwhile. */

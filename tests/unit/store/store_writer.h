@@ -75,15 +75,20 @@ static inline void sql(const char *words)
 	sqlite3_close(db);
 }
 
-static inline struct store *open_store(pid_t owner)
+static inline struct store *open_store_at(const char *path, pid_t owner)
 {
 	struct store *s = NULL;
-	int r = store_open(store_path(), owner, &s);
+	int r = store_open(path, owner, &s);
 
 	if (r)
 		print_message("%s\n", err_msg());
 	assert_int_equal(r, 0);
 	return s;
+}
+
+static inline struct store *open_store(pid_t owner)
+{
+	return open_store_at(store_path(), owner);
 }
 
 /* What is needed to do as an agent does: take samples, write a frame, seal a segment. */
@@ -151,14 +156,19 @@ static inline void end(struct writer *w)
 
 static const struct store_query all = {.since_ms = BEGIN_MS, .until_ms = BEGIN_MS + 100000};
 
-static inline struct profile *read_back(const struct store_query *q)
+static inline struct profile *read_at(const char *path, const struct store_query *q)
 {
-	struct store *s = open_store(0);
+	struct store *s = open_store_at(path, 0);
 	struct profile *p = NULL;
 
 	assert_int_equal(store_read(s, q, &p), 0);
 	store_close(s);
 	return p;
+}
+
+static inline struct profile *read_back(const struct store_query *q)
+{
+	return read_at(store_path(), q);
 }
 
 #endif

@@ -37,17 +37,6 @@ static int copy(int64_t since_ms, int64_t until_ms, struct store_facts *facts)
 	return r;
 }
 
-static struct profile *read_copy(const struct store_query *q)
-{
-	struct store *s = NULL;
-	struct profile *p = NULL;
-
-	assert_int_equal(store_open(copy_path(), 0, &s), 0);
-	assert_int_equal(store_read(s, q, &p), 0);
-	store_close(s);
-	return p;
-}
-
 /* Writes a frame with samples of CPU time from @from to @from + FRAME_MS. */
 static void write_part(struct writer *w, int64_t from)
 {
@@ -87,13 +76,13 @@ static void expect_window(int64_t since, int64_t until, unsigned segments)
 	run("rm -rf %s", copy_path());
 	assert_int_equal(copy(q.since_ms, q.until_ms, &facts), 0);
 	assert_int_equal(facts.samples, segments * PER_SEGMENT);
-	p = read_copy(&q);
+	p = read_at(copy_path(), &q);
 	want = read_back(&q);
 	assert_same_samples(want, p);
 	assert_int_equal(profile_meta(p)->comments.n_warnings, 0);
 	profile_free(p);
 	profile_free(want);
-	p = read_copy(&all);
+	p = read_at(copy_path(), &all);
 	assert_int_equal(profile_n_samples(p), facts.samples);
 	profile_free(p);
 }
@@ -114,12 +103,12 @@ static void test_window(void **state)
 	assert_int_equal(copy(BEGIN_MS + 60000, BEGIN_MS + 70000, &facts), 0);
 	assert_int_equal(facts.samples, 0);
 	expect_window(12000, 13000, 1);
-	assert_int_equal(store_open(copy_path(), 0, &s), 0);
+	s = open_store_at(copy_path(), 0);
 	assert_int_equal(store_read_pins(s, &pins), 0);
 	assert_int_equal(pins.list.n, 0);
 	store_close(s);
 	expect_window(11000, 13000, 1);
-	assert_int_equal(store_open(copy_path(), 0, &s), 0);
+	s = open_store_at(copy_path(), 0);
 	assert_int_equal(store_read_pins(s, &pins), 0);
 	assert_int_equal(pins.list.n, 1);
 	assert_string_equal(pins.list.v[0].words, "in it");
@@ -137,7 +126,7 @@ static void test_refused(void **state)
 	assert_int_equal(copy(BEGIN_MS, BEGIN_MS + SEGMENT_MS, &facts), 0);
 	assert_int_equal(copy(BEGIN_MS, BEGIN_MS + 2 * SEGMENT_MS, &facts), -EEXIST);
 	assert_non_null(strstr(err_msg(), "has a store already"));
-	p = read_copy(&all);
+	p = read_at(copy_path(), &all);
 	assert_int_equal(profile_n_samples(p), PER_SEGMENT);
 	profile_free(p);
 	/* an agent that writes there has the store's lock */
@@ -157,7 +146,7 @@ static void expect_format(const char *format, uint64_t samples)
 	run("mkdir -m 700 %s; cp tests/unit/store/%s/store.db %s", store_path(), format,
 	    store_path());
 	assert_int_equal(copy(0, ever.until_ms, &facts), 0);
-	p = read_copy(&ever);
+	p = read_at(copy_path(), &ever);
 	assert_int_equal(profile_n_samples(p), samples);
 	profile_free(p);
 }
