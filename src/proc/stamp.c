@@ -8,20 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/cleanup.h"
 
 /* A longer list of control groups has no stamp. Usual lists have 60 to 600 bytes. */
 #define GROUPS_BYTES 4096
-
-/* FNV-1a */
-static uint64_t hash(const char *text, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)text[i]) * 0x100000001b3;
-	return h;
-}
 
 /* The kernel makes the text as a whole, so one read() gets all of it. */
 static int read_groups(pid_t tgid, uint64_t *ret)
@@ -35,7 +28,7 @@ static int read_groups(pid_t tgid, uint64_t *ret)
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	if (n < 0)
 		return -errno;
-	*ret = hash(text, (size_t)n);
+	*ret = XXH3_64bits(text, (size_t)n);
 	return (size_t)n < sizeof(text) ? 0 : -E2BIG;
 }
 
