@@ -65,16 +65,13 @@ static const char *name_of(unsigned pid)
 	return text;
 }
 
-static bool is_named(unsigned pid)
+/*
+ * Whether it is another krait, and what it reads could be read from the page cache later. ("twice"
+ * goes past that cache.)
+ */
+static bool is_other_krait(const char *who)
 {
-	return !strcmp(name_of(pid), comm);
-}
-
-/* Whether it is another krait, and what it reads could be read from the page cache later. */
-static bool is_other_krait(unsigned pid)
-{
-	return held != 't' && held != 'f' && !is_named(pid) &&
-	       !strncmp(name_of(pid), "krait", strlen("krait"));
+	return held != 't' && strcmp(who, comm) != 0 && !strncmp(who, "krait", strlen("krait"));
 }
 
 /* Whether WHAT says that krait gets no answer. */
@@ -154,13 +151,16 @@ static void serve(const struct fuse_in_header *in, const void *arg)
 	struct fuse_attr_out attr = {.attr_valid = 3600, .attr = attributes(in->nodeid)};
 	struct fuse_open_out open = {.open_flags = FOPEN_KEEP_CACHE};
 
+	const char *who = name_of(in->pid);
+	bool is_named = !strcmp(who, comm);
+
 	/* Goes past the page cache, so that nothing that was read once is kept. */
-	if (held == 't' && in->opcode == FUSE_OPEN && is_named(in->pid))
+	if (held == 't' && in->opcode == FUSE_OPEN && is_named)
 		open.open_flags = FOPEN_DIRECT_IO;
 
-	if (is_other_krait(in->pid) && is_held(in, arg))
+	if (is_other_krait(who) && is_held(in, arg))
 		return answer(in, -EIO, NULL, 0);
-	if (armed && is_named(in->pid) && is_held(in, arg))
+	if (armed && is_named && is_held(in, arg))
 		return;
 	switch (in->opcode) {
 	case FUSE_INIT:
