@@ -313,15 +313,16 @@ install: all docs ## all that a user needs, below DESTDIR and PREFIX (/usr/local
 	$(INSTALL) -D -m 644 $(B)/share/krait.fish $(share)/fish/vendor_completions.d/krait.fish
 	$(INSTALL) -D -m 644 -t $(share)/krait/schema docs/schema/*.schema.json
 	$(INSTALL) -D -m 644 packaging/systemd/krait-agent.service.in $(units)/krait-agent.service
-	$(INSTALL) -m 644 packaging/systemd/krait-agent-serve.service.in $(units)/krait-agent-serve.service
+	$(INSTALL) -m 644 packaging/systemd/krait-agent-serve.service.in \
+		$(units)/krait-agent-serve.service
 	sed -i 's,@BIN@,$(BIN),' $(units)/krait-agent.service $(units)/krait-agent-serve.service
 	$(INSTALL) -m 644 -t $(units) packaging/systemd/krait-agent-serve.socket
 	$(INSTALL) -D -m 644 packaging/systemd/krait.sysusers $(sysusers)/krait.conf
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/krait $(share)/man/man1/krait.1 \
 		$(share)/bash-completion/completions/krait $(share)/zsh/site-functions/_krait \
-		$(share)/fish/vendor_completions.d/krait.fish $(addprefix $(units)/krait-agent,.service -serve.service -serve.socket) \
-		$(sysusers)/krait.conf
+		$(share)/fish/vendor_completions.d/krait.fish $(sysusers)/krait.conf \
+		$(addprefix $(units)/krait-agent,.service -serve.service -serve.socket)
 	rm -rf $(share)/krait
 
 ##@ Packages

@@ -5,8 +5,9 @@ own the run time of its kernel programs, beside 100 processes that take 30 % of 
 Pss of the agent's processes plus what the kernel counts for the agent's BPF maps. The ring
 buffers count in both numbers.
 
-With --other KRAIT, that program's agent runs beside this one's, and the same 100 processes are
-recorded by both. The ratio is this one's CPU time over the other's, of the same windows."""
+--other KRAIT compares two builds: the agent of that program and the agent of this one record the
+same 100 processes at once. The ratio is this one's CPU time over the other's, of the same
+windows."""
 
 import contextlib
 import glob
@@ -111,7 +112,8 @@ def watch(load, seconds):
 
 
 def windows(seconds, other):
-    """Returns a list of [shares of this agent, shares of the other's], each as costs() has them."""
+    """Returns for each window what this agent and the other one took: a pair of lists, whose
+    members are those of costs(), as shares of a CPU."""
     stores = [tempfile.mkdtemp(prefix="krait-agent-") for _ in range(2)]
     try:
         with mixed(0.3 * os.cpu_count()), lib.BpfStats(), Agent(stores[0]) as a, Agent(

@@ -14,8 +14,8 @@
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
 /*
- * Only waits of at least this length get pieces. When such a wait ends, it gets a sample of its own
- * with its whole time. A shorter wait may not: one sample may stand for several of them.
+ * Only waits of at least this length get pieces. When such a wait ends, one sample has its whole
+ * time, and nothing else. A sample of shorter waits may stand for several of them.
  */
 #define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
 

@@ -4,9 +4,9 @@
  * the same process, and its effective user and its control groups are the same. Reading it takes a
  * sixth of the time of the facts (proc_facts_read(), proc_owner_read()).
  *
- * It doesn't show what else they say: who owns the directories of control groups, from which
- * mountinfo a container was read, and real, saved and file-system user ids that differ from the
- * effective one.
+ * The facts can change in three ways without a change of the stamp: a control group's directory
+ * gets another owner; a mount changes, from which the container was read; the real, saved or
+ * file-system user id changes, and the effective one doesn't.
  */
 #ifndef PROC_STAMP_H
 #define PROC_STAMP_H

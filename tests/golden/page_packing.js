@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // page_packing.js MODULES...: ui/pack.awk must not change what the page's script does. The
-// TypeScript compiler's parser reads the modules, and the script that the awk program makes of them.
-// Their trees must be alike, and so must those of page_packing_hostile.js, which is hard to read.
+// TypeScript compiler's parser reads the modules, and the script that the awk program makes of
+// them. Their trees must be alike, and so must those of page_packing_hostile.js, which is hard to
+// read.
 'use strict';
 const {spawnSync} = require('child_process');
 const {readFileSync} = require('fs');

@@ -19,9 +19,9 @@ void same_fini(struct collect *c);
  * Makes a code object from a record, as py_code_from_record() does. If an earlier code object has
  * the same content, the new one shares its names and lines.
  *
- * Call this only for processes that began after sampling did. The functions of older processes are
- * marked by profile_ran_before() when their locations are made, and shared code has its locations
- * already.
+ * Call this only for processes that began after sampling did. Functions of older processes get a
+ * mark, "ran before" (profile_ran_before()), when their locations are made. Shared code has its
+ * locations already, so its functions wouldn't get that mark.
  */
 _must_use_ int same_code(struct collect *c, const struct rec_code *rec, size_t n, unsigned version,
 			 struct py_code **ret);

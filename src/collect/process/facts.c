@@ -246,10 +246,7 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
 }
 
-/*
- * How long a process is believed to be unchanged because its stamp is the same: a stamp doesn't
- * show everything.
- */
+/* After this time facts are read although the stamp is the same: it doesn't show every change. */
 #define STAMP_NS (10 * NSEC_PER_SEC)
 
 /* Takes over what has changed. False: the process's next samples aren't wanted. */

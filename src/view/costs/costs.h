@@ -48,8 +48,8 @@ struct costs {
 	enum costs_by by;
 	struct render_names *names;
 	/*
-	 * says in which row of the report a location counts: its input i is location i, its input 0
-	 * stands for stacks without frames
+	 * the name of each location's row: text i is that of location i, text 0 that of stacks
+	 * without frames
 	 */
 	struct rank keys;
 	/* a cost for each key, in order of keys; after costs_sort() in order of .self */

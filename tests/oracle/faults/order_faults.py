@@ -64,7 +64,8 @@ def lost(stack, *names):
 
 
 def broken(stack, name):
-    """Returns @stack with a mark right outside of frame @name, and no native frame further out."""
+    """Returns @stack as if unwinding had ended at frame @name: a mark is that frame's caller, and
+    further out there are no native frames."""
     i = at(stack, name)
     return [loc for loc in stack[:i] if loc.kind != "native"] + [BROKEN] + stack[i:]
 

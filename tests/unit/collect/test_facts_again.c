@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of a process is read again when its stamp has changed, or after ten seconds. The
- * process is this test. To see whether krait reads, the test spoils what krait knows.
+ * krait reads a process's facts (control group, user) again when its stamp has changed, or after
+ * ten seconds. The process is this test. To see whether krait reads, the test changes what krait
+ * keeps.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -165,7 +165,10 @@ static void test_renamed_twice(void **state)
 	}
 }
 
-/* After a look @apart_ns after the last one: for how long krait doesn't look at names. */
+/*
+ * Has krait look at the names, @apart_ns after the look before. Returns the pause that it makes
+ * until the next look.
+ */
 static uint64_t pause_after(uint64_t apart_ns)
 {
 	struct process *p = process_newest(collect, key.tgid);

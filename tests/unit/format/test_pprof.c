@@ -332,7 +332,7 @@ static void check_contract(struct decoded *d, const struct profile *p)
 	}
 }
 
-/* Checks that address, lines, function and mapping of a location are those of the profile's. */
+/* Compares a location of the file with the profile's: address, lines, function and mapping. */
 static void check_location(struct decoded *d, struct cursor got, const struct profile *p,
 			   uint32_t location)
 {
