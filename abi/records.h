@@ -181,6 +181,8 @@ struct rec_account {
 	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
 	/* time between the switches of .switches_ns, minus the thread's CPU, ready, stolen time */
 	__u64 kernel_ns;
+	__u32 exit_status; /* that of the process, as waitpid() gives it; 0 also: it goes on */
+	__u32 reserved;
 };
 
 /* One Python frame, as records carry it. */
@@ -493,6 +495,6 @@ _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
 _Static_assert(sizeof(struct rec_wait) == 304, "");
-_Static_assert(sizeof(struct rec_account) == 96, "");
+_Static_assert(sizeof(struct rec_account) == 104, "");
 
 #endif

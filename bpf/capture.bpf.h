@@ -73,6 +73,17 @@ walk_inline bool process_ends(struct task_struct *task)
 }
 
 /*
+ * How the process of @task ends, as wait_task_zombie() of kernel/exit.c finds it. @task is in
+ * do_exit(). 0: the process ends well, or its other threads go on.
+ */
+walk_inline __u32 exit_status_of(struct task_struct *task)
+{
+	if (process_ends(task))
+		return (__u32)BPF_CORE_READ(task, signal, group_exit_code);
+	return task->pid == task->tgid ? (__u32)BPF_CORE_READ(task, exit_code) : 0;
+}
+
+/*
  * Returns the extent that the state of process w->proc allows. Sets w->outcome to the reason why
  * the stack lacks frames.
  */

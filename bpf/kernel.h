@@ -248,6 +248,7 @@ struct task_struct {
 	struct sched_entity se;
 	int pid, tgid;
 	unsigned int flags;
+	int exit_code;
 	struct mm_struct *mm;
 	struct task_struct *group_leader, *real_parent;
 	struct completion *vfork_done;
@@ -275,6 +276,7 @@ struct signal_struct {
 		int counter;
 	} live;
 	unsigned int flags;
+	int group_exit_code;
 } CORE;
 
 /*

@@ -41,7 +41,7 @@ walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, _
 {
 	ends_run(e, task, now);
 	keep_account(e, task, stolen_before(task, e), now);
-	end_thread(tid);
+	end_thread(tid, 0);
 }
 
 /*
@@ -57,7 +57,7 @@ walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later,
 		e->delay_ns = later->delay_begin_ns;
 		e->clock_ns = later->begin_ns + later->delay_begin_ns;
 	}
-	end_thread(tid);
+	end_thread(tid, 0);
 }
 
 /* Begins the entry of the current thread, with number @tid, in the new image of its process. */

@@ -160,9 +160,9 @@ walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 }
 
 /* Sends the account (struct rec_account) of the current thread, which ends. */
-walk_inline void send_account(struct wait_entry *e)
+walk_inline void send_account(struct wait_entry *e, __u32 exit_status)
 {
-	struct rec_account account = {.sample = e->wait.sample};
+	struct rec_account account = {.sample = e->wait.sample, .exit_status = exit_status};
 
 	if (e->wait.sample.type != REC_WAIT)
 		account.sample.stack = 0;
@@ -242,15 +242,15 @@ walk_global int send_owed(__u32 tid)
 	return 0;
 }
 
-/* Called when thread @tid, the current one, ends. */
-walk_global int end_thread(__u32 tid)
+/* Called when thread @tid, the current one, ends. @exit_status: rec_account.exit_status. */
+walk_global int end_thread(__u32 tid, __u32 exit_status)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (!e)
 		return 0;
 	send_owed(tid);
-	send_account(e);
+	send_account(e, exit_status);
 	delete_met(tid);
 	return 0;
 }
@@ -269,7 +269,7 @@ walk_global int end_earlier(__u32 tid)
 		finish_wait(e, e->delay_ns);
 	if (e->away == AWAY_WAITS)
 		gil_wait_ends(e);
-	end_thread(tid);
+	end_thread(tid, 0);
 	return 0;
 }
 
@@ -329,7 +329,7 @@ walk_global int lose_stack(__u32 tid)
 	if (!is_unwanted(&e->wait.sample.proc))
 		return 0;
 	if (e->wait.sample.type == REC_WAIT)
-		end_thread(tid);
+		end_thread(tid, 0);
 	else
 		delete_met(tid);
 	return 1;
@@ -441,7 +441,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		keep_account(e, prev, stolen_of(prev), now);
 	}
 	if (state & TASK_DEAD) {
-		end_thread(tid);
+		end_thread(tid, exit_status_of(prev));
 		forget_last(prev->tgid);
 		return;
 	}

@@ -92,6 +92,15 @@ static int added(void *ctx, const struct profile_sample *s)
 	return put(a, &rest);
 }
 
+/* Called for each process whose status isn't 0 at its end. */
+static void failed(void *ctx, uint32_t tgid, const char *name, int status)
+{
+	struct agent *a = ctx;
+
+	if (a->o->pin_failures)
+		triggers_ended(&a->triggers, tgid, name, status);
+}
+
 static void take_figures(struct agent *a)
 {
 	int64_t *f = a->numbering.batch.figures;
@@ -257,6 +266,7 @@ int agent_begin(struct session *s, const struct agent_options *o, struct agent *
 		(int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
 	a->numbering.batch.figures[BATCH_LIMIT] = (int64_t)o->max_bytes;
 	s->added = added;
+	s->failed = failed;
 	s->added_ctx = a;
 	return r;
 }
@@ -299,6 +309,7 @@ int agent_end(struct agent *a, int error)
 	r = link_end(&a->link, r);
 	notify_close(&a->notify);
 	a->s->added = NULL;
+	a->s->failed = NULL;
 	pieces_fini(&a->pieces);
 	numbering_fini(&a->numbering);
 	free(a);

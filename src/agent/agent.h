@@ -22,6 +22,7 @@ struct agent_options {
 	uint64_t pin_cpu_ppm;
 	/* waiting above which a service pins one, in millionths of one thread's time; 0: none */
 	uint64_t pin_wait_ppm;
+	bool pin_failures; /* pin a window when a process ends with an error */
 	/* names of functions whose CPU time is counted (store_count_functions()) */
 	const char *const *functions;
 	size_t n_functions;

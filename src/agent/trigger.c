@@ -2,7 +2,10 @@
 /* Has the table of triggers, and pins windows while they hold; see trigger.h. */
 #include "agent/trigger.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "base/system/log.h"
 #include "record/command/signals.h"
@@ -74,6 +77,15 @@ static bool is_waiting(struct triggers *t, uint64_t now, char words[PIN_WORDS_BY
 	return is_above(&t->waiting, now, "waited of one thread's time", words);
 }
 
+static bool has_failed(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
+{
+	if (!*t->failed)
+		return false;
+	memcpy(words, t->failed, PIN_WORDS_BYTES);
+	*t->failed = '\0';
+	return true;
+}
+
 /* The table of triggers. */
 static const struct trigger {
 	const char *cause; /* the trigger's word in the store, in status and in metrics */
@@ -82,10 +94,8 @@ static const struct trigger {
 	/* each time is a pin of its own; else what holds again within a window extends it */
 	bool each;
 } rows[] = {
-	{PIN_BY_MARK, is_marked, true},
-	{"signal", is_signalled, false},
-	{"cpu", is_busy, false},
-	{"waiting", is_waiting, false},
+	{PIN_BY_MARK, is_marked, true}, {"signal", is_signalled, false}, {"cpu", is_busy, false},
+	{"waiting", is_waiting, false}, {"failure", has_failed, false},
 };
 
 static struct used *usage_of(struct usage *u, const char *name)
@@ -124,6 +134,29 @@ void triggers_sample(struct triggers *t, const struct profile *p, const struct p
 		add_usage(&t->cpu, p, s);
 	if (is_looked_at(&t->waiting, s) && !*profile_label_text(p, s->labels, "idle"))
 		add_usage(&t->waiting, p, s);
+}
+
+/* Is this the signal by which somebody ends a program that may have done nothing wrong? */
+static bool is_asked_to_end(int sig)
+{
+	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
+}
+
+void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int status)
+{
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0, code = WEXITSTATUS(status);
+
+	/* a program that catches a signal and ends by itself gives 128 more, as shells do */
+	if (*t->failed || is_asked_to_end(sig) || (!sig && (!code || is_asked_to_end(code - 128))))
+		return;
+	/* %.100s: the number and the status are always there */
+	if (sig)
+		snprintf(t->failed, sizeof(t->failed),
+			 "%.100s (process %u) was killed by signal %d (%.40s)", name, tgid, sig,
+			 strsignal(sig));
+	else
+		snprintf(t->failed, sizeof(t->failed), "%.100s (process %u) ended with status %d",
+			 name, tgid, code);
 }
 
 /* The window of this row that can be extended; NULL: there is none. */

@@ -30,6 +30,8 @@ struct usage {
 struct triggers {
 	struct link *link;
 	struct usage cpu, waiting;
+	/* the first process that failed since the last turn, in words; "": none did */
+	char failed[PIN_WORDS_BYTES];
 	struct held {
 		const struct trigger *row;
 		struct pin pin;
@@ -45,6 +47,12 @@ void triggers_begin(struct triggers *t, struct link *link, struct profile *p, ui
 
 /* To be called for each sample that is stored. */
 void triggers_sample(struct triggers *t, const struct profile *p, const struct profile_sample *s);
+
+/*
+ * To be called when a process ends. @status: as waitpid() gives it. An end that somebody asked for,
+ * by SIGTERM, SIGINT or SIGHUP, is no error.
+ */
+void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int status);
 
 /*
  * Looks at all conditions, and pins what they ask for. @wall_ms: the wall clock's time at @now.

@@ -310,6 +310,15 @@ static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 		c->intake->waiting.v[c->intake->waiting.n - 1].woken = false;
 }
 
+/* The last thread of @p has ended, or all end together. */
+static void on_status(struct collect *c, struct process *p, uint32_t status)
+{
+	if (!status || p->failed || !c->config.failed)
+		return;
+	p->failed = true;
+	c->config.failed(c->config.ctx, p->key.tgid, p->name ? p->name : p->comm, (int)status);
+}
+
 /*
  * Takes the account of a thread. If no record of the thread's process has come before, the account
  * is dropped, because nothing of the process is shown.
@@ -336,8 +345,10 @@ static void on_account(struct collect *c, const struct rec_account *rec)
 	}
 	c->n_waiting++;
 	p->users++;
-	if (!p->unwanted && (p->state == PROC_PYTHON || p->state == PROC_NATIVE))
-		thread_check_account(c, rec);
+	if (p->unwanted || (p->state != PROC_PYTHON && p->state != PROC_NATIVE))
+		return;
+	thread_check_account(c, rec);
+	on_status(c, p, rec->exit_status);
 }
 
 static void on_proc(struct collect *c, const struct rec_proc *rec)

@@ -67,6 +67,14 @@ int session_on_added(void *ctx, const struct profile_sample *sample)
 	return s->added ? s->added(s->added_ctx, sample) : 0;
 }
 
+void session_on_failed(void *ctx, uint32_t tgid, const char *name, int status)
+{
+	struct session *s = ctx;
+
+	if (s->failed)
+		s->failed(s->added_ctx, tgid, name, status);
+}
+
 void session_on_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path)
 {
 	struct session *s = ctx;

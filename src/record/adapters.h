@@ -21,6 +21,7 @@ void session_on_record(void *ctx, const void *data, size_t n);
 
 /* Functions for the collector's config; see collect_config. */
 int session_on_added(void *ctx, const struct profile_sample *sample);
+void session_on_failed(void *ctx, uint32_t tgid, const char *name, int status);
 void session_on_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
 bool session_on_wait(void *ctx, const char *what, unsigned done);
 

@@ -265,6 +265,7 @@ static int make_collector(struct session *s)
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
 		.added = session_on_added,
+		.failed = session_on_failed,
 		.wait = session_on_wait,
 		.met_file = s->sources ? session_on_file : NULL,
 		.texts = s->texts,

@@ -114,6 +114,8 @@ struct session {
 	struct spawn spawn;
 	/* Called for each sample with .added_ctx; NULL: not. May be set after session_set_up(). */
 	int (*added)(void *ctx, const struct profile_sample *sample);
+	/* As collect_config.failed, with .added_ctx; NULL: not. */
+	void (*failed)(void *ctx, uint32_t tgid, const char *name, int status);
 	void *added_ctx;
 	char *title; /* the command line for the profile; NULL: made from what was recorded */
 	/* what the user could do about the error; set by session_start() if it fails */

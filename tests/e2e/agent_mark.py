@@ -8,6 +8,7 @@ import json
 import math
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -100,6 +101,37 @@ def mark():
         refused(1, "no agent records into", "agent", "mark", "late", "--store", store)
 
 
+FAILS = """import os, signal, sys, time
+end = time.thread_time() + 0.3
+while time.thread_time() < end:
+    pass
+if sys.argv[1] == "15":
+    os.kill(os.getpid(), signal.SIGTERM)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@kit.case
+def failure():
+    """A program that ends with an error pins the minute before and after. One that ends well doesn't,
+    nor does one that is ended by SIGTERM."""
+    with folder() as d:
+        store, program = d + "/store", d + "/shop.py"
+        with open(program, "w") as f:
+            f.write(FAILS)
+        agent = kit.start_agent(store, *RATE, "--wall", "--pin-failures", "--comm", "shop.py")
+        for status_wanted in 0, 15, 3:
+            ended = subprocess.Popen([kit.PYTHON, program, str(status_wanted)])
+            ended.wait()
+        wait_for_pins(store, 1)
+        said = kit.end_agent(agent)
+        pin, = status(store)["pins"]
+        print(pin)
+        check(pin["cause"] == "failure" and pin["words"] == "shop.py (process %d) ended with status 3" % ended.pid, pin)
+        check("trigger failure: shop.py" in said and status(store)["triggers"] == {"failure": 1}, said)
+        check(samples(store, ended.pid, d + "/x.pb.gz", "--pin", "1")[0], "no samples")
+
+
 @kit.case
 def refusals():
     """Wrong words are refused before an agent is asked."""
@@ -112,6 +144,7 @@ def refusals():
         refused(2, "exclude each other", "last", "--pin", "1", "--mark", "x", "--store", d)
         refused(2, "are for --store", "report", d + "/x.pb.gz", "--pin", "1")
         refused(2, "about waits; add --wall", "agent", "run", "--pin-wait", "80", "--store", d)
+        refused(2, "sees how processes end: add --wall", "agent", "run", "--pin-failures", "--store", d)
         refused(2, "not a number of percent", "agent", "run", "--pin-cpu", "0", "--store", d)
 
 

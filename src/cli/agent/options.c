@@ -58,9 +58,14 @@ void agent_options_fini(struct agent_run_options *o)
 
 static int check_pins(const struct agent_run_options *o)
 {
-	if (!o->pin_wait_ppm || o->record.session.wall)
+	if (o->record.session.wall)
 		return 0;
-	return err_set(-EINVAL, "--pin-wait is about waits; add --wall");
+	if (o->pin_wait_ppm)
+		return err_set(-EINVAL, "--pin-wait is about waits; add --wall");
+	if (o->pin_failures)
+		return err_set(-EINVAL, "only a recording of waits sees how processes end: add "
+					"--wall to --pin-failures");
+	return 0;
 }
 
 int agent_options_load(struct config *c, const struct command *self, int argc, char **argv,

@@ -23,6 +23,7 @@ struct agent_run_options {
 	uint64_t max_bytes;
 	uint32_t max_cpu_ppm;
 	uint64_t pin_cpu_ppm, pin_wait_ppm; /* 0: no service is looked at */
+	bool pin_failures;
 	/* value of --config: a file to read instead of AGENT_CONFIG; NULL: none was given */
 	const char *config;
 	bool print; /* --print of `krait agent check` */
@@ -113,6 +114,11 @@ int agent_value_share(void *field, const char *text);
 	 .field = AGENT_FIELD(pin_wait_ppm),                                                       \
 	 .help = "pin the time when a service's threads wait more than so much of one thread's "   \
 		 "time for 10 s; waits for work don't count; needs --wall"},                       \
+	{.name = "pin-failures",                                                                   \
+	 .set = value_flag,                                                                        \
+	 .field = AGENT_FIELD(pin_failures),                                                       \
+	 .help = "pin the time when a process ends with an error: with a status other than 0, or " \
+		 "by a signal other than SIGTERM, SIGINT and SIGHUP; needs --wall"},               \
 	RECORD_ROW_IDLE_AT,                                                                        \
 	RECORD_ROW_NATIVE(NULL),                                                                   \
 	RECORD_ROW_SERVICE_FROM("none"),                                                           \

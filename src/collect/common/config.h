@@ -178,6 +178,11 @@ struct collect_config {
 	 * NULL: nobody is told.
 	 */
 	int (*added)(void *ctx, const struct profile_sample *s);
+	/*
+	 * If .waits: called once for each process that is shown and whose @status, as waitpid()
+	 * gives it, isn't 0 at its end. @name may be "". NULL: nobody is told.
+	 */
+	void (*failed)(void *ctx, uint32_t tgid, const char *name, int status);
 };
 
 #endif

@@ -118,6 +118,7 @@ struct process {
 	 */
 	uint64_t runs_as;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
+	bool failed;	 /* collect_config.failed was called */
 	/* .name is from the kernel program's first record; the name in /proc doesn't replace it */
 	bool name_is_said;
 	/* name that the kernel has for the first thread; "": not known yet */

@@ -53,6 +53,44 @@ static void test_wait(void **state)
 	assert_null(entry());
 }
 
+static const struct rec_account *account_sent(void)
+{
+	const struct rec_account *a = (const void *)shim.sent[shim.n_sent - 1].bytes;
+
+	assert_true(shim.n_sent && a->sample.type == REC_ACCOUNT);
+	return a;
+}
+
+/*
+ * Of a process that ends with all its threads, each account has the status. Else only that of the
+ * first thread has it: other threads end without a word about the process.
+ */
+static void test_exit_status(void **state)
+{
+	struct signal_struct group = {.flags = SIGNAL_GROUP_EXIT, .group_exit_code = 9 << 8};
+	struct signal_struct alone = {.group_exit_code = 8 << 8};
+	const struct {
+		struct signal_struct *signal;
+		int tid;
+		__u32 status;
+	} ends[] = {{&group, 0, 9 << 8}, {&group, 1, 9 << 8}, {&alone, 0, 7 << 8}, {&alone, 1, 0}};
+	int first = process.task.tgid;
+
+	(void)state;
+	process.task.exit_code = 7 << 8;
+	process.task.flags |= PF_EXITING;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		process.task.signal = ends[i].signal;
+		process.task.pid = first + ends[i].tid;
+		wait_for(10 * MS);
+		leave(TASK_DEAD);
+		assert_int_equal(account_sent()->exit_status, ends[i].status);
+	}
+	process.task.pid = first;
+	process.task.signal = NULL;
+	process.task.flags = 0;
+}
+
 /*
  * The ring is full and refuses a record. The time in that record is sent with the thread's next
  * one.
@@ -1106,14 +1144,6 @@ static void get_cpu(uint64_t ago)
 	switch_tasks(&idle, &process);
 }
 
-static const struct rec_account *account_sent(void)
-{
-	const struct rec_account *a = (const void *)shim.sent[shim.n_sent - 1].bytes;
-
-	assert_true(shim.n_sent && a->sample.type == REC_ACCOUNT);
-	return a;
-}
-
 /*
  * The kernel reads its clock when it wakes a thread, and not again for the switch that follows. So
  * the time until the switch is CPU time of that thread, and not waiting. The time from the end of a
@@ -1562,6 +1592,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sample_says, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_preempted_stranger, setup_queue, teardown),
 		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exit_status, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_execve, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_last_stack, setup, teardown),

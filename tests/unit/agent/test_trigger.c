@@ -203,6 +203,35 @@ static void test_waiting(void **state)
 	expect_pin("waiting", "shop waited of one thread's time in 10 s: 230 %", -40, 80);
 }
 
+/* A process fails, and another one before the next turn. Ends that were asked for don't count. */
+static void test_failure(void **state)
+{
+	static const int fine[] = {0, SIGTERM, SIGINT, SIGHUP, (128 + SIGTERM) << 8, 130 << 8};
+	char name[300];
+
+	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
+		triggers_ended(&w.t, 7, "app.py", fine[i]);
+	assert_false(turn(100));
+	triggers_ended(&w.t, 8, "app.py", 3 << 8);
+	triggers_ended(&w.t, 9, "other.py", 1 << 8);
+	assert_true(turn(200));
+	expect_pin("failure", "app.py (process 8) ended with status 3", 140, 260);
+	/* one that fails again and again is one window */
+	triggers_ended(&w.t, 10, "app.py", SIGSEGV | 0x80);
+	assert_true(turn(231));
+	expect_pin("failure", "app.py (process 8) ended with status 3", 140, 291);
+	assert_false(turn(291));
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	triggers_ended(&w.t, 11, name, SIGKILL);
+	assert_true(turn(300));
+	struct pin p = {};
+
+	assert_true(next_pin(&p));
+	assert_non_null(strstr(p.words, "x (process 11) was killed by signal 9 (Killed)"));
+	expect_none();
+}
+
 /* What holds for very long is pinned for ten minutes, once. */
 static void test_long(void **state)
 {
@@ -256,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_signal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cpu, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_failure, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
 	};

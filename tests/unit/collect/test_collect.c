@@ -374,6 +374,47 @@ static void test_ready(void **state)
 	assert_int_equal(st.samples, 3);
 }
 
+static struct {
+	unsigned n;
+	int status;
+} told;
+
+static void tell(void *ctx, uint32_t tgid, const char *name, int status)
+{
+	assert_int_equal(tgid, key.tgid);
+	assert_string_equal(name, "prog");
+	told.n++;
+	told.status = status;
+}
+
+static int setup_failures(void **state)
+{
+	told.n = 0;
+	return set_up(state, (struct collect_config){.waits = true, .failed = tell});
+}
+
+/* Each thread of a process that fails has its status. It is told once. */
+static void test_failed(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_account rec = {ready_record(key.tgid, 90500, 0), 70, 60};
+
+	send_proc(f);
+	send_ready(f, 2500, 0);
+	flushed(f, false);
+	rec.sample.type = REC_ACCOUNT;
+	rec.sample.weight = 0;
+	collect_record(f->collect, &rec, sizeof(rec));
+	assert_int_equal(told.n, 0);
+	rec.exit_status = 3 << 8;
+	collect_record(f->collect, &rec, sizeof(rec));
+	rec.sample.tid++;
+	collect_record(f->collect, &rec, sizeof(rec));
+	assert_int_equal(told.n, 1);
+	assert_int_equal(told.status, 3 << 8);
+	flushed(f, true);
+}
+
 /* If a record says a longer time than the recording has lasted, the time is cut to that length. */
 static void test_ready_too_long(void **state)
 {
@@ -1646,6 +1687,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_frozen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed, setup_failures, teardown),
 		cmocka_unit_test_setup_teardown(test_ready, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_ready_too_long, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_account_after_exec, setup_waits, teardown),
