@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 #include "agent/limit.h"
 #include "agent/link.h"
 #include "agent/notify.h"

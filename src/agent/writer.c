@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 #include "agent/pipe.h"
 #include "base/error.h"
 #include "base/nomem.h"

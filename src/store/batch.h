@@ -39,7 +39,7 @@ enum batch_figure {
 	/* samples that were lost because the writer died before it had written them */
 	BATCH_WRITER_LOST,
 	BATCH_RESTARTS, /* how often the writer was started anew */
-	BATCH_CONFINED, /* enum confined bits (agent/confine.h) that hold for both processes */
+	BATCH_CONFINED, /* enum confined bits (agent/confine/) of both processes */
 	BATCH_LIMIT,	/* the most bytes that the store may take; 0: not known */
 	/* sums over all earlier agents that wrote into this store */
 	BATCH_EARLIER_SAMPLER_CPU,

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 #include "agent/serve/internal.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 #include "base/error.h"
 #include "base/system/clock.h"
 #include "base/system/log.h"

@@ -29,8 +29,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/confine.h"
-#include "agent/seccomp.h"
+#include "agent/confine/confine.h"
+#include "agent/confine/seccomp.h"
 
 static char top[] = "/tmp/krait-confine.XXXXXX";
 static char store[PATH_MAX], elsewhere[PATH_MAX], file[PATH_MAX], inside[PATH_MAX];

@@ -4,8 +4,8 @@
  * of calls becomes a small program for the kernel (seccomp). A refused call fails with EPERM. If it
  * would open a file for writing, it fails with EROFS.
  */
-#ifndef AGENT_SECCOMP_H
-#define AGENT_SECCOMP_H
+#ifndef AGENT_CONFINE_SECCOMP_H
+#define AGENT_CONFINE_SECCOMP_H
 
 #include "base/util.h"
 

@@ -5,8 +5,8 @@
  * or seccomp can't enforce all of it. The agent goes on in that case, and `krait agent status` says
  * so.
  */
-#ifndef AGENT_CONFINE_H
-#define AGENT_CONFINE_H
+#ifndef AGENT_CONFINE_CONFINE_H
+#define AGENT_CONFINE_CONFINE_H
 
 #include "base/util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes seccomp programs from tables of system calls; see seccomp.h. */
-#include "agent/seccomp.h"
+#include "agent/confine/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>

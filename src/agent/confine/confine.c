@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Takes from a process of the agent the rights that it doesn't need; see confine.h. */
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/seccomp.h"
+#include "agent/confine/seccomp.h"
 #include "base/cleanup.h"
 #include "base/system/caps.h"
 
