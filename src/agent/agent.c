@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/confine/confine.h"
+#include "agent/hook.h"
 #include "agent/limit.h"
 #include "agent/link.h"
 #include "agent/notify.h"
@@ -47,6 +49,7 @@ struct agent {
 	struct limit limit;
 	struct pieces pieces;
 	struct triggers triggers;
+	int hook;	   /* hook_begin() */
 	unsigned confined; /* enum confined bits of the sampler */
 };
 
@@ -258,9 +261,12 @@ int agent_begin(struct session *s, const struct agent_options *o, struct agent *
 	if (!a)
 		return err_nomem();
 	*ret = a;
-	*a = (struct agent){
-		.s = s, .o = o, .pieces = {.s = s, .add = put, .ctx = a, .off_cpu = -1}};
+	*a = (struct agent){.s = s,
+			    .o = o,
+			    .hook = -1,
+			    .pieces = {.s = s, .add = put, .ctx = a, .off_cpu = -1}};
 	r = link_begin(&a->link, o, a->numbering.batch.figures);
+	r = r ? r : hook_begin(o, &a->hook);
 	notify_open(&a->notify);
 	a->numbering.batch.figures[BATCH_BEGAN_MS] =
 		(int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
@@ -291,6 +297,7 @@ int agent_run(struct agent *a)
 	limit_begin(&a->limit, a->s, &asked, now);
 	triggers_begin(&a->triggers, &a->link, a->s->profile, a->o->pin_cpu_ppm, a->o->pin_wait_ppm,
 		       now);
+	a->triggers.hook = a->hook;
 	a->wall_ns = wall_shift();
 	a->segment_ns = now;
 	begin_frame(a, now);
@@ -308,6 +315,8 @@ int agent_end(struct agent *a, int error)
 		r = send_frame(a, clock_ns(CLOCK_MONOTONIC));
 	r = link_end(&a->link, r);
 	notify_close(&a->notify);
+	if (a->hook >= 0)
+		close(a->hook);
 	a->s->added = NULL;
 	a->s->failed = NULL;
 	pieces_fini(&a->pieces);

@@ -23,6 +23,8 @@ struct agent_options {
 	/* waiting above which a service pins one, in millionths of one thread's time; 0: none */
 	uint64_t pin_wait_ppm;
 	bool pin_failures; /* pin a window when a process ends with an error */
+	/* path of the program that is run when a trigger fires (hook.h); NULL: none */
+	const char *on_trigger;
 	/* names of functions whose CPU time is counted (store_count_functions()) */
 	const char *const *functions;
 	size_t n_functions;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "agent/hook.h"
 #include "base/system/log.h"
 #include "record/command/signals.h"
 
@@ -202,6 +203,7 @@ static void fire(struct triggers *t, const struct trigger *row, const char *word
 	log_note("trigger %s: %s; the minute before and after it is pinned", row->cause,
 		 h->pin.words);
 	send_pin(t, h, now, wall_ms);
+	hook_run(t->hook, &h->pin);
 }
 
 static void look(struct triggers *t, const struct trigger *row, uint64_t now, int64_t wall_ms)
@@ -247,7 +249,7 @@ bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms)
 void triggers_begin(struct triggers *t, struct link *link, struct profile *p, uint64_t cpu_ppm,
 		    uint64_t wait_ppm, uint64_t now)
 {
-	*t = (struct triggers){.link = link};
+	*t = (struct triggers){.link = link, .hook = -1};
 	t->cpu = (struct usage){
 		.most_ppm = cpu_ppm, .began_ns = now, .value = profile_time_value(p, "cpu")};
 	t->waiting = (struct usage){

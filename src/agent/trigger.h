@@ -29,6 +29,7 @@ struct usage {
 
 struct triggers {
 	struct link *link;
+	int hook; /* of hook_begin(); set by the caller after triggers_begin() */
 	struct usage cpu, waiting;
 	/* the first process that failed since the last turn, in words; "": none did */
 	char failed[PIN_WORDS_BYTES];

@@ -111,15 +111,26 @@ sys.exit(int(sys.argv[1]))
 """
 
 
+HOOK = r"""#!/bin/sh
+printf '%%s\n' "$@" "$(id -u)" "$(awk '/CapPrm/ {print $2}' /proc/self/status)" > %s
+"""
+
+
 @kit.case
 def failure():
-    """A program that ends with an error pins the minute before and after. One that ends well doesn't,
-    nor does one that is ended by SIGTERM."""
+    """A program that ends with an error pins the minute before and after, and has a program of the
+    user run, without rights. One that ends well doesn't, nor does one that is ended by SIGTERM."""
     with folder() as d:
-        store, program = d + "/store", d + "/shop.py"
+        store, program, hook, out = d + "/store", d + "/shop.py", d + "/hook", d + "/out"
         with open(program, "w") as f:
             f.write(FAILS)
-        agent = kit.start_agent(store, *RATE, "--wall", "--pin-failures", "--comm", "shop.py")
+        with open(hook, "w") as f:
+            f.write(HOOK % out)
+        os.chmod(hook, 0o755)
+        os.chmod(d, 0o711)
+        os.close(os.open(out, os.O_CREAT))
+        os.chmod(out, 0o666)
+        agent = kit.start_agent(store, *RATE, "--wall", "--pin-failures", "--comm", "shop.py", "--on-trigger", hook)
         for status_wanted in 0, 15, 3:
             ended = subprocess.Popen([kit.PYTHON, program, str(status_wanted)])
             ended.wait()
@@ -130,6 +141,12 @@ def failure():
         check(pin["cause"] == "failure" and pin["words"] == "shop.py (process %d) ended with status 3" % ended.pid, pin)
         check("trigger failure: shop.py" in said and status(store)["triggers"] == {"failure": 1}, said)
         check(samples(store, ended.pid, d + "/x.pb.gz", "--pin", "1")[0], "no samples")
+        wait_for(lambda: os.path.getsize(out), lambda: "the program wasn't run: " + said)
+        with open(out) as f:
+            cause, words, window, user, rights = f.read().splitlines()
+        check((cause, words) == ("failure", pin["words"]), (cause, words))
+        check(int(user) and not int(rights, 16), "user %s, capabilities %s" % (user, rights))
+        check(samples(store, ended.pid, d + "/x.pb.gz", window)[0], "no samples in " + window)
 
 
 @kit.case
@@ -144,6 +161,8 @@ def refusals():
         refused(2, "exclude each other", "last", "--pin", "1", "--mark", "x", "--store", d)
         refused(2, "are for --store", "report", d + "/x.pb.gz", "--pin", "1")
         refused(2, "about waits; add --wall", "agent", "run", "--pin-wait", "80", "--store", d)
+        refused(2, "isn't the path of a program from / on", "agent", "run", "--on-trigger", "x.sh", "--store", d)
+        refused(2, "can't be run: Permission denied", "agent", "run", "--on-trigger", "/etc/passwd", "--store", d)
         refused(2, "sees how processes end: add --wall", "agent", "run", "--pin-failures", "--store", d)
         refused(2, "not a number of percent", "agent", "run", "--pin-cpu", "0", "--store", d)
 

@@ -3,6 +3,8 @@
 #include "cli/agent/options.h"
 
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/system/log.h"
@@ -37,6 +39,16 @@ int agent_value_share(void *field, const char *text)
 			       "half times as much as one can take",
 			       text);
 	*(uint64_t *)field = percent * PPM_PERCENT;
+	return 0;
+}
+
+int agent_value_program(void *field, const char *text)
+{
+	if (*text != '/')
+		return err_set(-EINVAL, "'%s' isn't the path of a program from / on", text);
+	if (access(text, X_OK))
+		return err_set(-EINVAL, "'%s' can't be run: %s", text, strerror(errno));
+	*(const char **)field = text;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct agent_run_options {
 	uint32_t max_cpu_ppm;
 	uint64_t pin_cpu_ppm, pin_wait_ppm; /* 0: no service is looked at */
 	bool pin_failures;
+	const char *on_trigger;
 	/* value of --config: a file to read instead of AGENT_CONFIG; NULL: none was given */
 	const char *config;
 	bool print; /* --print of `krait agent check` */
@@ -53,6 +54,8 @@ _must_use_ int agent_options_read(struct config *c, const struct command *self, 
 int agent_value_size(void *field, const char *text);
 /* an option_set_fn: sets a uint64_t in millionths from a number of percent, 1 to 1,000,000 */
 int agent_value_share(void *field, const char *text);
+/* an option_set_fn: sets a const char * to the path of a program, from / on */
+int agent_value_program(void *field, const char *text);
 
 #define AGENT_FIELD(f) offsetof(struct agent_run_options, f)
 
@@ -119,6 +122,13 @@ int agent_value_share(void *field, const char *text);
 	 .field = AGENT_FIELD(pin_failures),                                                       \
 	 .help = "pin the time when a process ends with an error: with a status other than 0, or " \
 		 "by a signal other than SIGTERM, SIGINT and SIGHUP; needs --wall"},               \
+	{.name = "on-trigger",                                                                     \
+	 .arg = "PROGRAM",                                                                         \
+	 .set = agent_value_program,                                                               \
+	 .field = AGENT_FIELD(on_trigger),                                                         \
+	 .complete = COMPLETE_FILE,                                                                \
+	 .help = "run this program, without rights, when time is pinned: with the cause, what "    \
+		 "is said of it, and the window for krait last as arguments"},                     \
 	RECORD_ROW_IDLE_AT,                                                                        \
 	RECORD_ROW_NATIVE(NULL),                                                                   \
 	RECORD_ROW_SERVICE_FROM("none"),                                                           \

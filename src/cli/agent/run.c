@@ -111,6 +111,7 @@ static int agent(struct agent_run_options *o, struct reload *l)
 				      .pin_cpu_ppm = o->pin_cpu_ppm,
 				      .pin_wait_ppm = o->pin_wait_ppm,
 				      .pin_failures = o->pin_failures,
+				      .on_trigger = o->on_trigger,
 				      .functions = o->functions.v,
 				      .n_functions = o->functions.n,
 				      .reload = reload,
