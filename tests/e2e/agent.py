@@ -120,6 +120,35 @@ def truth():
         check("none records now" in status.stdout and "lost      0 samples" in status.stdout, status.stdout + status.stderr)
 
 
+@kit.full_case
+def started_anew():
+    """The agent is ended and started again, as for a new version: it goes on in the same store, and
+    less than two seconds of a busy program are missing. The kernel's CPU time says how much is."""
+    with folder() as d:
+        store = d + "/store"
+        program_file(d)
+        program = start_program(d, 1e9)
+        time.sleep(0.5)
+        agent = kit.start_agent(store, "-F", str(HZ), "--wall")
+        began, gaps = cpu_of(program.pid), []
+        for _ in range(3):
+            time.sleep(1.5)
+            until = cpu_of(program.pid)
+            kit.end_agent(agent)
+            agent = kit.start_agent(store, "-F", str(HZ), "--wall")
+            gaps.append(cpu_of(program.pid) - until)
+        time.sleep(1.5)
+        program.send_signal(signal.SIGSTOP)
+        ran = cpu_of(program.pid) - began
+        kit.end_agent(agent)
+        program.kill()
+        program.wait()
+        found, error, _ = last(store, program.pid, d)
+        print("%.3f s kept of %.3f, standard error %.3f; from the signal until it records again: %s s" % (found, ran, error, ", ".join("%.2f" % g for g in gaps)))
+        check(max(gaps) < 2, "%.2f s without a recording" % max(gaps))
+        check(ran - sum(gaps) - 3 * error <= found <= ran + 3 * error, "%.3f s kept of %.3f" % (found, ran))
+
+
 def lost_with_writers(store):
     """Returns how many samples `status` says were lost because writers died, and how often a writer
     was started again."""
