@@ -85,7 +85,8 @@ int process_ignore(struct collect *c, struct process *p);
 
 /*
  * How often krait looks whether a process's name, user and control group have changed: programs
- * rename themselves, become another user and are moved while they run.
+ * rename themselves, become another user and are moved while they run. facts_renew() reads user and
+ * control group less often where they stay the same.
  */
 #define FACTS_APART_NS NSEC_PER_SEC
 

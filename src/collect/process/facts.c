@@ -246,8 +246,17 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
 }
 
-/* After this time facts are read although the stamp is the same: it doesn't show every change. */
-#define STAMP_NS (10 * NSEC_PER_SEC)
+/*
+ * Most processes never change after their start. So the stamp is read again after a quarter of the
+ * time for which nothing has changed, but at least this often.
+ */
+#define STAMP_MOST_NS (10 * NSEC_PER_SEC)
+/*
+ * Facts are also read where the stamp is the same, because it doesn't show every change: after the
+ * time for which nothing has changed, within these bounds.
+ */
+#define READ_LEAST_NS (10 * NSEC_PER_SEC)
+#define READ_MOST_NS  (60 * NSEC_PER_SEC)
 
 /* Takes over what has changed. False: the process's next samples aren't wanted. */
 static bool take_renewed(struct collect *c, struct process *p, const struct proc *proc,
@@ -267,23 +276,37 @@ static bool take_renewed(struct collect *c, struct process *p, const struct proc
 	return true;
 }
 
+/* Needn't the facts be read now? If they need, *ret is the process's stamp, where it has one. */
+static bool is_unchanged(struct process *p, uint64_t now_ns, struct proc_stamp *ret)
+{
+	if (p->stamp.dir && now_ns < p->stamp_due_ns)
+		return true;
+	if (proc_stamp_read((pid_t)p->key.tgid, ret) || !proc_stamp_same(ret, &p->stamp)) {
+		p->stamp_since_ns = p->stamp_due_ns = now_ns;
+		return false;
+	}
+	p->stamp_due_ns = now_ns + MIN((now_ns - p->stamp_since_ns) / 4, STAMP_MOST_NS);
+	return now_ns < p->stamp_until_ns;
+}
+
 bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	struct proc_stamp stamp = {};
+	uint64_t same_ns;
 
 	*changed = false;
 	/* the stamp doesn't have the thread's name, by which a process may be chosen */
-	if (!c->config.match && !proc_stamp_read((pid_t)p->key.tgid, &stamp) &&
-	    now_ns < p->stamp_until_ns && proc_stamp_same(&stamp, &p->stamp))
+	if (!c->config.match && is_unchanged(p, now_ns, &stamp))
 		return true;
 	p->stamp = (struct proc_stamp){};
 	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
 	    facts.start_boot_ns != p->start_boot_ns)
 		return true;
+	same_ns = now_ns - p->stamp_since_ns;
 	p->stamp = stamp;
-	p->stamp_until_ns = now_ns + STAMP_NS;
+	p->stamp_until_ns = now_ns + MIN(MAX(same_ns, READ_LEAST_NS), READ_MOST_NS);
 	return take_renewed(c, p, &proc, &facts, changed);
 }
 

@@ -129,11 +129,12 @@ struct process {
 	 */
 	uint64_t facts_due_ns, facts_samples;
 	/*
-	 * The process's stamp before name, control group and container were read last, and until
-	 * when (CLOCK_MONOTONIC) they needn't be read while the process has that stamp.
+	 * The process's stamp before name, control group and container were read last. Times are
+	 * CLOCK_MONOTONIC: since when the stamp is the same, when it is read next, and until when
+	 * name, control group and container needn't be read while it is the same.
 	 */
 	struct proc_stamp stamp;
-	uint64_t stamp_until_ns;
+	uint64_t stamp_since_ns, stamp_due_ns, stamp_until_ns;
 
 	/* Budgets: what krait may spend on the process (budget/). */
 	struct budget looked; /* CPU time for looking into files that the process maps */
@@ -339,8 +340,8 @@ void process_note_version(struct collect *c, uint16_t version);
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
  * it. False: the process isn't wanted. facts_renew(): as facts_read(), for a process with samples,
  * at @now_ns (CLOCK_MONOTONIC); it reads next to nothing if the process's stamp (proc/stamp.h) is
- * the same. False: the process isn't wanted any more. *changed: something that labels say of the
- * process has changed.
+ * the same, and mostly nothing at all if the stamp has long been the same. False: the process isn't
+ * wanted any more. *changed: something that labels say of the process has changed.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed);

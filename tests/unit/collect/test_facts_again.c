@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait reads a process's facts (control group, user) again when its stamp has changed, or after
- * ten seconds. The process is this test. To see whether krait reads, the test changes what krait
- * keeps.
+ * krait reads a process's facts (control group, user) again when its stamp has changed, and now and
+ * then without that. The process is this test. To see whether krait reads, the test changes what
+ * krait keeps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,13 +69,36 @@ static bool reads_at(uint64_t ns)
 	return changed;
 }
 
+/* The longer nothing has changed, the later are the facts read again. */
 static void test_same_stamp(void **state)
 {
 	assert_false(reads_at(BEGIN_NS + NSEC_PER_SEC));
-	assert_false(reads_at(BEGIN_NS + 9 * NSEC_PER_SEC));
+	assert_false(reads_at(BEGIN_NS + 8 * NSEC_PER_SEC));
 	assert_true(reads_at(BEGIN_NS + 10 * NSEC_PER_SEC));
 	assert_false(reads_at(BEGIN_NS + 19 * NSEC_PER_SEC));
-	assert_true(reads_at(BEGIN_NS + 20 * NSEC_PER_SEC));
+	assert_true(reads_at(BEGIN_NS + 25 * NSEC_PER_SEC));
+	assert_false(reads_at(BEGIN_NS + 49 * NSEC_PER_SEC));
+	assert_true(reads_at(BEGIN_NS + 1000 * NSEC_PER_SEC));
+	assert_false(reads_at(BEGIN_NS + 1059 * NSEC_PER_SEC));
+	assert_true(reads_at(BEGIN_NS + 1069 * NSEC_PER_SEC));
+}
+
+/*
+ * The longer the stamp has been the same, the later is it read again; after a change, krait looks
+ * at each call again.
+ */
+static void test_stamp_apart(void **state)
+{
+	assert_false(reads_at(BEGIN_NS + 8 * NSEC_PER_SEC));
+	process->stamp.groups++;
+	assert_false(reads_at(BEGIN_NS + 10 * NSEC_PER_SEC - 1));
+	assert_true(reads_at(BEGIN_NS + 10 * NSEC_PER_SEC));
+	process->stamp.groups++;
+	assert_true(reads_at(BEGIN_NS + 11 * NSEC_PER_SEC));
+	assert_true(reads_at(BEGIN_NS + 1000 * NSEC_PER_SEC));
+	process->stamp.groups++;
+	assert_false(reads_at(BEGIN_NS + 1010 * NSEC_PER_SEC - 1));
+	assert_true(reads_at(BEGIN_NS + 1010 * NSEC_PER_SEC));
 }
 
 static void test_other_stamp(void **state)
@@ -104,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_stamp, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stamp_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_stamp, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chosen, setup, teardown),
 	};
