@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-2-Clause The view of the user's own code. All library frames between
-// two frames of the user's own code are one box. The trunk (the calls that nearly all samples
-// share) is also one box.
+// SPDX-License-Identifier: BSD-2-Clause
+// The view of the user's own code. All library frames between two frames of the user's own code are
+// one box. The trunk (the calls that nearly all samples share) is also one box.
 
 import {GC, MARK, PYTHON} from './data.js';
 import {remap, setSelf, valueOf} from './tree.js';

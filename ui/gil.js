@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-2-Clause Who waited for whom: a table above the other tables, while
-// a value of the GIL or of locks is shown. For the GIL, a holder's samples say how long other
-// threads waited. The table divides that time between the threads that waited in the same 10 ms, or
-// while the holder itself waited, as src/view/waits/gil.c does. For locks, the labels of samples
-// say who waited.
+// SPDX-License-Identifier: BSD-2-Clause
+// Who waited for whom: a table above the other tables, while a value of the GIL or of locks is
+// shown. For the GIL, a holder's samples say how long other threads waited. The table divides that
+// time between the threads that waited in the same 10 ms, or while the holder itself waited, as
+// src/view/waits/gil.c does. For locks, the labels of samples say who waited.
 
 import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
@@ -23,11 +23,11 @@ const WINDOW = 1e7; // ns
  *   string}} Words
  */
 /** @type {Words} */
-const OF_GIL = {caption: 'Who waited for the GIL (rows) while who held it (columns)',
+const OF_GIL = {caption: 'Who waited for the GIL (rows), and who held it then (columns)',
 	row: 'gil_wait', where: ': where it waited for the GIL',
 	column: 'gil_blame', what: ': what it did while others waited for it', rest: 'nobody seen'};
 /** @type {Words} */
-const OF_LOCKS = {caption: 'Who waited for locks (rows) until who ended that (columns)',
+const OF_LOCKS = {caption: 'Who waited for locks (rows), and who ended the wait (columns)',
 	row: 'off_cpu', where: ': where it waited',
 	column: 'lock_blame', what: ': where it ended others\u2019 waits', rest: 'not known'};
 

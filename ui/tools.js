@@ -149,7 +149,7 @@ function timeSwitch(h) {
 		...others.map((/** @type {number} */ v) => of(v, '')));
 }
 
-const NO_IDLE = '[no idle]'; // as nameOf() has it
+const NO_IDLE = '[no idle]'; // what nameOf() returns for label sets without `idle`
 
 /** Makes the button that leaves out waits of threads without work. */
 function withoutIdle() {

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-2-Clause Call trees in flat arrays. Nodes are in preorder, so a
-// subtree is a range. Samples are sorted by their box, so the samples of a subtree are a range too,
-// and its value is a difference of two running sums. So when the reader chooses other samples or
-// another value, one pass over the samples is enough. No pass over the boxes is needed, of which
-// there are many more.
+// SPDX-License-Identifier: BSD-2-Clause
+// Call trees in flat arrays. Nodes are in preorder, so a subtree is a range. Samples are sorted by
+// their box, so the samples of a subtree are a range too, and its value is a difference of two
+// running sums. So when the reader chooses other samples or another value, one pass over the
+// samples is enough. No pass over the boxes is needed, of which there are many more.
 
 /** @typedef {import('./data.js').Data} Data */
 
