@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The BPF stack that each program and its subprograms take together, from the object file alone;
-and how many instructions the verifier looks at.
+"""Computes how much BPF stack each program and its subprograms take together, from the object file
+alone. Also says how many instructions the verifier looks at.
 
 A program whose combined stack is larger than 512 bytes may load on a new kernel and not on an old
 one such as 5.10. This script finds it on any machine. check_max_stack_depth() in the kernel's
@@ -10,10 +10,10 @@ to 16 where a JIT compiles). This script does the same: it reads the calls from 
 size of a stack is the lowest offset from r10.
 
 bpf_stack.py [OBJECT...]: says for each program of the objects (krait's) whether it is within the
-limits, and whether each function's depth is the one in the kernel's own log. By that log, a program
-costs the verifier at most MAX_VERIFIED instructions: most of krait's start is spent there. Then
-programs at the limits and a word beyond are built: the kernel and this must say the same of them.
-"""
+limits, and whether each function's depth is the one in the kernel's own log. According to that log,
+the verifier may look at no more than MAX_VERIFIED instructions of a program, because most of
+krait's start-up time is spent in the verifier. Last, programs exactly at the limits and programs
+one word beyond are built: this script and the kernel must judge them alike."""
 
 import os
 import re
@@ -39,7 +39,7 @@ LDX, ST, STX = 1, 2, 3  # classes that reach memory at a register's value plus a
 
 
 class Bad(Exception):
-    """What this can't judge."""
+    """Raised for an object file that this script can't judge."""
 
 
 class Object:
@@ -76,7 +76,8 @@ class Object:
         return self.data[section[4] : section[4] + section[5]]
 
     def read_functions(self):
-        """self.functions: (section, offset) -> name; self.relocated: the same -> symbol."""
+        """Sets self.functions, {(section, offset): name}, and self.relocated, {(section, offset):
+        symbol}."""
         table = next(s for s in self.sections if s[1] == SHT_SYMTAB)
         # name, info, other, section, value, size
         self.symbols = list(self.rows(table, "<IBBHQQ"))
@@ -108,7 +109,7 @@ class Object:
             yield at + 8 * i, op, regs & 15, regs >> 4, off, imm
 
     def calls(self, function):
-        """The functions that @function calls, each once, in the order of the calls."""
+        """Returns the functions that @function calls, each once, in the order of the calls."""
         section, called = function[0], []
         for at, op, _, src, _, imm in self.instructions(function):
             if op == LD_IMM64 and src == PSEUDO_FUNC:
@@ -127,10 +128,9 @@ class Object:
         return called
 
     def depth(self, function):
-        """
-        How far the function's stack reaches below r10: by what it loads and stores there, and by
-        the addresses that it computes (for helpers, which get the address and a size).
-        """
+        """Returns how many bytes below r10 the function's stack reaches. That follows from the
+        function's loads and stores, and from the addresses on the stack that it computes for
+        helpers."""
         lowest = 0
         copies = set()  # registers that hold r10's value
         for _, op, dst, src, off, imm in self.instructions(function):
@@ -146,7 +146,7 @@ class Object:
         return -lowest
 
     def order(self, program):
-        """The program and its subprograms in the order in which libbpf appends them."""
+        """Returns the program and its subprograms in the order in which libbpf appends them."""
         found = []
 
         def visit(function):
@@ -248,9 +248,9 @@ FUNCTION = """
 	return text[0]%s;
 }
 """
-# The stack of each function of a chain, whether it is within the limits, and whether this kernel
-# says so too. The programs are socket filters, because from 6.13 on the kernel gives each function
-# of a tracing program a stack of its own.
+# The stack of each function of a chain of calls; whether this script must find the chain within the
+# limits; whether the kernel must find the same. The programs are socket filters, because from 6.13
+# on the kernel gives each function of a tracing program a stack of its own.
 CHAINS = [
     ("fits", [256, 256], True, True),
     ("a-word-more", [256, 264], False, True),

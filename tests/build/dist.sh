@@ -13,8 +13,8 @@ check second made_in "$work/another/directory"
 check same-bytes cmp "$work/a/build/dist/SHA256SUMS" "$work/another/directory/build/dist/SHA256SUMS"
 sums() { ( cd "$work/a/build/dist" && sha256sum -c --quiet SHA256SUMS ); }
 check sums sums
-# Each architecture has its archive, its wheel and, where rpmbuild is, its rpm; there are the image,
-# the sources, the list of parts and the sums.
+# Each architecture has an archive, a wheel and, if rpmbuild is installed, an rpm. In addition there
+# are the container image, the sources, the list of parts and the checksums.
 files() { [ "$(ls "$work/a/build/dist" | wc -l)" = "$1" ] || ls "$work/a/build/dist"; }
 check all-packages files "$(command -v rpmbuild >/dev/null && echo 10 || echo 8)"
 small() { [ -z "$(find "$work/a/build/dist" -name '*.whl' -size +5000000c)" ]; }

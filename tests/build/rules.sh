@@ -139,7 +139,8 @@ verdict rooms "$(awk '
 	here != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
 	' $(sources | grep '^src/'))"
 
-# Only the command line prints. The one line of src/base is in code that is built for tests.
+# Only src/cli prints. The line of src/base/error.c that is left out here is compiled for tests
+# only.
 verdict prints "$(sources | grep '^src/' | grep -v '^src/cli/' | xargs grep -nE '\<stderr *[,)]|\<(printf|puts|putchar|perror)\(' |
 	grep -v 'src/base/error.c:.*err_msg(): what failed')"
 
@@ -239,7 +240,8 @@ verdict versions "$(sources | grep -E '^(src|bpf)/' | grep -v '^src/python/layou
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
 	while read -r file case; do grep -qsw -e "$case" "$file" || echo "docs/security.md: $file has no $case"; done)"
 
-# A command that stops reading early breaks the pipe: with pipefail that is a failure, now and then.
+# A command that stops reading early (head, grep -q) can make the command before it end by SIGPIPE.
+# With pipefail the pipeline then fails, now and then.
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 

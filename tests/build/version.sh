@@ -8,8 +8,8 @@ trap 'rm -rf "$work"' EXIT
 cp Makefile VERSION "$work"
 bad=0
 
-# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: make must print a version of this PATTERN
-# there.
+# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: checks that the version which make finds out in
+# DIRECTORY matches PATTERN.
 expect() {
 	name=$1 pattern=$2 directory=$3
 	shift 3

@@ -47,7 +47,8 @@ class Program:
                         for _ in range(TASKS - 1)]
 
     def record(self, path, rng):
-        """One run: SAMPLES milliseconds of CPU time, times in 10 ms steps as krait writes them."""
+        """Writes a run of SAMPLES milliseconds of CPU time. Times are in steps of 10 ms, as krait
+        writes them."""
         counts, now, ms = {}, 0, 0
         while ms < SAMPLES:
             task = rng.choices(range(TASKS), self.tasks)[0]

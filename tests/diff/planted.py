@@ -14,10 +14,11 @@ The programs say what their functions took. On a busy machine the speed changes 
 recordings, and then another function's cost may change more than that of the planted one. Such a
 pair is recorded again.
 
-planted: the first row with a cost of its own is that function, and its cost rose: in all pairs from
-    10 % on, in 18 of 20 at 5 %. How often the first line names it is printed too. No first line
-    calls another function dearer or cheaper.
-without --per: the servers again. No function is called dearer or cheaper.
+planted: the first row with a cost of its own must be the function that was made slower, and its
+    cost must have risen: in all pairs of 10 and 25 %, in 18 of 20 of 5 %. How often the first line
+    names that function is printed too. No first line may call another function dearer or cheaper.
+without --per: the pairs of servers are compared again, and no function may be called dearer or
+    cheaper.
 same: 40 pairs of recordings in which no function is slower. The first line of 38 says "no more than
     noise".
 

@@ -174,8 +174,8 @@ def moment(seconds):
 
 @kit.case
 def windows():
-    """Windows by the clock have what ran in them: alone, merged, compared, and copied while the
-    agent runs."""
+    """A window between two times has the samples of what ran in it: alone, merged with another
+    window, compared with another window, and copied while the agent runs."""
     with folder() as d:
         store, out = d + "/store", d + "/x.pb.gz"
         program_file(d)

@@ -56,7 +56,7 @@ def account():
     while True:
         delay = ready()
         now = time.monotonic_ns(), time.thread_time_ns(), delay
-        if ready() == delay: # else it had no CPU meanwhile
+        if ready() == delay: # otherwise the thread lacked a CPU in between
             return now
 """
 CASES = []

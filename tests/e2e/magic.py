@@ -240,7 +240,7 @@ def until(b, expression, wanted, seconds=90):
 
 
 def drawn(b):
-    """The only picture that JupyterLab shows is drawn."""
+    """JupyterLab shows exactly one picture, and it is drawn."""
     (width, room, source), = json.loads(until(b, PICTURES, lambda p: len(json.loads(p)) == 1))
     check(room / 2 < width <= room and "planted_much" in source, "%s of %s points: %s" % (width, room, source[:200]))
 

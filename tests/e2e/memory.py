@@ -45,7 +45,7 @@ def main(seconds):
         before = time.thread_time()
         begin = time.thread_time()
         steady(made * 7919 % 2000)
-        in_steady += time.thread_time() - begin - (begin - before)  # without what the clock costs
+        in_steady += time.thread_time() - begin - (begin - before)  # without the clock's own cost
     print(json.dumps({"made": made, "steady": in_steady, "all": time.thread_time()}))
 main(float(sys.argv[1]))
 """

@@ -644,7 +644,7 @@ work = itertools.chain(map(main.switch, [0]), itertools.repeat(0))
 other = greenlet.greenlet(functools.partial(collections.deque, work, maxlen=0))
 def nested(n):
     return [nested(n - 1)] if n else []
-def deep(n):  # a loop of its own each
+def deep(n):  # each call runs an evaluation loop of its own
     return max([n], key=deep_key) if n else other.switch()
 def deep_key(n):
     deep(n - 1)

@@ -165,7 +165,7 @@ class Run:
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 20)
 
     def record_files(self):
-        """Writes down what a wheel has, as pip does."""
+        """Writes the file RECORD with the installed files of a wheel, as pip does."""
         files = [os.path.relpath(at + "/" + name, self.site) for at, _, names in os.walk(self.site) for name in names]
         os.makedirs(self.site + "/program-1.dist-info")
         with open(self.site + "/program-1.dist-info/RECORD", "w") as f:

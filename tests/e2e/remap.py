@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries that come and go at one address: no sample shows a function of the one that wasn't
-there.
+"""Two libraries are mapped at one address, in turn: no sample shows a function of the library that
+wasn't mapped at that time.
 
 The program calls library a from call_a() and library b from call_b(), after it has closed the other
 one. Both are made of the same code, so that functions, sizes and addresses are equal. All native
-frames below call_a() must be of library a, or without a name.
-"""
+frames below call_a() must be of library a, or without a name."""
 import collections
 import os
 import subprocess
@@ -105,7 +104,7 @@ def fork_as(pid):
             os._exit(0)
         os.waitpid(got, 0)
     sys.exit("number %d is taken" % pid)
-def free_number():  # of no process, group or session
+def free_number():  # that no process, process group or session has
     busy = set()
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:

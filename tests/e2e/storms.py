@@ -58,7 +58,7 @@ READ = 3  # seconds in which krait reads the files of the interpreters
 BURST = 0.2  # CPU seconds that one user's new processes may cost at once
 FREE = 3  # seconds in which the cost of a new process is measured, while the burst lasts
 SOON = 3  # seconds after the burst, until many new processes have spent the budget
-WINDOWS = 8  # if the new processes cost little more than they may, they need 30 s to spend it
+WINDOWS = 8  # it may take so many windows (30 s) until cheap processes have spent the burst
 OTHER = 65534  # uid of a user who starts nothing
 LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any
 # krait must leave out some processes if looking at all would cost this many times what it may take
@@ -90,9 +90,10 @@ class Storm(Background):
         return result, (self.count() - count) / (time.monotonic() - at)
 
     def cost_of_one(self, pid, before):
-        """Returns the CPU seconds that krait takes for each start, beyond what it took @before the
-        storm: the least of several seconds. krait looks at every new process until these have cost
-        BURST. So the first second counts, and later ones only until then."""
+        """Returns the CPU seconds that krait takes for each process that begins: the least of
+        several seconds. @before: what krait took per second before the storm, which doesn't count.
+        Once krait has spent BURST, it no longer looks at every new process, so later seconds tell
+        nothing."""
         spent, costs = 0, []
         for _ in range(FREE):
             took, rate = self.rate(lambda: share(pid, 1))

@@ -18,7 +18,7 @@ slept = 0
 def sleep(s):
     global slept
     time.sleep(s)
-    slept += s  # at least: then it is ready, which isn't waiting any more
+    slept += s  # not measured: after s seconds the thread is ready, and no longer waits
 def work(s):
     end = time.thread_time() + s
     while time.thread_time() < end:
@@ -133,7 +133,7 @@ def idle_service():
 
 @kit.case
 def without_a_sample():
-    """A program without a sample has waited all the time."""
+    """Of a program without a sample krait says that it waited all the time."""
     with folder() as d, python("import time; time.sleep(60)") as target:
         krait("record", "-o", d + "/o.pb.gz", "-d", 1, "-p", target.pid)
         check(re.match("python3 -c ran 0 %, waited for a CPU 0 %, for anything else (9[0-9]|100) %", first_line(d + "/o.pb.gz")),

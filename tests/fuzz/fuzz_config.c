@@ -42,7 +42,7 @@ static void no_change(void *ctx, const struct option_row *row)
 	abort();
 }
 
-/* Texts may not fit into a file again, because what is printed has comments too. */
+/* What is printed has comments too, so it may be too long for a configuration file. */
 static void check_printed(const struct config *c)
 {
 	_cleanup_free_ char *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes any bytes as /proc/kallsyms, where a container may have a file of its own. */
+/* Takes any bytes as /proc/kallsyms, because a container may have mounted another file there. */
 #include <stdlib.h>
 #include "symbol/kernel_names.h"
 

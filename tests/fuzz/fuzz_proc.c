@@ -46,7 +46,7 @@ static void containers(const char *text, size_t n)
 	check(id.n == 0 || id.n == CONTAINER_ID_HEX);
 }
 
-/* Looks for the first file that a distribution's RECORD names. */
+/* Takes the bytes as the RECORD of a Python package, and looks for the first file in it. */
 static void distributions(const char *bytes, size_t n)
 {
 	_cleanup_str_ struct str text = {}, file = {}, names = {};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as frames of the store, each behind its length, and as a blob. What is accepted
- * becomes a profile, and is the same once it was sealed and read again.
+ * Takes any bytes as frames of the agent's store (a frame is a second of samples), each behind its
+ * length, and as a blob (packed bytes with a checksum). What is accepted becomes a profile, and is
+ * the same once it was sealed and read again.
  */
 #include <stdlib.h>
 

@@ -431,8 +431,8 @@ def waits_for_locks(*args):
 
 
 def wakers_json(path):
-    """In JSON, the rows of a thread add up to its waits for locks, because one row has the rest,
-    whose end nobody is known for. With filters there is no such row."""
+    """In JSON, the rows of a thread add up to its waits for locks, because one row has the time of
+    those waits of which it isn't known who ended them. With filters there is no such row."""
     main, two = ("MainThread", "7"), ("worker-2", "7")
     got = waits_for_locks(flushed().save(path))
     check("wakers-json", len(got) == 1 + 8 + 8 + 9 and got[0] == (main, two, "flush:88", 9) and

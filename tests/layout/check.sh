@@ -99,8 +99,8 @@ check_interpreter() {
 	fi
 }
 
-# Checks the layouts of other builds of the same version, in which fields are at other offsets: with
-# trace refs, and debug builds.
+# Checks the layouts of two other builds of the same version, in which fields are at other offsets:
+# builds with Py_TRACE_REFS, and debug builds.
 check_flavours() {
 	local name=$1 inc=$2 version=$3
 	if compile "$work/offsets" "$inc" -DPy_TRACE_REFS -DPy_REF_DEBUG; then
@@ -118,9 +118,8 @@ check_flavours() {
 	fi
 }
 
-# The same headers for the other machine that krait runs on (glibc). Debian has a pyconfig.h for
-# each machine. The one for this machine serves too, as it does for every other interpreter, because
-# both machines are 64 bit.
+# Checks the layouts with the same headers compiled for arm64 (glibc). Debian has a pyconfig.h for
+# each machine. The one of this machine is used for arm64 too, because both machines are 64 bit.
 check_arm64() {
 	local name=$1 inc=$2 version=$3 cross=aarch64-linux-gnu-gcc own
 	command -v "$cross" >/dev/null || { echo "SKIP layout $name arm64: no $cross"; return 0; }
@@ -136,8 +135,8 @@ check_arm64() {
 	differ "$name arm64" "$work/want" "$work/got"
 }
 
-# 3.14+: the headers have the initialiser of the debug offsets, so that what a free-threaded build
-# would say of itself is known without one.
+# From 3.14 on the headers initialize the debug offsets. So a free-threaded build's debug offsets
+# are known without such a build.
 check_free_threaded() {
 	local name=$1 inc=$2
 	[ -f "$inc/internal/pycore_debug_offsets.h" ] || return 0

@@ -55,7 +55,10 @@ static void save(enum kind kind, const void *data, size_t n)
 	str_add_n(&saved.bytes, data, n);
 }
 
-/* The functions that the linker puts in place of those of the collector. */
+/*
+ * The linker's --wrap sends calls of the collector's functions to __wrap_NAME; the function itself
+ * is __real_NAME.
+ */
 
 struct collect *__real_collect_new(const struct collect_config *config);
 struct collect *__wrap_collect_new(const struct collect_config *config);

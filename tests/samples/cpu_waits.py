@@ -95,7 +95,8 @@ def words_of(wrong):
 
 
 def judge_all(pairs):
-    """Returns what is wrong with all pairs, (without waits, with waits), together."""
+    """Returns what is wrong with all pairs together, as texts. A pair is (the recording without
+    waits, the one with waits)."""
     alone, beside = (sum(pair[i].covered for pair in pairs) / len(pairs) for i in range(2))
     changed = [pair[1].covered - pair[0].covered for pair in pairs]
     error = statistics.stdev(changed) / math.sqrt(len(pairs)) if len(pairs) > 1 else 0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that want the GIL and hold it, and keep account of both: gil_blame.py. A thread runs one
- * loop in C, called through ctypes.PyDLL. So it takes and drops the GIL only where it looks at the
- * clock. A thread that takes the GIL without sleeping hasn't waited for it, though it may have
- * lacked a CPU. If that was in a futex call, it counts as waiting.
+ * Threads that wait for the GIL and hold it, and note when: gil_blame.py. A thread runs one loop in
+ * C, called through ctypes.PyDLL. So it takes and drops the GIL only where it looks at the clock. A
+ * thread that takes the GIL without sleeping hasn't waited for it, though it may have lost its CPU
+ * meanwhile. If it lost its CPU in a futex call, krait counts that as waiting.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -34,8 +34,8 @@ struct span {
 	char what;
 	long long from, to;
 	/*
-	 * of a wait: for how long of it the thread had a CPU, to look at the GIL; of 'H': how long
-	 * it asked to sleep
+	 * of a wait: the part of it in which the thread had a CPU, to see whether the GIL is free;
+	 * of 'H': for how long the thread asked to sleep
 	 */
 	long long part;
 };

@@ -47,8 +47,8 @@ def read_truth(path):
 
 
 def recorded_of(profile, functions):
-    """What the recording says. Each thread has the name of its function. borrows() alone runs in
-    the main thread of another process."""
+    """Returns what the recording says. Each thread has the name of its function. borrows() alone
+    runs in the main thread of another process."""
     names = [name for name, _ in profile.sample_types]
     off, blame = names.index("off_cpu"), names.index("lock_blame")
     out = Account(collections.Counter(), collections.Counter())

@@ -17,7 +17,8 @@ class Timespec(ctypes.Structure):
 
 
 def old_clock():
-    """CLOCK_THREAD_CPUTIME_ID, before time.thread_time_ns() of 3.7."""
+    """Returns CLOCK_THREAD_CPUTIME_ID on versions before 3.7, which have no time.thread_time_ns().
+    """
     now = Timespec()
     libc.clock_gettime(3, ctypes.byref(now))
     return now.seconds * 1000000000 + now.nanoseconds

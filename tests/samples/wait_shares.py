@@ -183,8 +183,8 @@ def stale_stacks(rows):
 
 
 def one_function(rows):
-    """Of each wait that is over four times as long as its function's shortest, the excess counts
-    for a(), as if waits without a stack were always a()'s."""
+    """Fault: of each wait that is over four times as long as its function's shortest, the excess
+    counts for a(), as if waits without a stack were always a()'s."""
     least = collections.defaultdict(lambda: 1 << 62)
     for row in rows:
         least[row.tid, row.function] = min(least[row.tid, row.function], row.ns)
@@ -196,7 +196,8 @@ def one_function(rows):
 
 
 def in_step_with_a(rows):
-    """Every third sample of b() is missing, as if the program worked in step with the sampling."""
+    """Fault: every third sample of b() is missing, as if the program worked in step with the
+    sampling."""
     return [row for i, row in enumerate(rows) if row.function != "b" or i % 3]
 
 

@@ -333,13 +333,13 @@ static void test_other_size(void **state)
 	tell_all(f, 4096);
 	expect_read(f);
 	assert_int_equal(n_asked, 1);
-	/* that isn't asked again */
+	/* krait doesn't ask again */
 	read_again(f, SPACE_GROWN);
 	expect_first_at(f, f->maps.list.v[0].start);
 	assert_int_equal(n_asked, 1);
 }
 
-/* The side band may have more to tell of the child. */
+/* The side band has a record of the child that wasn't read yet. */
 static void test_untold(void **state)
 {
 	struct fixture *f = *state;

@@ -205,7 +205,7 @@ class Result:
         self.frames += len(gdb)
         n = same(gdb, ours)
         if 0 < n < len(gdb) and self.files.lacks(gdb[n - 1]) and not self.files.find(gdb[n]):
-            gdb = gdb[:n]  # gdb guessed in code that nothing describes (OpenBLAS): no code is there
+            gdb = gdb[:n]  # gdb guessed a caller of code without tables (OpenBLAS): wrong
         if n == len(gdb) == len(ours) and outcome == "complete":
             self.whole += 1
         elif n == len(gdb) < len(ours) and outcome == "complete":

@@ -18,9 +18,10 @@ MOST_VERIFIED = 115000
 LEAST = 100
 LEAST_PLANTED = 4  # how many cases of tests/e2e/planted.py guest/profile runs
 LEAST_LATE = 40  # the fewest samples of late_cpu.py's late(): 2 s of CPU time at 99 Hz give 198
-# Functions by which the program finds out its own truth, and its class body: they count as "elsewhere".
+# Functions by which the program finds out its own call chains, and its class body: they count as
+# "elsewhere".
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
-# arm64's vDSO describes none of its functions, and code without tables ends a native stack there
+# On arm64 the vDSO's functions have no call frame information, so native stacks end in them
 # (README).
 NO_ROWS = "[incomplete: native stack: code without unwind information]"
 # krait's user space looks at a process while it starts; that takes long under emulation.

@@ -761,7 +761,7 @@ static void left_over(void)
 	put_u64(top + 8, expected.addr[0] + 4096);
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(top, expected.addr[0]);
-	/* 3.11 first takes a frame that is being left off the data stack */
+	/* when a frame is left, 3.11 first takes it off the data stack */
 	if (image.l->frame_is_entry)
 		assert_outcome(WALK_OK, FRAMES);
 	else /* 3.12 first makes the caller current */
@@ -1018,7 +1018,7 @@ static void every_nth_read_fails(void)
 	build();
 	if (image.l->code_version)
 		image_count_codes(image.next_version);
-	/* 200 reads: the first 50 each, where walks differ; of the rest, which repeats, some */
+	/* the first 50 reads one by one, because they differ; then every 7th up to 200 */
 	for (host.fail_nth = 1; host.fail_nth <= 200; host.fail_nth += host.fail_nth < 50 ? 1 : 7) {
 		for (int keep = 0; keep < 2; keep++) {
 			host.keep_on_fault = keep;

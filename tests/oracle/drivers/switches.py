@@ -55,8 +55,9 @@ def by_log(log, window):
     for tid, thread in log.threads.items():
         less, waits = 0, thread.waits
         for i, (a, b) in enumerate(zip(thread.readings, thread.readings[1:])):
-            # A thread reads its three clocks one after the other. So what is left of a short
-            # interval can be below 0. What is missing is taken off the next interval.
+            # A thread reads its three clocks one after the other. So the computed wait of a short
+            # interval can be below 0. Then it counts as 0, and the difference is taken off the next
+            # interval.
             ns, less = judge.waiting(a, b) + less, 0
             if ns < 0:
                 ns, less = 0, ns

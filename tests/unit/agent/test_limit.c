@@ -96,7 +96,7 @@ static void test_two_windows(void **state)
 	assert_int_equal(limit_hz(&limit), HZ / 2);
 }
 
-/* 30 times the limit is noticed before the window of 10 s is over. */
+/* A cost of 30 times the limit is noticed before the window of 10 s is over. */
 static void test_at_once(void **state)
 {
 	(void)state;
@@ -105,7 +105,10 @@ static void test_at_once(void **state)
 	assert_int_equal(set_hz, HZ / 2);
 }
 
-/* The effort isn't halved for ever: a cost that stays isn't due to samples. */
+/*
+ * The sampling rate is halved five times at most: a cost that is still too high then isn't due to
+ * samples.
+ */
 static void test_five_halvings(void **state)
 {
 	(void)state;
@@ -130,7 +133,7 @@ static void test_raised(void **state)
 	assert_int_equal(run(100, 3), 0);
 }
 
-/* Without a limit nothing is judged, and what was halved comes back. */
+/* Without a limit the cost isn't judged, and the rate that was halved is the full rate again. */
 static void test_no_limit(void **state)
 {
 	const struct effort free_ = {HZ / 2, BUDGET, 0};
@@ -142,7 +145,7 @@ static void test_no_limit(void **state)
 	assert_int_equal(run(100, 900), 0);
 }
 
-/* While a trigger holds there are more samples, as long as they fit into the limit. */
+/* While a trigger's condition is met there are more samples, as long as they fit into the limit. */
 static void test_trigger(void **state)
 {
 	(void)state;

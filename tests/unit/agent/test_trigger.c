@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Triggers pin the minute before and after, extend what holds again, and end. The writer's end of
- * the pipe shows which pins are sent. Times are made up.
+ * Triggers pin the minute before and after. If the condition is met again, the pin gets longer. The
+ * writer's end of the pipe shows which pins are sent. Times are made up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* At second @s after the beginning, is a trigger holding? */
+/* Is any trigger's condition met at second @s after the beginning? */
 static bool turn(unsigned s)
 {
 	return triggers_turn(&w.t, (s + 1) * SECOND, WALL_MS + s * 1000ll);
@@ -105,7 +105,7 @@ static void test_mark(void **state)
 	expect_none();
 }
 
-/* More marks at once than windows that are held: all are sent. */
+/* More marks come at once than windows can be kept open. All marks are sent. */
 static void test_many_marks(void **state)
 {
 	char words[16];
@@ -158,7 +158,7 @@ static void burn(const char *key, const char *name, double seconds)
 	triggers_sample(&w.t, w.p, &s);
 }
 
-/* Half of a CPU over ten seconds is the limit here. */
+/* The limit is half of a CPU over ten seconds. */
 static void test_cpu(void **state)
 {
 	burn("process", "app.py", 4.9);
@@ -191,7 +191,7 @@ static void wait_in(const char *name, const char *idle, double seconds)
 	triggers_sample(&w.t, w.p, &s);
 }
 
-/* Waits for work don't count: two threads' time is the limit here. */
+/* Waits for work don't count. The limit is two threads' time. */
 static void test_waiting(void **state)
 {
 	wait_in("shop", "yes", 1000);
@@ -232,7 +232,7 @@ static void test_failure(void **state)
 	expect_none();
 }
 
-/* What holds for very long is pinned for ten minutes, once. */
+/* A condition that is met for very long pins ten minutes, once. */
 static void test_long(void **state)
 {
 	struct pin p = {};
@@ -257,7 +257,7 @@ static void test_long(void **state)
 	expect_pin("cpu", "shop took of one CPU in 10 s: 90 %", 1960, 2080);
 }
 
-/* Names of services are anybody's. */
+/* A service's name may have any bytes, because its process chooses the name. */
 static void test_hostile(void **state)
 {
 	char name[300];

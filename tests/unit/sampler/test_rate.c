@@ -259,9 +259,9 @@ static double wrong(const struct program *p, enum part part, unsigned n)
 }
 
 /*
- * Code that runs right after an interrupt gets too few samples. So the shares of three functions
- * that begin by the clock are right only if the time between two beats is counted for the function
- * that follows it. A standard error is 0.04 points.
+ * Code that runs right after an interrupt gets too few samples. A program starts three functions at
+ * times of the clock. Their shares are right only if the time between two beats counts for the
+ * function that follows. A standard error is 0.04 points.
  */
 static void test_interrupts(void **state)
 {

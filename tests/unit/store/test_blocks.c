@@ -154,7 +154,7 @@ static void expect_format_2(uint64_t more)
 	profile_free(p);
 }
 
-/* Trees, and frames that aren't sealed. */
+/* Checks the sums of trees of blocks and of frames that aren't sealed yet. */
 static void expect_outline_2(void)
 {
 	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0, OUTLINE_SERVICES};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Windows have of each wait the part that is in it, whether they are answered from samples or from
- * the coarser tiers. What they should have is worked out from the waits' begins and ends.
+ * A window has, of each wait, the part that lies in the window, whether the query is answered from
+ * samples or from the coarser tiers. The right values are computed from the begins and ends of the
+ * waits.
  */
 #include "store_writer.h"
 

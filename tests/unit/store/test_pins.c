@@ -148,7 +148,7 @@ static void count_warnings(enum log_level level, const char *text)
 	warned += level == LOG_WARN && strstr(text, "is given up: the store has no room") != NULL;
 }
 
-/* Pins of everything are given up, oldest first, so that the store keeps to its limit. */
+/* All that the store has is pinned. To keep within its limit it gives up the oldest pins. */
 static void test_cap(void **state)
 {
 	const struct log_sink sink = {.say = count_warnings}, none = {};
@@ -181,7 +181,7 @@ static void test_cap(void **state)
 	end(&w);
 }
 
-/* Numbers are given once, counters never fall, and there are 100 pins at most. */
+/* A pin's number is given only once, counters never fall, and there are 100 pins at most. */
 static void test_numbers(void **state)
 {
 	_cleanup_(pins_fini) struct pins pins = {}, again = {};
@@ -291,7 +291,10 @@ static void test_text(void **state)
 	assert_int_equal(read.list.n, 1);
 }
 
-/* Rows that somebody changed by hand pin nothing, and their words are text. */
+/*
+ * Rows with impossible times, which somebody wrote by hand, pin nothing. Words that aren't text
+ * become text.
+ */
 static void test_damaged(void **state)
 {
 	_cleanup_(pins_fini) struct pins pins = {};

@@ -49,8 +49,8 @@ static void make_image(struct cut *c)
 }
 
 /*
- * Checks that @got's samples are those of whole frames, one after the other, and says in @i which.
- * Returns what is wrong, or NULL.
+ * Checks that @got's samples are those of whole frames of the store (a frame is a second), one
+ * after the other. Sets in @i which frames these are. Returns what is wrong, or NULL.
  */
 static const char *compare(struct image *i, const struct lines *got)
 {

@@ -306,7 +306,10 @@ static void test_broken_lists(void **state)
 	assert_int_equal(read_list(&j), -EFAULT);
 }
 
-/* Many symbol tables share one string table: each copy of that counts. */
+/*
+ * Many symbol tables share one string table. Each table's copy of it counts for the limit of
+ * memory.
+ */
 static void test_shared_strings(void **state)
 {
 	enum { TABLES = 500, SYMBOLS = TABLES + 2, STRINGS = 1 };

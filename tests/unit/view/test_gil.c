@@ -114,7 +114,10 @@ static void expect_cell(const struct gil_pairs *g, size_t row, size_t column, do
 			 truth);
 }
 
-/* 2,000 waits and holders of eight threads, each compared with each. */
+/*
+ * 2,000 waits and holds of eight threads: the table equals a comparison of each wait with each
+ * hold.
+ */
 static void test_as_compared(void **state)
 {
 	_cleanup_(gil_pairs_fini) struct gil_pairs g;
