@@ -21,7 +21,7 @@
  */
 #define MARKS(X)                                                                                   \
 	X(NO_STACK, "[no stack]",                                                                  \
-	  "The sample counts, but none of its frames was asked for or is shown.")                  \
+	  "The sample is counted, but its stack was not recorded, or all its frames are hidden.")  \
 	X(TRUNCATED, "[truncated]",                                                                \
 	  "The outermost frames of a deep stack are left out.")                                    \
 	X(NO_PYTHON, "[no Python]",                                                                \
@@ -59,7 +59,7 @@
 	X(PENDING, INCOMPLETE, "process not examined yet",                                         \
 	  "The process was new, and krait had not yet read which interpreter it has.")             \
 	X(UNSUPPORTED, UNSUPPORTED, "interpreter not understood",                                  \
-	  "krait can't read the frames of this interpreter; NAME says which it is.")               \
+	  "krait can't read the frames of this interpreter; NAME is its name and version.")        \
 	X(TLS_FAULT, INCOMPLETE, "thread's key table not readable",                                \
 	  "The memory that leads from the thread to its Python state could not be read.")          \
 	X(TSTATE_FAULT, INCOMPLETE, "thread state not readable",                                   \
@@ -118,8 +118,9 @@
 	  "The caller is found through a register whose value the inner frames did not keep.")     \
 	X(STACK_FAULT, "not readable",                                                             \
 	  "The memory of the C stack could not be read.")                                          \
-	X(NO_PROGRESS, "contradicts itself",                                                       \
-	  "The caller's frame would lie inside the frame that it called.")                         \
+	X(NO_PROGRESS, "impossible frame address",                                                 \
+	  "The address found for the caller's frame is misaligned, too far away, or not beyond "   \
+	  "the frame that it called.")                                                             \
 	X(CONTRADICTED, "doesn't match the Python frames",                                         \
 	  "The evaluation loops on the native stack are not those of the Python frames.")
 

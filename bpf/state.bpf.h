@@ -224,10 +224,7 @@ struct walk {
 	__u8 closed;
 	__u8 urgent; /* this sample has to wake user space */
 	__u8 waits;  /* 3.9: no evaluation loop runs the frame that was walked last */
-	/*
-	 * The latest stacks of this CPU are looked up first, because most samples have such a
-	 * stack, and the large map needn't be searched for it.
-	 */
+	/* up to 3.10: block[] holds the memory whose addresses are in .near, not frames */
 	__u8 near_on;
 	/*
 	 * for each kind of object: the bytes at near[] were read because their address is in

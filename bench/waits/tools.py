@@ -222,11 +222,11 @@ def ratio(rounds, value, a, b):
 
 
 def judged(what, rounds, value, arms, limit, instead):
-    """A row of the ratio of two arms, @arms: (the recording, without, again without). @limit is
-    below 1 where the ratio must be at least that. The ratio counts if the machine was quiet enough:
-    if the interval of the ratio of the two arms without a recording is narrower than half of what
-    the limit allows. Else @instead counts, a ratio computed from the run time of the kernel
-    programs."""
+    """Returns a row with the ratio of two arms, the first two of @arms: (the recording, without it,
+    again without it). A @limit below 1 means that the ratio must be at least that. The ratio
+    counts only if the machine was quiet: the interval of the ratio of the two arms without the
+    recording must be narrower than half of what the limit allows. Otherwise @instead counts, a
+    ratio computed from the run time of the kernel programs."""
     on, off, again = arms
     middle, low, high = ratio(rounds, value, on, off)
     same, same_low, same_high = ratio(rounds, value, again, off)

@@ -214,7 +214,7 @@ static int keep_to_limit(struct agent *a, uint64_t now)
 	return MIN(r, 0);
 }
 
-/* Pins what triggers ask for, and samples more often while one holds. */
+/* Pins the windows of triggers, and samples more often while a trigger's condition is met. */
 static int pin(struct agent *a, uint64_t now)
 {
 	bool holds = triggers_turn(&a->triggers, now, wall_ms(a, (int64_t)now));

@@ -35,7 +35,10 @@
 #define PPM_PERCENT 10000.0 /* millionths in a percent */
 #define KEY	    "less often"
 #define MORE_KEY    "more often"
-/* while a trigger holds, there are so many times as many samples, but not above MOST_HZ for that */
+/*
+ * While a trigger's condition is met, there are this many times as many samples, but at most
+ * MOST_HZ (or what the user asked for, if that is more).
+ */
 #define TIMES	4
 #define MOST_HZ 999
 
@@ -109,7 +112,7 @@ int limit_raise(struct limit *l, bool more)
 	if (limit_hz(l) == before)
 		return 0;
 	log_note("the agent samples %u times a second from now on, because %s", limit_hz(l),
-		 more ? "a trigger holds" : "no trigger holds any more");
+		 more ? "a trigger's condition is met" : "no trigger's condition is met any more");
 	return change(l, l->halvings);
 }
 
@@ -118,7 +121,7 @@ static int lower(struct limit *l, double ppm)
 	if (l->raised) {
 		l->raised = false;
 		log_warn("the agent took %.1f %% of a CPU, and may take %.1f: it samples %u times "
-			 "a second, although a trigger holds",
+			 "a second, although a trigger's condition is met",
 			 ppm / PPM_PERCENT, l->asked.max_cpu_ppm / PPM_PERCENT, limit_hz(l));
 		return change(l, l->halvings);
 	}
@@ -134,7 +137,8 @@ static int lower(struct limit *l, double ppm)
 
 static int raise(struct limit *l)
 {
-	log_note("the agent took less than it may: it samples %u times a second from now on",
+	log_note("the agent took less CPU time than it may: it samples %u times a second from now "
+		 "on",
 		 halved(l->asked.hz, l->halvings - 1));
 	return change(l, l->halvings - 1);
 }

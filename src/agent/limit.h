@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the agent's CPU time below its limit. While it takes more, the rate of samples and the
- * budget of waits are halved, again and again. When twice the effort would fit into the limit, they
- * are doubled again. A sample's weight is its own period, so shares and times stay right, but get
- * less exact.
- * While a trigger holds, the agent samples more often than asked, as long as that fits.
+ * Keeps the agent's CPU time below its limit, by its effort: the sampling rate and the wait budget.
+ * While the agent takes more than its limit, both are halved, again and again. When twice the
+ * effort would fit into the limit, both are doubled again. A sample's weight is its own period, so
+ * shares and times stay right, but get less exact.
+ *
+ * While the condition of a trigger is met (trigger.h), the agent samples more often than the user
+ * asked, as long as that fits into the limit.
  */
 #ifndef AGENT_LIMIT_H
 #define AGENT_LIMIT_H
 
 #include "record/session.h"
 
-/* The effort that the user asks for. */
+/* What the user asks for: how much the agent samples, and its limit. */
 struct effort {
 	uint32_t hz, wait_budget_ppm; /* the same members as in struct session_options */
 	/* the agent's limit of CPU time in millionths of one CPU; 0: no limit */
@@ -21,8 +23,9 @@ struct effort {
 struct limit {
 	struct session *s;
 	struct effort asked;
-	unsigned halvings;     /* how often the asked rate and budget are halved at present */
-	bool wanted, raised;   /* samples more often: is to, and does */
+	unsigned halvings; /* how often the asked rate and budget are halved at present */
+	/* .wanted: a trigger's condition is met; .raised: so the agent samples more often now */
+	bool wanted, raised;
 	unsigned lowered;      /* how often rate and budget were halved since the agent began */
 	uint64_t begin_ns;     /* when the present window of 10 s began, CLOCK_MONOTONIC */
 	uint64_t begin_cpu_ns; /* CPU time of the agent up to .begin_ns */
@@ -43,8 +46,9 @@ void limit_begin(struct limit *l, struct session *s, const struct effort *asked,
 _must_use_ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns);
 
 /*
- * Samples more often than asked, or as often again: to be called while a trigger holds, and after
- * it. Returns what limit_turn() does.
+ * With @more, samples more often than the user asked; without @more, as often as the user asked.
+ * Call it when a trigger's condition is met, and when none is met any more. Returns what
+ * limit_turn() does.
  */
 _must_use_ int limit_raise(struct limit *l, bool more);
 

@@ -110,7 +110,7 @@ static void take(struct link *l, const struct agent_answer *answer)
 		if (l->n_marks < LINK_MARKS)
 			memcpy(l->marks[l->n_marks++], answer->text, PIN_WORDS_BYTES);
 		else
-			log_warn("there are too many marks: '%s' isn't pinned", answer->text);
+			log_warn("too many marks came at once: '%s' isn't pinned", answer->text);
 		return;
 	case ANSWER_DROPPED:
 		l->dropped += answer->samples;
@@ -222,7 +222,8 @@ int link_send(struct link *l, const struct blob_place *place, const struct str *
 		return 0;
 	}
 	if (l->waiting.n - l->sent + columns->n > OUT_BYTES) {
-		log_warn("the disk is too slow: a second of %u samples is dropped", place->samples);
+		log_warn("the disk is too slow: the %u samples of one second are dropped",
+			 place->samples);
 		l->dropped += place->samples;
 		l->anew = true;
 		return 0;

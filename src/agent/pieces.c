@@ -71,8 +71,8 @@ int pieces_turn(struct pieces *x, uint64_t now_ns)
 		return 0;
 	x->now_ns = (int64_t)(now_ns - x->s->start_ns);
 	/*
-	 * the sample of a wait comes before the second round after the wait's last piece, or not at
-	 * all
+	 * when two rounds have passed since a wait's last piece, no sample of this wait comes any
+	 * more: drop what the round before the last one noted
 	 */
 	map_clear(&last);
 	x->old = x->kept;

@@ -14,8 +14,8 @@
 #include "store/pins/pins.h"
 
 /*
- * Precedes the columns of a frame, or a struct pin. .place.segment counts from 0; the writer adds
- * the number of segments that the store had before. Of a pin .place isn't set.
+ * Comes before the columns of a frame, and before a struct pin. .place.segment counts from 0; the
+ * writer adds the number of segments that the store had before. For a pin .place isn't set.
  */
 struct agent_frame {
 	struct blob_place place;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Has the table of triggers, and pins windows while they hold; see trigger.h. */
+/* Has the table of triggers, and pins windows while their conditions are met; see trigger.h. */
 #include "agent/trigger.h"
 
 #include <signal.h>
@@ -13,9 +13,12 @@
 
 #define BEFORE_MS 60000
 #define AFTER_NS  (60 * NSEC_PER_SEC)
-/* of a condition that goes on holding, this much is pinned */
+/* the most time that one condition pins, however long it is met */
 #define MOST_NS (600 * NSEC_PER_SEC)
-/* a longer end is told to the writer when this much is left of the one that it knows */
+/*
+ * while a condition is met, the pin's end moves on; the writer gets the new end when less than this
+ * is left of the old one
+ */
 #define LEFT_NS	 (30 * NSEC_PER_SEC)
 #define USAGE_NS (10 * NSEC_PER_SEC)
 

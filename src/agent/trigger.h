@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Triggers: conditions that the sampler looks at again and again. One that holds pins the time from
- * a minute before it until a minute after it in the store, and says why. Meanwhile the agent
- * samples more often (limit.h). trigger.c has the table of triggers.
+ * Triggers: conditions that the sampler checks again and again. When a condition is met, the time
+ * from a minute before that until a minute after it is pinned in the store, with words that say
+ * why. While a condition is met, the agent samples more often (limit.h). trigger.c has the table of
+ * triggers.
  */
 #ifndef AGENT_TRIGGER_H
 #define AGENT_TRIGGER_H
@@ -10,9 +11,16 @@
 #include "agent/link.h"
 #include "profile/profile.h"
 
-#define TRIGGERS_HELD 16 /* how many windows are extended at a time; the oldest makes room */
+/*
+ * how many pinned windows can be extended at a time; if there are more, the oldest isn't extended
+ * any longer
+ */
+#define TRIGGERS_HELD 16
 
-/* Time by service in a window of some seconds, for the triggers on it. */
+/*
+ * For the triggers on CPU time and on waiting: how much time each service took in a window of some
+ * seconds.
+ */
 struct usage {
 	/* the most that a service may take, in millionths of the window; 0: it isn't looked at */
 	uint64_t most_ppm;
@@ -56,8 +64,8 @@ void triggers_sample(struct triggers *t, const struct profile *p, const struct p
 void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int status);
 
 /*
- * Looks at all conditions, and pins what they ask for. @wall_ms: the wall clock's time at @now.
- * Returns whether a trigger holds, so that the agent is to sample more often.
+ * Checks all conditions, and pins the windows of those that are met. @wall_ms: the wall clock's
+ * time at @now. Returns whether any condition is met; the agent then samples more often.
  */
 bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The writer's process. It owns the store, has no capabilities, and opens no other file. It appends
- * the frames that the sampler has made, and looks nothing up. See agent.h.
+ * The writer's process. It owns the store, has no capabilities, and opens no file outside of the
+ * store. It only stores the frames that the sampler made. See agent.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +82,8 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 	if (r <= 0)
 		return r;
 	if (f->bytes > BATCH_MAX_BYTES)
-		return err_set(-EBADMSG, "a frame of the sampler is too long");
+		return err_set(-EBADMSG,
+			       "the sampler sent more for one second than the store takes");
 	str_clear(&w->columns);
 	if (w->columns.cap < f->bytes + 1) {
 		str_fini(&w->columns);
@@ -108,7 +109,8 @@ static int begin_segment(struct writer *w, uint64_t segment)
 	 * segment begins
 	 */
 	if (!r && store_roll_up(w->store))
-		log_warn("the outline for long windows wasn't made, and is tried again later: %s",
+		log_warn("can't make the summary for long windows of time; krait tries again "
+			 "later: %s",
 			 err_msg());
 	w->segment = segment;
 	w->broken = false;
@@ -144,7 +146,7 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 	if (r != -ENOSPC && !w->broken)
 		return r;
 	if (r)
-		log_warn("%s: the newest second is dropped", err_msg());
+		log_warn("%s: the samples of the newest second are dropped", err_msg());
 	w->broken = true;
 	answer(w, ANSWER_DROPPED, f->place.samples, r);
 	return 0;

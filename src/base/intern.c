@@ -127,7 +127,7 @@ void intern_reserve(struct intern *t, size_t n)
 
 	while (size / 4 * 3 <= n && size <= UINT32_MAX)
 		size *= 2;
-	/* without the memory, the table grows when it must */
+	/* if memory runs out here, the table grows later, when it must */
 	if (size != t->n_slots)
 		(void)make_slots(t, size);
 }

@@ -16,7 +16,10 @@
 #include "cli/words.h"
 #include "host/rights.h"
 
-/* Returns the command for a word that stands for one without being its name. */
+/*
+ * Returns the command that @word stands for: by its name, or by an option such as --version. NULL:
+ * there is none.
+ */
 static const struct command *command_by_alias(const char *word)
 {
 	if (streq(word, "--version") || streq(word, "-V"))

@@ -295,7 +295,7 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 	p->version = 0;
 }
 
-/* Returns true if @p is a new process too many, so that its samples are only counted. */
+/* Returns true if too many processes are new, so that samples of @p are only counted. */
 static bool meet_new(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	bool was_counted = p->state == PROC_CROWDED;
@@ -321,7 +321,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	}
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
-	log_debug("process %u (exec %u, began at %llu ns): the kernel program knows state %u",
+	log_debug("process %u (exec %u, began at %llu ns): its state in the kernel's map is %u",
 		  rec->proc.tgid, rec->proc.exec_id,
 		  (unsigned long long)proc_stat_start_of(rec->start_boot_ns), rec->state);
 	if (meet_new(c, p, rec))

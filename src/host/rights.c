@@ -321,11 +321,12 @@ int rights_grant(const char *path)
 	if (fd < 0)
 		return err_sys(-errno, "can't open '%s'", path);
 	if (is_nosuid(fd))
-		return err_set(-EINVAL,
-			       "'%s' is on a file system that is mounted with nosuid, where a "
-			       "file's capabilities don't count; `sudo install %s /usr/local/bin` "
-			       "and grant them to that one, or run it with sudo each time",
-			       path, self_under_sudo());
+		return err_set(
+			-EINVAL,
+			"'%s' is on a file system mounted with nosuid, which ignores capabilities "
+			"of files; copy krait with `sudo install %s /usr/local/bin` and grant them "
+			"to the copy, or run krait with sudo each time",
+			path, self_under_sudo());
 	for (size_t i = 0; caps && i < ARRAY_SIZE(rights); i++) {
 		cap_value_t value = rights[i].cap;
 

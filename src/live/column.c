@@ -96,19 +96,20 @@ const struct table_column table_columns[] = {
 	{"self", "OWN%",
 	 "share of the last 10 s: the function itself and hidden frames that it called",
 	 TABLE_OF_CODE, 7, 0, UNIT_PERCENT, self_last},
-	{"total", "TOTAL%", "the same with what it called", TABLE_OF_CODE, 7, 0, UNIT_PERCENT,
-	 total_last},
-	{"cpu", "CPU%", "of one CPU, in the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT, cpu_last},
-	{"cpu", "CPU%", "of one CPU, in the last 10 s, with what it called", TABLE_OF_CODE, 7, 110,
+	{"total", "TOTAL%", "share of the last 10 s: the function and all that it called",
+	 TABLE_OF_CODE, 7, 0, UNIT_PERCENT, total_last},
+	{"cpu", "CPU%", "CPU time in the last 10 s; 100 % is one CPU", TABLE_OF_WHO, 7, 0,
 	 UNIT_PERCENT, cpu_last},
-	{"share", "SHARE%", "share of the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT, total_last},
-	{"gil", "GIL%",
-	 "part of its CPU time in the last 10 s with the GIL; waiting for it takes none",
+	{"cpu", "CPU%", "CPU time in the last 10 s, with all that it called; 100 % is one CPU",
+	 TABLE_OF_CODE, 7, 110, UNIT_PERCENT, cpu_last},
+	{"share", "SHARE%", "share of the total of the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
+	 total_last},
+	{"gil", "GIL%", "part of its CPU time in the last 10 s in which it held the GIL",
 	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
 #define X(name, word, heading, meaning, states)                                                    \
 	{word,                                                                                     \
 	 heading,                                                                                  \
-	 "of its time in the last 10 s: " meaning,                                                 \
+	 "part of its time in the last 10 s: " meaning,                                            \
 	 TABLE_OF_CODE | TABLE_OF_WHO,                                                             \
 	 7,                                                                                        \
 	 60,                                                                                       \
@@ -117,17 +118,20 @@ const struct table_column table_columns[] = {
 	 .of_waits = true},
 	LIVE_STATES(X)
 #undef X
-		{"self-share", "OWN%ALL", "share since the start, in the function itself",
+		{"self-share", "OWN%ALL", "share of all since the start: the function itself",
 		 TABLE_OF_CODE, 9, 110, UNIT_PERCENT, self_since},
-	{"total-share", "TOTAL%ALL", "the same with what it called", TABLE_OF_CODE, 10, 110,
+	{"total-share", "TOTAL%ALL",
+	 "share of all since the start: the function and all that it called", TABLE_OF_CODE, 10,
+	 110, UNIT_PERCENT, total_since},
+	{"total-share", "SHARE%ALL", "share of all since the start", TABLE_OF_WHO, 10, 70,
 	 UNIT_PERCENT, total_since},
-	{"total-share", "SHARE%ALL", "share since the start", TABLE_OF_WHO, 10, 70, UNIT_PERCENT,
-	 total_since},
-	{"self-time", "OWN", "since the start, in the function itself", TABLE_OF_CODE, 9, 60,
-	 UNIT_VALUE, self_value},
-	{"total-time", "TOTAL", "the same with what it called", TABLE_OF_CODE, 9, 70, UNIT_VALUE,
+	{"self-time", "OWN", "time (or events) since the start: the function itself", TABLE_OF_CODE,
+	 9, 60, UNIT_VALUE, self_value},
+	{"total-time", "TOTAL",
+	 "time (or events) since the start: the function and all that it called", TABLE_OF_CODE, 9,
+	 70, UNIT_VALUE, total_value},
+	{"total-time", "TIME", "time (or events) since the start", TABLE_OF_WHO, 9, 60, UNIT_VALUE,
 	 total_value},
-	{"total-time", "TIME", "since the start", TABLE_OF_WHO, 9, 60, UNIT_VALUE, total_value},
 	{"name", "NAME", "", TABLE_OF_CODE | TABLE_OF_WHO, 0, 0, UNIT_TEXT, NULL},
 	{},
 };

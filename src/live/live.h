@@ -56,7 +56,7 @@ enum live_table {
 	X(LOCK, "lock", "LOCK%", "waits for a lock", "lock stop-the-world critical-section")       \
 	X(NET, "net", "NET%", "waits for the network", "net")                                      \
 	X(IO, "io", "IO%", "waits for a disk, a pipe or memory", "disk pipe page-fault")           \
-	X(SLEEP, "sleep", "SLEEP%", "sleeps, or waits for whatever comes",                         \
+	X(SLEEP, "sleep", "SLEEP%", "sleeps, or waits for events or a signal",                     \
 	  "sleep poll loop signal")                                                                \
 	X(OTHER, "other", "OTHER%", "waits for a child or anything else", "")
 

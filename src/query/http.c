@@ -80,7 +80,7 @@ static const char *value_of(const char *s, size_t n, const char *name, size_t *r
 	return s;
 }
 
-/* Reads the length of a body; 0 if it is none that is taken. */
+/* Reads the length of a body; 0: it is no number, or the server takes no body of that length. */
 static size_t read_length(const char *s, size_t n)
 {
 	size_t bytes = 0;

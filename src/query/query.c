@@ -140,7 +140,7 @@ int query_write(const struct query *q, struct str *ret)
 		str_addf(ret, "words %s\n", q->words);
 	str_add(ret, q->outline ? "outline\n\n" : "\n");
 	if (ret->n - before > QUERY_MAX_BYTES)
-		return err_set(-EINVAL, "this is more than can be asked for at once");
+		return err_set(-EINVAL, "the request is too long; ask for fewer labels");
 	return ret->failed ? err_nomem() : 0;
 }
 
@@ -156,7 +156,7 @@ int query_read_head(const char *line, size_t n, uint64_t *bytes)
 	if (str_starts(text, refused))
 		return err_set(-EREMOTEIO, "%s", text + strlen(refused));
 	if (!str_starts(text, ok) || parse_ms(text + strlen(ok), &number))
-		return err_set(-EPROTO, "what answers isn't a server of krait's agent, or is "
+		return err_set(-EPROTO, "the server that answered isn't krait's agent, or is "
 					"another version of it");
 	*bytes = (uint64_t)number;
 	return 0;

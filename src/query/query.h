@@ -57,7 +57,7 @@ struct query {
 	/* labels that a sample must have; they point into .text */
 	VEC(struct profile_label_text) labels;
 	bool outline;	   /* true: an outline is enough (OUTLINE_SERVICES) */
-	const char *words; /* of a mark; points into .text, or is the caller's */
+	const char *words; /* words of a mark; in .text, or owned by the caller */
 	char *text;	   /* owned */
 };
 

@@ -119,9 +119,8 @@ static void sort_forks(struct session *s)
 		return;
 	s->forks.n = INTERVALS_MAX_FORKS;
 	warn(s,
-	     "more than %d processes were started among those that are recorded, or on this "
-	     "machine "
-	     "if all are; later ones get only labels of their own intervals",
+	     "more than %d processes were started; those started later get labels only from "
+	     "intervals with their own pid",
 	     INTERVALS_MAX_FORKS);
 }
 
@@ -259,10 +258,9 @@ static int add(struct session *s, struct str *text, struct intervals *v)
 	if (r)
 		return r;
 	if (v->lines > v->bad_lines && !labelled && profile_n_samples(s->profile))
-		warn(s,
-		     "no sample is in any of its intervals; their times are CLOCK_MONOTONIC's of "
-		     "that process, in nanoseconds, and pid is the process's number where krait "
-		     "runs");
+		warn(s, "no sample lies in any of its intervals; begin and end must be nanoseconds "
+			"of CLOCK_MONOTONIC as the process reads it, and pid its number where "
+			"krait runs");
 	log_info("%llu of %llu samples have labels of %s", (unsigned long long)labelled,
 		 (unsigned long long)profile_n_samples(s->profile), s->options->label_intervals);
 	return 0;

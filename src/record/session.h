@@ -136,8 +136,8 @@ struct session {
 		VEC(struct session_use) all;
 		bool taken; /* .taken_ns is set */
 		/*
-		 * CPU time, in ns, that was charged to no thread: at first since the machine's
-		 * start, at the end during the recording.
+		 * CPU time, in ns, that was charged to no thread. At the recording's begin: since
+		 * the machine started; at its end: during the recording.
 		 */
 		uint64_t taken_ns;
 	} uses;

@@ -49,7 +49,7 @@ void batch_clear(struct batch *b)
 void batch_forget_block(struct batch *b)
 {
 	clear_block(b);
-	b->meta.n_values = 1; /* as names have it, which have no samples */
+	b->meta.n_values = 1; /* a batch of names has no samples, so one value is enough */
 }
 
 int batch_check_inlined(const struct batch *b)

@@ -115,8 +115,8 @@ struct batch {
 void batch_fini(struct batch *b);
 
 /*
- * Empties the batch of samples and definitions. The next definitions are numbered after the removed
- * ones: .base grows by them.
+ * Empties the batch of samples and definitions. The next definitions get the numbers after those of
+ * the removed ones, so .base grows by the number of removed ones.
  */
 void batch_clear(struct batch *b);
 

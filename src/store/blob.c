@@ -121,7 +121,7 @@ static int read_head(const struct blob_place *place, const void *data, size_t n,
 	if (ret->check != check(ret, bytes + sizeof(*ret), n - sizeof(*ret)))
 		return err_set(-EBADMSG, "its checksum is wrong");
 	if (place && memcmp(&ret->place, place, sizeof(*place)))
-		return err_set(-EBADMSG, "it belongs to another place");
+		return err_set(-EBADMSG, "it was written for another place in the store");
 	return 0;
 }
 

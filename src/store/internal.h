@@ -25,8 +25,9 @@
 #define STORE_MOST_SEGMENT (1ull << 42)
 
 /*
- * Which tier a block belongs to; the database has these numbers. Exact blocks have ids like those
- * of frames, by segment. Blocks of coarser tiers have STORE_OUTLINE(), by tier and window.
+ * The tier of a block: how much its samples are summed up. The database has these numbers. Blocks
+ * of exact samples have ids by segment, as frames have. Blocks of coarser tiers have ids by tier
+ * and window: STORE_OUTLINE().
  */
 enum store_tier {
 	STORE_EXACT,

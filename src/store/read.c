@@ -89,9 +89,10 @@ int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct
 }
 
 /*
- * Reads the agent's counters from the row of @table with the highest id among @newest, a table and
- * perhaps a condition. If that is damaged, @figures stays as it was. Returns 1 if it was read, 0 if
- * not, or -errno + message.
+ * Reads the agent's counters from the newest row of @table. @newest is the part of the SQL
+ * statement that says which rows count: a table's name and perhaps a condition. If the row is
+ * damaged, @figures stays as it was. Returns 1 if the counters were read, 0 if not, or -errno +
+ * message.
  */
 static int newest_of(struct store *s, const char *table, const char *newest,
 		     int64_t figures[BATCH_FIGURES])
@@ -248,8 +249,8 @@ static int add_tier(const struct answer *a, enum store_tier tier, int64_t since,
 }
 
 /*
- * Adds what was recorded from @since to @until. Whole steps of @tier that have blocks of that tier
- * already are read from these; what lies before and after is read from finer tiers.
+ * Adds what was recorded from @since to @until. Where @tier has blocks of whole windows, these are
+ * read. The time before and after them is read from finer tiers.
  */
 static int add_outline(struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {

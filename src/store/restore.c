@@ -257,7 +257,7 @@ static uint32_t make_node(struct restoring *x, size_t at)
 	return made->id;
 }
 
-/* Makes the nodes that are wanted, in their order, so that what is read next is near. */
+/* Makes the nodes that samples need, in the order of the tree, so that the next is near. */
 static int make_nodes(struct restoring *x)
 {
 	const struct batch_node *nodes = x->b->nodes.v;
@@ -284,8 +284,8 @@ static uint32_t make_stack(struct restoring *x, uint32_t number)
 }
 
 /*
- * Is the sample one wait, not a sum of several? The batch's labels are asked, because an outline's
- * profile has no states.
+ * Is the sample one wait, not a sum of several? The batch's labels tell, because the profile of an
+ * outline has no label `state`.
  */
 static bool is_one_wait(const struct restoring *x, uint32_t set)
 {

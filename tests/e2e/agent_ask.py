@@ -250,7 +250,7 @@ def users():
         whole = ask(path, "krait 1 profile\n" + last_ms() + "\n")
         check(whole.startswith(b"krait 1 ok "), whole[:80])
         for lie in "label uid=0\n", "label uid=0\nlabel uid=%d\n" % NOBODY, "label uid=%d\n" % NOBODY:
-            check(b"refused label uid is for root" in ask(path, "krait 1 profile\n" + last_ms() + lie + "\n", AS_NOBODY), lie)
+            check(b"refused only root and group krait may ask for label uid" in ask(path, "krait 1 profile\n" + last_ms() + lie + "\n", AS_NOBODY), lie)
         check(b"refused the request has an unknown line" in ask(path, "krait 1 profile\n" + last_ms() + "uid 0\n\n", AS_NOBODY), "uid 0")
         check(b'"schema": 1' in ask(path, "krait 1 status\n\n", AS_NOBODY), "status")
         rights = {line.split(":")[0]: line.split()[1] for line in open("/proc/%d/status" % running.pid) if line[:3] in ("Cap", "NoN")}
@@ -420,7 +420,7 @@ def marks():
             check(done.returncode == 0 and "krait last --pin 1 " in done.stderr, done.stderr)
             for words in ["agent", "mark", "a secret"], ["last", "--pin", "1"], ["last", "--mark", "deploy"]:
                 done = by(AS_NOBODY, *words)
-                check(done.returncode == 1 and "are for root and group krait" in done.stderr and "deploy" not in done.stdout, done.stderr)
+                check(done.returncode == 1 and "only root and group krait may" in done.stderr and "deploy" not in done.stdout, done.stderr)
             done = by(member, "last", "--mark", "deploy")
             check("pin 1, mark: deploy 1.2.3" in done.stderr, done.stderr)
             answer = ask(path, "krait 1 mark\nwords a\x1b[2Jb\n\n")
@@ -430,7 +430,7 @@ def marks():
             post = "POST /mark HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
             answer = ask(path, post % (7, "Host: y and more"))
             check(answer.startswith(b"HTTP/1.1 200 OK\r\n") and answer.endswith(b" mark Host: y\n"), answer)
-            for who, request, reason in (AS_NOBODY, post % (1, "x"), b"HTTP/1.1 403 "), ((), post % (9, "short"), b"ends before Content-Length"), \
+            for who, request, reason in (AS_NOBODY, post % (1, "x"), b"HTTP/1.1 403 "), ((), post % (9, "short"), b"shorter than Content-Length"), \
                     ((), post % (200, "x" * 200), b"199 bytes at most"), ((), "POST /mark HTTP/1.1\r\n\r\nx", b"HTTP/1.1 400 "), ((), post % (99999, "x"), b"HTTP/1.1 400 "):
                 check(reason in ask(path, request, who), request)
             check(b'"pins": null, "triggers": null' in ask(path, "krait 1 status\n\n", AS_NOBODY), "nobody sees pins")

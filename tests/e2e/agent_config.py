@@ -87,7 +87,7 @@ def reloads():
             write(path, "frequency 99\nall\nverbose\n")
             agent.send_signal(signal.SIGHUP)
             said = until(agent, "was read again")
-            check("all is as it was until" in said and "verbose is" not in said and "frequency is" not in said, said)
+            check("the new value of all takes effect when" in said and "of verbose" not in said and "of frequency" not in said, said)
             time.sleep(0.6)  # two SIGHUPs within half a second count as one
             agent.send_signal(signal.SIGTERM)
             check(agent.wait(timeout=30) == 0, "exit code %s: %s" % (agent.returncode, agent.stderr.read()))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent pins the time around a moment that somebody marks, a signal, or much CPU time. While a
-trigger holds it samples more often, and CPU time stays right: the truth is the kernel's clock of
-the process."""
+"""krait agent pins the time around a moment that somebody marks, a signal, or much CPU time. While
+a trigger's condition is met it samples more often, and CPU time stays right: the truth is the
+kernel's clock of the process."""
 import collections
 import json
 import math
@@ -40,7 +40,7 @@ def wait_for_pins(store, n, seconds=20):
 
 
 def burn(pid, seconds):
-    """Waits until a process has had so much CPU time more."""
+    """Waits until a process has used @seconds more of CPU time."""
     until = kit.cpu_clock(pid) + seconds
     while kit.cpu_clock(pid) < until:
         time.sleep(0.05)
@@ -164,12 +164,13 @@ def refusals():
         refused(2, "isn't the path of a program from / on", "agent", "run", "--on-trigger", "x.sh", "--store", d)
         refused(2, "can't be run: Permission denied", "agent", "run", "--on-trigger", "/etc/passwd", "--store", d)
         refused(2, "sees how processes end: add --wall", "agent", "run", "--pin-failures", "--store", d)
-        refused(2, "not a number of percent", "agent", "run", "--pin-cpu", "0", "--store", d)
+        refused(2, "not a percentage", "agent", "run", "--pin-cpu", "0", "--store", d)
 
 
 @kit.full_case
 def much_cpu():
-    """A program that takes more than is allowed pins a window, which says so."""
+    """If a program takes more CPU time than --pin-cpu allows, the agent pins a window, whose words
+    say so."""
     with folder() as d, kit.python() as target:
         agent = kit.start_agent(d + "/store", *RATE, "--pin-cpu", "30")
         wait_for_pins(d + "/store", 1, 40)

@@ -210,7 +210,7 @@ def wrong_files():
     with folder() as d:
         refused_lines(d, b"", "--by item: no sample has that label")
         refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")
-        refused_lines(d, b'{"pid":1,"begin":1,"end":2,"labels":{"item":"x"}}\n', "no sample is in any of its intervals")
+        refused_lines(d, b'{"pid":1,"begin":1,"end":2,"labels":{"item":"x"}}\n', "no sample lies in any of its intervals")
         for name, words in (("none", "No such file"), (".", "isn't a regular file"), ("fifo", "isn't a regular file"),
                             ("link", "isn't a regular file"), ("zero", "isn't a regular file")):
             if name == "fifo":

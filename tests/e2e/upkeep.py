@@ -74,7 +74,7 @@ def attack(source, what, named=True):
     check(took <= MOST, "%s cost %.1f %% of a CPU: %s" % (what, 100 * took, said))
     if not named:
         return
-    named = re.search(r"first of (\d+) \(.*later (\d+) times", said)
+    named = re.search(r"the first: (\d+) \(.*put off reading them (\d+) times", said)
     check(named and int(named[1]) == target.pid and int(named[2]) > 0,
           "krait doesn't name the process: " + said)
 

@@ -90,7 +90,8 @@ static int add_user(struct question *q, char text[16])
 		return 0;
 	vec_foreach(l, &q->query.labels)
 		if (l->key_len == user.key_len && !memcmp(l->key, user.key, l->key_len))
-			return err_set(-EPERM, "label uid is for root and group " SERVE_GROUP);
+			return err_set(-EPERM,
+				       "only root and group " SERVE_GROUP " may ask for label uid");
 	snprintf(text, 16, "%u", q->peer->uid);
 	return vec_push(&q->query.labels, user) ? err_nomem() : 0;
 }
@@ -167,7 +168,9 @@ static int answer_metrics(struct question *q, struct store *store)
 /* The words of pins may name what other users' processes do. */
 static int check_all(const struct question *q)
 {
-	return q->all ? 0 : err_set(-EPERM, "pins and marks are for root and group " SERVE_GROUP);
+	return q->all ? 0
+		      : err_set(-EPERM, "only root and group " SERVE_GROUP
+					" may read and make pins and marks");
 }
 
 static int put_pins(struct question *q, const struct pins *pins)
@@ -206,7 +209,7 @@ static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = 
 
 /*
  * Makes the answer. A lock lets only one process do that at a time, so that their memory doesn't
- * add up. A mark takes little memory, and waits for the agent.
+ * add up. A mark needs no lock: it takes little memory, but has to wait for the agent.
  */
 static int make(struct question *q)
 {
@@ -293,7 +296,7 @@ static int take_words(struct question *q, int fd, const struct http_verdict *v, 
 	while (request->n < v->body_at + v->body_bytes) {
 		n = recv(fd, block, sizeof(block), 0);
 		if (n <= 0)
-			return err_set(-EINVAL, "the mark ends before Content-Length does");
+			return err_set(-EINVAL, "the mark is shorter than Content-Length says");
 		str_add_n(request, block, (size_t)n);
 	}
 	if (request->failed)

@@ -74,7 +74,9 @@ static int make_way(const char *path, const struct sockaddr_un *at)
 	if (lstat(path, &st))
 		return errno == ENOENT ? 0 : err_sys(-errno, "can't make the socket %s", path);
 	if (!S_ISSOCK(st.st_mode))
-		return err_set(-EEXIST, "%s is there, and is no socket", path);
+		return err_set(-EEXIST,
+			       "%s exists and isn't a socket; remove it, or choose another path",
+			       path);
 	if (fd < 0 || !connect(fd, (const struct sockaddr *)at, sizeof(*at)) || errno == EAGAIN)
 		return err_set(-EADDRINUSE, "another server listens at %s", path);
 	return unlink(path) ? err_sys(-errno, "can't replace the socket %s", path) : 0;

@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = AGENT_FIELD(print),
 	 .in_file = OPTION_TYPED,
-	 .help = "print the settings as a file that says the same, each with its origin"},
+	 .help = "print the settings as a configuration file, each with where it was set"},
 	CONFIG_ROW(AGENT_FIELD(config), AGENT_CONFIG),
 	AGENT_ROWS,
 	OPTION_HELP,

@@ -30,7 +30,7 @@ static int ask_server(const char *socket, const char *text, struct pin *ret)
 
 	r = r ? r : pins_read(&pins, str_cstr(&body));
 	if (!r && pins.list.n != 1)
-		r = err_set(-EPROTO, "what answers isn't a server of krait's agent");
+		r = err_set(-EPROTO, "the server that answered isn't krait's agent");
 	if (!r)
 		*ret = pins.list.v[0];
 	return r;

@@ -35,8 +35,8 @@ int agent_value_share(void *field, const char *text)
 
 	if (value_scaled(text, 1000, MOST_PERCENT, &percent) || !percent)
 		return err_set(-EINVAL,
-			       "'%s' is not a number of percent; write 80, or 250 for two and a "
-			       "half times as much as one can take",
+			       "'%s' is not a percentage; write 80, or 250 for two and a half CPUs "
+			       "or threads",
 			       text);
 	*(uint64_t *)field = percent * PPM_PERCENT;
 	return 0;

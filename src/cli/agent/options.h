@@ -109,14 +109,14 @@ int agent_value_program(void *field, const char *text);
 	 .arg = "PERCENT",                                                                         \
 	 .set = agent_value_share,                                                                 \
 	 .field = AGENT_FIELD(pin_cpu_ppm),                                                        \
-	 .help = "pin the time when a service, or a program that is of none, takes more than so "  \
-		 "much of one CPU for 10 s; 250 is two and a half CPUs"},                          \
+	 .help = "pin the time in which a service, or a program outside of any service, "          \
+		 "takes more than PERCENT of one CPU for 10 s; 250 is two and a half CPUs"},       \
 	{.name = "pin-wait",                                                                       \
 	 .arg = "PERCENT",                                                                         \
 	 .set = agent_value_share,                                                                 \
 	 .field = AGENT_FIELD(pin_wait_ppm),                                                       \
-	 .help = "pin the time when a service's threads wait more than so much of one thread's "   \
-		 "time for 10 s; waits for work don't count; needs --wall"},                       \
+	 .help = "pin the time in which a service's threads together wait more than PERCENT "      \
+		 "of one thread's time for 10 s; waits for work don't count; needs --wall"},       \
 	{.name = "pin-failures",                                                                   \
 	 .set = value_flag,                                                                        \
 	 .field = AGENT_FIELD(pin_failures),                                                       \

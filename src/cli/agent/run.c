@@ -70,7 +70,8 @@ struct reload {
 static void say_restart(void *ctx, const struct option_row *row)
 {
 	if (row->in_file == OPTION_RESTART)
-		log_warn("%s is as it was until the agent is started again", row->name);
+		log_warn("the new value of %s takes effect when the agent is started again",
+			 row->name);
 }
 
 /* Takes over those new options that a running agent can take over. */

@@ -79,7 +79,8 @@ static void print_facts(const struct store_facts *f)
 		printf("%-10s%lld samples a second instead of %lld, because it took too much CPU\n",
 		       "limit", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
 	if (f->writer && v[BATCH_HZ] > v[BATCH_ASKED_HZ])
-		printf("%-10s%lld samples a second instead of %lld, because a trigger holds\n",
+		printf("%-10s%lld samples a second instead of %lld, because a trigger's condition "
+		       "is met\n",
 		       "rate", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
 	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, %lld with writers "
 	       "that died, of %lld\n",

@@ -84,7 +84,7 @@ static bool take_apart(struct config *c, struct line *l, char *text)
 	if (*l->value == '"') {
 		if (unquote(l->value))
 			return true;
-		FAULT(c, l, "no \" ends the value, or something follows it");
+		FAULT(c, l, "the value has no \" at its end, or text follows it");
 		return false;
 	}
 	cut_comment(l->value);

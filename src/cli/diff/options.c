@@ -178,8 +178,8 @@ static int check_name(const struct diff_options *o)
 	if (!named || streq(named->name, "html") || str_ends(o->output, ".txt"))
 		return 0;
 	return err_set(-EINVAL,
-		       "%s is a name for %s, which no comparison is written as; use .txt, .md, "
-		       ".json or .html, or --format",
+		       "%s is a name for %s, a format that can't hold a comparison; use .txt, "
+		       ".md, .json or .html, or --format",
 		       o->output, named->name);
 }
 

@@ -218,8 +218,9 @@ static int check(const struct py_spy_options *o, const struct operands *operands
 	if (operands->cmd && operands->n)
 		return err_set(-EINVAL, "'%s' before -- is one word too many", operands->operand);
 	if (o->pid && o->program)
-		return err_set(-EINVAL,
-			       "--pid and a program exclude each other; take one after the other");
+		return err_set(
+			-EINVAL,
+			"--pid and a program exclude each other; record them one after the other");
 	if (o->nolineno && o->function)
 		return err_set(-EINVAL, "--function and --nolineno exclude each other; keep one");
 	return 0;

@@ -120,11 +120,10 @@ static void add_lost(const struct session *s, struct closing *c)
 			     "programs ran; some unmapped memory may have been noticed late",
 			     (ull)c->m->kernel.skipped);
 	if (s->unfollowed)
-		closing_line(
-			c, LOG_WARN,
-			"%llu child process%s too many to follow: such a child is missing if its "
-			"parent ended first",
-			(ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
+		closing_line(c, LOG_WARN,
+			     "there was no room to follow %llu child process%s: such a child is "
+			     "missing if its parent ended first",
+			     (ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
 	add_missing(s, c);
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_throttled(s, c, i);
@@ -189,7 +188,10 @@ static void add_lost(const struct session *s, struct closing *c)
 			(ull)st->looks_refused);
 	add_unread(s, c);
 	if (s->sideband_lost)
-		closing_line(c, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
+		closing_line(
+			c, LOG_INFO,
+			"%llu kernel events about processes (start, exec, end, mappings) were lost",
+			(ull)s->sideband_lost);
 }
 
 static void add_unwind_memory(struct closing *c)
@@ -198,8 +200,8 @@ static void add_unwind_memory(struct closing *c)
 
 	if (st->names_given_up)
 		closing_line(c, LOG_NOTE,
-			     "--memory is short: names of files or of code made at run time were "
-			     "given up for others %llu times; -v says of which",
+			     "--memory is too small for all names: krait dropped those of a file, "
+			     "or of code made at run time, %llu times; raise it (-v says whose)",
 			     (ull)st->names_given_up);
 	if (st->rows_too_large)
 		closing_line(c, LOG_WARN,
@@ -220,11 +222,11 @@ static void add_other(struct closing *c)
 	const struct collect_other *o = &c->m->collect.other;
 
 	if (o->processes)
-		closing_line(
-			c, LOG_WARN,
-			"%u process%s a second interpreter that isn't shown, as %u does: %s in %s",
-			o->processes, o->processes == 1 ? " has" : "es have", o->tgid, o->name,
-			o->file);
+		closing_line(c, LOG_WARN,
+			     "%u process%s a second Python interpreter, which isn't shown; process "
+			     "%u, for example: %s in %s",
+			     o->processes, o->processes == 1 ? " has" : "es have", o->tgid, o->name,
+			     o->file);
 }
 
 static void add_newer(struct closing *c)
@@ -263,9 +265,9 @@ static void add_put_off(struct closing *c)
 
 	if (st->put_off.times)
 		closing_line(c, LOG_NOTE,
-			     "mappings and names of threads of %u process%s, first of %s, change "
-			     "so often that they were read later %llu times, as krait's own CPU "
-			     "time is bounded: some samples lack them",
+			     "mappings and thread names of %u process%s (the first: %s) change so "
+			     "often that krait put off reading them %llu times, to save CPU time: "
+			     "some samples lack them",
 			     st->put_off.processes, st->put_off.processes == 1 ? "" : "es",
 			     st->put_off.first, (ull)st->put_off.times);
 }

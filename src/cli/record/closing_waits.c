@@ -67,8 +67,8 @@ static void add_check(struct closing *c)
 	if (!a->threads)
 		return;
 	closing_note(c, percent > APART_PERCENT && apart > a->threads * APART_THREAD_NS,
-		     "the waits of %llu threads add up to %.3f s from switch to switch, and to "
-		     "%.3f s by the kernel's accounts: %.3f %% apart",
+		     "the waits of %llu threads add up to %.3f s as krait measured them, and to "
+		     "%.3f s in the kernel's own accounting: they differ by %.3f %%",
 		     (ull)a->threads, summary_seconds(a->switches_ns),
 		     summary_seconds(a->kernel_ns), percent);
 }
@@ -167,10 +167,10 @@ void closing_add_waits(const struct session *s, struct closing *c)
 	add_unread(s, c);
 	if (unseen)
 		closing_note(c, false,
-			     "the kernel didn't report the end of %llu wait%s; how long %s follows "
-			     "from the threads' CPU time",
+			     "the kernel didn't report the end of %llu wait%s; how long %s was "
+			     "computed from the threads' CPU time",
 			     (ull)unseen, unseen == 1 ? "" : "s",
-			     unseen == 1 ? "it was" : "they were");
+			     unseen == 1 ? "it lasted" : "they lasted");
 	if (left)
 		closing_note(
 			c, true,

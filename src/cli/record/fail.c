@@ -13,9 +13,10 @@
 #include "cli/doctor/doctor.h"
 #include "cli/exit.h"
 
-_Static_assert((int)EXIT_FAILED == SPAWN_FAILED, "a command's exit codes are krait's");
-_Static_assert((int)EXIT_NOT_RUNNABLE == SPAWN_NOT_RUNNABLE, "a command's exit codes are krait's");
-_Static_assert((int)EXIT_NOT_FOUND == SPAWN_NOT_FOUND, "a command's exit codes are krait's");
+_Static_assert((int)EXIT_FAILED == SPAWN_FAILED, "exit.h and spawn.h must have equal codes");
+_Static_assert((int)EXIT_NOT_RUNNABLE == SPAWN_NOT_RUNNABLE,
+	       "exit.h and spawn.h must have equal codes");
+_Static_assert((int)EXIT_NOT_FOUND == SPAWN_NOT_FOUND, "exit.h and spawn.h must have equal codes");
 
 int fail_code(int r)
 {

@@ -53,8 +53,8 @@ uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
 bool crowd_is_over(const struct collect *c, uint32_t user);
 
 /*
- * crowd_meet.c: the kernel program met @p. True: @p is one new process too many, so it is counted
- * only and not looked at now.
+ * crowd_meet.c: the kernel program met @p. True: too many processes are new, so @p is only counted,
+ * and not looked at now.
  */
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec);
 

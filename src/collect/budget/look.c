@@ -77,8 +77,8 @@ int look_begin(struct collect *c, const struct proc *proc, struct look *ret)
 	if (!user_is_left(b, ret->user, of_user_most, now) ||
 	    !budget_is_left(&b->all, of_all_most, now)) {
 		c->stats.looks_refused++;
-		return err_set(-EBUSY,
-			       "looking into files that its user's processes map took too long");
+		return err_set(-EBUSY, "krait has spent too much CPU time on files that processes "
+				       "of its user map");
 	}
 	ret->whole = user_is_left(b, ret->user, of_user, now) &&
 		     budget_is_left(&b->all, of_all, now) &&

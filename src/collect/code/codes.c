@@ -121,8 +121,8 @@ bool code_keep(struct collect *c, struct process *p, struct py_code *code)
 }
 
 /*
- * The kernel programs sent all code objects again that they have met since the last round. So no
- * stack that is still to come has a code object that didn't come in this round.
+ * Called when the kernel programs have sent again all code objects that they met since the last
+ * call. A code object that wasn't sent again is in no stack that is still to come, so it is freed.
  */
 void codes_next_round(struct collect *c)
 {

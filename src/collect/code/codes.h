@@ -27,9 +27,7 @@ static inline struct py_code *code_of(const struct process *p, uint64_t key)
 _must_use_ bool codes_init(struct collect *c);
 void codes_fini(struct collect *c);
 
-/*
- * A record of a code object came. Returns the code object; NULL: the code object isn't known yet.
- */
+/* Notes that a record of a code object came. Returns the code object; NULL: it isn't known yet. */
 struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uint64_t check);
 /*
  * Adds @code, which is new, to the process and takes ownership. False: out of memory, and @code was

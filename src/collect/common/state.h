@@ -34,7 +34,7 @@ struct collect {
 	uint32_t marks;
 	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */
 	struct {
-		uint64_t due_ns; /* when names are counted next, CLOCK_MONOTONIC */
+		uint64_t due_ns; /* when bytes are counted again, CLOCK_MONOTONIC */
 		size_t codes;	 /* bytes that all code objects take */
 		size_t maps;	 /* bytes that the contents of perf maps and jitdumps take */
 		size_t names; /* bytes that names and lines of all files took when counted last */

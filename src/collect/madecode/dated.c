@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks with code of a kind that is .dated (struct code_source). The names and unwind rows of such
- * code hold for some samples of a stack, and not for other samples of the stack. So such a stack is
- * made twice: with these names and rows, and as a plain stack without them; see registered.c.
+ * Stacks with code made at run time whose names and unwind rows hold for some samples of a stack
+ * and not for others (.dated in struct code_source). Such a stack is made twice: once with these
+ * names and rows, and once without them; the second one is the plain stack. See registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
 
 /*
  * Values of .by_stack, from the highest bit on: the outcome of the plain stack's native part (4
- * bits), the version of the space, the plain stack's profile id (32 bits).
+ * bits), the version of the process's mappings (28 bits), the plain stack's profile id (32 bits).
  */
 #define OUTCOME_SHIFT 60
 #define VERSION_SHIFT 32
 #define VERSION_MASK  ((1u << (OUTCOME_SHIFT - VERSION_SHIFT)) - 1)
-_Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
+_Static_assert(NATIVE_OUTCOME_MAX <= 16, ".by_stack has four bits for an outcome");
 
 size_t dated_until(const struct collect *c, const struct raw_stack *raw)
 {
@@ -53,9 +53,9 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * The version noted for a stack is 0 if dated_note() was called with @never. No space has version
- * 0, so all samples of that stack get the plain stack. In a fork that still uses its parent's
- * mappings only the plain stack is certain to be right.
+ * Returns @named or the plain stack. After dated_note() with @never, the version noted for the
+ * stack is 0, which no mappings have, so all samples get the plain stack. In a fork that still uses
+ * its parent's mappings, only the plain stack is certain to be right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

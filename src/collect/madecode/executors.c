@@ -64,7 +64,8 @@ struct search {
 	 * still be analysed
 	 */
 	size_t left, fresh;
-	bool partial; /* .fresh didn't suffice for all new executors */
+	/* some new executors weren't analysed, because they have more bytes than .fresh */
+	bool partial;
 };
 
 /*

@@ -88,7 +88,7 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 	int r = peek((pid_t)p->key.tgid, start, bytes, code.n);
 
 	if (r)
-		return err_sys(r, "it can't be read");
+		return err_sys(r, "its bytes can't be read");
 	r = code_rows_guess(&code, &rows);
 	rule = r ? NULL : unwind_rows_find(&rows, pc);
 	if (!rule || rule->cfa == UNWIND_UNKNOWN)
@@ -129,7 +129,8 @@ static void read_wanted(struct collect *c, struct process *p, const struct space
 
 		news |= r > 0;
 		if (r < 0)
-			log_debug("process %u: code made at run time: %s", p->key.tgid, err_msg());
+			log_debug("process %u: can't unwind code made at run time: %s", p->key.tgid,
+				  err_msg());
 	}
 	g->n_wanted = 0;
 	if (news)

@@ -120,8 +120,8 @@ extern const struct code_source jit_source, trampoline_source, registered_source
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 /*
- * Finds the name of code. @plain: code_source kinds that are .dated aren't asked. Sets *dated if
- * such a kind named the code.
+ * Finds the name of code. @plain: the kinds of code whose .dated is set aren't asked. Sets *dated
+ * if such a kind named the code.
  */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
@@ -210,8 +210,8 @@ struct registered {
 };
 
 /*
- * The guarded code of a process (code of no file, whose rows hold only as long as its bytes stay
- * the same), and where more guarded code may be; see guarded.c.
+ * The guarded code of a process (code that lies in no file, whose rows hold only as long as its
+ * bytes stay the same), and where more guarded code may be; see guarded.c.
  */
 struct guarded {
 	/* guarded functions as whole pages, not overlapping; the oldest first */
@@ -240,11 +240,14 @@ struct made_code {
 	struct guarded guarded;
 };
 
-/* Stacks with code of kinds that are .dated (dated.c). */
+/*
+ * Stacks with code of a kind whose names hold only for some of a stack's samples:
+ * code_source.dated.
+ */
 struct dated {
 	/* wire id of a stack -> what dated.c packs for the stack */
 	struct map by_stack;
-	bool rows; /* at some time the kernel's maps had rows of code that is .dated */
+	bool rows; /* at some time the kernel's maps had unwind rows of such code */
 };
 
 /* The state of each kind of run-time code for all processes together. */

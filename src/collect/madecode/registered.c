@@ -119,7 +119,7 @@ static void make_table(struct collect *c, struct process *p, struct reading *now
 			retire_table(p, now);
 	}
 	if (r) {
-		log_info("process %u: no unwind tables for what is registered for gdb: %s",
+		log_info("process %u: can't make unwind tables for the code registered for gdb: %s",
 			 p->key.tgid, err_msg());
 		return;
 	}
@@ -174,9 +174,9 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 	reg->tries = 0;
 	if (has_news(p, latest))
 		space_wanted(p, SPACE_GROWN);
-	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
-		  "understood, %zu beyond a limit, %zu doubtful sections; %zu pieces of code of "
-		  "CPython's JIT compiler",
+	log_debug("process %u: code registered for gdb: %zu functions in %zu files; left out are "
+		  "%zu files that krait didn't understand, %zu files beyond a limit, %zu sections "
+		  "that overlap; CPython's JIT compiler has %zu pieces of code",
 		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful,
 		  reg->executors.n);
 }

@@ -199,9 +199,11 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	if (f->fd < 0)
 		return f->fd;
 	if (far_stat(f->fd, &st))
-		return err_sys(-errno, "it can't be looked at");
+		return err_sys(-errno, "its file status can't be read");
 	if (no_more_files(c))
-		return err_set(-EMFILE, "%zu files are open; `ulimit -n` allows no more",
+		return err_set(-EMFILE,
+			       "krait has %zu files open and may open no more; raise the limit "
+			       "with `ulimit -n`",
 			       c->natives->open);
 	f->version = file_version_of(&st);
 	f->root = root_of(&c->natives->roots, proc);

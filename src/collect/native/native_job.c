@@ -149,7 +149,7 @@ void job_open_names(struct worker_job *job)
 		return;
 	job_drop_names(j);
 	free(j->why);
-	note(j, err_set(-ESTALE, "it changed while it was read"));
+	note(j, err_set(-ESTALE, "the file changed while it was read"));
 }
 
 void job_find_list(struct worker_job *job)

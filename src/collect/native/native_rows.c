@@ -25,8 +25,8 @@
 #define PROVE_AT_ONCE (4u << 20)
 
 /*
- * How long to wait before rows are made again that were dropped or had no room in the kernel's
- * maps.
+ * How long to wait before rows that were dropped, or that had no room in the kernel's maps, are
+ * made again.
  */
 #define RETRY_SECONDS 2
 #define RETRY_DOUBLED 5u /* how many times the time until the next try doubles at most */
@@ -227,7 +227,8 @@ static void try_later(struct native_file *f)
 static void not_filled(struct collect *c, struct native_file *f, int r, const char *why)
 {
 	if (r == -ENOSPC) {
-		log_info("%s: no unwind tables for now: %s", f->path, err_about(why, f->path));
+		log_info("%s: can't load its unwind tables now; krait tries again later: %s",
+			 f->path, err_about(why, f->path));
 		c->stats.rows_refused++;
 		try_later(f);
 		return;

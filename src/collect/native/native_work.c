@@ -48,7 +48,7 @@ static const struct step *take_kept(struct collect *c, struct job *j)
 {
 	(void)c;
 	if (j->r)
-		log_info("%s: its unwind tables aren't kept: %s", j->file->path,
+		log_info("%s: can't save its unwind tables in the cache: %s", j->file->path,
 			 j->why ? j->why : "");
 	return NULL;
 }
@@ -95,7 +95,8 @@ static const struct step *take_proven(struct collect *c, struct job *j)
 static void take_rows(struct collect *c, struct job *j)
 {
 	native_rows_take(c, j->file, &j->rows, j->r, j->why ? j->why : "");
-	log_debug("%s: %zu unwind rows came %llu ms after they were needed; compiling took %llu ms",
+	log_debug("%s: %zu unwind rows were ready %llu ms after they were asked for; compiling "
+		  "took %llu ms",
 		  j->file->path, j->rows.rows.rows.n,
 		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
 		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));

@@ -203,7 +203,8 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 	bool same, python = rec->state == PROC_PYTHON;
 
 	if (at && known_place_find(c, at, rec->time_ns, p)) {
-		log_debug("process %u takes over the facts of another process with the same place",
+		log_debug("process %u gets the name and container of an earlier process with the "
+			  "same directory and control group",
 			  p->key.tgid);
 		p->unwanted = false;
 		if (c->config.users && process_open(p, proc))

@@ -28,8 +28,8 @@ struct known_place {
 	struct proc_place at;
 	uint64_t read_ns; /* when /proc said this, CLOCK_MONOTONIC; 0: this entry is free */
 	/*
-	 * the values that processes with this place get in the members of these names in struct
-	 * process
+	 * what processes with this place get in those members of struct process that have these
+	 * names
 	 */
 	char *cgroup, *container, *directory;
 };

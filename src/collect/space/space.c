@@ -83,7 +83,10 @@ void space_unpin(struct collect *c, uint32_t version)
 	free_if_unused(c, s);
 }
 
-/* The process doesn't need the space any more: frees it, unless a stack still needs it. */
+/*
+ * Called when the process no longer uses version @version of its mappings. Frees these mappings,
+ * unless a stack still needs them.
+ */
 static void drop_version(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);

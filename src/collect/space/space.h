@@ -69,8 +69,8 @@ struct space_part {
 };
 
 /*
- * Functions of madecode/, the folder that knows code of no file. These are called for each mapping
- * that is read.
+ * Functions of madecode/, the folder that knows code that lies in no file. These are called for
+ * each mapping that is read.
  */
 struct space_code {
 	/*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the names of modules whose bodies (top-level code) were met, and source text of code
+ * Finds the names of modules whose bodies (top-level code) were sampled, and source text of code
  * without a file. Each look at a process costs time. So all bodies of a process are looked for
  * together, once a flush.
  */
@@ -173,7 +173,8 @@ void bodies_find(struct collect *c)
 		size_t n = take(c, p, of);
 
 		note_names(c, of, n, names);
-		log_debug("process %u is asked for the modules of %zu code objects, first of %s",
+		log_debug("process %u: reading the module names of %zu code objects, the first of "
+			  "which is from %s",
 			  p->key.tgid, n, n ? of[0].code->file : "none");
 		if (n && layout && asked_may(c) && !process_is_gone(p))
 			(void)!py_code_find_modules(of, n, p->key.tgid, layout);

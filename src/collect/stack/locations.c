@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the profile's locations of native code: of files, the kernel, and code of no file. */
+/*
+ * Makes the profile's locations of native code: of files, of the kernel, and of code that lies in
+ * no file.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -138,7 +141,7 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 		return k->location;
 	symbol = kernel_name(c, pc, &module);
 	location = make_kernel_location(c, pc, symbol, module);
-	if (symbol) /* without a symbol, a later look may still find the name */
+	if (symbol) /* as long as no symbol was found, the name is looked up again */
 		k->location = location;
 	return location;
 }

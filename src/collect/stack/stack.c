@@ -224,8 +224,8 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 }
 
 /*
- * Makes the plain stack: names @raw without the names that .dated kinds of run-time code would give
- * (made.h). @until: from dated_until().
+ * Makes the plain stack of @raw (dated.c): without names and unwind rows that may not hold for all
+ * samples of the stack. @until: what dated_until() returned.
  */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)

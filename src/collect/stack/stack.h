@@ -110,9 +110,12 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw);
 struct merged {
 	VEC(uint32_t) loc; /* locations of the profile, innermost frame first */
 	bool failed;
-	/* set by the caller: .dated code sources (made.h) aren't asked for names */
+	/*
+	 * set by the caller: kinds of run-time code whose .dated is set (made.h) aren't asked for
+	 * names
+	 */
 	bool plain;
-	bool dated; /* a .dated code source has named a frame */
+	bool dated; /* a kind of run-time code whose .dated is set has named a frame */
 	/* how unwinding the native part of the stack ended, as shown to the user */
 	enum native_outcome native;
 };

@@ -25,7 +25,8 @@ struct label_set {
 };
 
 /* A label set as the value of the map thread.waits. */
-_Static_assert(sizeof(struct label_set) == sizeof(uint64_t), "it is the value of a map");
+_Static_assert(sizeof(struct label_set) == sizeof(uint64_t),
+	       "a map stores a label_set as its value");
 static inline struct label_set *label_set_in(uint64_t *value)
 {
 	return (struct label_set *)value;
@@ -62,8 +63,8 @@ struct thread {
 	uint32_t earlier;
 	uint64_t met_ns;
 	/*
-	 * the largest values of the sums of these names in the thread's records so far (struct
-	 * rec_sample)
+	 * members of struct rec_sample that are sums: their largest values in the thread's records
+	 * so far
 	 */
 	uint64_t ready_ns, stolen_ns;
 	/*

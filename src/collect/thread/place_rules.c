@@ -104,8 +104,8 @@ const struct place_rule place_rules[] = {
 	 */
 	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .line = 17),
 	/*
-	 * Timer.run() waits for its time. Timer.run() stands below its caller in the file;
-	 * Thread.run() stands above its caller.
+	 * Timer.run(), which waits until its time has come. Without classes Thread.run() has the
+	 * same name. In the file, Timer.run() stands below its caller, Thread.run() above it.
 	 */
 	IDLE("threading.run", LOCKS, THROUGH("threading.wait"), .after_caller = true),
 	IDLE("multiprocessing.pool._handle_tasks", LOCKS),

@@ -15,7 +15,7 @@
 /* Numbers of places: index + 1 of a rule in the list, followed by the places that have no rule. */
 #define RULE_UVLOOP (PLACE_MAX_RULES + 1)
 #define RULE_ADDED  (PLACE_MAX_RULES + 2)
-_Static_assert(RULE_ADDED < UINT8_MAX, "struct places has the number + 1");
+_Static_assert(RULE_ADDED < UINT8_MAX, "a byte must hold a rule's number + 1");
 
 /* Functions that call accept() for one certain connection. A thread that waits there isn't idle. */
 static const char *const callers_of_accept[] = {"ftplib.ntransfercmd"};

@@ -153,7 +153,10 @@ static double without_cost(const struct site_shares *site, const struct estimate
 	return fmax(of->ns - longer * of->n / site->of.n, of->ns / 2);
 }
 
-/* Returns how much time of waits without a stack the stack still lacks of its share. */
+/*
+ * Each stack is due a share of the time of the site's waits without a stack. Returns how much of
+ * its share this stack hasn't got yet.
+ */
 static double lacks(const struct site_shares *site, const struct stack_share *stack)
 {
 	double all = without_cost(site, &site->of);

@@ -220,7 +220,7 @@ static int add_notes(struct ss_reader *r)
 		[NO_PROFILE] = {COMMENTS_LEFT_OUT, "profile",
 				"that is neither sampled nor evented"},
 		[NO_VALUE] = {COMMENTS_LEFT_OUT, "profile",
-			      "with one kind of value more than krait keeps"},
+			      "of a further kind of value, which krait has no room for"},
 		[INSIDE] = {COMMENTS_MENDED, "frame", "closed with its caller"},
 		[BACK] = {COMMENTS_MENDED, "event",
 			  "earlier than the one before it, moved to that one's time"},

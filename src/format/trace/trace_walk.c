@@ -191,7 +191,7 @@ static int add_comments(struct reader *r)
 		[NO_LENGTH] = {"slice", "whose length is below 0 or doesn't fit"},
 		[NO_EVENT] = {"member", "of traceEvents that is no event"},
 		[NO_PHASE] = {"event", "that doesn't say what it is (ph)"},
-		[NO_CHUNK] = {"piece", "of V8's profiles in conflict with other pieces"},
+		[NO_CHUNK] = {"piece", "of V8's profiles contradicting other pieces"},
 	};
 	int err = 0;
 

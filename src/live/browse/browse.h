@@ -92,9 +92,7 @@ struct browse {
 	enum prompt prompt;
 	struct str input;
 	char message[256]; /* message that the screen's last line shows until the next key */
-	/*
-	 * how the user can record several events, in the words of whoever shows the screen; or NULL
-	 */
+	/* tells the user how to record several events, such as an option; NULL: nothing is told */
 	const char *several_by;
 	/* how many lines of the list fitted on the screen when it was last drawn */
 	int page_rows;

@@ -196,8 +196,9 @@ static void put_functions(struct header *d)
 }
 
 /*
- * Writes three lists: the number of spots of each function; line and column of each spot; and where
- * each spot's expression ends, as a number of lines further on, and a column.
+ * Writes three lists about spots (lines and expressions of functions, see html_tree.h): how many
+ * spots each function has; line and column of each spot; where each spot's expression ends, as a
+ * number of lines further on, and a column.
  */
 static void put_spots(struct header *d)
 {

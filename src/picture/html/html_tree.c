@@ -27,8 +27,8 @@ struct draft_box {
 };
 
 /*
- * What a node or a box is found by: its parent and its spot or key. Places are interned; a place's
- * id is the index of its draft.
+ * What a node or a box is found by: its parent, and its spot (a place in a function) or key. Places
+ * are interned; a place's id is the index of its draft.
  */
 struct place {
 	uint32_t parent, at;
@@ -37,7 +37,10 @@ struct place {
 struct builder {
 	struct html_tree *t;
 	const struct functions *fs;
-	/* by location id: index of the location's spot; [0] is for stacks without frames */
+	/*
+	 * by location id: index of the location's spot (place in a function); [0] is for stacks
+	 * without frames
+	 */
 	uint32_t *spot_of;
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
@@ -81,7 +84,7 @@ static struct html_spot spot_of(const struct builder *b, uint32_t location)
 	return s;
 }
 
-/* Stores at which spot each function's spots begin. */
+/* Stores for each function the index of its first spot (place in the function). */
 static int index_spots(struct html_tree *t, uint32_t n_functions)
 {
 	uint32_t i = 0;
@@ -218,7 +221,7 @@ static struct html_node html_node_of(const struct builder *b, uint32_t draft)
 
 /*
  * Numbers the nodes of a box in the order of their parents' numbers, and below the same parent in
- * the order of spots. No two nodes have the same parent and spot.
+ * the order of spots (places in functions). No two nodes have the same parent and spot.
  */
 static int number_nodes(struct builder *b, const struct draft_box *draft, struct html_box *box)
 {

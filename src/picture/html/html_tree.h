@@ -30,7 +30,7 @@ struct html_box {
 	uint32_t first, n; /* the nodes of the box: html_tree.nodes[first .. first + n) */
 };
 
-/* A spot under one spot of the caller. [0] is the root. */
+/* A spot (place in a function) under one spot of the caller. [0] is the root. */
 struct html_node {
 	uint32_t parent, spot;
 };

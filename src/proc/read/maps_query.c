@@ -31,7 +31,7 @@ enum query_flags {
 	OR_NEXT = 0x10, /* flag of a query: find the first mapping that ends after .addr */
 };
 
-_Static_assert(sizeof(struct query) == 104, "as the kernel has it");
+_Static_assert(sizeof(struct query) == 104, "the kernel's struct procmap_query has 104 bytes");
 
 static struct mapping mapping_of(const struct query *q)
 {

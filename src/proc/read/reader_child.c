@@ -217,10 +217,10 @@ int child_start(struct child *c)
 	return -ECHILD;
 }
 
-/* How long an answer has been waited for, counted in slices of time. */
+/* How long an answer has been waited for, counted in slices of SLICE_MS. */
 struct patience {
 	unsigned idle, slices, reads;
-	unsigned charged; /* slices in which the child had a CPU */
+	unsigned charged; /* how many slices the child had a CPU */
 };
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a sample belongs to a part of the time. A wait begins at its sample's time, and counts
- * evenly over its length. So a wait that lies in several parts counts in each of them for as long
- * as it lies there.
+ * Says how much of a sample lies in a part of the recording's time. A wait begins at its sample's
+ * time, and counts evenly over its length. So a wait that lies in several parts counts in each of
+ * them for as long as it lies there.
  */
 #ifndef PROFILE_INTERVALS_PART_H
 #define PROFILE_INTERVALS_PART_H

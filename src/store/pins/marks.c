@@ -79,11 +79,11 @@ static int send_mark(const char *dir, const struct mark *m)
 	if (fd == -ENXIO || fd == -ENOENT)
 		return err_set(-ESRCH, "no agent records into %s now, so nothing was marked", dir);
 	if (fd < 0)
-		return err_sys(fd, "can't tell the agent of %s", dir);
+		return err_sys(fd, "can't send the mark to the agent of %s", dir);
 	if (write(fd, m, sizeof(*m)) == (ssize_t)sizeof(*m))
 		return 0;
 	return errno == EAGAIN ? err_set(-EBUSY, "too many marks wait already; try again")
-			       : err_sys(-errno, "can't tell the agent of %s", dir);
+			       : err_sys(-errno, "can't send the mark to the agent of %s", dir);
 }
 
 /* Looks for a mark with these words that is newer than number @after. Returns 1; 0; -errno. */

@@ -3,7 +3,7 @@
  * Marks: a user tells the agent that records into a store to pin the time around now. They go
  * through a named pipe in the store's directory, which the store's owner and root can write to. So
  * the agent's processes need no socket for them, and whoever marks needs no right to write to the
- * database. The writer makes no answer: the pin shows in the store.
+ * database. The agent sends no answer: whoever marked waits until the pin is in the store.
  */
 #ifndef STORE_PINS_MARKS_H
 #define STORE_PINS_MARKS_H

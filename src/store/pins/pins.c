@@ -220,7 +220,7 @@ static int read_line(struct pins *p, const char *line, size_t n)
 	if (sscanf(text, "%lld %lld %lld %lld %n%*s %n", &v[0], &v[1], &v[2], &v[3], &cause,
 		   &words) != 4 ||
 	    !words)
-		return err_set(-EBADMSG, "what answers sends no list of pins");
+		return err_set(-EBADMSG, "the server's answer isn't a list of pins");
 	pin = (struct pin){.id = v[0], .since_ms = v[1], .until_ms = v[2], .made_ms = v[3]};
 	r = copy_clean(text + cause, strcspn(text + cause, " "), pin.cause, sizeof(pin.cause));
 	r = r ? r : copy_clean(text + words, strlen(text + words), pin.words, sizeof(pin.words));

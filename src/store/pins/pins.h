@@ -45,8 +45,8 @@ void pins_fini(struct pins *p);
 _must_use_ int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES]);
 
 /*
- * Adds a pin, whose .id isn't read. If there is one with the same cause, begin and words, moves
- * that one's end instead. 0; -ENOSPC + message as store_keep_to(); -errno + message.
+ * Adds a pin, whose .id isn't read. If the store has a pin with the same cause, begin and words,
+ * changes the end of that pin instead. 0; -ENOSPC + message as store_keep_to(); -errno + message.
  */
 _must_use_ int store_add_pin(struct store *s, const struct pin *p);
 

@@ -145,9 +145,9 @@ static int copy_set(struct part *p, uint32_t number)
 }
 
 /*
- * Returns when a sample ends, taken as a wait. The times of a block include the ends of its waits,
- * so that a query for the last part of a wait reads the block. The result isn't after the segment's
- * end, because a sample that is no wait has values that aren't durations.
+ * Returns when sample @at ends if it is a wait. The times of a block include the ends of its waits,
+ * so that a query for the last part of a wait reads the block. The values of a sample that is no
+ * wait aren't durations, so the result is at most the segment's end.
  */
 static int64_t end_of(const struct part *p, size_t at)
 {

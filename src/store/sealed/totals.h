@@ -20,7 +20,7 @@ enum total_kind { TOTAL_SERVICE, TOTAL_FUNCTION };
 
 struct total {
 	enum total_kind kind;
-	char *name; /* owned; "" as a service: samples without one */
+	char *name; /* owned; for a service, "" stands for samples without a service */
 	int64_t cpu_ns, waiting_ns;
 };
 

@@ -105,7 +105,7 @@ static void restore(struct cfi_run *r, uint64_t reg)
 static void set_cfa_offset(struct cfi_run *r, int64_t v, int64_t scale)
 {
 	if (__builtin_mul_overflow(v, scale, &r->st.cfa.off))
-		r->broken = "offset of the CFA overflows";
+		r->broken = "an offset of the CFA that doesn't fit in 64 bits";
 	r->changed = true;
 }
 
@@ -131,7 +131,7 @@ static void cfa_expression(struct cfi_run *r)
 static void remember(struct cfi_run *r)
 {
 	if (r->nested == CFI_NESTED_MAX)
-		r->broken = "states nested too deep";
+		r->broken = "DW_CFA_remember_state nested too deep";
 	else
 		r->saved[r->nested++] = r->st;
 }
@@ -139,7 +139,7 @@ static void remember(struct cfi_run *r)
 static void recall(struct cfi_run *r)
 {
 	if (!r->nested) {
-		r->broken = "a state is restored that wasn't remembered";
+		r->broken = "DW_CFA_restore_state without DW_CFA_remember_state";
 		return;
 	}
 	r->st = r->saved[--r->nested];
@@ -157,7 +157,7 @@ static void set_loc(struct cfi_run *r)
 	uint64_t to;
 
 	if (!cfi_pointer(r->section, &r->in, r->cie->encoding, &to) || to < r->to)
-		r->broken = "DW_CFA_set_loc that can't be followed";
+		r->broken = "DW_CFA_set_loc to an address that is unreadable or lower";
 	else
 		r->to = MIN(to, r->end);
 }

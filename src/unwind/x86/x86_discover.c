@@ -204,13 +204,13 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 		return 0;
 	if (!f->r->read || !code_table_find(bytes, jump - run->start, f->r->end - run->start,
 					    run->start, &table)) {
-		f->why = "a jump to where a table or a register says";
+		f->why = "an indirect jump whose targets aren't known";
 		return 0;
 	}
 	sw.since = table.since;
 	r = add_targets(f, &table, &sw);
 	if (!r && !f->why && !sw.n)
-		f->why = "a jump to where a table or a register says";
+		f->why = "an indirect jump whose targets aren't known";
 	return r || f->why ? r : vec_push(&f->switches, sw);
 }
 
@@ -229,9 +229,9 @@ static int follow(struct flow *f, const struct code_run *run, const struct x86_i
 	else if (insn->kind == X86_JUMP || insn->kind == X86_BRANCH)
 		r = add_leader(f, flow_target(f, next, insn));
 	else if ((insn->kind == X86_CALL || insn->kind == X86_CALL_ANY) && f->guess)
-		f->why = "calls, and may begin elsewhere";
+		f->why = "it makes calls, and its start isn't certain";
 	if (*on && !f->why && (next >= f->r->end || (*flow_info(f, next) & CODE_START)))
-		f->why = "runs into another function";
+		f->why = "control flow runs into the next function";
 	return r || f->why || insn->kind != X86_BRANCH ? r : add_leader(f, next);
 }
 
@@ -289,6 +289,6 @@ int flow_discover(struct flow *f)
 	vec_foreach(sw, &f->switches)
 		for (uint32_t key = sw->since + 1; key <= sw->jump; key++)
 			if (*flow_info(f, key) & LEADER)
-				f->why = "a jump to where a table or a register says";
+				f->why = "an indirect jump whose targets aren't known";
 	return 0;
 }

@@ -100,7 +100,7 @@ static void run_block(struct flow *f, const struct code_block *b, struct code_st
 static void judge_end(struct flow *f, const struct code_state *st)
 {
 	if (!code_state_balanced(st)) {
-		f->why = "an end with another stack pointer than at the start";
+		f->why = "a return with another stack pointer than at the entry";
 		return;
 	}
 	for (uint8_t reg = 0; reg < X86_REGS; reg++)

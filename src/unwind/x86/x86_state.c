@@ -257,9 +257,9 @@ const char *code_state_step(struct code_state *st, const struct x86_insn *insn, 
 
 	step(st, insn, key);
 	if (!is_place(sp))
-		return "the stack pointer comes from elsewhere";
+		return "the stack pointer gets a value that isn't known";
 	if (sp->kind == CODE_CFA && sp->off > -WORD)
-		return "more is taken from the stack than was put there";
+		return "more is popped than was pushed";
 	return NULL;
 }
 
@@ -282,7 +282,7 @@ const char *code_state_join(struct code_state *st, const struct code_state *othe
 {
 	*changed = false;
 	if (!equal(&st->reg[X86_SP], &other->reg[X86_SP]))
-		return "the stack pointer depends on the way";
+		return "two paths to one instruction have different stack pointers";
 	for (int i = 0; i < X86_REGS; i++) {
 		if (st->reg[i].kind == CODE_ANY || equal(&st->reg[i], &other->reg[i]))
 			continue;

@@ -19,8 +19,8 @@ struct maker {
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
 	/*
-	 * indices of the values that are the number of samples of the compared value, of any
-	 * value, and off_cpu; -1: there is none
+	 * indexes of three values: the number of samples of the compared value, the number of
+	 * samples of any value, and off_cpu; -1: there is no such value
 	 */
 	int count_at, any_count, off;
 	double counted[DIFF_SIDES]; /* sum of the value .count_at on each side */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums by key, of which the largest is wanted. */
+/* Sums by key. The caller wants the key with the largest sum. */
 #ifndef VIEW_COSTS_TALLY_H
 #define VIEW_COSTS_TALLY_H
 

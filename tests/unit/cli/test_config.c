@@ -143,8 +143,9 @@ static void test_what_is_wrong(void **state)
 	assert_fault("--wall", "a.conf:1: write 'wall' without dashes");
 	assert_fault("help", "a.conf:1: 'help' is for the command line only");
 	assert_fault("frequency", "a.conf:1: frequency needs a value: frequency HZ");
-	assert_fault("comm \"a", "a.conf:1: no \" ends the value, or something follows it");
-	assert_fault("comm \"a\" b", "a.conf:1: no \" ends the value, or something follows it");
+	assert_fault("comm \"a", "a.conf:1: the value has no \" at its end, or text follows it");
+	assert_fault("comm \"a\" b",
+		     "a.conf:1: the value has no \" at its end, or text follows it");
 	assert_fault("comm \"\"", "a.conf:1: comm: the value is empty");
 	assert_fault("frequency 0",
 		     "a.conf:1: frequency: '0' is not a frequency; write samples per second from 1 "

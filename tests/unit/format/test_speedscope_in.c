@@ -283,7 +283,8 @@ static void test_too_many_values(void **state)
 	p = read_text(str_cstr(&text));
 	assert_int_equal(profile_meta(p)->n_values, PROFILE_MAX_VALUES);
 	assert_string_equal(profile_meta(p)->comments.list.v[0],
-			    "left out: 3 profiles with one kind of value more than krait keeps");
+			    "left out: 3 profiles of a further kind of value, which "
+			    "krait has no room for");
 	profile_free(p);
 	assert_reads_as(str_cstr(&text), &(struct render_options){.value = "v15"}, MAIN " 16\n");
 }

@@ -256,7 +256,7 @@ static void assert_note(const char *text, const char *note)
 static void test_odd_chunks(void **state)
 {
 	static const char contradicts[] =
-		"left out: 1 piece of V8's profiles in conflict with other pieces";
+		"left out: 1 piece of V8's profiles contradicting other pieces";
 	static const char unknown[] = TRACE(
 		CHUNK_A("1") "," CHUNK("1", "\"cpuProfile\":{\"samples\":[7,2]},"
 					    "\"timeDeltas\":[1,1]") "," END("1") "," BEGIN("1"));

@@ -36,7 +36,7 @@ static void test_versions(void **state)
 	assert_null(py_layout_table(0x206, 0));
 }
 
-/* With 3.7.4 the second half of _PyRuntime moved. */
+/* In 3.7.4 the offsets of the second half of _PyRuntime changed. */
 static void test_runtime_rows(void **state)
 {
 	assert_int_equal(py_runtime_table(0x307, 3)->tstate_current, 1392);
@@ -170,7 +170,7 @@ static void test_unknown_version(void **state)
 	v[1] = 0x031000f0;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	assert_string_equal(err_msg(),
-			    "its debug offset of executable has a value that krait can't use");
+			    "its _Py_DebugOffsets have a value of executable that krait can't use");
 	v[1] = 0x030c00f0;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	v[1] = 0x040000f0;
@@ -247,7 +247,7 @@ static void test_further_in(void **state)
 	v[STACKPOINTER] += 8;
 	v[OWNER] += 8;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
-	assert_string_equal(err_msg(), "its owner has an offset that is too large");
+	assert_string_equal(err_msg(), "its _Py_DebugOffsets have too large an offset of owner");
 	memcpy(v, debug_offsets_3_15, sizeof(v));
 	v[THREAD_ID] = 248;
 	v[THREAD_ID + 1] = 256;

@@ -190,17 +190,20 @@ static void refusals(void **state)
 {
 	(void)state;
 	/* je +1; push rbx; nop; ret */
-	REFUSED("\x74\x01\x53\x90\xc3", "the stack pointer depends on the way");
-	REFUSED("\x53\xc3", "an end with another stack pointer than at the start");
-	REFUSED("\x5b\xc3", "more is taken from the stack than was put there");
-	REFUSED("\xff\xe0", "a jump to where a table or a register says");
-	REFUSED("\x48\x8b\x27\xc3", "the stack pointer comes from elsewhere"); /* mov (%rdi),%rsp */
-	REFUSED("\x40\xb4\x01\xc3", "the stack pointer comes from elsewhere"); /* mov $1,%spl */
-	REFUSED("\xc2\x08\x00\xc3", "the stack pointer comes from elsewhere"); /* ret $8 */
+	REFUSED("\x74\x01\x53\x90\xc3",
+		"two paths to one instruction have different stack pointers");
+	REFUSED("\x53\xc3", "a return with another stack pointer than at the entry");
+	REFUSED("\x5b\xc3", "more is popped than was pushed");
+	REFUSED("\xff\xe0", "an indirect jump whose targets aren't known");
+	REFUSED("\x48\x8b\x27\xc3",
+		"the stack pointer gets a value that isn't known"); /* mov (%rdi),%rsp */
+	REFUSED("\x40\xb4\x01\xc3",
+		"the stack pointer gets a value that isn't known"); /* mov $1,%spl */
+	REFUSED("\xc2\x08\x00\xc3", "the stack pointer gets a value that isn't known"); /* ret $8 */
 	REFUSED("\x06\xc3", "an instruction that isn't known");
 	REFUSED("\x74\x01\x48\x31\xc0\xc3", "a jump into the middle of an instruction");
 	REFUSED("\x74\x40\xc3", "a jump into the middle of another function");
-	REFUSED("\x31\xc0", "runs into another function");
+	REFUSED("\x31\xc0", "control flow runs into the next function");
 }
 
 static void guesses(void **state)
@@ -212,7 +215,7 @@ static void guesses(void **state)
 	assert_null(x.why);
 	done(&x);
 	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
-	assert_string_equal(x.why, "calls, and may begin elsewhere");
+	assert_string_equal(x.why, "it makes calls, and its start isn't certain");
 	done(&x);
 	/*
 	 * The end of a function that pushed a register. Its beginning, with the push, isn't among
@@ -290,7 +293,7 @@ static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 /* The jump of a switch goes to the addresses in its jump table. */
 static void tables(void **state)
 {
-	static const char says[] = "a jump to where a table or a register says";
+	static const char says[] = "an indirect jump whose targets aren't known";
 	/*
 	 * cmp $2,%edi; ja default; lea TABLE(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx;
 	 * jmp *%rdx
@@ -383,7 +386,7 @@ static void never_returning(void **state)
 	 * end with something on the stack.
 	 */
 	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
-	assert_string_equal(x.why, "an end with another stack pointer than at the start");
+	assert_string_equal(x.why, "a return with another stack pointer than at the entry");
 	done(&x);
 	/*
 	 * The function that is called is known never to return. So the calling one ends at the
