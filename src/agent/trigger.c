@@ -93,9 +93,12 @@ static bool has_failed(struct triggers *t, uint64_t now, char words[PIN_WORDS_BY
 /* The table of triggers. */
 static const struct trigger {
 	const char *cause; /* the trigger's word in the store, in status and in metrics */
-	/* the source: does the condition hold? If so, @words says why, in any bytes */
+	/* the source: is the condition met? If so, @words says why, in any bytes */
 	bool (*holds)(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES]);
-	/* each time is a pin of its own; else what holds again within a window extends it */
+	/*
+	 * true: each time that the condition is met is a pin of its own; false: when it is met again
+	 * within a window, the window is extended
+	 */
 	bool each;
 } rows[] = {
 	{PIN_BY_MARK, is_marked, true}, {"signal", is_signalled, false}, {"cpu", is_busy, false},
@@ -241,7 +244,7 @@ bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms)
 
 		send_pin(t, h, now, wall_ms);
 		any |= now < h->end_ns;
-		/* what holds for longer than is pinned doesn't begin anew */
+		/* a condition that is met for longer than is pinned doesn't begin a new pin */
 		if (now < h->end_ns || h->holds)
 			t->held[kept++] = *h;
 	}

@@ -45,7 +45,7 @@ struct triggers {
 		const struct trigger *row;
 		struct pin pin;
 		uint64_t end_ns, most_ns, sent_ns; /* when it ends, at most, and as it was sent */
-		bool holds;			   /* its condition did in the last turn */
+		bool holds;			   /* its condition was met in the last turn */
 	} held[TRIGGERS_HELD];
 	unsigned n;
 };

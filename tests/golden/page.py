@@ -367,11 +367,11 @@ def turned(b):
 
 def hover_line(b):
     """A box shows its function's file, with the whole path, and the line of its def; so does the
-    row of the table."""
+    title of the row in the table. (The row itself soon says which line takes the time.)"""
     made("def.html", [([{"mapping": "[python 3.12]", "file": "/srv/lib/deep/app.py", "name": "f", "start_line": 41, "line": 42}], {}, [5])])
     open_page(b, "def.html")
     assert tip_at(b, 0.5, 1).startswith("f\n/srv/lib/deep/app.py:41\n") and "line 42\t" in tip(b), tip(b)
-    equal(b.js("document.querySelector('#table tbody .note').textContent"), "/srv/lib/deep/app.py:41", "the row")
+    equal(b.js("document.querySelector('#table tbody .name').title"), "f\n/srv/lib/deep/app.py:41", "the row")
     no_errors(b)
 
 
