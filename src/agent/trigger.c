@@ -96,8 +96,8 @@ static const struct trigger {
 	/* the source: is the condition met? If so, @words says why, in any bytes */
 	bool (*holds)(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES]);
 	/*
-	 * true: each time that the condition is met is a pin of its own; false: when it is met again
-	 * within a window, the window is extended
+	 * true: each time that the condition is met is a pin of its own; false: when it is met
+	 * again within a window, the window is extended
 	 */
 	bool each;
 } rows[] = {

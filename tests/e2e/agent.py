@@ -243,8 +243,9 @@ def killed():
         lost, again = lost_with_writers(store)
         print("%.3f s kept of %.3f, %.3f s counted as lost" % (found, cpu, lost / HZ))
         check(again == kills, "%d writers were started again" % again)
-        # a frame that was written but not yet acknowledged is stored, and also counted as lost; the
-        # agent took a moment to start
+        # The two sums may differ from the CPU time a little: a frame (a second) that was written
+        # but not acknowledged is stored and also counted as lost, and the agent needs a moment to
+        # start.
         check(abs(found + lost / HZ - cpu) <= 3 * error + 0.1, "%.3f s kept and %.3f s lost of %.3f" % (found, lost / HZ, cpu))
         check(lost / HZ <= kills * (2 * FRAME + LATE), "%d samples are lost" % lost)
         agent = kit.start_agent(store, "-F", str(HZ))

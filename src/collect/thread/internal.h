@@ -98,7 +98,7 @@ struct thread_end {
 struct threads {
 	VEC(struct thread) all;
 	uint32_t last_name_id;
-	VEC(uint32_t) free;	     /* indices in .all that are free */
+	VEC(uint32_t) free;	     /* indices of unused entries of .all */
 	struct places places;	     /* which stacks are stacks of threads without work */
 	struct on_values on;	     /* the values of the label `on` */
 	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */

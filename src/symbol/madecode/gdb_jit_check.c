@@ -73,9 +73,9 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 }
 
 /*
- * Checks all files of the batch in one request. If a part of their memory can't be read, each file
- * is checked by itself. If the files are those of the previous reading, there may be many. In that
- * case, checking one of them by itself costs as much of the slice as reading it again.
+ * Checks all files of the batch in one request. If a part of their memory can't be read, checks
+ * each file by itself. For whole files (@head is false) that counts as work, as if the file were
+ * read again, because there may be many files.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {

@@ -50,8 +50,8 @@ static int add_file(struct joined *j, const struct unwind_rows *file)
 }
 
 /*
- * Each range of code begins with an entry, so that the address that names code in a stack is never
- * in another range.
+ * Adds an entry at the beginning of each range of code. Code without an entry is known by the end
+ * of the entry before it, and that end must lie in the same range.
  */
 static int add_beginnings(struct joined *j)
 {

@@ -712,7 +712,7 @@ static void resumed_just_now(void)
 		return;
 	build_more(GENERATOR, 4);
 	put_u64(expected.addr[0] + l->frame_back, 0);
-	assert_outcome(WALK_OK, FRAMES + 1); /* the evaluation loop is being left */
+	assert_outcome(WALK_OK, FRAMES + 1); /* while the generator is being left */
 	resume(0);
 	assert_outcome(WALK_OK, FRAMES + 1);
 }
