@@ -45,10 +45,12 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 
 /*
  * Fills table @table with @rows. Rows of the functions @eval are marked as the evaluation loop's.
- * Tables with the same rows share memory. If there is no room, tables that no sample has used for
- * UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all other tables are needed;
- * -EFBIG: @rows take more than there can ever be; -errno; each with a message. @table is empty
- * then. Any thread may call this while others use the store. They don't have to wait long for it.
+ * Rows that @table has already are used until then, if there is room for both, their tree is as
+ * deep, and neither is guarded. Tables with the same rows share memory. If there is no room, tables
+ * that no sample has used for UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all
+ * other tables are needed; -EFBIG: @rows take more than there can ever be; -errno; each with a
+ * message. @table is empty then. Any thread may call this while others use the store. They don't
+ * have to wait long for it.
  */
 _must_use_ int unwind_store_fill(struct unwind_store *s, uint32_t table,
 				 const struct unwind_rows *rows, const struct unwind_fde *eval,

@@ -80,16 +80,19 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 }
 
 /*
- * Gives @table, which is empty, the tree @tree, and takes over the caller's reference to the tree.
+ * Gives @table the tree @tree in place of the one that it has, and takes over the caller's
+ * reference to the tree.
  */
 static int set_tree(struct unwind_store *s, uint32_t table, struct unwind_tree *tree)
 {
+	struct unwind_tree *before = s->tables.v[table];
 	int r;
 
 	s->tables.v[table] = tree;
 	r = publish(s, table);
 	if (r)
 		empty_table(s, table);
+	unref(s, before);
 	return r;
 }
 
@@ -141,7 +144,20 @@ static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind
 	return NULL;
 }
 
-/* Empties @table, and sets the numbers of the rules in @entries, which were made from @rows. */
+/*
+ * May @tree's rows be used until the rows of @entries take their place? The kernel program reads
+ * the members of a table one after the other, so only .root may change between two of its reads.
+ */
+static bool may_stay(const struct unwind_tree *tree, const struct unwind_entries *entries)
+{
+	return tree && !tree->table.guarded && !entries->guarded &&
+	       tree->table.depth == unwind_tree_depth(entries->list.n);
+}
+
+/*
+ * Sets the numbers of the rules in @entries, which were made from @rows. Rows that may stay in
+ * @table until then count as just used, so that they aren't dropped to make room for the new ones.
+ */
 static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		   struct unwind_entries *entries)
 {
@@ -149,7 +165,10 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 	_locked_ held = unwind_lock(s);
 	int r;
 
-	empty_table(held, table);
+	if (may_stay(held->tables.v[table], entries))
+		(void)!publish(held, table);
+	else
+		empty_table(held, table);
 	r = unwind_number_rules(held, rows, &number);
 	if (r)
 		return err_sys(r, "there is no room for %zu unwind rules", rows->rules.n);
@@ -171,9 +190,10 @@ static int share(struct unwind_store *s, uint32_t table, const struct unwind_ent
 }
 
 /*
- * Makes room for all @n entries, or fails before anything is written. Some room stays for mappings.
+ * Makes room for all @n entries of @table, or fails before anything is written. Some room stays for
+ * mappings. The rows that @table has now stay in use meanwhile, unless their room is needed.
  */
-static int make_room(struct unwind_store *s, size_t n)
+static int make_room(struct unwind_store *s, uint32_t table, size_t n)
 {
 	_locked_ held = unwind_lock(s);
 	size_t most = unwind_chunks_most(held), spare = most / SPARE_SHARE,
@@ -183,6 +203,8 @@ static int make_room(struct unwind_store *s, size_t n)
 		return err_set(-EFBIG, "its unwind tables take %zu MiB, for which %s is too small",
 			       (need * sizeof(struct unwind_chunk) >> 20) + 1,
 			       limit_names.unwind_memory);
+	if (unwind_make_room(held, need + spare))
+		empty_table(held, table);
 	if (unwind_make_room(held, need + spare))
 		return err_set(-ENOSPC, "all of %s is in use", limit_names.unwind_memory);
 	unwind_chunks_supply(held, UNWIND_KEEP_CHUNKS, need);
@@ -229,27 +251,39 @@ static int write_tree(struct unwind_store *s, uint32_t table, struct unwind_entr
 	return r;
 }
 
+static int fill(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
+		struct unwind_entries *entries)
+{
+	int r = prepare(s, table, rows, entries);
+
+	if (r)
+		return r;
+	r = share(s, table, entries);
+	if (r > 0)
+		return 0;
+	if (!r) {
+		r = make_room(s, table, entries->list.n);
+		if (r)
+			return r;
+		r = write_tree(s, table, entries);
+	}
+	return r ? err_sys(r, "can't write %zu rows of unwind tables", rows->rows.n) : 0;
+}
+
 int unwind_store_fill(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		      const struct unwind_fde *eval, size_t n_eval)
 {
 	_cleanup_unwind_entries_ struct unwind_entries entries = {};
 	int r = unwind_entries_make(rows, eval, n_eval, &entries);
 
-	if (r)
-		return err_sys(r, "there is no room for %zu rows of unwind tables", rows->rows.n);
-	r = prepare(s, table, rows, &entries);
-	if (r)
-		return r;
-	r = share(s, table, &entries);
-	if (r > 0)
-		return 0;
-	if (!r) {
-		r = make_room(s, entries.list.n);
-		if (r)
-			return r;
-		r = write_tree(s, table, &entries);
+	r = r ? err_sys(r, "there is no room for %zu rows of unwind tables", rows->rows.n)
+	      : fill(s, table, rows, &entries);
+	if (r) {
+		_locked_ held = unwind_lock(s);
+
+		empty_table(held, table);
 	}
-	return r ? err_sys(r, "can't write %zu rows of unwind tables", rows->rows.n) : 0;
+	return r;
 }
 
 struct unused {

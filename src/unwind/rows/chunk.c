@@ -69,6 +69,17 @@ size_t unwind_tree_chunks(size_t n)
 	return sum;
 }
 
+uint32_t unwind_tree_depth(size_t n)
+{
+	uint32_t depth = 0;
+
+	do {
+		n = (n + UNWIND_FANOUT - 1) / UNWIND_FANOUT;
+		depth++;
+	} while (n > 1);
+	return depth;
+}
+
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number)
 {
 	vec_foreach(at, &e->list)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <cmocka.h>
 #include <unistd.h>
@@ -434,6 +435,52 @@ static void test_beside(void **state)
 	check(t[1], SMALL);
 }
 
+struct watched {
+	uint32_t table;
+	atomic_bool over;
+	unsigned empty; /* how often the table had no rows */
+};
+
+static void *watch(void *arg)
+{
+	struct unwind_table t;
+	struct watched *w = arg;
+
+	while (!w->over)
+		w->empty += bpf_map_lookup_elem(maps.tables, &w->table, &t) || !t.depth;
+	return NULL;
+}
+
+/*
+ * A table whose rows are completed is never without rows: stacks would break off. If there isn't
+ * room for old and new rows, the old ones go.
+ */
+static void test_filled_again(void **state)
+{
+	struct watched w = {};
+	pthread_t thread;
+
+	need_store();
+	w.table = new_table();
+	assert_int_equal(fill_like(w.table, 1, SMALL), 0);
+	looked_into(w.table, UNWIND_KEEP_SECONDS + 5);
+	assert_int_equal(pthread_create(&thread, NULL, watch, &w), 0);
+	for (uint32_t i = 0; i < 40; i++)
+		assert_int_equal(fill_like(w.table, i % 3, SMALL), 0);
+	w.over = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(w.empty, 0);
+	check_like(w.table, 0, SMALL);
+	for (uint32_t i = 1; i < 4; i++) {
+		assert_int_equal(fill_like(w.table, i, 3 * SMALL), 0);
+		check_like(w.table, i, 3 * SMALL);
+	}
+	assert_int_equal(fill(w.table, 100), 0); /* a tree of another depth */
+	assert_int_equal(fill(w.table, SMALL), 0);
+	check(w.table, SMALL);
+	assert_int_equal(unwind_store_given_up(store), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +493,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beside, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_filled_again, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
