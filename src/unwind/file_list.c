@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text/str.h"
@@ -24,11 +27,8 @@
  */
 static void list_name(const char *command, char name[static NAME_BYTES])
 {
-	uint64_t hash = 0xcbf29ce484222325ull; /* the hash is FNV-1a */
-
-	for (const char *p = command; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	snprintf(name, NAME_BYTES, "%016llx" FILE_LIST_SUFFIX, (unsigned long long)hash);
+	snprintf(name, NAME_BYTES, "%016llx" FILE_LIST_SUFFIX,
+		 (unsigned long long)XXH3_64bits(command, strlen(command)));
 }
 
 /* Reads the whole list of files as text, or returns -errno. */

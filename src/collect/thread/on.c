@@ -9,6 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/cleanup.h"
 #include "collect/budget/asked.h"
 #include "collect/thread/internal.h"
@@ -30,22 +33,13 @@ const char *on_text(const struct on_values *v, uint32_t number)
 	return number ? v->texts.v[number - 1] : NULL;
 }
 
-static uint64_t hash_of(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
-	return h | 1;
-}
-
 /*
  * Returns the number of the value @text, which is added if it is new. If there is no room, returns
  * the number of "[other]". 0: no memory.
  */
 static uint32_t number_of_text(struct on_values *v, const char *text)
 {
-	uint64_t hash = hash_of(text);
+	uint64_t hash = XXH3_64bits(text, strlen(text));
 	const uint64_t *known = map_get(&v->by_hash, hash);
 	char *copy;
 

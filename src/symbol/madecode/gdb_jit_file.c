@@ -9,6 +9,9 @@
  */
 #include <elf.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/cleanup.h"
 #include "symbol/madecode/gdb_jit_reading.h"
 #include "unwind/cfi/cfi.h"
@@ -41,17 +44,7 @@ void jit_file_put(struct file *f)
 
 uint64_t jit_hash(uint64_t h, const void *bytes, size_t n)
 {
-	const uint8_t *p = bytes;
-	uint64_t word;
-
-	for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-		h ^= h >> 29;
-	}
-	for (; n; n--)
-		h = (h ^ *p++) * 0x100000001b3ull;
-	return h;
+	return XXH3_64bits_withSeed(bytes, n, h);
 }
 
 /*
