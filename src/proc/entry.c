@@ -47,7 +47,7 @@ static const struct program *program_of(const char *name)
 	if (n > 3 && !strncmp(name + n - 3, ".py", 3))
 		n -= 3;
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		if (strlen(programs[i].name) == n && !strncmp(name, programs[i].name, n))
+		if (!strncmp(name, programs[i].name, n) && !programs[i].name[n])
 			return &programs[i];
 	return NULL;
 }

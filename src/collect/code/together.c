@@ -179,7 +179,8 @@ static void read_launcher(struct process *p, const char *file)
 
 void together_met(struct collect *c, struct process *p, const struct py_code *code)
 {
-	if (!code->file || p->unwanted)
+	/* no package has "<frozen os>" or "<string>", and a start of Python runs little else */
+	if (!code->file || *code->file == '<' || p->unwanted)
 		return;
 	if (p->launched || !is_launcher(code)) {
 		want(c, p, code->file);

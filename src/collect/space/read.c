@@ -309,8 +309,8 @@ static uint64_t due_ns(const struct process *p)
 
 static bool is_stale(const struct process *p)
 {
-	return !process_has_ended(p) && (!p->expected || p->eager) && has_stacks(p) &&
-	       p->space_stale;
+	return p->space_stale && !process_has_ended(p) && (!p->expected || p->eager) &&
+	       has_stacks(p);
 }
 
 uint64_t space_due_ns(const struct collect *c)

@@ -51,7 +51,7 @@ static void read_name(struct collect *c, const struct process *p, struct thread 
 
 	thread_new_name(c, t);
 	if (t->tid == p->key.tgid && *p->comm)
-		snprintf(t->name, sizeof(t->name), "%s", p->comm);
+		thread_copy_comm(t->name, p->comm);
 	else if (p->state != PROC_CROWDED && !proc_open(&proc, p->key.tgid) &&
 		 !proc_comm(&proc, t->tid, comm))
 		snprintf(t->name, sizeof(t->name), "%s", comm);

@@ -150,7 +150,7 @@ static void give_back(struct readers *r, const struct child *c)
 	bool kept;
 
 	pthread_mutex_lock(&r->lock);
-	r->cpu_ns += c->shared->cpu_ns - c->counted_ns;
+	__atomic_fetch_add(&r->cpu_ns, c->shared->cpu_ns - c->counted_ns, __ATOMIC_RELAXED);
 	kept = r->n_idle < IDLE_MOST;
 	if (kept)
 		r->idle[r->n_idle++] = (struct child){c->pid, c->fd, c->shared, c->shared->cpu_ns};
@@ -364,12 +364,8 @@ struct reader_stats reader_stats(void)
 
 uint64_t reader_cpu_ns(void)
 {
-	uint64_t ns;
-
-	pthread_mutex_lock(&all.lock);
-	ns = all.cpu_ns;
-	pthread_mutex_unlock(&all.lock);
-	return ns;
+	/* without the lock, because each change of a process that is worked for asks for it */
+	return __atomic_load_n(&all.cpu_ns, __ATOMIC_RELAXED);
 }
 
 void reader_close(void)
