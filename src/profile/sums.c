@@ -27,7 +27,8 @@ void sums_fini(struct sums *s)
 
 void sums_clear(struct sums *s)
 {
-	s->n = s->last.n = 0;
+	s->n = s->n_hashed = s->last.n = 0;
+	s->plain = false;
 	if (s->slots)
 		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
 }
@@ -45,12 +46,15 @@ static size_t home(const struct sums *s, const struct sums_key *k)
 	return XXH3_64bits_withSeed(key, sizeof(key), s->seed) & (s->n_slots - 1);
 }
 
+/* Makes room in the hash table for one more entry than there are. */
 static int grow_slots(struct sums *s)
 {
-	size_t size = s->n_slots ? s->n_slots * 2 : 256;
+	size_t size = s->n_slots ? s->n_slots : 256;
 	uint32_t *slots;
 
-	if (s->n < s->n_slots / 4 * 3)
+	while (s->n >= size / 4 * 3)
+		size *= 2;
+	if (size == s->n_slots)
 		return 0;
 	slots = s->n < UINT32_MAX - 1 ? calloc(size, sizeof(*slots)) : NULL;
 	if (!slots)
@@ -58,12 +62,21 @@ static int grow_slots(struct sums *s)
 	free(s->slots);
 	s->slots = slots;
 	s->n_slots = size;
-	for (size_t i = 0; i < s->n; i++) {
-		size_t at = home(s, &sums_at(s, i)->key);
+	s->n_hashed = 0;
+	return 0;
+}
 
-		while (slots[at])
-			at = (at + 1) & (size - 1);
-		slots[at] = (uint32_t)i + 1;
+/* Puts the entries that aren't there yet into the hash table. */
+static int hash_entries(struct sums *s)
+{
+	if (grow_slots(s))
+		return -ENOMEM;
+	for (; s->n_hashed < s->n; s->n_hashed++) {
+		size_t at = home(s, &sums_at(s, s->n_hashed)->key);
+
+		while (s->slots[at])
+			at = (at + 1) & (s->n_slots - 1);
+		s->slots[at] = (uint32_t)s->n_hashed + 1;
 	}
 	return 0;
 }
@@ -81,29 +94,43 @@ static bool same_key(const struct sums_key *a, const struct sums_key *b)
 	return a->stack == b->stack && a->labels == b->labels && a->time_ns == b->time_ns;
 }
 
+static int no_memory(void)
+{
+	return err_set(-ENOMEM, "out of memory for the sums of samples");
+}
+
+/* Adds an entry of zeros, which isn't in the hash table yet. Sets *ret to its index. */
+static int append(struct sums *s, const struct sums_key *key, size_t *ret)
+{
+	struct sums_entry *e;
+
+	if (s->n >= UINT32_MAX - 1 ||
+	    vec_grow((void **)&s->entries, &s->cap, s->n + 1, sums_entry_size(s)))
+		return no_memory();
+	*ret = s->n++;
+	e = sums_at(s, *ret);
+	e->key = *key;
+	memset(e->values, 0, s->n_values * sizeof(*e->values));
+	return 0;
+}
+
 /* Sets *ret to the index of the entry with @key, which is made if it is new. */
 static int find_entry(struct sums *s, const struct sums_key *key, size_t *ret)
 {
-	struct sums_entry *e;
 	size_t at;
+	int r;
 
-	if (grow_slots(s))
-		goto no_memory;
+	if (hash_entries(s))
+		return no_memory();
 	for (at = home(s, key); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
 		*ret = s->slots[at] - 1;
 		if (same_key(&sums_at(s, *ret)->key, key))
 			return 0;
 	}
-	if (vec_grow((void **)&s->entries, &s->cap, s->n + 1, sums_entry_size(s)))
-		goto no_memory;
-	*ret = s->n++;
-	e = sums_at(s, *ret);
-	e->key = *key;
-	memset(e->values, 0, s->n_values * sizeof(*e->values));
-	s->slots[at] = (uint32_t)s->n;
-	return 0;
-no_memory:
-	return err_set(-ENOMEM, "out of memory for the sums of samples");
+	r = append(s, key, ret);
+	if (!r)
+		s->slots[at] = (uint32_t)(s->n_hashed = s->n);
+	return r;
 }
 
 int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
@@ -111,6 +138,7 @@ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
 	size_t at;
 	int r = find_entry(s, key, &at);
 
+	s->plain = true;
 	if (!r)
 		sums_values(sums_at(s, at)->values, values, s->n_values);
 	return r;
@@ -136,7 +164,9 @@ int sums_add_near(struct sums *s, const struct sums_key *key, const int64_t *val
 	size_t at = last && *last ? *last - 1 : SIZE_MAX;
 	int r = 0;
 
-	if (at == SIZE_MAX || !same_key(&sums_at(s, at)->key, key))
+	if (last && !*last && !s->plain)
+		r = append(s, key, &at);
+	else if (at == SIZE_MAX || !same_key(&sums_at(s, at)->key, key))
 		r = find_entry(s, key, &at);
 	if (r)
 		return r;
@@ -166,7 +196,9 @@ int sums_widen(struct sums *s, unsigned n)
 		struct profile_sample sample;
 
 		sums_sample(s, e, &sample);
-		r = r ? r : sums_add(&wide, &e->key, sample.values);
+		r = r	       ? r
+		    : s->plain ? sums_add(&wide, &e->key, sample.values)
+			       : sums_add_near(&wide, &e->key, sample.values);
 	}
 	sums_fini(s);
 	*s = wide;

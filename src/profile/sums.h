@@ -26,9 +26,11 @@ struct sums {
 	size_t n, cap;	  /* how many entries there are, and for how many there is room */
 	uint32_t *slots;  /* hash table: 1 + index of an entry; 0: free */
 	size_t n_slots;
+	size_t n_hashed; /* how many entries the hash table has; the others have different keys */
 	uint64_t seed;
 	/* by stack: 1 + index of the entry that sums_add_near() used last; 0: none */
 	VEC(uint32_t) last;
+	bool plain; /* sums_add() was used, so .last may lack an entry's stack */
 };
 
 /* Prepares @s for adding up the first @n_values values of samples. */
@@ -43,7 +45,8 @@ void sums_clear(struct sums *s); /* removes all entries; keeps their memory */
 _must_use_ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values);
 
 /*
- * Does what sums_add() does, faster if the key is often the one that its stack had the last time.
+ * Does what sums_add() does, faster if most stacks always have the same key. The hash table is made
+ * only when a stack gets a second key.
  * Takes 4 more bytes for each stack up to the highest.
  */
 _must_use_ int sums_add_near(struct sums *s, const struct sums_key *key, const int64_t *values);

@@ -347,8 +347,8 @@ static void sums_add_up(void **state)
 }
 
 /*
- * sums_add_near() remembers each stack's last entry: also while labels alternate, and after entries
- * got more values or were removed.
+ * sums_add_near() remembers each stack's last entry: also while labels alternate, after entries got
+ * more values or were removed, and where sums_add() is called too.
  */
 static void near_sums_add_up(void **state)
 {
@@ -373,7 +373,9 @@ static void near_sums_add_up(void **state)
 			distinct += !to[0];
 			to[0]++;
 			to[1] += s.n_values == 2 ? values[1] : 0;
-			assert_int_equal(sums_add_near(&s, &key, values), 0);
+			assert_int_equal(round < 2 || i % 7 ? sums_add_near(&s, &key, values)
+							    : sums_add(&s, &key, values),
+					 0);
 		}
 		assert_int_equal(s.n, distinct);
 		sums_foreach(e, &s) assert_memory_equal(
