@@ -189,12 +189,12 @@ static int answer_pins(struct question *q, struct store *store)
 	return r ? r : put_pins(q, &pins);
 }
 
-/* Doesn't need the store that is open: the agent makes the pin. */
+/* The agent makes the pin; the store shows when it has. */
 static int answer_mark(struct question *q, struct store *store)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
 	struct pin pin;
-	int r = check_all(q) ?: marks_send(q->s->o->store, q->query.words ?: "", &pin);
+	int r = check_all(q) ?: marks_send_to(store, q->query.words ?: "", &pin);
 
 	if (!r && vec_push(&pins.list, pin))
 		r = err_nomem();

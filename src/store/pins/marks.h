@@ -29,5 +29,7 @@ void marks_end(const char *dir);
  * message.
  */
 _must_use_ int marks_send(const char *dir, const char *text, struct pin *ret);
+/* Does the same for a store that is open. */
+_must_use_ int marks_send_to(struct store *s, const char *text, struct pin *ret);
 
 #endif
