@@ -68,6 +68,11 @@ struct store {
 	int64_t version;
 	/* for writing: the names of exact blocks, and those of the blocks of coarser tiers */
 	struct names names, outline;
+	/*
+	 * by tier: the time (ms) up to which its windows were made. A window of which all is
+	 * damaged gets no block, and isn't read again.
+	 */
+	int64_t rolled_ms[STORE_TIERS];
 	/* Names that were read, kept because many blocks share them; see sealed/blocks.c. */
 	struct store_cache {
 		uint64_t epoch; /* 0: none */

@@ -277,17 +277,17 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 }
 
 /*
- * Sets *ret to the begin of the first window, from @after on, that has blocks to roll up;
+ * Sets *ret to the begin of the first window that wasn't made yet and has blocks to roll up;
  * INT64_MAX: there is none.
  */
-static int next_window(struct store *s, enum store_tier tier, int64_t after, int64_t *ret)
+static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 {
 	int64_t step = store_step_ms(tier), done, next;
 	char sql[160];
 	int r;
 
 	r = store_tier_end(s, tier, &done);
-	done = r ? 0 : MAX(done, after);
+	done = r ? 0 : MAX(done, s->rolled_ms[tier]);
 	snprintf(sql, sizeof(sql),
 		 "SELECT min(max(first_ms, %lld)) FROM block WHERE tier = %d AND last_ms >= %lld",
 		 (long long)done, tiers[tier].from, (long long)done);
@@ -313,16 +313,16 @@ static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 
 static int roll_tier(struct store *s, enum store_tier tier)
 {
-	int64_t ms, until, after = 0;
+	int64_t ms, until;
 	int r = complete_until(s, tiers[tier].from, &until);
 
 	for (int i = 0; !r && i < MOST_WINDOWS; i++) {
-		r = next_window(s, tier, after, &ms);
+		r = next_window(s, tier, &ms);
 		if (r || ms == INT64_MAX || ms + store_step_ms(tier) > until)
 			break;
 		r = roll_window(s, tier, ms);
-		/* a window without samples has no block that shows that it is done */
-		after = ms + store_step_ms(tier);
+		if (!r)
+			s->rolled_ms[tier] = ms + store_step_ms(tier);
 	}
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/system/log.h"
 #include "store/internal.h"
 
 #define SERVICES 3
@@ -340,6 +341,41 @@ static void test_days(void **state)
 	end(&w);
 }
 
+static unsigned warned;
+
+static void count_warnings(enum log_level level, const char *text)
+{
+	(void)text;
+	warned += level <= LOG_WARN;
+}
+
+/* Windows of which all is damaged get no block. Each is read, and told of, only once. */
+static void test_damaged_windows(void **state)
+{
+	const struct log_sink sink = {.say = count_warnings}, none = {};
+	struct writer w;
+
+	begin(&w, 35);
+	fill_segments(&w, 6, 30);
+	store_close(w.s);
+	assert_int_equal(store_open(store_path(), getpid(), &w.s), 0);
+	assert_int_equal(store_exec(w.s,
+				    "DELETE FROM block WHERE tier IN (1, 2, 3); "
+				    "UPDATE block SET body = zeroblob(99) WHERE tier = 0",
+				    "damage"),
+			 0);
+	log_set_sink(&sink);
+	warned = 0;
+	assert_int_equal(store_roll_up(w.s), 0);
+	assert_true(warned >= 4 * SERVICES);
+	warned = 0;
+	assert_int_equal(store_roll_up(w.s), 0);
+	log_set_sink(&none);
+	assert_int_equal(warned, 0);
+	assert_int_equal(rows_of(&w, STORE_TEN_MINUTES), 0);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup(test_sums, empty),
 		cmocka_unit_test_setup(test_exact_gone, empty),
 		cmocka_unit_test_setup(test_one_user, empty),
+		cmocka_unit_test_setup(test_damaged_windows, empty),
 	};
 
 	return run_in_directory(tests);
