@@ -237,7 +237,7 @@ def runs(work):
         of = a if n == 3 else b
         subprocess.run([KRAIT, "merge", "-q", *[of] * n, "-o", os.path.join(work, name)], check=True)
     text = subprocess.run([KRAIT, "diff", "3.pb.gz", "2.pb.gz"], cwd=work, capture_output=True, timeout=60).stdout.decode()
-    verdict("runs-merged", text.startswith("Per run (3 before, 2 after, all to their end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
+    verdict("runs-merged", text.startswith("Per run (3 before, 2 after; each ran to its end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
     # hot() has half of the time and gets a tenth dearer: between two runs that may be chance,
     # between five and five it isn't.
     batch_run(a, 8000)

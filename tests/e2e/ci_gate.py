@@ -74,7 +74,7 @@ def compares():
         record(d, "new.pb.gz", 2)
         run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "a.md", "-p", "a.html", "own:bench.parse>+30%", "own:bench.hot>+30%", code=4, cwd=d)
         said = text_of(d + "/a.md")
-        check("Per run (2 before, 2 after, all to their end), bench.hot takes" in said and "% more CPU time" in said, said)
+        check("Per run (2 before, 2 after; each ran to its end), bench.hot takes" in said and "% more CPU time" in said, said)
         check("<html" in text_of(d + "/a.html"), "no page")
         for limits in ("own:bench.parse>+100%",), ():
             run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", *limits, cwd=d)

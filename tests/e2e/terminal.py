@@ -22,7 +22,7 @@ DRAWN = {0x200c, 0x200d, 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *r
          *range(0x13430, 0x13440)}
 HIDDEN = "".join(chr(c) for c in range(1, 0x110000)
                  if unicodedata.category(chr(c)) in ("Cc", "Cf", "Zl", "Zp") and c not in DRAWN)
-# one character of each kind, for names of one character
+# some characters of HIDDEN; each is also tried as a whole name
 NAMED = "\u202e\u202d\u2066\u2069\u200e\u200f\u061c\x9b\x1b\u200b"
 SEQUENCE = re.compile(r"\x1b\[\??[0-9;]*[A-Za-z]")  # matches krait's own colours and movements
 PIECE = 6

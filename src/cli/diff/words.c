@@ -173,7 +173,7 @@ static void add_measure(const struct diff_facts *f, struct str *b)
 	if (n[DIFF_A] == 1 && n[DIFF_B] == 1)
 		str_add(b, " (both commands ran to their end)");
 	else if (n[DIFF_A])
-		str_addf(b, " (%llu before, %llu after, all to their end)",
+		str_addf(b, " (%llu before, %llu after; each ran to its end)",
 			 (unsigned long long)n[DIFF_A], (unsigned long long)n[DIFF_B]);
 }
 
