@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""BPF time of a warm sample per CPython version, at two depths of a stack of different functions: a
-fixed part, and a part for each frame. Beside it is the part for each frame of a bare loop over the
-same stack in the same windows.
+"""The run time of krait's kernel program for one sample whose stack is in the caches, for each
+CPython version. Two depths of stack give a fixed part and a part for each frame. Beside it stands
+what a loop that does nothing but read the same frames takes for each frame, at the same time.
 
 The target has a high priority: other processes would displace it from the caches between samples.
 krait's program also runs for processes that aren't wanted. The cost of these runs is measured while

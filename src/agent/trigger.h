@@ -31,7 +31,8 @@ struct usage {
 		int64_t ns;
 	} used[64]; /* further services aren't looked at */
 	unsigned n;
-	bool holds; /* a service took more in the last whole window; .words says which */
+	/* a service took more than .most_ppm in the last whole window; .words names the service */
+	bool holds;
 	char words[PIN_WORDS_BYTES];
 };
 

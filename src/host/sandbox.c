@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds out what a container takes away; see sandbox.h. */
+/* Finds out why krait can't record inside this container; see sandbox.h. */
 #include "host/sandbox.h"
 
 #include <errno.h>

@@ -151,7 +151,7 @@ def failure():
 
 @kit.case
 def refusals():
-    """Wrong words are refused before an agent is asked."""
+    """Wrong arguments are refused before an agent is asked."""
     with folder() as d:
         refused(2, "say what happened", "agent", "mark")
         refused(2, "says in words", "agent", "mark", " ", "--store", d)

@@ -1208,7 +1208,7 @@ def my_code(b):
     equal(sorted(got), sorted(want), "boxes")
     assert len(want) < most and all(abs(got[path] * whole - n) < 0.002 * whole for path, n in want.items()), (got, want)
     equal([r[0] for r in rows(b)][:3], [r[0] for r in unfolded if r[0] in ("main", "view", "rule")], "the first rows")
-    # Within each group rows are in the order of the sorted column, which is also said aloud.
+    # Within each group the rows are in the order of the column by which the table is sorted.
     groups = [[]]
     for name, *numbers in b.js("""[...document.querySelectorAll('#table tbody tr')].map((tr) => tr.className === 'group' ? [tr.textContent] :
             [tr.querySelector('.name').textContent, ...[...tr.querySelectorAll('.share')].map((e) => parseFloat(e.textContent))])"""):

@@ -50,8 +50,8 @@ static int show_progress(void *ctx, uint64_t now)
 }
 
 /*
- * Samples until the recording is to end, and then drains the rest. @x can be written afterwards,
- * even after an error.
+ * Samples until the recording is to end, and then drains the records that are left in the rings.
+ * Even after an error, the caller can still write the profile of @x.
  */
 static int sample(struct recording *x)
 {

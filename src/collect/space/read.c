@@ -160,8 +160,8 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 }
 
 /*
- * Has the process the same mappings still? @maps: what was read; NULL: the mappings are from the
- * side band's list (told.h).
+ * Are the process's mappings still the ones in @maps? @maps NULL: are they still the ones in the
+ * side band's list (told.h)?
  */
 static bool still_has(const struct collect *c, const struct process *p, struct proc *proc,
 		      const struct maps *maps)

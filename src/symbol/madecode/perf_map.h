@@ -56,8 +56,8 @@ struct perf_map_stats perf_map_stats(const struct perf_map *m);
 size_t perf_map_bytes(const struct perf_map *m);
 
 /*
- * Also reads the jitdump @fd, which the process has mapped from another path. Takes over @fd, also
- * on failure. 0 or -errno with a message.
+ * Adds the jitdump that is open as @fd, which isn't where the map looks for one. Takes over @fd,
+ * even if it fails. 0 or -errno with a message.
  */
 _must_use_ int perf_map_add_dump(struct perf_map *m, int fd);
 

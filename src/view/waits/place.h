@@ -24,9 +24,10 @@ struct waits_place {
 	 * without .own, the library's function that has at least half of the time. 0: none.
 	 */
 	uint32_t callee;
-	int64_t ns;	/* how long the threads waited at the line or function that is named */
-	const char *on; /* on what the threads waited at least half of the time; NULL: not known */
-	bool on_all;	/* nearly all of the time the threads waited on .on */
+	int64_t ns; /* how long the threads waited at the line or function that is named */
+	/* what at least half of the group's time in the state was a wait for; NULL: not known */
+	const char *on;
+	bool on_all; /* nearly all of that time was a wait for .on */
 };
 
 /*

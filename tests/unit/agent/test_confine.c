@@ -322,7 +322,7 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == EROFS;
 }
 
-/* Restores the files that a try removes or changes. */
+/* Makes the two files again, because running a row may have removed or changed them. */
 static void put_files(void)
 {
 	int fd = open(file, O_WRONLY | O_CREAT, 0600);

@@ -275,7 +275,7 @@ static void test_unknown_words(void **state)
 	assert_int_equal(parse("-fh"), OPTIONS_HELP_ASKED);
 }
 
-/* Checks option tables: no letter or name comes twice, and every option has words. */
+/* Checks option tables: no letter or name comes twice, and every option has a help text. */
 static void test_tables(void **state)
 {
 	for (const struct command *const *c = commands; *c; c++)

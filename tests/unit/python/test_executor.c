@@ -86,8 +86,8 @@ static size_t next(const struct pages *p, size_t from)
 }
 
 /*
- * Checks the rule at offset @at: the caller's frame (CFA) is @off bytes above rsp, and the caller's
- * rbp is saved @fp words from there. @fp 0: the caller's rbp is still in rbp.
+ * Checks the rule at offset @at: the canonical frame address (CFA) is rsp + @off bytes, and the
+ * caller's rbp is saved at CFA + @fp words. @fp 0: the caller's rbp is still in rbp.
  */
 static void is(const struct pages *p, size_t at, int off, int fp)
 {
