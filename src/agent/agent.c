@@ -100,8 +100,7 @@ static void failed(void *ctx, uint32_t tgid, const char *name, int status)
 {
 	struct agent *a = ctx;
 
-	if (a->o->pin_failures)
-		triggers_ended(&a->triggers, tgid, name, status);
+	triggers_ended(&a->triggers, tgid, name, status);
 }
 
 static void take_figures(struct agent *a)
@@ -272,7 +271,7 @@ int agent_begin(struct session *s, const struct agent_options *o, struct agent *
 		(int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
 	a->numbering.batch.figures[BATCH_LIMIT] = (int64_t)o->max_bytes;
 	s->added = added;
-	s->failed = failed;
+	s->failed = o->pin_failures ? failed : NULL;
 	s->added_ctx = a;
 	return r;
 }

@@ -4,56 +4,37 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "agent/child.h"
 #include "base/error.h"
 #include "base/system/caps.h"
+#include "base/system/clock.h"
 #include "base/system/log.h"
 #include "host/users.h"
 
-#define PIPE   3     /* number of the process's descriptor to the sampler */
-#define RUN_MS 60000 /* a run that takes longer is killed */
-
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE};
-
-static void handle_signals(void (*how)(int))
-{
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		signal(signals[i], how);
-}
-
-/* Writes @ms of the wall clock as krait last takes it. */
-static void put_time(struct str *s, int64_t ms)
-{
-	time_t t = ms / 1000;
-	struct tm tm;
-	char text[32];
-
-	if (gmtime_r(&t, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
-		str_addf(s, "%s+00:00", text);
-}
+#define RUN_MS 60000	 /* a run that takes longer is killed */
+#define FORMAT "%F %T%z" /* of a time, as krait last takes it */
 
 static _Noreturn void run_program(const char *program, const struct pin *p)
 {
-	_cleanup_str_ struct str window = {};
+	char since[64], until[64], window[2 * sizeof(since) + 2];
 
 	setsid();
-	handle_signals(SIG_DFL);
-	close(PIPE);
-	put_time(&window, p->since_ms);
-	str_add(&window, "..");
+	child_signals(SIG_DFL);
+	close(CHILD_FD);
+	clock_local(p->since_ms, FORMAT, since);
 	/* the window's last second is a whole one */
-	put_time(&window, p->until_ms + 999);
-	execl(program, program, p->cause, p->words, window.failed ? "" : window.s, (char *)NULL);
+	clock_local(p->until_ms + 999, FORMAT, until);
+	snprintf(window, sizeof(window), "%s..%s", since, until);
+	execl(program, program, p->cause, p->words, window, (char *)NULL);
 	log_warn("can't run %s: %s", program, strerror(errno));
 	_exit(127);
 }
@@ -80,8 +61,8 @@ static _Noreturn void serve(const char *program)
 	struct pin p;
 	pid_t pid;
 
-	handle_signals(SIG_IGN);
-	while (read(PIPE, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
+	child_signals(SIG_IGN);
+	while (read(CHILD_FD, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
 		pid = fork();
 		if (!pid)
 			run_program(program, &p);
@@ -102,8 +83,7 @@ static bool give_up(const struct agent_options *o)
 	if (!geteuid()) {
 		if (!user && users_ids("nobody", &user, &group))
 			return false;
-		if (setgroups(0, NULL) || setresgid(group, group, group) ||
-		    setresuid(user, user, user))
+		if (users_become(user, group))
 			return false;
 	}
 	caps_give_up();
@@ -117,8 +97,7 @@ static _Noreturn void begin(const struct agent_options *o, int in)
 
 	dup2(null, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	dup2(in, PIPE);
-	(void)syscall(SYS_close_range, PIPE + 1, ~0u, 0);
+	child_keep(in);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setpriority(PRIO_PROCESS, 0, 0);

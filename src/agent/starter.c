@@ -6,21 +6,20 @@
  * first writer, so that no process with rights makes writers.
  */
 #include <errno.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/child.h"
 #include "agent/confine/confine.h"
 #include "agent/pipe.h"
 #include "base/error.h"
+#include "host/users.h"
 #include "store/pins/marks.h"
 
-#define SOCKET 3 /* number of the starter's descriptor to the sampler */
-#define PIPES  2
+#define PIPES 2
 
 union pipes_control {
 	struct cmsghdr head;
@@ -56,27 +55,12 @@ static bool take_request(int fds[PIPES])
 	ssize_t got;
 
 	do
-		got = recvmsg(SOCKET, &m, MSG_CMSG_CLOEXEC);
+		got = recvmsg(CHILD_FD, &m, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
 	if (got != 1 || control.head.cmsg_len != CMSG_LEN(PIPES * sizeof(int)))
 		return false;
 	memcpy(fds, CMSG_DATA(&control.head), PIPES * sizeof(int));
 	return true;
-}
-
-/*
- * Ignores signals to stop. The sampler ends the starter and the writer by closing its ends of
- * socket and pipe, so that no sample is lost if all three processes get a signal.
- */
-static void ignore_signals(void)
-{
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGUSR1, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	/* nobody calls waitpid() for writers: their pipes show it when they end */
-	signal(SIGCHLD, SIG_IGN);
 }
 
 /*
@@ -89,8 +73,7 @@ static void become_writer(const struct agent_options *o)
 
 	if (geteuid() || !o->user || stat(o->store, &st) || st.st_uid != o->user)
 		return;
-	if (!setgroups(0, NULL) && !setresgid(o->group, o->group, o->group))
-		(void)!setresuid(o->user, o->user, o->user);
+	(void)!users_become(o->user, o->group);
 }
 
 static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
@@ -98,7 +81,10 @@ static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
 	unsigned confined;
 	int fds[PIPES], marks;
 
-	ignore_signals();
+	/* so no sample is lost if sampler, starter and writer all get a signal to stop */
+	child_signals(SIG_IGN);
+	/* nobody calls waitpid() for writers: their pipes show it when they end */
+	signal(SIGCHLD, SIG_IGN);
 	become_writer(o);
 	/* if this fails, the first writer finds out why, and reports it */
 	(void)mkdir(o->store, STORE_MODE);
@@ -106,7 +92,7 @@ static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
 	confined = confine_to_store(o->store);
 	while (take_request(fds)) {
 		if (!fork()) {
-			close(SOCKET);
+			close(CHILD_FD);
 			agent_write(o, sampler, confined, marks, fds);
 		}
 		close(fds[0]);
@@ -125,9 +111,7 @@ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret_fd)
 	*ret_fd = fds[0];
 	*ret = fork();
 	if (!*ret) {
-		dup2(fds[1], SOCKET);
-		/* closes all further descriptors; before Linux 5.9 they stay open */
-		(void)syscall(SYS_close_range, SOCKET + 1, ~0u, 0);
+		child_keep(fds[1]);
 		serve(o, self);
 	}
 	close(fds[1]);

@@ -101,8 +101,13 @@ static const struct trigger {
 	 */
 	bool each;
 } rows[] = {
-	{PIN_BY_MARK, is_marked, true}, {"signal", is_signalled, false}, {"cpu", is_busy, false},
-	{"waiting", is_waiting, false}, {"failure", has_failed, false},
+	/* clang-format off */
+	{PIN_BY_MARK, is_marked, true},
+	{"signal", is_signalled, false},
+	{"cpu", is_busy, false},
+	{"waiting", is_waiting, false},
+	{"failure", has_failed, false},
+	/* clang-format on */
 };
 
 static struct used *usage_of(struct usage *u, const char *name)

@@ -4,6 +4,7 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <unistd.h>
 
 int users_get(uid_t uid, struct user *ret)
 {
@@ -61,6 +62,12 @@ int users_group_id(const char *name, gid_t *ret)
 			return 0;
 		}
 	return -ENOENT;
+}
+
+int users_become(uid_t uid, gid_t gid)
+{
+	return setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ? -errno
+											  : 0;
 }
 
 int users_groups(const char *name, gid_vec *ret)

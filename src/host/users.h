@@ -28,6 +28,12 @@ _must_use_ int users_ids(const char *name, uid_t *uid, gid_t *gid);
 /* Finds the id of group @name in /etc/group. 0; -ENOENT if there is none; -errno. */
 _must_use_ int users_group_id(const char *name, gid_t *ret);
 
+/*
+ * Makes this process, which is root's, that of @uid and @gid for good, without further groups. 0 or
+ * -errno.
+ */
+_must_use_ int users_become(uid_t uid, gid_t gid);
+
 /* Appends the ids of the groups that list user @name as a member. 0 or -errno. */
 _must_use_ int users_groups(const char *name, gid_vec *ret);
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -185,12 +184,13 @@ static int read_token(struct server *s)
 static int give_up_rights(struct server *s)
 {
 	struct stat st;
+	int r;
 
 	s->owner = geteuid();
 	if (!geteuid() && !stat(s->o->store, &st) && st.st_uid) {
-		if (setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) ||
-		    setresuid(st.st_uid, st.st_uid, st.st_uid))
-			return err_sys(-errno, "can't become the user who owns %s", s->o->store);
+		r = users_become(st.st_uid, st.st_gid);
+		if (r)
+			return err_sys(r, "can't become the user who owns %s", s->o->store);
 		s->owner = st.st_uid;
 	}
 	caps_give_up();
