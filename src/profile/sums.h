@@ -45,9 +45,8 @@ void sums_clear(struct sums *s); /* removes all entries; keeps their memory */
 _must_use_ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values);
 
 /*
- * Does what sums_add() does, faster if most stacks always have the same key. The hash table is made
- * only when a stack gets a second key.
- * Takes 4 more bytes for each stack up to the highest.
+ * Does what sums_add() does, faster if most stacks always have the same key: the hash table is made
+ * only when a stack gets a second key. Takes 4 more bytes for each stack up to the highest.
  */
 _must_use_ int sums_add_near(struct sums *s, const struct sums_key *key, const int64_t *values);
 

@@ -153,7 +153,8 @@ static int moment(const char *text, int64_t now_ms, bool end, struct window *w, 
 	return read_moment(text, now_ms, end, ret);
 }
 
-int window_between(const char *since, const char *until, int64_t now_ms, struct window *ret)
+/* Makes a window from its begin and its end. @until NULL: the window ends at @now_ms. */
+static int between(const char *since, const char *until, int64_t now_ms, struct window *ret)
 {
 	int r;
 
@@ -176,7 +177,7 @@ int window_parse(const char *text, int64_t now_ms, struct window *ret)
 
 	if (!since)
 		return err_nomem();
-	return window_between(since, dots ? dots + 2 : NULL, now_ms, ret);
+	return between(since, dots ? dots + 2 : NULL, now_ms, ret);
 }
 
 int window_options(const char *since, const char *until, struct window *ret)
@@ -184,7 +185,7 @@ int window_options(const char *since, const char *until, struct window *ret)
 	int64_t now = (int64_t)(clock_ns(CLOCK_REALTIME) / NSEC_PER_MSEC);
 
 	if (!strstr(since, ".."))
-		return window_between(since, until, now, ret);
+		return between(since, until, now, ret);
 	return until ? err_set(-EINVAL, "--since A..B names the end already; leave --until out")
 		     : window_parse(since, now, ret);
 }

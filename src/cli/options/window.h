@@ -32,13 +32,6 @@ struct window {
 _must_use_ int window_parse(const char *text, int64_t now_ms, struct window *ret);
 
 /*
- * Makes a window from its begin and its end. @until NULL: the window ends at @now_ms. Returns 0 or
- * -EINVAL + message.
- */
-_must_use_ int window_between(const char *since, const char *until, int64_t now_ms,
-			      struct window *ret);
-
-/*
  * Reads the options --since and --until, up to now if @until is NULL. @since may be SINCE..UNTIL,
  * which has an end already. Returns 0 or -EINVAL + message.
  */

@@ -151,7 +151,7 @@ static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind
 static bool may_stay(const struct unwind_tree *tree, const struct unwind_entries *entries)
 {
 	return tree && !tree->table.guarded && !entries->guarded &&
-	       tree->table.depth == unwind_tree_depth(entries->list.n);
+	       tree->table.depth == unwind_tree_size(entries->list.n).depth;
 }
 
 /*
@@ -197,7 +197,7 @@ static int make_room(struct unwind_store *s, uint32_t table, size_t n)
 {
 	_locked_ held = unwind_lock(s);
 	size_t most = unwind_chunks_most(held), spare = most / SPARE_SHARE,
-	       need = unwind_tree_chunks(n);
+	       need = unwind_tree_size(n).chunks;
 
 	if (need + spare > most)
 		return err_set(-EFBIG, "its unwind tables take %zu MiB, for which %s is too small",

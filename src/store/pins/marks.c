@@ -123,26 +123,31 @@ static int wait_for_pin(struct store *s, const char *words, int64_t after, struc
 			       (int)(WAIT_NS / NSEC_PER_SEC));
 }
 
+static int send(struct store *s, const struct mark *m, struct pin *ret)
+{
+	int64_t after;
+	int r = newest(s, &after);
+
+	r = r ? r : send_mark(s->dir, m);
+	return r ? r : wait_for_pin(s, m->words, after, ret);
+}
+
 int marks_send_to(struct store *s, const char *text, struct pin *ret)
 {
 	struct mark m = {};
-	int64_t after;
-	int r = pin_words(text, strlen(text), m.words);
 
-	r = r ? r : newest(s, &after);
-	r = r ? r : send_mark(s->dir, &m);
-	return r ? r : wait_for_pin(s, m.words, after, ret);
+	return pin_words(text, strlen(text), m.words) ?: send(s, &m, ret);
 }
 
 int marks_send(const char *dir, const char *text, struct pin *ret)
 {
-	char words[PIN_WORDS_BYTES];
+	struct mark m = {};
 	struct store *s = NULL;
 	/* what is wrong with the words is said even if the store can't be opened */
-	int r = pin_words(text, strlen(text), words);
+	int r = pin_words(text, strlen(text), m.words);
 
 	r = r ? r : store_open(dir, 0, &s);
-	r = r ? r : marks_send_to(s, text, ret);
+	r = r ? r : send(s, &m, ret);
 	store_close(s);
 	return r;
 }

@@ -58,26 +58,16 @@ void unwind_entries_fini(struct unwind_entries *e)
 	vec_fini(&e->list);
 }
 
-size_t unwind_tree_chunks(size_t n)
+struct unwind_tree_size unwind_tree_size(size_t n)
 {
-	size_t sum = 0;
+	struct unwind_tree_size size = {};
 
 	do {
 		n = (n + UNWIND_FANOUT - 1) / UNWIND_FANOUT;
-		sum += n;
+		size.chunks += n;
+		size.depth++;
 	} while (n > 1);
-	return sum;
-}
-
-uint32_t unwind_tree_depth(size_t n)
-{
-	uint32_t depth = 0;
-
-	do {
-		n = (n + UNWIND_FANOUT - 1) / UNWIND_FANOUT;
-		depth++;
-	} while (n > 1);
-	return depth;
+	return size;
 }
 
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number)

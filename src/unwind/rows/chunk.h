@@ -33,10 +33,12 @@ void unwind_entries_fini(struct unwind_entries *e);
 /* Replaces i, the index of a rule, by @number[i] in all entries. */
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 
-/* Returns how many chunks the search tree over @n entries has. */
-size_t unwind_tree_chunks(size_t n);
-/* Returns how many levels of chunks that tree has. */
-uint32_t unwind_tree_depth(size_t n);
+struct unwind_tree_size {
+	size_t chunks;
+	uint32_t depth; /* how many levels of chunks */
+};
+/* Returns the size of the search tree over @n entries. */
+struct unwind_tree_size unwind_tree_size(size_t n);
 
 /* Stores @chunk, and sets *@number to the chunk's number. 0 or -errno. */
 typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t *number);
