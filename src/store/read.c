@@ -249,8 +249,8 @@ static int add_tier(const struct answer *a, enum store_tier tier, int64_t since,
 }
 
 /*
- * Adds what was recorded from @since to @until. Where @tier has blocks of whole windows, these are
- * read. The time before and after them is read from finer tiers.
+ * Adds what was recorded from @since to @until. Windows of @tier that lie wholly in this time and
+ * have blocks are read from these blocks. The time before and after them is read from finer tiers.
  */
 static int add_outline(struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {

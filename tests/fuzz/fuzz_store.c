@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as frames of the agent's store (a frame is a second of samples), each behind its
- * length, and as a blob (packed bytes with a checksum). What is accepted becomes a profile, and is
- * the same once it was sealed and read again.
+ * Reads any bytes in two ways: as frames of the agent's store (a frame is a second of samples),
+ * each with its length in front of it, and as a blob (compressed bytes with a checksum). Frames
+ * that are accepted become a profile, which must be the same after they were sealed and read again.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes frames of the agent's store (src/store/columns.h), right ones and wrong ones, from lists
-of rows. A frame is a second of samples."""
+"""Makes valid and invalid frames of the agent's store (src/store/columns.h) from lists of rows. A
+frame is a second of samples."""
 import struct
 
 MEMBERS = {  # by table: how many columns a row has

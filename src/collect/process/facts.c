@@ -277,7 +277,10 @@ static bool take_renewed(struct collect *c, struct process *p, const struct proc
 	return true;
 }
 
-/* Needn't the facts be read now? If they need, *ret is the process's stamp, where it has one. */
+/*
+ * Returns true if the facts needn't be read now. Otherwise *ret is the process's present stamp, or
+ * no stamp if that can't be read.
+ */
 static bool is_unchanged(struct process *p, uint64_t now_ns, struct proc_stamp *ret)
 {
 	if (p->stamp.dir && now_ns < p->stamp_due_ns)

@@ -339,9 +339,9 @@ void process_note_version(struct collect *c, uint16_t version);
 /*
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
  * it. False: the process isn't wanted. facts_renew(): as facts_read(), for a process with samples,
- * at @now_ns (CLOCK_MONOTONIC); it reads next to nothing if the process's stamp (proc/stamp.h) is
- * the same, and mostly nothing at all if the stamp has long been the same. False: the process isn't
- * wanted any more. *changed: something that labels say of the process has changed.
+ * at @now_ns (CLOCK_MONOTONIC). While the process's stamp (proc/stamp.h) stays the same, it reads
+ * mostly the stamp alone, and that less often the longer it has stayed the same. False: the process
+ * isn't wanted any more. *changed: something that labels say of the process has changed.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed);

@@ -79,10 +79,7 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 	(void)!vec_push(&held->limbo_tables, table);
 }
 
-/*
- * Gives @table the tree @tree in place of the one that it has, and takes over the caller's
- * reference to the tree.
- */
+/* Replaces the tree of @table by @tree. Takes over the caller's reference to @tree. */
 static int set_tree(struct unwind_store *s, uint32_t table, struct unwind_tree *tree)
 {
 	struct unwind_tree *before = s->tables.v[table];

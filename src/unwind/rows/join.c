@@ -50,8 +50,8 @@ static int add_file(struct joined *j, const struct unwind_rows *file)
 }
 
 /*
- * Adds an entry at the beginning of each range of code. Code without an entry is known by the end
- * of the entry before it, and that end must lie in the same range.
+ * Adds an entry of one byte at the beginning of each range of code. A stack names code that has no
+ * entry by the end of the entry before it. With these entries, that end lies in the same range.
  */
 static int add_beginnings(struct joined *j)
 {

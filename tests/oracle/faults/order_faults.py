@@ -64,8 +64,8 @@ def lost(stack, *names):
 
 
 def broken(stack, name):
-    """Returns @stack as if unwinding had ended at frame @name: a mark is that frame's caller, and
-    further out there are no native frames."""
+    """Returns @stack, whose outermost frame comes first, as if frame @name were the last one that
+    unwinding found: its caller is a mark, and native frames further out are missing."""
     i = at(stack, name)
     return [loc for loc in stack[:i] if loc.kind != "native"] + [BROKEN] + stack[i:]
 

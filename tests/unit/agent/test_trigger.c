@@ -203,7 +203,10 @@ static void test_waiting(void **state)
 	expect_pin("waiting", "shop waited of one thread's time in 10 s: 230 %", -40, 80);
 }
 
-/* A process fails, and another one before the next turn. Ends that were asked for don't count. */
+/*
+ * Only the first of two processes that fail between two turns is named. A process that ends because
+ * somebody asked it to hasn't failed.
+ */
 static void test_failure(void **state)
 {
 	static const int fine[] = {0, SIGTERM, SIGINT, SIGHUP, (128 + SIGTERM) << 8, 130 << 8};

@@ -166,8 +166,8 @@ static void test_renamed_twice(void **state)
 }
 
 /*
- * Has krait look at the names, @apart_ns after the look before. Returns the pause that it makes
- * until the next look.
+ * Has the collector look at the names of threads, @apart_ns after it looked last. Returns how long
+ * it waits until it looks again.
  */
 static uint64_t pause_after(uint64_t apart_ns)
 {
