@@ -502,8 +502,12 @@ def register(what, name, path):
 
 
 WANTED = ((3, 8), (3, 10), (3, 11), (3, 12), (3, 14))
+taken = set()  # (version, kind): the fast tier takes one interpreter of each
 for name, version, kind, path in kit.interpreters():
     if version in WANTED and kit.is_plain(name) and kind in ("static", "shared"):
+        if not kit.FULL and (version, kind) in taken:
+            continue
+        taken.add((version, kind))
         register(module_names, name, path)
         if version in ((3, 12), (3, 14)):
             register(module_names_late, name, path)
