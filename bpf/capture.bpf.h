@@ -23,8 +23,7 @@
  * program, so only the program itself may pass the context on.
  */
 struct moment {
-	struct task_struct *task; /* the thread that is running, which is sampled */
-	void *ctx;		  /* context of the program, for bpf_get_stack() */
+	void *ctx; /* context of the program, for bpf_get_stack() */
 	/*
 	 * true: the event interrupted user code, and the context begins with the user registers.
 	 * false: the event interrupted the kernel. A program whose context has no user registers
@@ -158,20 +157,26 @@ walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct
  */
 walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct walk *w = walk_state(slot);
 	const struct proc_entry *p;
 
 	if (!w)
 		return 0;
 	w->extent = EXTENT_NOTHING;
-	if (exits || (young && is_in_parents_memory(task))) {
-		w->extent = extent_without_memory(w, task);
+	if (exits || (young && is_in_parents_memory((void *)bpf_get_current_task()))) {
+		w->extent = extent_without_memory(w, (void *)bpf_get_current_task());
 		return 0;
 	}
-	p = current_proc(slot, task, &w->proc);
+	p = current_proc(slot, &w->proc);
 	if (!p) {
+		struct task_struct *task = (void *)bpf_get_current_task();
+
 		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
+		return 0;
+	}
+	/* quickly, without extent_of(), because most processes of a machine aren't wanted */
+	if (state_of(p, &w->proc) == PROC_IGNORED) {
+		count(COUNT_IGNORED);
 		return 0;
 	}
 	w->extent = extent_of(w, p);
@@ -193,7 +198,7 @@ walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
 {
 	const struct bpf_perf_event_data *regs = m->ctx;
 
-	return is_user_mode(m, w) ? regs->sp : saved_sp(m->task);
+	return is_user_mode(m, w) ? regs->sp : saved_sp();
 }
 
 /*
@@ -302,6 +307,19 @@ walk_inline void send_sample(const struct moment *m, struct rec_sample *rec, con
 }
 
 /*
+ * (Without the barrier clang merges the first members into the memset(), and clears the next 37
+ * bytes one by one.)
+ */
+walk_inline void begin_record(struct rec_sample *rec, __u8 source, __u64 weight)
+{
+	__builtin_memset(rec, 0, sizeof(*rec));
+	barrier();
+	rec->type = REC_SAMPLE;
+	rec->source = source;
+	rec->weight = weight;
+}
+
+/*
  * Takes one sample into @rec, with the walk state @w, which no other program uses during this call.
  * False: no sample is recorded.
  */
@@ -310,10 +328,10 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 	bool exits, young;
 	__u32 flags;
 
-	*rec = (struct rec_sample){.type = REC_SAMPLE, .source = w->source, .weight = m->weight};
+	begin_record(rec, w->source, m->weight);
 	forget_absent(w);
 	w->user_mode = m->user_mode;
-	flags = read_task(m->task, rec, w);
+	flags = read_task(rec, w);
 	if (flags & PF_KTHREAD || !rec->proc.tgid)
 		return false;
 	if (accounts && !m->kept)

@@ -293,7 +293,7 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 	e->gil_ns = e->held_ns = 0;
 	e->gone_ns = now;
 	if (!waits_for) {
-		read_futex_call((void *)bpf_get_current_task(), &call);
+		read_futex_call(&call);
 		e->futex = is_waiting_call(&call) ? call.addr : 0;
 	}
 	if (is_gil_futex(e)) {

@@ -357,8 +357,12 @@ walk_inline void count(__u32 counter)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
 
-	if (n) /* atomically, because a program that interrupts this function may also count */
+	if (!n)
+		return;
+	if (n_slots > 1) /* atomically: a program that interrupts this one may also count */
 		__sync_fetch_and_add(n, 1);
+	else
+		*n += 1;
 }
 
 #define NEW_THREAD_NS (20 * 1000000ull)

@@ -283,7 +283,7 @@ struct walk {
 };
 
 /* offset in walk.block of a frame that is read alone */
-#define LONE_FRAME (BLOCK_BYTES + 1024)
+#define LONE_FRAME (BLOCK_BYTES + 1024ll)
 
 struct walk_out {
 	struct rec_stack head;
@@ -360,34 +360,34 @@ walk_inline __u64 bounded(__u64 i, __u64 n)
 
 /*
  * Loads from a buffer. The offset comes from the target or a layout, so it is masked and never
- * leads past the buffer.
+ * leads past the buffer. (It has 64 bits: to clear the upper half of a sum takes two instructions.)
  */
-walk_inline __u64 block_u64(const struct walk *w, __u32 off)
+walk_inline __u64 block_u64(const struct walk *w, __u64 off)
 {
 	return load_u64(w->block + bounded(off, 2 * BLOCK_BYTES));
 }
 
-walk_inline __u32 block_u32(const struct walk *w, __u32 off)
+walk_inline __u32 block_u32(const struct walk *w, __u64 off)
 {
 	return load_u32(w->block + bounded(off, 2 * BLOCK_BYTES));
 }
 
-walk_inline __u8 block_u8(const struct walk *w, __u32 off)
+walk_inline __u8 block_u8(const struct walk *w, __u64 off)
 {
 	return w->block[bounded(off, 2 * BLOCK_BYTES)];
 }
 
-walk_inline __u64 object_u64(const struct walk *w, __u32 off)
+walk_inline __u64 object_u64(const struct walk *w, __u64 off)
 {
 	return load_u64(w->object + bounded(off, OBJECT_ROOM));
 }
 
-walk_inline __u8 object_u8(const struct walk *w, __u32 off)
+walk_inline __u8 object_u8(const struct walk *w, __u64 off)
 {
 	return w->object[bounded(off, OBJECT_ROOM)];
 }
 
-walk_inline __u32 object_u32(const struct walk *w, __u32 off)
+walk_inline __u32 object_u32(const struct walk *w, __u64 off)
 {
 	return load_u32(w->object + bounded(off, OBJECT_ROOM));
 }

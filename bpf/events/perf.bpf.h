@@ -29,7 +29,6 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	__u32 source = source_of(ctx);
 	__u64 weight = source_weight[source];
 	struct moment m = {
-		.task = (void *)bpf_get_current_task(),
 		.ctx = ctx,
 		.source = (__u8)source,
 		.user_mode = CTX_USER_MODE(ctx),

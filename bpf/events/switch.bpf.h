@@ -58,7 +58,7 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct call call = {.number = -1};
 
-	read_call(saved_regs(task), &call);
+	read_call(saved_regs(), &call);
 	name_call(e, &call);
 	e->futex = futex_of(task, &call, state);
 	find_site(e, &call);
@@ -84,7 +84,7 @@ walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 	if (!taken)
 		return 0;
 	wait->sample = *taken;
-	read_call(saved_regs(task), &call);
+	read_call(saved_regs(), &call);
 	name_call(e, &call);
 	wait->call = call.number;
 	wait->arg[0] = call.arg[0];
@@ -339,7 +339,6 @@ walk_global int lose_stack(__u32 tid)
 walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 now)
 {
 	struct moment m = {
-		.task = (void *)bpf_get_current_task(),
 		.ctx = ctx,
 		.source = wait_source,
 		.kept = sample_room(SLOT_SWITCH),

@@ -52,7 +52,7 @@ walk_inline bool ends_wait(const struct wait_entry *e, const struct task_struct 
 	struct task_struct *waker = (void *)bpf_get_current_task();
 	struct futex_call call = {.op = -1};
 
-	read_futex_call(waker, &call);
+	read_futex_call(&call);
 	if (!is_waking_call(&call))
 		return false;
 	if (call.addr == e->futex && BPF_CORE_READ(waker, mm) == task->mm)
@@ -66,7 +66,6 @@ walk_inline void take_waker(__u64 *ctx, struct wait_entry *e)
 {
 	__u64 began_ns = bpf_ktime_get_ns(), ns;
 	struct moment m = {
-		.task = (void *)bpf_get_current_task(),
 		.ctx = ctx,
 		.source = wait_source,
 		.kept = &e->wait.waker,

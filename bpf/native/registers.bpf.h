@@ -9,18 +9,18 @@
 #include "maps.bpf.h"
 #include "native/saved.bpf.h"
 
-/* Returns the saved registers of the current thread, @task. */
-walk_inline const void *saved_regs(struct task_struct *task)
+/* Returns the saved registers of the current thread. */
+walk_inline const void *saved_regs(void)
 {
 	if (HAS_TASK_REGS)
 		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return regs_on_stack(task);
+	return regs_on_stack((void *)bpf_get_current_task());
 }
 
 #if defined(__TARGET_ARCH_arm64)
-walk_inline __u64 saved_sp(struct task_struct *task)
+walk_inline __u64 saved_sp(void)
 {
-	const struct pt_regs___a64 *regs = saved_regs(task);
+	const struct pt_regs___a64 *regs = saved_regs();
 
 	return BPF_CORE_READ(regs, sp);
 }
@@ -61,11 +61,11 @@ walk_inline bool read_saved(struct native *n, const void *at)
 	return true;
 }
 #else
-walk_inline __u64 saved_sp(struct task_struct *task)
+walk_inline __u64 saved_sp(void)
 {
 	__u64 sp = 0;
 
-	bpf_probe_read_kernel(&sp, sizeof(sp), saved_regs(task) + 19 * sizeof(__u64));
+	bpf_probe_read_kernel(&sp, sizeof(sp), saved_regs() + 19 * sizeof(__u64));
 	return sp;
 }
 
@@ -118,10 +118,9 @@ walk_inline bool read_saved(struct native *n, const void *at)
  */
 walk_global int take_saved_regs(__u32 slot)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct native *n = native_state(slot);
 
-	return n && read_saved(n, saved_regs(task));
+	return n && read_saved(n, saved_regs());
 }
 
 #endif

@@ -12,9 +12,9 @@
 #define CALL_POLL    (-2) /* aarch64 has no poll() */
 #define CALL_PPOLL   73
 
-walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
+walk_inline void read_futex_call(struct futex_call *f)
 {
-	const struct pt_regs___a64 *regs = saved_regs(task);
+	const struct pt_regs___a64 *regs = saved_regs();
 
 	if (BPF_CORE_READ(regs, syscallno) != CALL_FUTEX)
 		return;
@@ -33,9 +33,9 @@ struct call_regs {
 	__u64 si, di, orig_ax, ip, cs, flags, sp;
 };
 
-walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
+walk_inline void read_futex_call(struct futex_call *f)
 {
-	const void *at = saved_regs(task) + 13 * sizeof(__u64);
+	const void *at = saved_regs() + 13 * sizeof(__u64);
 	struct call_regs regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || regs.orig_ax != CALL_FUTEX ||
@@ -61,7 +61,7 @@ walk_global int take_gil(__u32 slot, __u32 user_mode)
 	if (!l)
 		return GIL_UNKNOWN;
 	if (!user_mode)
-		read_futex_call((void *)bpf_get_current_task(), &call);
+		read_futex_call(&call);
 	return gil_of(w, l, &call);
 }
 

@@ -80,7 +80,7 @@ walk_global int hash_bytes(__u32 slot)
 }
 
 /* Adds to the hash @n bytes at @off of w->block, SHORT_BYTES at most. */
-walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
+walk_global int hash_short(__u32 slot, __u64 off, __u64 n)
 {
 	struct walk *w = walk_state(slot);
 
@@ -94,10 +94,10 @@ walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
  * Adds to the hash @n bytes of the target at @addr. At offset @head, w->block holds w->got bytes of
  * the target's memory from @at on.
  */
-walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u64 n)
+walk_inline bool hash_data(struct walk *w, __u64 at, __s64 head, __u64 addr, __u64 n)
 {
 	__u64 off = addr - at;
-	__u32 from = head + (__u32)off;
+	__u64 from = head + off;
 
 	if (n <= SHORT_BYTES && off <= w->got && n <= w->got - off) {
 		if (n <= TINY_BYTES)
@@ -129,7 +129,7 @@ walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
  * Adds the length and the hash of a str or bytes object, which lie at @head in w->block. If the
  * hash isn't cached (-1), adds the length alone and returns false.
  */
-walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
+walk_inline bool hash_head(struct walk *w, __s64 head, __u64 *length)
 {
 	__u64 hash = block_u64(w, head + 8);
 
@@ -148,7 +148,7 @@ walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr, __u32 most)
 {
 	__u64 at = addr + l->str_length, data = addr + l->bytes_data, length;
-	__s32 head = addr ? load_near(w, NEAR_NAME, at, STR_BYTES, most) : -1;
+	__s64 head = addr ? load_near(w, NEAR_NAME, at, STR_BYTES, most) : -1;
 	__u32 kind = 1;
 
 	if (head < 0)
@@ -172,7 +172,7 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr,
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
 	__u64 at = addr + l->str_length, length;
-	__s32 head = addr ? load_near(w, NEAR_TABLE, at, 16, HEAD_BYTES) : -1;
+	__s64 head = addr ? load_near(w, NEAR_TABLE, at, 16, HEAD_BYTES) : -1;
 
 	if (head < 0)
 		return false;
@@ -229,7 +229,7 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
  * for each frame of a group and each path that leads to it. That would take 54,000 of 170,000
  * instructions and half of the time.
  */
-walk_global int check_contents(__u32 slot, __u32 at)
+walk_global int check_contents(__u32 slot, __u64 at)
 {
 	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
@@ -261,9 +261,10 @@ walk_inline bool is_late(struct walk *w)
 /* Computes the check of the code object at @code; false: the code object isn't readable. */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
-	__s32 block =
+	__s64 block =
 		load_near(w, NEAR_CODE, code + l->code_block, CODE_BLOCK_BYTES, CODE_BLOCK_BYTES);
-	__u32 at = (__u32)block - l->code_block, version;
+	__u64 at = block - l->code_block;
+	__u32 version;
 
 	if (block < 0)
 		return false;
@@ -423,11 +424,14 @@ walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u
 walk_inline bool load_check(struct walk *w, const struct walk_out *out, const struct py_layout *l,
 			    __u64 func, __u64 code, __u64 *check)
 {
-	__u32 *seen = seen_of(w, code);
 	bool counted = w->codes_made;
+	__u32 *seen = w->seen; /* any place, as only frames that aren't counted use it */
 
-	if (!counted && find_seen(w, out, *seen, code, check))
-		return true;
+	if (!counted) {
+		seen = seen_of(w, code);
+		if (find_seen(w, out, *seen, code, check))
+			return true;
+	}
 	w->proof_key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
 	if (!w->proof_key || !is_proved(w, w->proof_key, check)) {
 		if (!prove(w, l, code, check))

@@ -139,7 +139,7 @@ walk_global __u64 search_in_time(__u32 slot, __u64 code, __u64 instr, __u32 inde
  * Is the frame at offset @off in w->block at one of the first instructions of the main copy of
  * @code? For most frames the answer is yes, so no read is needed to find the instruction.
  */
-walk_inline bool is_in_main(const struct walk *w, const struct py_layout *l, __u32 off, __u64 code)
+walk_inline bool is_in_main(const struct walk *w, const struct py_layout *l, __u64 off, __u64 code)
 {
 	return !block_u32(w, off + l->frame_tlbc_index) &&
 	       is_in(code + l->code_adaptive, MAIN_BYTES / 2, block_u64(w, off + l->frame_lasti));
@@ -150,7 +150,7 @@ walk_inline bool is_in_main(const struct walk *w, const struct py_layout *l, __u
  * false. (User space knows the end of
  * the bytecode. It gives an instruction behind the end no line.)
  */
-walk_global int find_lasti(__u32 slot, __u32 off)
+walk_global int find_lasti(__u32 slot, __u64 off)
 {
 	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);

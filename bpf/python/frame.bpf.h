@@ -33,15 +33,15 @@ walk_inline bool load_block(struct walk *w, __u64 frame)
  * the previous one. After these, more frames of the data stack are likely, so the block is read.
  * (Chunks of the data stack have no order: Python/pystate.c, push_chunk.)
  */
-walk_inline __s32 load_frame(struct walk *w, __u64 frame)
+walk_inline __s64 load_frame(struct walk *w, __u64 frame)
 {
 	__u64 at = frame - w->block_start, below = w->lone - frame;
 
 	if (at < BLOCK_BYTES && at + FRAME_BYTES <= w->block_end - w->block_start)
-		return (__s32)at;
+		return (__s64)at;
 	w->lone = frame;
 	if ((below < BLOCK_BYTES || !w->block_end) && load_block(w, frame))
-		return (__s32)(frame - w->block_start);
+		return (__s64)(frame - w->block_start);
 	if (!read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
 		return LONE_FRAME;
 	note_absent(w, ABSENT_FRAME, frame, FRAME_BYTES);
@@ -70,7 +70,7 @@ struct frame_view {
  * w->block. (f->func is set even where nobody needs it. That saves the verifier a twentieth of its
  * work.)
  */
-walk_inline void read_more(struct walk *w, const struct py_layout *l, __u32 off,
+walk_inline void read_more(struct walk *w, const struct py_layout *l, __u64 off,
 			   struct frame_view *f)
 {
 	f->func = block_u64(w, off + l->frame_func);
@@ -81,7 +81,7 @@ walk_inline void read_more(struct walk *w, const struct py_layout *l, __u32 off,
 /* Reads a _PyInterpreterFrame (3.11 and later). */
 walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
-	__s32 off = load_frame(w, w->frame);
+	__s64 off = load_frame(w, w->frame);
 	__u8 owner;
 
 	if (off < 0)
@@ -98,7 +98,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
 	f->flags = 0;
 	if (l->frame_more)
-		read_more(w, l, (__u32)off, f);
+		read_more(w, l, (__u64)off, f);
 	return true;
 }
 

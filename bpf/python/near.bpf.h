@@ -111,7 +111,7 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
  * of a page.) Sets w->got to how many bytes from @addr on walk.block has. If the bytes are read
  * alone, up to @most are read.
  */
-walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
+walk_inline __s64 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
 {
 	__u64 at = addr - w->near[kind];
 	__s64 read;
@@ -119,7 +119,7 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 	if (at <= NEAR_BYTES - n) {
 		w->got = NEAR_BYTES - (__u32)at;
 		w->lonely[kind] = 0;
-		return (__s32)(kind * NEAR_BYTES + at);
+		return (__s64)(kind * NEAR_BYTES + at);
 	}
 	read = read_near(w->slot, kind, addr, n, most);
 	/*
@@ -127,7 +127,7 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 	 * a seventh of the instructions that it looks at.
 	 */
 	opaque(read);
-	return (__s32)read;
+	return read;
 }
 
 #endif

@@ -58,7 +58,7 @@ static struct futex_call seen(void)
 {
 	struct futex_call f = {.op = -1};
 
-	read_futex_call(&process.task, &f);
+	read_futex_call(&f);
 	return f;
 }
 

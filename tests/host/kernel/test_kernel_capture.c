@@ -52,8 +52,7 @@ static __u64 counted(__u32 counter)
 
 static void take_in(bool user_mode)
 {
-	struct moment m = {.task = &process.task,
-			   .ctx = &ctx,
+	struct moment m = {.ctx = &ctx,
 			   .user_mode = user_mode,
 			   .kernel_stack = kernel_stack,
 			   .source = SOURCE,
@@ -449,7 +448,7 @@ static void test_measured(void **state)
  */
 static void test_slots_apart(void **state)
 {
-	struct moment m = {.task = &process.task, .ctx = &ctx, .source = SOURCE, .weight = WEIGHT};
+	struct moment m = {.ctx = &ctx, .source = SOURCE, .weight = WEIGHT};
 	struct walk *perf = walk_take(SLOT_PERF);
 
 	(void)state;

@@ -1268,7 +1268,7 @@ static void test_delay_on_cpu(void **state)
 
 static const struct rec_sample *sample_taken(void)
 {
-	struct moment m = {.task = &process.task, .ctx = NULL, .weight = 1};
+	struct moment m = {.ctx = NULL, .weight = 1};
 	const struct rec_sample *rec;
 
 	shim.n_sent = 0;
