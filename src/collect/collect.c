@@ -50,7 +50,7 @@ static bool init(struct collect *c)
 	       spaces_init(c, &made_code_of_spaces) && made_init(c) && stacks_init(c);
 }
 
-/* Frees all but what jobs read. False: a job or a read of memory still runs. */
+/* Frees everything except what jobs still read. False: a job or a read of memory still runs. */
 static bool fini(struct collect *c)
 {
 	bool freed = !c->natives || native_work_fini(c);
@@ -133,7 +133,7 @@ static void take_in(struct collect *c)
 	first_look(c);
 	/* takes over the symbols and rows that worker threads have made */
 	native_work_take(c, false);
-	/* before names are used in this flush: later, a name in use could be freed */
+	/* frees names now, before this flush uses any of them */
 	memory_keep_to(c);
 	absent_take(c);
 }
@@ -151,9 +151,9 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * Reads what may have changed in processes. No sample of this flush needs that: a sample that needs
- * a new mapping waits until the next flush. So the flush counter goes up after the mappings were
- * read. Then the code in them is read.
+ * Reads what may have changed in processes. No sample of this flush needs the result: a sample that
+ * needs a new mapping waits until the next flush. So the flush counter goes up after the mappings
+ * were read. After that, run-time code in these mappings is read.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
@@ -167,11 +167,11 @@ static void look_after_processes(struct collect *c, bool last)
 	together_look(c);
 }
 
-/* Asks processes for what only they have: names of modules, and source text. */
+/* Asks processes for what only they have in memory: names of modules, and source text. */
 static void ask(struct collect *c)
 {
 	crowd_turn(c, NULL);
-	bodies_find(c); /* names modules; after that the frames of imports can be named */
+	bodies_find(c); /* finds the names of modules, which the frames of imports need */
 	c->asked_ns = 0;
 }
 
@@ -199,7 +199,7 @@ int collect_flush(struct collect *c, bool last)
 	c->last = last;
 	ask(c);
 	made_flush(c);
-	take_in(c); /* takes over results that aren't records */
+	take_in(c); /* takes over the results of jobs */
 	if (last)
 		await_names(c);
 	r = hand_on_all(c, last, stacks_name(c, last));
@@ -210,7 +210,7 @@ int collect_flush(struct collect *c, bool last)
 	 * to them
 	 */
 	process_forget_ended(c);
-	/* the programs are told only here, after all costs of this flush were charged */
+	/* the kernel programs are told only here, after all costs of this flush were charged */
 	crowd_tell(c);
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
@@ -226,7 +226,7 @@ bool collect_news(struct collect *c)
 	return news;
 }
 
-/* Counts the names that stacks needed and that weren't read before the end. */
+/* Counts the names that stacks needed, but that weren't read before the recording ended. */
 static void count_unread(const struct collect *c, struct collect_stats *ret)
 {
 	ret->unread_kernel = kernel_is_asked(c);

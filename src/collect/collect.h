@@ -30,8 +30,8 @@ void collect_record(struct collect *c, const void *data, size_t n);
 
 /*
  * Called after each drain: adds the samples whose stacks are complete to the profile. @last: no
- * more records come; what is missing is marked. 0 or -errno + message: samples that weren't added
- * are kept for the next call.
+ * more records come; what is missing is marked. Returns 0, or -errno + message; samples that
+ * weren't added are kept for the next call.
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
@@ -83,21 +83,22 @@ _must_use_ int collect_peek_wait(struct collect *c, const struct rec_wait *rec,
 				 struct profile_sample *ret);
 
 /*
- * When a flush has something to do even without new records (CLOCK_MONOTONIC); UINT64_MAX: a flush
- * has nothing to do.
+ * Returns when (CLOCK_MONOTONIC) a flush has something to do even without new records; UINT64_MAX:
+ * no flush has.
  */
 uint64_t collect_due_ns(const struct collect *c);
 
 /*
- * Profile id of a stack that has only the kernel frames @pc[@n], innermost first: for a thread
- * whose process can't be read.
+ * Returns the profile's id of a stack that has only the kernel frames @pc[@n], innermost first: for
+ * a thread whose process can't be read.
  */
 uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 
 /*
- * For callers that walk stacks themselves. collect_want_rows() asks for the unwind rows of the code
- * at @pc in space @version. True: the rows may be made. collect_await() waits until the rows are
- * made. With these rows the walk gets further, and may need more rows.
+ * These functions are for callers that walk stacks themselves. collect_want_rows() asks for the
+ * unwind rows of the code at @pc in space @version. It returns true if these rows may be made.
+ * collect_await() waits until the rows are made. With them the walk gets further, and may need more
+ * rows.
  */
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
@@ -106,8 +107,8 @@ void collect_await(struct collect *c);
 bool collect_rows_coming(const struct collect *c);
 
 /*
- * A descriptor that is readable when there is a reason to flush before the next drain; -1: there is
- * none.
+ * Returns a descriptor that is readable when there is a reason to flush before the next drain; -1:
+ * there is none.
  */
 int collect_fd(const struct collect *c);
 
@@ -145,7 +146,10 @@ void collect_look_again(struct collect *c);
  */
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 
-/* The Python for which collect_examine() last returned -ENOTSUP: "PyPy 3.11". */
+/*
+ * Returns the name of the Python for which collect_examine() last returned -ENOTSUP, such as "PyPy
+ * 3.11".
+ */
 const char *collect_not_understood(const struct collect *c);
 
 /*

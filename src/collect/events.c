@@ -41,8 +41,8 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 		return holds_interpreter(c, tgid, m, path);
 	c->stats.strangers_refused++;
 	/*
-	 * This budget doesn't allow to look into the file, so its name decides. If the process is
-	 * examined because of the name, the cost is charged to its user's budget.
+	 * The budget for unknown processes is spent, so the file isn't looked into, and its name
+	 * decides. If the process is examined because of the name, its user's budget is charged.
 	 */
 	return image_is_library(path);
 }
@@ -55,10 +55,10 @@ static void examine_mapped(struct collect *c, struct process *p)
 }
 
 /*
- * A file was mapped executable. Most files are known to hold no interpreter. If the file holds an
- * interpreter, the kernel program may be ignoring the process because of its executable, and the
- * collector may not know the process. In that case the kernel program is told to ask about the
- * process again.
+ * Called when a process has mapped a file executable. Most files are known to hold no interpreter.
+ * If the file holds an interpreter, the kernel program may be ignoring the process because of its
+ * executable, and the collector may not know the process. In that case the kernel program is told
+ * to ask about the process again.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m)
 {

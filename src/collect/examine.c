@@ -28,8 +28,8 @@
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
 
 /*
- * Limit of the work to look through a C library's symbols. Some C libraries also have a few hundred
- * local symbols.
+ * Limit of the work of looking through a C library's symbols. Some C libraries have a few hundred
+ * local symbols besides the exported ones.
  */
 #define LIBC_WORK (5 * SLICE_MS)
 
@@ -48,8 +48,8 @@ static bool runs_once(const struct proc *proc)
 }
 
 /*
- * Sets *ret to the interpreter's addresses as they are in its file, and to the way from a thread to
- * its PyThreadState.
+ * Sets *ret to the interpreter's addresses as they are in its file, and to how a thread's
+ * PyThreadState is found.
  */
 static int locate_in_file(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_file *f, bool own_program, struct py_where *ret)
@@ -107,7 +107,7 @@ static void locate_others(struct collect *c, const struct proc *proc, const stru
 	}
 }
 
-/* Tells the kernel programs about a process again, because their map has lost its entry. */
+/* Tells the kernel programs about a process again: their map has lost its entry. */
 static int tell_again(struct collect *c, const struct process *p)
 {
 	return c->config.ops->set_proc(c->config.ctx, &p->key, p->state,
@@ -162,7 +162,7 @@ int process_ignore(struct collect *c, struct process *p)
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL, 0);
 }
 
-/* Notes that nothing of the process is Python. With --all its native stacks are shown. */
+/* Notes that the process doesn't run Python. With --all its native stacks are shown. */
 static int settle(struct collect *c, struct process *p)
 {
 	if (!c->config.all_processes)
@@ -197,9 +197,9 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 }
 
 /*
- * Tells the kernel programs of an executable, by the key that a record has. On some file systems
- * user space can't find out the key before a record has it. The next process that runs the same
- * file is recognized at once.
+ * Tells the kernel programs what executable @exe of process @tgid holds, so that the next process
+ * that runs it is recognized at once. @exe is from a record, because on some file systems user
+ * space can't find out this key itself.
  */
 static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 		      const struct exe_key *exe)
@@ -218,9 +218,9 @@ static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 }
 
 /*
- * Reads the mappings of a process that is met now. @proc may already be open for it. If the
- * mappings were read before but @rec doesn't name their slot, the kernel program has forgotten the
- * slot, and is told of it again.
+ * Reads the mappings of process @p, which was met just now. @proc may be open for this process
+ * already. If the mappings were read before but @rec doesn't name their slot, the kernel program
+ * has forgotten the slot, and is told of it again.
  */
 static void meet_space(struct collect *c, struct process *p, struct proc *proc,
 		       const struct rec_proc *rec)
@@ -295,7 +295,7 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 	p->version = 0;
 }
 
-/* Returns true if too many processes are new, so that samples of @p are only counted. */
+/* True: too many processes are new, so samples of @p are only counted (crowd.h). */
 static bool meet_new(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	bool was_counted = p->state == PROC_CROWDED;
@@ -314,7 +314,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	if (p->expected)
 		confirm(c, p, rec);
 	facts_from_record(p, rec);
-	/* a record made by krait itself has no start time, and a .time_ns that is too late */
+	/* a record that krait itself has made has no start time, and its .time_ns is too late */
 	if (!p->met_ns && rec->start_boot_ns) {
 		p->met_ns = rec->time_ns;
 		p->task = rec->task;
@@ -372,8 +372,8 @@ const char *collect_not_understood(const struct collect *c)
 }
 
 /*
- * 0: the process has no interpreter. -ENOTSUP: the process's interpreter isn't in an ELF file.
- * -EACCES, -EPERM: the process's executable, whatever its name, can't be looked into.
+ * 0: the process has no interpreter. -ENOTSUP: its interpreter isn't in an ELF file. -EACCES,
+ * -EPERM: its executable, whatever the name, can't be looked into.
  */
 static int none_found(struct collect *c, const struct proc *proc)
 {
@@ -395,7 +395,7 @@ static bool matches(const struct collect *c, const struct proc *proc)
 }
 
 /*
- * Tells the kernel program of a Python process that wasn't sampled yet. @all: its interpreters.
+ * Tells the kernel program of Python process @proc before its first sample. @all: its interpreters.
  * @place: where in memory its image lies, by which its first sample recognizes it.
  */
 static int expect(struct collect *c, const struct proc *proc, const struct proc_several *all,
@@ -441,7 +441,7 @@ void process_expect_first(struct collect *c, const struct proc *proc, const stru
 
 /*
  * Reads the key by which the kernel program knows the process's executable. False: the file system
- * doesn't give it.
+ * doesn't give the key.
  */
 static bool read_exe_key(const struct proc *proc, struct exe_key *ret)
 {
@@ -466,8 +466,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (!r)
 		(void)proc_use_another_thread(&proc);
 	/*
-	 * Read before the mappings: if the process execs in between, .place isn't the image that
-	 * the mappings belong to.
+	 * The status is read before the mappings. If the process execs in between, .place isn't the
+	 * image that the mappings belong to.
 	 */
 	if (!r)
 		r = proc_stat_read(proc.dirfd, &stat);

@@ -13,7 +13,10 @@
 #include "proc/read/stat.h"
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
-/* krait looks at the command for this long after its exec; the image is loaded within 1 ms */
+/*
+ * krait looks at the command again and again for this long after its exec; loading its image takes
+ * less than 1 ms
+ */
 #define LOOK_FOR_NS (20 * NSEC_PER_MSEC)
 
 void collect_started(struct collect *c, uint32_t tgid)
@@ -56,7 +59,10 @@ static bool look(struct collect *c)
 	if (!stat.start_code)
 		return false;
 	t = find_program(c, &proc);
-	/* The process hasn't mapped its libpython yet. The kernel program finds libpython later. */
+	/*
+	 * The process hasn't mapped its libpython yet. The kernel program will find libpython
+	 * later.
+	 */
 	if (!t || t->entry.kind != EXE_PYTHON)
 		return true;
 	where = t->entry.where;

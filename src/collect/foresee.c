@@ -33,8 +33,8 @@
 #endif
 
 /*
- * Directories in which loaders look by default. ldconfig's list has more directories. Libraries in
- * the other directories are met when they are mapped.
+ * Directories in which dynamic loaders look for libraries by default. ldconfig's list has more
+ * directories. Libraries in directories that only that list has are found when a process maps them.
  */
 static const char *const library_dirs[] = {
 	"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64",		"/usr/lib64",
@@ -42,8 +42,8 @@ static const char *const library_dirs[] = {
 };
 
 /*
- * Tells whether mappings show other numbers of devices and inodes than stat(), as on btrfs and
- * overlayfs.
+ * Tells whether mappings of file @fd show another device and inode than stat() does, as on btrfs
+ * and overlayfs.
  */
 static bool shows_other_numbers(int fd)
 {
@@ -53,7 +53,9 @@ static bool shows_other_numbers(int fd)
 	       (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC);
 }
 
-/* Finds out the device and inode that mappings of @fd will show, by a mapping of krait's own. */
+/*
+ * Maps the file @fd, and reads from krait's own mappings which device and inode they show for it.
+ */
 static bool read_own_mapping(int fd, struct mapping *ret)
 {
 	const size_t bytes = 4096;
@@ -73,8 +75,8 @@ static bool read_own_mapping(int fd, struct mapping *ret)
 }
 
 /*
- * Sets the device and inode that mappings of @fd will show. False: @fd isn't a regular file, or its
- * file system may not answer or is a program's (FUSE).
+ * Sets *ret to the device and inode that mappings of @fd will show. False: @fd isn't a regular
+ * file, or its file system may not answer or is served by a program (FUSE).
  */
 static bool will_be_mapped(int fd, struct mapping *ret)
 {
@@ -158,7 +160,8 @@ static void add_needed(struct collect *c, const char *runpath, const char *path,
 	}
 }
 
-#define DEPTH_MOST 4 /* how many levels of libraries that need libraries are followed */
+/* how many levels of libraries are followed: a library may need libraries that need others */
+#define DEPTH_MOST 4
 
 static void add_libraries(struct collect *c, int fd, const char *path, unsigned depth)
 {
@@ -240,8 +243,8 @@ int collect_teach(struct collect *c, int fd, const char *path)
 }
 
 /*
- * Writes a list of the files that were mapped by processes whose root directory is krait's: the
- * command will probably map them again.
+ * Saves a list of the files that were mapped by processes whose root directory is krait's. The next
+ * recording of this command will probably need them.
  */
 void foresee_remember(struct collect *c)
 {

@@ -14,9 +14,7 @@
 #include "collect/thread/thread.h"
 #include "collect/thread/wait_state.h"
 
-/*
- * Was the process counted as unsupported? Another exec of the same program isn't counted again.
- */
+/* Was this process counted as unsupported? A program's next exec isn't counted again. */
 static bool is_reported(const struct collect *c, const struct process *p)
 {
 	if (p->reported)
@@ -46,9 +44,9 @@ static void count_unsupported(struct collect *c, struct process *p)
 }
 
 /*
- * The profile's stack of sample @w; 0: the sample has to wait for its stack. *native: how the
- * unwinding of the native part ended. On entry it has the kernel program's outcome; if the stack
- * has a name, it is set to the outcome that is shown.
+ * Returns the profile's id of the stack of sample @w; 0: the sample has to wait for its stack.
+ * *native: how the unwinding of the native part ended. On entry it has the kernel program's
+ * outcome; if the stack has a name, it is set to the outcome that is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -66,8 +64,8 @@ static uint32_t stack_of(struct collect *c, const struct waiting *w, const struc
 
 /*
  * Is it certain what the process ran when it was sampled? krait looks at /proc a while after the
- * sample, and the process may have exec'ed in between. perf reports that before the next flush. It
- * is certain if the samples themselves showed what runs.
+ * sample, and the process may have exec'ed in between. perf reports the exec before the next flush.
+ * If the samples themselves showed what runs, it is certain.
  */
 static bool is_proved(const struct process *p)
 {
@@ -75,7 +73,7 @@ static bool is_proved(const struct process *p)
 	       (p->state == PROC_PYTHON && p->walked);
 }
 
-#define NOTES 8 /* the most notes of each kind about processes with samples */
+#define NOTES 8 /* the most notes of one kind (key) that the profile gets about its processes */
 
 /* Adds a comment to the profile, unless the profile has it already. */
 static void note(struct collect *c, const char *key, const char *value)
@@ -112,7 +110,7 @@ static void note_process(struct collect *c, const struct process *p)
 }
 
 /*
- * Sets only the values that the profile has (docs/decisions/0021), because setting
+ * Sets the sample's values, but only those that the profile has (docs/decisions/0021): setting
  * PROFILE_MAX_VALUES values would take time.
  */
 static void set_values(const struct collect *c, const struct rec_sample *rec, int64_t *values)
@@ -130,7 +128,7 @@ static int add_to_profile(struct collect *c, const struct profile_sample *s)
 	return !r && c->config.added ? c->config.added(c->config.ctx, s) : r;
 }
 
-/* Returns the profile's time for @time_ns (CLOCK_MONOTONIC). */
+/* Converts @time_ns (CLOCK_MONOTONIC) to the profile's time. */
 static int64_t since_start(const struct collect *c, uint64_t time_ns)
 {
 	return time_ns > c->config.start_ns ? (int64_t)(time_ns - c->config.start_ns) : 0;
@@ -152,7 +150,7 @@ static int add_apart(struct collect *c, uint32_t process, const struct rec_sampl
 	off.source = (uint8_t)c->config.wait_source;
 	off.weight = ns;
 	set_values(c, &off, s.values);
-	/* 0 samples, because the sample that brought this time is already counted */
+	/* 0 samples: the sample that brought this time is counted already */
 	s.values[0] = 0;
 	for (unsigned i = 0; i < COLLECT_WAIT_VALUES; i++)
 		s.values[1 + c->config.n_sources + i] = 0;
@@ -163,7 +161,7 @@ static int add_apart(struct collect *c, uint32_t process, const struct rec_sampl
 	return add_to_profile(c, &s);
 }
 
-/* Adds what @rec says of the times in which its thread neither ran nor waited. */
+/* Adds both kinds of time that @rec has in which its thread neither ran nor waited. */
 static int add_both_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
 			  const struct profile_sample *s)
 {
@@ -201,8 +199,8 @@ static void set_wait_values(const struct collect *c, const struct waiting *w, in
 }
 
 /*
- * Hands on the thread that ended another thread's wait for a lock. Its stack gets the time of the
- * wait. Returns what hand_on() does.
+ * Hands on a waker: a thread that ended another thread's wait for a lock. The waker's stack gets
+ * the time of the wait. Returns what hand_on() does.
  */
 static int hand_on_waker(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last)
@@ -229,7 +227,7 @@ static int hand_on_waker(struct collect *c, const struct waiting *w, const struc
 	return r ? r : 1;
 }
 
-/* Sets all of sample @w of process @process but its stack, which *s has. 0 or -ENOMEM + message. */
+/* Sets all of *s, sample @w of process @process, but its stack. 0 or -ENOMEM + message. */
 static int fill_sample(struct collect *c, uint32_t process, const struct waiting *w,
 		       const struct wait_labels *wait, struct profile_sample *s)
 {
@@ -267,8 +265,8 @@ static void add_wait(struct collect_stats *stats, const struct waiting *w,
 }
 
 /*
- * Some waits have no stack, and no record of the thread has taken over their time. Adds that time
- * to one stack for each site (what they waited for). @of: the account of the thread.
+ * Adds the time of waits without a stack that no record of the thread has taken over, to one stack
+ * for each site (what was waited for). @of: the account of the thread.
  */
 static int add_left(struct collect *c, const struct waiting *of, const struct process *p)
 {
@@ -285,7 +283,7 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 		r = fill_sample(c, of->process, &w, &wait, &s);
 		if (r)
 			return r;
-		/* 0 samples, because the wait that gets this time is already counted */
+		/* 0 samples: the wait that gets this time is counted already */
 		s.values[0] = 0;
 		c->stats.sources[w.rec.source].weight += w.rec.weight;
 		add_wait(&c->stats, &w, &wait);
@@ -294,7 +292,7 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 	return r;
 }
 
-/* a thread's account is kept back for so many flushes: samples of the thread may still come */
+/* an account is handed on this many flushes late, as samples of its thread may still come */
 #define ACCOUNT_FLUSHES 16
 
 /*
@@ -341,7 +339,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (w->waker && !w->waiter)
 		return 0;
 	crowd_turn(c, p);
-	/* krait found out only after this sample that the process isn't shown */
+	/* krait found out only after this sample was taken that the process isn't shown */
 	if (p->unwanted || w->waiter == NO_WAITER)
 		return 1;
 	if (w->account)
@@ -417,8 +415,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 }
 
 /*
- * May a wait of the process be shown? Only if it is known what the process runs, and if it is
- * recorded.
+ * May a wait of the process be shown? Only if it is known what the process runs, and if the process
+ * is recorded.
  */
 static bool shows_wait(const struct process *p, const struct rec_sample *rec)
 {
@@ -441,7 +439,7 @@ int collect_peek_wait(struct collect *c, const struct rec_wait *rec, struct prof
 		return 0;
 	w.rec.type = REC_SAMPLE;
 	w.process = process_index(c, p);
-	/* makes krait read the name of a thread that only waits, which has no samples */
+	/* makes krait read the name of a thread that has only waits and no samples */
 	p->walked |= w.rec.stack != 0;
 	p->names_samples++;
 	ret->stack = stack_of(c, &w, p, false, &native);

@@ -43,7 +43,7 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 	together_met(c, p, code);
 }
 
-/* Returns the index of the process that a record belongs to; -ENOMEM. */
+/* Returns the index of the process that a record belongs to, or -ENOMEM. */
 static long owner_of(struct collect *c, const struct proc_key *key)
 {
 	long p = process_of(c, key);
@@ -56,7 +56,7 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 #define LINES_LEFT 4096
 
 /*
- * Reads what only the process itself still has: texts of the code object that weren't resident, and
+ * Reads from the process what the record lacks: texts of the code object that weren't resident, and
  * the name of its class.
  */
 static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
@@ -65,8 +65,8 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 	uint64_t began_ns;
 
 	/*
-	 * memory is full: until the profile was condensed, only some lines of the code object are
-	 * kept
+	 * memory is full: until the profile is condensed, krait keeps only some lines of new code
+	 * objects
 	 */
 	if (collect_is_full(c))
 		py_code_cut_lines(code, LINES_LEFT);
@@ -94,7 +94,10 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	struct py_code *code = NULL;
 	int r = -EINVAL;
 
-	/* The code object was sent before; the kernel program has forgotten that it was. */
+	/*
+	 * The code object has come before, but the kernel program has forgotten that it has sent
+	 * it.
+	 */
 	if (p >= 0 && code_met(c, (uint32_t)p, rec->code, rec->check))
 		return;
 	if (layout && p >= 0)
@@ -162,8 +165,8 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 		return;
 	}
 	/*
-	 * The stack was sent again: some of its code objects were lost, or the kernel programs have
-	 * forgotten that they sent it.
+	 * The stack was sent again, because some of its code objects were lost, or because the
+	 * kernel programs have forgotten that they sent it.
 	 */
 	if (stack_is_there(c, rec->stack)) {
 		free(native);
@@ -258,10 +261,7 @@ static bool on_sample(struct collect *c, struct waiting *w)
 	process_at(c, p)->users++;
 	process_at(c, p)->walked |= rec->stack != 0;
 	if ((rec->native == NATIVE_NO_SPACE || rec->native == NATIVE_UNMAPPED) &&
-	    /*
-	     * for a sample that is older than the last reading of the mappings, nothing has to be
-	     * read
-	     */
+	    /* a sample older than the last reading of the mappings needs no new reading */
 	    rec->time_ns > process_at(c, p)->space_ns)
 		space_wanted(process_at(c, p),
 			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
@@ -310,7 +310,10 @@ static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 		c->intake->waiting.v[c->intake->waiting.n - 1].woken = false;
 }
 
-/* The last thread of @p has ended, or all end together. */
+/*
+ * Notes the status with which process @p ends: its last thread has ended, or all threads end
+ * together.
+ */
 static void on_status(struct collect *c, struct process *p, uint32_t status)
 {
 	if (!status || p->failed || !c->config.failed)

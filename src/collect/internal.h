@@ -13,14 +13,14 @@
 #include "collect/space/space.h"
 #include "collect/stack/stack.h"
 
-/* The records and events that came, and the samples and stacks that wait for other records. */
+/* The records and events that came, and the samples and stacks that wait for further records. */
 struct intake {
 	/* samples that weren't handed on yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;
 	/* native parts of stacks whose own records haven't come yet, the oldest first */
 	VEC(struct raw_native *) unpaired;
 	VEC(struct collect_unsupported) unsupported;
-	/* files of executables that teach_exe() has told the kernel programs of */
+	/* executables, by key, that teach_exe() has told the kernel programs of */
 	struct map taught;
 	/* CPU time for looking into files that unknown processes map (events.c) */
 	struct budget strangers;
@@ -47,7 +47,7 @@ struct command {
 	} first;
 };
 
-/* intake.c: frees what is waiting */
+/* intake.c: frees the state of intake.c, with the samples and stacks that still wait */
 void intake_fini(struct collect *c);
 
 /*
@@ -84,15 +84,15 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 int process_ignore(struct collect *c, struct process *p);
 
 /*
- * How often krait looks whether a process's name, user and control group have changed: programs
- * rename themselves, become another user and are moved while they run. facts_renew() reads user and
- * control group less often where they stay the same.
+ * How often krait checks whether a process's name, user and control group have changed: a program
+ * may rename itself, become another user or be moved while it runs. facts_renew() reads user and
+ * control group less often if they stay the same.
  */
 #define FACTS_APART_NS NSEC_PER_SEC
 
 /*
- * look_again.c: looks once a second at each process. Is it still wanted, or wanted now? Which
- * control group is it in?
+ * look_again.c: looks once a second at each process. Is the process still wanted, or has it become
+ * wanted? Which control group is it in?
  */
 void process_look_again(struct collect *c);
 
@@ -122,8 +122,8 @@ void first_look(struct collect *c);
  */
 _must_use_ int teach_own(struct collect *c);
 /*
- * Tells the kernel programs of executable @fd if it runs an interpreter. Arguments and result as
- * for collect_teach().
+ * Tells the kernel programs of executable @fd if processes that run it are Python. Arguments and
+ * result as for collect_teach().
  */
 _must_use_ int teach_program(struct collect *c, int fd, const char *path);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at known processes again: is a process still wanted, and has it got another interpreter? */
+/*
+ * Looks again at processes that are known: is a process still wanted, and has it got another
+ * interpreter?
+ */
 #include "base/system/clock.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"

@@ -3,7 +3,7 @@
  * Keeps the memory of a recording within its limit. If the profile and the code objects are too
  * large, the profile is condensed (record/bound.c). If names (of files and of code made at run
  * time) take too much, krait frees the names that weren't used for the longest time. If that isn't
- * enough, it frees the threads' tables of label sets.
+ * enough, krait also frees the threads' tables of label sets.
  */
 #include "base/system/log.h"
 #include "collect/internal.h"
@@ -35,7 +35,9 @@ static void give_up_names(struct collect *c, struct native_file *f)
 	c->stats.names_given_up++;
 }
 
-/* The file with names that was used longest ago, and not in this flush; NULL: there is none. */
+/*
+ * Returns the file whose names were used longest ago, and not in this flush; NULL: there is none.
+ */
 static struct native_file *find_oldest(const struct collect *c)
 {
 	struct native_file *oldest = NULL;
@@ -51,8 +53,8 @@ static struct native_file *find_oldest(const struct collect *c)
 }
 
 /*
- * Names are counted this often. If they were counted in each flush, that would be 3 % of what a
- * recording of the machine costs beside many new processes.
+ * How often the bytes of names are counted. Counting in each flush would take 3 % of what a
+ * recording of the whole machine costs if many processes begin.
  */
 #define COUNT_APART_NS (NSEC_PER_SEC / 4)
 

@@ -8,8 +8,8 @@
 struct collect;
 
 /*
- * Process @tgid has been called @comm since its execve(). The name is needed if a recorded process
- * waits for process @tgid.
+ * Notes that process @tgid has the name @comm since its execve(). The name is needed if a recorded
+ * process waits for process @tgid.
  */
 void collect_named(struct collect *c, uint32_t tgid, const char *comm);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes what native stacks of running processes need, before the first sample. A server that sleeps
- * most of the time has few samples. If tables were made only when samples need them, a tenth of its
- * stacks would be incomplete.
+ * Before the first sample, makes the unwind tables that native stacks of running processes need. A
+ * server that sleeps most of the time has few samples. If tables were made only when samples need
+ * them, a tenth of its stacks would be incomplete.
  */
 #include <poll.h>
 
@@ -17,8 +17,8 @@
 #define PREPARED_CODE (64u << 20)
 
 /*
- * How many files the worker's thread is given at a time. The worker must not become idle, but files
- * that samples need must not wait long either.
+ * How many files the worker is given at a time: enough that it isn't idle, but so few that files
+ * that samples need don't wait long.
  */
 #define AHEAD 4
 
@@ -65,7 +65,7 @@ static struct native_file *first_left(const struct collect *c)
 	return first;
 }
 
-/* Gives the worker jobs. False: all is done, and no job is left to give. */
+/* Gives the worker jobs. False: all files are prepared, so no job is left to give. */
 static bool prepare_some(struct collect *c)
 {
 	struct native_file *f;
@@ -94,8 +94,8 @@ static void count_mapped(struct collect *c, const struct process *p)
 }
 
 /*
- * Reads what describes code made at run time, then the mappings again. False: nothing is left to
- * read.
+ * Reads what describes code made at run time, and after that the mappings again. False: nothing is
+ * left to read.
  */
 static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts the ids of a rebased profile in place of the old ids, and keeps stacks that are needed
- * longer; see collect.h and profile/remake/rebase.h.
+ * Replaces the ids of the old profile by those of the rebased profile, and keeps the stacks that
+ * later samples may need; see collect.h and profile/remake/rebase.h.
  */
 #include "profile/remake/rebase.h"
 
@@ -32,8 +32,8 @@ int collect_rebase(struct collect *c, struct rebase *r)
 	take_mappings(c, &r->copy);
 	threads_rebase(c, r);
 	/*
-	 * The kernel programs send a stack only once. Samples that are still to come may refer to
-	 * stacks that were sent before.
+	 * The kernel programs send each stack only once, so later samples may refer to stacks that
+	 * were sent before.
 	 */
 	done = stacks_rebase(c, r);
 	done &= dated_rebase(c, r);
@@ -61,5 +61,5 @@ void collect_keep_stack(struct collect *c, uint64_t id)
 void collect_name_threads(struct collect *c)
 {
 	thread_names(c, NAMES_OF_NEW);
-	crowd_turn(c, NULL); /* the work that follows isn't charged to any process */
+	crowd_turn(c, NULL); /* what krait does after this isn't charged to any process */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells the kernel programs of executables before they run, for the command of `krait record --`.
- * The command's process is sampled from its first instruction on, long before krait can read its
+ * Tells the kernel programs about executables before they run, for the command of `krait record
+ * --`: its process is sampled from the first instruction on, long before krait can read its
  * mappings.
  */
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "proc/libc.h"
 
 /*
- * Sets *ret: the C library that a process of program @f will have. This is the program itself if
- * the program is static, or krait's own C library if krait and the program have the same loader.
- * -ENOENT: the C library can't be known.
+ * Sets *ret to the C library that a process of program @f will have: the program itself if it is
+ * static, or krait's own C library if krait and the program have the same loader. -ENOENT: the C
+ * library can't be known.
  */
 static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret)
 {
@@ -44,8 +44,8 @@ static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret
 }
 
 /*
- * Tells the kernel programs of krait's own executable, which the command's process runs until its
- * exec.
+ * Describes krait's own executable to the kernel programs, because the command's process runs it
+ * until its exec.
  */
 int teach_own(struct collect *c)
 {
@@ -59,8 +59,8 @@ int teach_own(struct collect *c)
 }
 
 /*
- * Returns what file @fd holds. NULL: user space can't find out the key by which the kernel programs
- * know the file, or the file can't be read.
+ * Returns what file @fd holds, and the key by which the kernel programs know the file. NULL: user
+ * space can't find out the key, or the file can't be read.
  */
 static const struct image_file *image_now(struct collect *c, int fd, const char *path,
 					  struct exe_key *key)
@@ -74,8 +74,8 @@ static const struct image_file *image_now(struct collect *c, int fd, const char 
 }
 
 /*
- * Returns the libpython that program @f is linked with, if it is among the files of foresee.c.
- * NULL: there is none, or krait doesn't support it.
+ * Returns the libpython that program @f is linked with, if it is among the files of foresee.c;
+ * NULL: it isn't, or krait doesn't support its version.
  */
 static const struct image_file *linked_python(struct collect *c, int fd, const char *path)
 {
@@ -101,8 +101,8 @@ static const struct image_file *linked_python(struct collect *c, int fd, const c
 }
 
 /*
- * Describes program @f for the kernel programs. It runs the interpreter of @python, which is @f
- * itself or its libpython.
+ * Describes program @f for the kernel programs. @f runs the interpreter in @python, which is @f
+ * itself or the libpython of @f.
  */
 static int describe(struct collect *c, const struct image_file *f, const struct image_file *python,
 		    int fd, const char *path, struct exe_entry *ret)

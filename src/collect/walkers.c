@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For callers that walk stacks themselves: rows, and stacks of the kernel alone; see collect.h. */
+/*
+ * Functions for callers that walk stacks themselves: they make unwind rows, and stacks with kernel
+ * frames alone; see collect.h.
+ */
 #include "collect/internal.h"
 
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs that read a process's memory, and limits of their cost; see absent.h. */
+/* Reads memory of processes in jobs, and limits what these jobs cost; see absent.h. */
 #include "collect/budget/absent.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 
 /*
- * What may be spent in a minute for one process (PROCESS_*) and for all processes (ALL_*), and in
- * one job (JOB_*). 16,384 pages are 64 MiB.
+ * Limits of pages and of time: for one process in a minute (PROCESS_*), for all processes in a
+ * minute (ALL_*), and for one job (JOB_*). 16,384 pages are 64 MiB.
  */
 #define PROCESS_PAGES 16384
 #define PROCESS_NS    NSEC_PER_SEC
@@ -29,7 +29,10 @@
 /* a read that takes longer counts as hanging, because no disk is that slow */
 #define STUCK_NS (2 * NSEC_PER_SEC)
 #define END_MS	 200
-/* the most bytes read of one range of memory; the largest is ABI_LINETABLE_BYTES */
+/*
+ * the most bytes that krait reads of one range of memory; the largest range that the kernel program
+ * asks for has ABI_LINETABLE_BYTES
+ */
 #define RANGE_BYTES (64u << 10)
 
 struct absent_job {
@@ -43,7 +46,7 @@ struct absent_job {
 
 struct absent {
 	struct worker *worker;
-	/* number of jobs that were given to the worker and not taken back yet */
+	/* number of jobs that the worker was given and that absent_take() hasn't taken back yet */
 	unsigned jobs;
 	struct absent_spent all;
 };
@@ -93,7 +96,7 @@ static void refuse(struct collect *c, struct process *p)
 }
 
 /*
- * The process for which a record was sent. NULL: krait has forgotten that process, or another
+ * Returns the process that @rec is about. NULL: krait has forgotten that process, or another
  * process has its number now.
  */
 static struct process *asked_by(const struct collect *c, const struct rec_absent *rec)
@@ -130,7 +133,9 @@ static bool give(struct collect *c, struct absent *a, const struct rec_absent *r
 	if (!j)
 		return false;
 	j->job.run = run;
-	/* while a job of this group hangs, no other thread begins a job of the same process */
+	/*
+	 * each process is a group: while a job of a group hangs, no other job of this group begins
+	 */
 	j->job.group = rec->proc.tgid;
 	j->rec = *rec;
 	j->is_python = layout != NULL;
@@ -153,8 +158,8 @@ void absent_met(struct collect *c, const struct rec_absent *rec)
 	absent_take(c);
 	p = process_at(c, i);
 	/*
-	 * A read for @p is under way already, and may bring in this memory as well. If it doesn't
-	 * bring this memory in, the next sample asks again.
+	 * A read of @p's memory is under way already, and may bring in this range as well. If it
+	 * doesn't, the next sample asks for the range again.
 	 */
 	if (p->absent.asked || process_has_ended(p) || p->unwanted) {
 		if (p->absent.asked && clock_ns(CLOCK_MONOTONIC) - p->absent.asked_ns > STUCK_NS)

@@ -15,13 +15,13 @@
 struct collect;
 
 /*
- * May processes still be asked? False: the budget is spent; at the next flush or collect_ask() it
- * begins anew.
+ * May processes still be asked? False: the budget is spent. At the next flush or collect_ask() the
+ * budget begins anew.
  */
 bool asked_may(const struct collect *c);
 /*
- * asked_begin() is called before the work, asked_end() after it. asked_end() charges what passed
- * since asked_begin().
+ * asked_begin() is called before the work, asked_end() after it. asked_end() charges the time that
+ * has passed since asked_begin().
  */
 uint64_t asked_begin(void);
 void asked_end(struct collect *c, uint64_t began_ns);

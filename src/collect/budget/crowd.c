@@ -10,8 +10,8 @@
 #include "collect/process/process.h"
 
 /*
- * the longest time for which new processes are only counted because earlier processes have cost too
- * much
+ * the longest time for which new processes are only counted because their user's budget is
+ * overdrawn
  */
 #define DEBT_NS (2 * NSEC_PER_SEC)
 
@@ -21,9 +21,9 @@ bool crowd_init(struct collect *c)
 }
 
 /*
- * How much CPU time new processes may cost: at once, and over time as a share (1/n) of a CPU.
- * Processes of a recording that names its targets may cost more than other users' processes in a
- * recording of the whole machine: 5 % of a CPU, and 3 s at once.
+ * Limits of the CPU time that new processes may cost: a sum that may be used at once, and in the
+ * long run a share (1/n) of a CPU. If a recording names its targets, they may cost more than the
+ * processes of one user in a recording of the whole machine: 5 % of a CPU, and 3 s at once.
  */
 static const struct crowd_limits {
 	struct budget_limit user, all;
@@ -60,9 +60,8 @@ bool crowd_is_over(const struct collect *c, uint32_t user)
 }
 
 /*
- * Charges @took_ns to a budget. If the budget would have no time left for longer than DEBT_NS after
- * that, charges less. A single piece of work may take long, such as naming a large program's first
- * stacks.
+ * Charges @took_ns to budget @b, but at most so much that the budget has time left again after
+ * DEBT_NS. A single piece of work may take long, such as naming a large program's first stacks.
  */
 static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t took_ns)
 {
@@ -75,8 +74,8 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 }
 
 /*
- * Charges the user's budget. Also charges the budget of all users, unless the user's own budget was
- * spent already.
+ * Charges the CPU time to the user's budget, and to the budget of all users unless the user's own
+ * budget was spent already.
  */
 void crowd_pay(struct collect *c)
 {

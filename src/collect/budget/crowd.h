@@ -23,7 +23,11 @@ struct rec_proc;
 struct crowd_user {
 	uint32_t uid;
 	struct budget budget;
-	uint64_t told_ns; /* the .until_ns that collect_ops.crowd() was last given for this user */
+	/*
+	 * until when the kernel programs were told to only count this user's new processes
+	 * (collect_ops.crowd())
+	 */
+	uint64_t told_ns;
 };
 
 struct crowds {
@@ -53,14 +57,15 @@ uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
 bool crowd_is_over(const struct collect *c, uint32_t user);
 
 /*
- * crowd_meet.c: the kernel program met @p. True: too many processes are new, so @p is only counted,
- * and not looked at now.
+ * crowd_meet.c: called when the kernel program has met @p. True: too many processes are new, so @p
+ * is only counted, and not examined now.
  */
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec);
 
 /*
- * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
- * Returns true if another user's budget paid before; the other budget has been charged by now.
+ * Notes that krait works for @p from now on (NULL: for no process). While @p is new, its user's
+ * budget pays. Returns true if another user's budget paid before; the other budget has been charged
+ * by now.
  */
 bool crowd_turn(struct collect *c, const struct process *p);
 /* Charges the CPU time since the last call of this function to the user of crowd_turn(). */

@@ -13,8 +13,8 @@
 #define NEW_NS (2 * NSEC_PER_SEC)
 
 /*
- * Counts a process that is only counted (crowd.h). The closing lines name the first such process.
- * But if the recording may not show some users' processes, they name none, because it isn't known
+ * Notes for the closing lines that @p is only counted (crowd.h). They name the first such process.
+ * If the recording may not show some users' processes, they name no process, because it isn't known
  * yet whether this process may be shown.
  */
 static void count(struct collect *c, struct process *p)
@@ -41,8 +41,8 @@ static void tell_state(struct collect *c, const struct process *p, enum proc_sta
 }
 
 /*
- * Is this one new process too many? The kernel programs may have decided so. Else this function
- * decides, and tells the kernel programs.
+ * Are there too many new processes to examine @p now? If the kernel programs have decided so,
+ * returns true. Otherwise this function decides, and tells the kernel programs.
  */
 static bool is_too_many(struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
@@ -57,8 +57,8 @@ static bool is_too_many(struct collect *c, const struct process *p, const struct
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	/*
-	 * the kernel program doesn't mark a process as new if krait itself has made the process's
-	 * entry in the map
+	 * if krait itself has made the process's entry in the kernel's map, the kernel program
+	 * doesn't mark the process as new
 	 */
 	if (!rec->new && !p->user)
 		return false;

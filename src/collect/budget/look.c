@@ -11,8 +11,8 @@
 #include "collect/process/process.h"
 
 /*
- * Limits of work for one file. Reading libpython3.12 takes 2 ms, all files that torch maps 5 ms. A
- * program with 1,000,000 local symbols would take 100 ms.
+ * Limits of work for one file. Reading libpython3.12 takes 2 ms, reading all files that torch maps
+ * 5 ms. A program with 1,000,000 local symbols would take 100 ms.
  */
 #define WHOLE_WORK	 (20 * SLICE_MS)
 #define WHOLE_WORK_START (100 * SLICE_MS) /* work for looking into a file before sampling begins */
@@ -33,13 +33,13 @@ static const struct budget_limit of_process = {100 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_user = {500 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
 /*
- * Limits of a user and of all users together. When one of them is reached, no file is looked into.
- * (The limits of one process and the smaller limits of users only make slices small.)
+ * Limits of one user and of all users together. When either limit is reached, no file is looked
+ * into. (When a process has reached its limit, or a user a smaller limit, slices only get small.)
  */
 static const struct budget_limit of_user_most = {1 * NSEC_PER_SEC, 20};
 static const struct budget_limit of_all_most = {4 * NSEC_PER_SEC, 10};
 
-/* The user whose process maps the files: 1 + index into .users; 0: not known. */
+/* Returns the user whose process @proc maps the file: 1 + index into .users; 0: not known. */
 static uint64_t find_user(struct look_budgets *b, const struct proc *proc)
 {
 	const uint64_t *known;

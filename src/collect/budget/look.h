@@ -19,7 +19,7 @@ struct collect;
 _must_use_ bool look_init(struct collect *c);
 void look_fini(struct collect *c);
 
-/* A look into a file: its limits and its cost; in the caller's storage. */
+/* One look into a file: its limits and its cost. The caller provides the storage. */
 struct look {
 	struct slice slice;
 	uint64_t began_ns; /* CPU time of this thread when the look began */
@@ -30,8 +30,8 @@ struct look {
 	 */
 	uint64_t user;
 	/*
-	 * all budgets have time left, so the slice has its full size. If the file is too large even
-	 * for that, what was found is final: the file isn't looked into again.
+	 * all budgets have time left, so the slice has its full size; if the file is too large even
+	 * for that, what was found is final, and the file isn't looked into again
 	 */
 	bool whole;
 };

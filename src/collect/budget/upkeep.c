@@ -9,8 +9,8 @@
 #include "proc/read/reader.h"
 
 /*
- * Limits of CPU time. A program that loads hundreds of libraries takes 0.3 s. Upkeep of a process
- * within of_small isn't put off, however much time other processes took.
+ * Limits of CPU time. A program that loads hundreds of libraries takes 0.3 s. As long as a process
+ * keeps within of_small, its upkeep isn't put off, however much time other processes took.
  */
 static const struct budget_limit of_small = {100 * NSEC_PER_MSEC, 200};
 static const struct budget_limit of_process = {300 * NSEC_PER_MSEC, 100};
@@ -40,14 +40,14 @@ bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns)
 }
 
 /*
- * For so long after the thread's CPU time was read, the time that passed counts as CPU time. The
- * kernel takes 0.5 to 1 us for the thread's CPU time, and a new process would cost eight readings.
+ * After the thread's CPU time was read, all time that passes counts as CPU time for this long.
+ * Reading the CPU time takes the kernel 0.5 to 1 us, and a new process would need eight readings.
  */
 #define CPU_GUESS_NS (NSEC_PER_MSEC / 10)
 
 /*
- * Returns the CPU time of this thread. The result is up to CPU_GUESS_NS too large where the thread
- * had to wait.
+ * Returns the CPU time of this thread. If the thread had to wait since the last reading, the result
+ * is up to CPU_GUESS_NS too large.
  */
 static uint64_t thread_cpu_ns(void)
 {

@@ -15,8 +15,8 @@ struct collect;
 struct process;
 
 /*
- * May upkeep be done now? If not, counts the upkeep as put off, but only once until the upkeep has
- * been done.
+ * May upkeep of @p be done now? If not, counts that it was put off: once for each upkeep, however
+ * often this function is called before it is done.
  */
 bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns);
 /* Returns from when on (CLOCK_MONOTONIC) upkeep may be done. */

@@ -8,10 +8,10 @@
 #include "collect/code/same.h"
 
 struct codes {
-	/* the code objects whose records came last; NULL: no code object has come yet */
+	/* the code objects whose records came latest; NULL: no code object has come yet */
 	struct recent_codes *recent;
-	uint32_t round;	 /* how often codes_next_round() was called: the present round */
-	uint64_t serial; /* the py_code.serial that was given last */
+	uint32_t round;	 /* number of the present round: how often codes_next_round() was called */
+	uint64_t serial; /* the py_code.serial that was given to a code object last */
 };
 
 struct recent_codes {
@@ -34,7 +34,7 @@ void codes_fini(struct collect *c)
 	free(c->codes);
 }
 
-/* Frees code object @i of the process. The last code object of .codes gets the index @i. */
+/* Frees code object @i of process @p. The last code object in .codes takes the index @i. */
 static void drop(struct collect *c, struct process *p, size_t i)
 {
 	struct py_code *code = p->codes.v[i], *last = p->codes.v[p->codes.n - 1];
@@ -68,7 +68,7 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 	if (!all->recent)
 		all->recent = calloc(1, sizeof(*all->recent));
 	if (!all->recent)
-		return; /* if memory for the list runs out, all code objects are kept */
+		return; /* if there is no memory for .recent, all code objects are kept */
 	i = recent_to_front(&all->recent->ids, id, &gone);
 	of = all->recent->of[sent_set_of(id) % SENT_SETS];
 	last = of[i];
@@ -79,8 +79,8 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 	p = process_at(c, last.process);
 	at = map_get(&p->code_index, last.key);
 	/*
-	 * The list may name a process that has ended, and another process may have that entry of
-	 * the table now.
+	 * .recent may name a process that has ended, and another process may have its entry in the
+	 * table now
 	 */
 	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
 		drop(c, p, *at - 1);

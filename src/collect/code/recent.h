@@ -16,13 +16,13 @@
 
 #define RECENT_KEPT (2 * SENT_WAYS)
 
-/* Sets of ids; in each set the latest id is first; 0: there is no id. */
+/* Sets of ids. In each set the latest id is first. An id of 0 means that the place is free. */
 struct recent {
 	uint64_t id[SENT_SETS][RECENT_KEPT];
 };
 
 /*
- * Makes @id, which came or was used, the first of its set. Returns where in the set it was;
+ * Makes @id the first of its set, because it came or was used. Returns where in the set it was;
  * RECENT_KEPT - 1 if it wasn't there. *gone: the id that is forgotten to make room for @id; 0:
  * none.
  */

@@ -12,9 +12,9 @@
 #include "base/map.h"
 #include "collect/code/codes.h"
 
-#define BYTES	 4096 /* longer contents aren't shared */
+#define BYTES	 4096 /* a content of more bytes than this isn't shared */
 #define CONTENTS 512  /* how many contents are kept; a new content takes the place of the oldest */
-#define SEEN	 4096 /* hashes of contents that came once: a power of two */
+#define SEEN	 4096 /* how many hashes are kept of contents that came once; a power of two */
 
 /* The content of a record: all but what differs between processes, such as addresses. */
 struct content {
@@ -24,7 +24,7 @@ struct content {
 		struct {
 			uint32_t len, bytes;
 			uint16_t kind, ascii;
-			uint32_t there; /* the code object has this text */
+			uint32_t there; /* 1: the code object has this text; 0: it doesn't */
 		} text[CODE_TEXT_MAX];
 	} head;
 	uint8_t bytes[BYTES];
@@ -44,7 +44,7 @@ struct same {
 	struct kept_content kept[CONTENTS];
 	size_t oldest;	    /* index in .kept of the content that is replaced next */
 	struct map by_hash; /* kept_content.hash -> 1 + index in .kept */
-	/* for each value of a hash's low bits: the latest hash with these bits */
+	/* the hashes of contents that came once; the low bits of a hash are its index here */
 	uint64_t seen[SEEN];
 };
 
@@ -54,8 +54,8 @@ bool same_init(struct collect *c)
 }
 
 /*
- * A code object that shares the content of @code is about to be freed. If it is the last such code
- * object, @code isn't kept any more, and its bytes aren't counted.
+ * Called before a code object that shares the content of @code is freed. If no other code object
+ * shares the content, @code isn't kept any more either, and its bytes are no longer counted.
  */
 static void uncount(struct collect *c, const struct py_code *code)
 {
@@ -65,7 +65,10 @@ static void uncount(struct collect *c, const struct py_code *code)
 
 void same_free_code(struct collect *c, struct py_code *code)
 {
-	/* names that came after the code object was counted aren't counted */
+	/*
+	 * .counted lacks names that were added to the code object later, so it isn't the present
+	 * size
+	 */
 	c->kept.codes -= code->counted;
 	uncount(c, code->like);
 	py_code_free(code);
@@ -108,7 +111,10 @@ static bool has_one_text(const struct wire_text *text)
 	       text[CODE_FILENAME].addr == text[CODE_QUALNAME].addr;
 }
 
-/* Returns how many bytes *ret has; 0: the record is too long, or contradicts itself. */
+/*
+ * Writes the content of record @rec to *ret. Returns how many bytes the content has; 0: the record
+ * is too long, or contradicts itself.
+ */
 static size_t take_content(const struct rec_code *rec, size_t n, unsigned version,
 			   struct content *ret)
 {
@@ -144,7 +150,10 @@ static struct kept_content *find(const struct same *all, const struct content *c
 	return k && k->n == n && !memcmp(k->content, content, n) ? k : NULL;
 }
 
-/* Has this content come before? A content that comes only once isn't worth keeping. */
+/*
+ * Has a content with this hash come before? Notes the hash. A content that comes only once isn't
+ * worth keeping.
+ */
 static bool was_seen(struct same *all, uint64_t hash)
 {
 	uint64_t *seen = &all->seen[hash % SEEN];
@@ -191,7 +200,7 @@ int same_code(struct collect *c, const struct rec_code *rec, size_t n, unsigned 
 	      struct py_code **ret)
 {
 	struct content content;
-	/* the class that qualifies the name is read from the process */
+	/* with .self_obj the name of a class is missing: it has to be read from the process */
 	size_t bytes = rec->self_obj ? 0 : take_content(rec, n, version, &content);
 	uint64_t hash = bytes ? XXH3_64bits(&content, bytes) : 0;
 	const struct kept_content *k = bytes ? find(c->same, &content, bytes, hash) : NULL;

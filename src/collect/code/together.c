@@ -20,10 +20,11 @@
 #include "proc/files/open_as.h"
 #include "proc/proc.h"
 
-#define LOOKS_MOST 16 /* the most packages that are looked for in a recording */
+#define LOOKS_MOST 16 /* the most packages whose distributions are looked for in one recording */
 /*
- * Most tries for one package. A try takes at most as long as distribution_of() allows. The next try
- * gets further, because the page cache has what was read before.
+ * The most tries to find the distribution of one package. A try takes at most as long as
+ * distribution_of() allows. The next try gets further, because the page cache has what this try has
+ * read.
  */
 #define TRIES	     8
 #define SCRIPT_BYTES (4 << 10)
@@ -47,7 +48,10 @@ bool together_init(struct collect *c)
 	return (c->packages = calloc(1, sizeof(struct packages)));
 }
 
-/* Is @typed, as a user types it, the name of a package? "jobs-worker" means jobs_worker. */
+/*
+ * Is @typed, which a user typed as an argument, the name of the package @name? "jobs-worker" means
+ * jobs_worker.
+ */
 static bool same_name(const char *typed, const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -57,8 +61,8 @@ static bool same_name(const char *typed, const char *name, size_t n)
 }
 
 /*
- * Was the process told on its command line to run this package? Only such a package is the user's.
- * Its directory may also hold other packages, such as servers.
+ * Does the process's command line say that this package is to be run? Only such a package counts as
+ * the user's code. The directory of the package may also hold packages of others, such as servers.
  */
 static bool is_run(const struct process *p, const char *name, size_t n)
 {
@@ -73,7 +77,10 @@ static bool is_run(const struct process *p, const char *name, size_t n)
 	return false;
 }
 
-/* The entry of a package, added if it is new. NULL: there are too many packages, or no memory. */
+/*
+ * Returns the entry of a package, which is added if it is new. NULL: there are too many packages,
+ * or memory is lacking.
+ */
 static struct together *together_of(struct collect *c, const struct process *p, const char *file,
 				    size_t n)
 {
@@ -139,10 +146,7 @@ void together_look(struct collect *c)
 	}
 }
 
-/*
- * Does @code come from a console script? A console script has no code object but that of its top
- * level.
- */
+/* Is @code the top level of a console script? A console script has no other code object. */
 static bool is_launcher(const struct py_code *code)
 {
 	return !distribution_site(code->file) && !str_ends(code->file, ".py") &&
@@ -179,7 +183,10 @@ static void read_launcher(struct process *p, const char *file)
 
 void together_met(struct collect *c, struct process *p, const struct py_code *code)
 {
-	/* no package has "<frozen os>" or "<string>", and a start of Python runs little else */
+	/*
+	 * code of "<frozen os>" or "<string>" is in no package, and when Python starts it runs
+	 * little else
+	 */
 	if (!code->file || *code->file == '<' || p->unwanted)
 		return;
 	if (p->launched || !is_launcher(code)) {

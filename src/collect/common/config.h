@@ -10,7 +10,9 @@
 
 #define ALL_USERS UINT32_MAX
 
-/* How the collector answers the kernel programs: functions sampler_*(), or a test's functions. */
+/*
+ * The functions with which the collector answers the kernel programs: sampler_*(), or a test's own.
+ */
 struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
@@ -20,18 +22,18 @@ struct collect_ops {
 	int (*set_several)(void *ctx, const struct proc_several *several);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/*
-	 * Process @tgid may run something else than its executable shows: asks the kernel program
+	 * Process @tgid may run something other than its executable shows: asks the kernel program
 	 * to report the process again at its next sample.
 	 */
 	void (*ask_again)(void *ctx, uint32_t tgid);
 	/*
-	 * Until @until_ns (CLOCK_MONOTONIC) new processes of user @uid are only counted; ALL_USERS:
-	 * new processes of all users.
+	 * Tells that new processes of user @uid are only counted until @until_ns (CLOCK_MONOTONIC);
+	 * ALL_USERS: new processes of all users.
 	 */
 	void (*crowd)(void *ctx, uint32_t uid, uint64_t until_ns);
 };
 
-/* The store of unwind rows and mappings: functions unwind_store_*() (sampler/unwind/store.h). */
+/* The store of unwind rows and mappings: unwind_store_*() (sampler/unwind/store.h). */
 struct unwind_rows;
 struct unwind_fde;
 struct unwind_cache;
@@ -49,13 +51,14 @@ struct collect_unwind_ops {
 			 const struct unwind_mapping *m, size_t n);
 	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
 	/*
-	 * Does the side band hold events of process @tgid that were not read yet? True if it may.
-	 * NULL: that can't be known.
+	 * Does the side band hold events of process @tgid that krait hasn't read yet? True if it
+	 * may. The pointer is NULL if that can't be known.
 	 */
 	bool (*untold)(void *ctx, uint32_t tgid);
 	/*
-	 * How many pages does the process of @key map executable now? @task: from its first record.
-	 * 0: not known. NULL: it is never known.
+	 * Returns how many pages the process of @key maps executable now; 0: not known. @task: the
+	 * member .task of the process's first record. The pointer is NULL if no number is ever
+	 * known.
 	 */
 	uint64_t (*code_pages)(void *ctx, const struct proc_key *key, uint64_t task);
 	/*
@@ -68,9 +71,9 @@ struct collect_unwind_ops {
 struct collect_texts {
 	void *ctx;
 	/*
-	 * Is the text of this file of process @tgid wanted? @name is what the process calls the
-	 * file, @path what the profile calls it. If the text is wanted, met() is called with the
-	 * text, whose lines end in newlines, or with "" if the process doesn't have it.
+	 * Returns true if the text of this file of process @tgid is wanted. @name is what the
+	 * process calls the file, @path what the profile calls it. If it is wanted, met() is called
+	 * with the text, whose lines end in newlines, or with "" if the process doesn't have it.
 	 */
 	bool (*wants)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 		      const char *path);
@@ -78,8 +81,8 @@ struct collect_texts {
 };
 
 /*
- * Values of a recording of waits. In the profile they come after the values of the events, in this
- * order.
+ * The values that a recording of waits adds to the profile. They come after the values of the
+ * events, in this order.
  */
 enum collect_wait_value { VALUE_GIL_WAIT, VALUE_GIL_BLAME, VALUE_LOCK_BLAME, COLLECT_WAIT_VALUES };
 
@@ -113,9 +116,9 @@ struct collect_config {
 	bool native_lines; /* lines and inlined functions are looked up in DWARF */
 	/* the profile has the position where each expression ends: profile_location.end_column */
 	bool end_positions;
-	/* samples are shown as they come, so no sample waits for names that take long */
+	/* samples are shown as they come, so no sample waits for names that take long to read */
 	bool prompt;
-	bool all_processes; /* processes without Python are also recorded */
+	bool all_processes; /* processes without Python are recorded too */
 	bool whole_machine; /* no process was named by number or started by krait */
 	bool users;	    /* label samples with their process's user, as uid */
 	/*
@@ -141,8 +144,8 @@ struct collect_config {
 	/* number of events; an event's value in the profile is at index 1 + rec_sample.source */
 	unsigned n_sources;
 	/*
-	 * index of the event whose expected number of samples follows from CPU time; -1: there is
-	 * none
+	 * index of the event whose expected number of samples can be computed from CPU time; -1:
+	 * there is no such event
 	 */
 	int cpu_source;
 	/*
@@ -164,7 +167,7 @@ struct collect_config {
 	 * nobody is told.
 	 */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
-	/* who wants source text that only a process has; NULL: nobody */
+	/* receives source text that only a process has; NULL: nobody wants it */
 	const struct collect_texts *texts;
 	/*
 	 * Called again and again while the collector waits for a thread that works on a file. @what

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up how many bytes a recording keeps, and how many it may keep. */
+/* Adds up how many bytes a recording keeps, and says how many it may keep. */
 #include "collect/common/state.h"
 
-/* Lower limit for one job: rows and names of Debian's static python3 need 17 MiB. */
+/* The least memory that one job may use: rows and names of Debian's static python3 need 17 MiB. */
 #define LEAST_JOB ((size_t)32 << 20)
 
 size_t collect_bytes(const struct collect *c)

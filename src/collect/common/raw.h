@@ -16,11 +16,13 @@ struct waiting {
 	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: the thread ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
-	bool met; /* since the last flush: the sample was counted, and its thread was noted */
+	bool met; /* since the last flush, the sample was counted and its thread was noted */
 	/* the sample's time in the profile: when the sample was taken, or when the wait began */
 	uint64_t shown_ns;
 	uint64_t gil_ns; /* how long the thread waited for the GIL */
-	/* of a wait: the times of the same names in struct rec_wait; see thread_share() */
+	/*
+	 * if this is a wait: the members of the same names in struct rec_wait; see thread_share()
+	 */
 	uint64_t others_ns, gil_others_ns;
 	uint32_t times, cost_ns;
 	uint8_t site; /* below WAIT_SITES */
@@ -47,8 +49,8 @@ struct waiting {
 	uint32_t waiter_tid;
 };
 /*
- * value of waiting.waiter: nothing is shown of the waker, because the wait isn't shown or isn't for
- * a lock
+ * a value of waiting.waiter: the waker isn't shown, because the wait isn't shown or isn't for a
+ * lock
  */
 #define NO_WAITER UINT32_MAX
 
@@ -69,7 +71,8 @@ struct raw_stack {
 struct raw_native {
 	uint64_t id;
 	/*
-	 * with which reading of the mappings the addresses were unwound (the version of the space)
+	 * version of the space (which reading of the mappings) with which the addresses were
+	 * unwound
 	 */
 	uint32_t version;
 	uint16_t n, n_kernel;

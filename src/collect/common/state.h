@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The collector: what its folders (rooms) share, and a pointer to the state of each. The folder's
- * own header describes that state.
+ * The collector: what its folders (rooms) share, and a pointer to the state of each folder. That
+ * state is described in the folder's own header.
  */
 #ifndef COLLECT_COMMON_STATE_H
 #define COLLECT_COMMON_STATE_H
@@ -22,8 +22,8 @@ struct collect {
 	bool began;		/* collect_begin() was called: sampling has begun */
 	/* number of the current flush, from 1 on; only collect_flush() increases it */
 	uint32_t flushes;
-	bool last; /* the current flush is the last one */
-	/* .config.wait has returned false: the collector doesn't wait for names any more */
+	bool last; /* the flush that runs now is the last flush of the recording */
+	/* .config.wait has returned false: the collector no longer waits for names */
 	bool hurried;
 	bool news; /* value that the next call of collect_news() returns */
 	/* a record was lost for lack of memory, so the next flush fails */
@@ -34,12 +34,12 @@ struct collect {
 	uint32_t marks;
 	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */
 	struct {
-		uint64_t due_ns; /* when bytes are counted again, CLOCK_MONOTONIC */
+		uint64_t due_ns; /* when the bytes are counted next, CLOCK_MONOTONIC */
 		size_t codes;	 /* bytes that all code objects take */
 		size_t maps;	 /* bytes that the contents of perf maps and jitdumps take */
 		size_t names; /* bytes that names and lines of all files took when counted last */
-		size_t rows;  /* bytes that native_file.fdes of all files took then */
-		/* bytes that all lists of code registered for gdb took then */
+		size_t rows;  /* bytes that native_file.fdes of all files took when counted last */
+		/* bytes that all lists of code registered for gdb took when counted last */
 		size_t lists;
 		size_t sets; /* bytes of the tables of threads' label sets (thread/labels.c) */
 	} kept;

@@ -17,8 +17,8 @@ struct collect_unsupported {
 };
 
 /*
- * Processes with a second interpreter that is initialised but isn't shown: how many there are, and
- * the number and interpreter of the last such process that was met.
+ * Processes with a second interpreter that is initialised but isn't shown: the number of such
+ * processes, and the number and interpreter of the process that was met last.
  */
 struct collect_other {
 	unsigned processes;
@@ -38,20 +38,26 @@ struct collect_source {
 	uint64_t native[NATIVE_OUTCOME_MAX];
 };
 
-/* kinds of waits that are summed up apart; the last entry is for all other kinds */
+/* how many kinds of waits are summed up separately; the last entry sums up all other kinds */
 #define COLLECT_STATES 24
 
-/* How long threads waited for one thing, as the samples of waits say. */
+/* How long threads waited for one kind of thing, by the samples of waits. */
 struct collect_waited {
-	char state[48]; /* value of the label `state`, or "idle" */
+	char state[48]; /* the kind: a value of the label `state`, or "idle" */
 	uint64_t ns;
 };
 
 /* What the kernel's accounts say of threads whose waits were recorded. */
 struct collect_accounts {
-	/* how long threads were ready to run without a CPU, and how much was stolen from them */
+	/*
+	 * how long threads were ready to run but had no CPU, and how much CPU time the hypervisor
+	 * took from them
+	 */
 	uint64_t ready_ns, stolen_ns;
-	/* The two sums of struct rec_account, over .threads threads. Both should be the same. */
+	/*
+	 * The two sums of struct rec_account, over .threads threads. They measure the same time, so
+	 * they should be equal.
+	 */
 	uint64_t threads, switches_ns, kernel_ns;
 };
 
@@ -70,8 +76,8 @@ struct collect_stats {
 	uint64_t samples; /* number of samples in the profile */
 	struct collect_source sources[ABI_MAX_SOURCES];
 	/*
-	 * sum over all threads that ran long enough (thread.c): CPU time from the first to the last
-	 * counted sample of the thread
+	 * CPU time between the first and the last counted sample of each thread, summed over all
+	 * threads that ran long enough (thread.c)
 	 */
 	uint64_t cpu_ns;
 	uint64_t came; /* samples of .cpu_source taken in the CPU time that .cpu_ns counts */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ELF files of processes. Each file is looked into once, so a hundredth worker costs only a look at
- * its mappings, and a new process of a known executable not even that.
+ * ELF files of processes. Each file is looked into once, so the hundredth process of a program
+ * costs only a look at its mappings, and a new process of a known executable not even that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,9 +39,9 @@ struct file_version file_version_of(const struct stat *st)
 }
 
 /*
- * Is @fd the file that @m shows? While @fd is open, no other file gets its inode number. On some
- * file systems (overlayfs, btrfs) mappings show other numbers, which several files may share; in
- * that case the answer is no.
+ * Is @fd the file that mapping @m shows? While @fd is open, no other file gets its inode number. On
+ * some file systems (overlayfs, btrfs) mappings show other numbers, which several files may share;
+ * for such files the answer is no.
  */
 static bool is_held(int fd, const struct mapping *m, struct stat *st)
 {
@@ -132,9 +132,9 @@ void images_fini(struct collect *c)
 
 /*
  * Keeps the file open, unless that could keep somebody from unmounting a file system. Most machines
- * start the same few programs again and again, and krait has to know each time whether the
- * program's file is unchanged. An open file tells that at once. Asking /proc was most of the cost
- * of watching such a machine.
+ * start the same few programs again and again, and each time krait has to know whether the
+ * program's file is unchanged. With an open file fstat() tells that at once. Reading /proc instead
+ * was most of the cost of watching such a machine.
  */
 static int hold(struct collect *c, int fd)
 {
@@ -241,12 +241,12 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	return *ret ? 0 : -EBUSY;
 }
 
-/* how long a file of no interest counts as unchanged after it was last compared */
+/* how long a file without an interpreter counts as unchanged after it was last compared */
 #define SAME_NS NSEC_PER_SEC
 
 /*
  * perf reports each file that any process maps, and nearly all these files hold no interpreter. So
- * krait asks only now and then whether such a file was written to.
+ * krait checks only now and then whether such a file was written to.
  */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m)
 {
@@ -292,7 +292,7 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 	if (image_key(fd, key))
 		return NULL;
 	if (map_get(&c->images->index, file_key(key->dev, key->ino)))
-		/* NULL: the kernel programs already know what the file holds */
+		/* the kernel programs already know what the file holds */
 		return NULL;
 	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }
@@ -318,9 +318,9 @@ bool image_runs_once(const char *exe)
 }
 
 /*
- * What is known of the process's executable; NULL: nothing. The executable's mapping has its device
- * and inode. On some file systems (overlayfs, btrfs) mappings show a device of their own; then the
- * executable is found by its name.
+ * Returns what is known of the process's executable; NULL: nothing. @exe has the executable's
+ * device and inode. On some file systems (overlayfs, btrfs) mappings show another device; there the
+ * executable's mapping is found by its name.
  */
 static struct image_file *exe_file(struct collect *c, const struct proc *proc,
 				   const struct maps *maps, const struct exe_key *exe,
@@ -372,8 +372,8 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		e.lib_check = f->dynamic.check;
 		if (!e.debug_slot || !e.lib_dynamic)
 			/*
-			 * without the two sections, krait learns only from perf's record of the
-			 * mapped library that the process is Python
+			 * without both sections, krait learns only from perf's record of the mapped
+			 * library that the process is Python
 			 */
 			return;
 	}

@@ -32,7 +32,7 @@ struct image_file {
 	uint64_t dev, ino;
 	int fd; /* descriptor of the file; -1: the file isn't held open */
 	struct file_version version;
-	uint64_t checked_ns; /* when image_known() compared .version last (CLOCK_MONOTONIC) */
+	uint64_t checked_ns; /* when image_known() last compared .version (CLOCK_MONOTONIC) */
 	/* the kernel programs know that a process of this executable is Python */
 	bool is_known_program;
 	bool is_python;
@@ -69,39 +69,43 @@ uint64_t file_key(uint64_t dev, uint64_t ino);
 struct file_version file_version_of(const struct stat *st);
 int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret);
 /*
- * Does @m still map the file that @was describes, with the same contents? @fd: the file, held open
- * since it was read; -1: it isn't open. True if the file can't be looked at, for example without
- * the right to use map_files.
+ * Does @m still map the file that @was describes, with the same contents? @fd: the file, which was
+ * held open since then; -1: it isn't open. Returns true also if the file can't be looked at, for
+ * example without the right to use map_files.
  */
 bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was);
 
 /*
- * Does @m map file @fd, which is held open, with the contents that @was describes? Asks no process,
- * so the answer is false also if the open file alone doesn't show that.
+ * Does @m map file @fd, which is held open, with the contents that @was describes? Looks at no
+ * process: if the open file alone doesn't show that, returns false.
  */
 bool file_held_unchanged(int fd, const struct mapping *m, const struct file_version *was);
 
-/* What the file behind @m holds; it is read once. 0, -EBUSY, or an error of file_open_mapping(). */
+/*
+ * Sets *ret to what the file behind @m holds; each file is read once. Returns 0, -EBUSY, or an
+ * error of file_open_mapping().
+ */
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			const char *path, struct image_file **ret);
 
 /*
- * What the file behind @m holds, if krait holds the file open and it is unchanged. No process is
- * asked. Otherwise NULL. If the file holds no interpreter, a change is noticed up to a second late.
+ * Returns what the file behind @m holds, if krait holds the file open and it is unchanged; NULL
+ * otherwise. Looks at no process. If the file holds no interpreter, a change is noticed up to a
+ * second late.
  */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m);
 
 /*
- * The key by which the kernel programs know file @fd. 0; -errno: its file system doesn't give the
- * key.
+ * Finds the key by which the kernel programs know file @fd. Returns 0, or -errno if its file system
+ * doesn't give the key.
  */
 int image_key(int fd, struct exe_key *ret);
 
 /*
- * What an executable holds that no process runs yet; *key: the key by which the kernel programs
- * will know it. NULL: the key isn't known beforehand, or the file can't be looked into or is known
- * already.
+ * Returns what an executable holds that no process runs yet. *key: the key by which the kernel
+ * programs will know it. NULL: the key isn't known beforehand, or the file can't be looked into or
+ * is known already.
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
@@ -124,8 +128,8 @@ struct image_found {
 	/* an initialised interpreter that isn't shown; .file NULL: there is none */
 	struct image_at left_out;
 	/*
-	 * there are several interpreters; no interpreter is initialised (yet), as far as krait can
-	 * read this
+	 * the process has several interpreters, and as far as krait can read it, none of them is
+	 * initialised yet
 	 */
 	bool idle;
 	/* the process has several interpreters, and not all of them are initialised yet */
@@ -134,15 +138,15 @@ struct image_found {
 
 /*
  * Finds the interpreters of a process. 1: found. 0: there is none. -EPERM, -EACCES + message: none
- * was found, but a file called python can't be read. Of several interpreters, the initialised ones
- * count, in the order in which they were loaded. A library that nobody initialises, as ctypes may
- * load one, isn't the interpreter.
+ * was found, but a file called python can't be read. If there are several interpreters, only
+ * initialised ones count, in the order in which they were loaded: ctypes may load an interpreter's
+ * library that nobody initialises.
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  struct image_found *ret);
 
 /*
- * Counts process @tgid once if @one, an interpreter of the process, isn't shown. .file NULL: all
+ * Counts process @tgid, once, if it has an interpreter @one that isn't shown. .file is NULL if all
  * interpreters are shown.
  */
 void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
@@ -150,14 +154,17 @@ void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
 
 /*
  * java_is_exe(): does @proc run the java command? java_python(): the name of the Python interpreter
- * that this command was told to run; NULL: it runs none that krait knows. java_python_in(): as
- * java_python(), for a command line, which ends with a NUL.
+ * that this command was told to run; NULL: it runs none that krait knows. java_python_in() does the
+ * same for a command line, which ends with a NUL.
  */
 bool java_is_exe(const struct proc *proc);
 const char *java_python(const struct proc *proc);
 const char *java_python_in(const char *cmdline, size_t n);
 
-/* The number to add to an address in the interpreter's file to get its address in the process. */
+/*
+ * Returns the number to add to an address in the interpreter's file to get its address in the
+ * process.
+ */
 uint64_t image_bias(const struct image_at *one);
 
 /*
@@ -169,7 +176,7 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		 const struct py_where *where);
 
 /*
- * Is @exe, a path, the interpreter's own program (Programs/python.c)? That program initialises the
+ * Is the program with path @exe CPython's own (Programs/python.c)? That program initialises the
  * interpreter once. Other programs may initialise an embedded interpreter several times, and each
  * time CPython counts code objects from the beginning.
  */

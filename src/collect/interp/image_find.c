@@ -14,15 +14,13 @@
 
 #define MAX_CANDIDATES 8 /* the most files with an interpreter that are considered in one process */
 
-/* Is a file's interpreter initialised in the process? A greater value is more certain. */
+/* Whether a file's interpreter is initialised in the process. A greater value is more certain. */
 enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 
 struct candidate {
 	struct image_at is;
 	enum use use;
-	/*
-	 * if there are several files: the file's place in the order of loading, by loaded_order()
-	 */
+	/* if there are several candidates: when the file was loaded, as loaded_order() says */
 	uint32_t order;
 	bool is_program; /* this file is the process's executable */
 };
@@ -85,9 +83,10 @@ bool image_is_library(const char *path)
 }
 
 /*
- * Collects files with an interpreter. @others false: looks at files with "python" in their name.
- * Once such a file has an interpreter, looks only at libraries, because extension modules also have
- * such names (cpython-312). @others true: looks at all other files.
+ * Collects files that have an interpreter. @others false: looks at files with "python" in their
+ * name; once such a file has an interpreter, looks only at libraries, because the names of
+ * extension modules also have "python" in them (cpython-312). @others true: looks at all other
+ * files.
  */
 static void look(struct search *s, bool others)
 {
@@ -110,8 +109,8 @@ static void look(struct search *s, bool others)
 }
 
 /*
- * Is an interpreter initialised? From Py_Initialize() to Py_Finalize() its list of interpreter
- * states isn't empty.
+ * Is the interpreter of candidate @one initialised? From Py_Initialize() to Py_Finalize() its list
+ * of interpreter states isn't empty.
  */
 static enum use use_of(const struct search *s, const struct candidate *one)
 {

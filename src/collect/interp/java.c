@@ -10,7 +10,8 @@
 #include "proc/read/aside.h"
 
 /*
- * how much of a command line is read; the main class comes last, after class paths, which are long
+ * how much of a command line is read; the main class comes last, after class paths, which may be
+ * long
  */
 #define MAX_ARGUMENTS READER_TASK_BYTES
 

@@ -20,13 +20,14 @@
 #define PHDRS_MOST	64
 #define DYNAMIC_MOST	256
 #define FILES_MOST	1024
-#define NAMESPACES_MOST 16 /* the most namespaces of a dynamic loader: DL_NNS of glibc */
-/* the most time for all reads, because the main thread waits for them */
+#define NAMESPACES_MOST 16 /* the most namespaces that a dynamic loader has (DL_NNS of glibc) */
+/* the most time that all reads together may take, because the main thread waits for them */
 #define MOST_NS (100 * NSEC_PER_MSEC)
 
 /*
- * struct r_debug and struct link_map of a 64-bit process. debug.next leads to the struct debug of
- * the next namespace. It exists only if .version of the first namespace is at least 2.
+ * struct r_debug and struct link_map of a 64-bit process. debug.next points to the struct debug of
+ * the next namespace. This member exists only if .version in the first namespace's struct is at
+ * least 2.
  */
 struct debug {
 	uint64_t version, files, brk, state, loader, next;
@@ -35,7 +36,7 @@ struct file {
 	uint64_t bias, name, dynamic, next;
 };
 
-/* A question that a child answers by reading the process's memory, and the answer. */
+/* What a child is asked to find out by reading the process's memory, and its answer. */
 struct question {
 	uint64_t phdrs, n_phdrs, n;
 	uint64_t bias[LOADED_MOST];
@@ -94,8 +95,8 @@ static uint64_t find_debug(pid_t pid, const struct question *q, uint64_t until_n
 }
 
 /*
- * Numbers the files of one namespace's list. *number: number of the next file. False: the list
- * breaks off or has no end.
+ * Numbers the files in the list of one namespace, from *number on. Sets *number to the next free
+ * number. False: the list breaks off or has no end.
  */
 static bool number_files(pid_t pid, struct question *q, uint64_t at, uint32_t *number,
 			 uint64_t until_ns)

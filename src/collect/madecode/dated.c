@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks with code made at run time whose names and unwind rows hold for some samples of a stack
- * and not for others (.dated in struct code_source). Such a stack is made twice: once with these
- * names and rows, and once without them; the second one is the plain stack. See registered.c.
+ * Keeps two versions of some stacks with code made at run time: the names and unwind rows of such
+ * code may hold for some samples of a stack and not for others (.dated in struct code_source). One
+ * version has these names and rows; the other, the plain stack, is without them. See registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
 
 /*
- * Values of .by_stack, from the highest bit on: the outcome of the plain stack's native part (4
- * bits), the version of the process's mappings (28 bits), the plain stack's profile id (32 bits).
+ * What a value of .by_stack is made of, from the highest bit on: the outcome of the plain stack's
+ * native part (4 bits), the version of the process's mappings (28 bits), the plain stack's profile
+ * id (32 bits).
  */
 #define OUTCOME_SHIFT 60
 #define VERSION_SHIFT 32
@@ -47,15 +48,18 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 	uint64_t version = never ? 0 : raw->native->version;
 
 	if (version > VERSION_MASK)
-		return -ENOMEM; /* -ENOMEM: version numbers end after 268 million readings */
+		/*
+		 * 28 bits are enough for 268 million readings of mappings; later ones get -ENOMEM
+		 */
+		return -ENOMEM;
 	return map_put(&c->made->dated.by_stack, raw->id,
 		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
 }
 
 /*
- * Returns @named or the plain stack. After dated_note() with @never, the version noted for the
- * stack is 0, which no mappings have, so all samples get the plain stack. In a fork that still uses
- * its parent's mappings, only the plain stack is certain to be right.
+ * Returns @named or the plain stack. If dated_note() was called with @never, the version noted for
+ * the stack is 0, which no mappings have, so all samples get the plain stack. In a fork that still
+ * uses its parent's mappings, only the plain stack is certain to be right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

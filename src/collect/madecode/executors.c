@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code of CPython 3.14's JIT compiler, which tells nobody what code it has made. krait finds the
- * code by its bytes. A name found in one reading is valid for the same samples as a name of
- * registered code (registered.c). While a program warms up, a new executor (a piece of such code)
- * comes every few milliseconds; only new executors are analysed.
+ * code by its bytes. A name that krait finds in a reading is valid for certain samples only, by the
+ * rules for names of registered code (registered.c). While a program warms up, a new executor (a
+ * piece of such code) comes every few milliseconds; only new executors are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* check.h of abi/ */
@@ -15,11 +15,11 @@
 #define MOST_BYTES (32u << 20)
 /* the most new bytes that one reading analyses, which takes some 100 ms */
 #define MOST_NEW (4u << 20)
-/* the most bytes of an executor; the longest executor seen had 12 KiB */
+/* the most bytes that an executor may have; the longest executor seen had 12 KiB */
 #define LONGEST (256u << 10)
 /*
- * the beginning of the names that CPython 3.15 gives to executors; how the names go on isn't known
- * here
+ * the beginning of the names that CPython 3.15 gives to executors; krait doesn't know the rest of
+ * an executor's name
  */
 #define NAME	   "py::jit"
 #define MOST_RULES 64 /* the most rules of one executor; the most seen in one executor were 18 */
@@ -36,7 +36,7 @@ static void executors_fini(executor_vec *v)
 	vec_fini(v);
 }
 
-/* Notes in @ret->compiled the ranges of code for which @rows have rules. */
+/* Adds the ranges of code for which @rows have rules to @ret->compiled. */
 static int note_code(const struct unwind_rows *rows, struct reading *ret)
 {
 	int r = 0;
@@ -69,8 +69,8 @@ struct search {
 };
 
 /*
- * Makes the unwind rows of a new executor. If it has more rules than CPython's compiler ever makes,
- * it gets no rows, because the kernel's maps have room for few rules.
+ * Makes the unwind rows of a new executor. If these have more rules than rows of CPython's compiler
+ * ever have, the executor gets no rows, because the kernel's maps have room for few rules.
  */
 static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
 {
@@ -92,7 +92,7 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 }
 
 /*
- * Adds the executor at @code. If the last reading had the same executor, its rows are taken over.
+ * Adds the executor at @code. If the last reading found the same executor, its rows are taken over.
  */
 static int add_executor(struct search *s, const struct code_memory *code)
 {
@@ -117,8 +117,8 @@ static int add_executor(struct search *s, const struct code_memory *code)
 }
 
 /*
- * Reads code. Pages that can't be read have gone since the mappings were read. Such pages become
- * zeros, in which no executor begins.
+ * Reads code of a process. Pages that can't be read were unmapped since the mappings were read;
+ * they become zeros, in which no executor begins.
  */
 static void read_code(pid_t pid, uint64_t start, uint8_t *bytes, size_t n)
 {
@@ -198,8 +198,8 @@ void executors_close(struct process *p)
 }
 
 /*
- * Names the code at @pc. Executors are found in the same readings as registered code, and their
- * names hold as long as names of registered code.
+ * Names the code at @pc. A reading of registered code finds executors as well, so names of both
+ * hold equally long.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {

@@ -14,12 +14,10 @@
 #include "python/heap/peek.h"
 
 #define PAGE 4096u
-/* the most bytes of a guarded function; comparing that many takes 3 us a sample */
+/* the most bytes of a guarded function; comparing so many bytes adds 3 us to each sample */
 #define MOST_BYTES (16u << 10)
 #define MOST_CODE  64 /* the most guarded functions that are kept of one process */
-/*
- * the time between two looks at a process is at least READ_SHARE times the time that a look takes
- */
+/* The time between two looks at a process is at least READ_SHARE times as long as a look takes. */
 #define READ_SHARE    200
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 
@@ -51,7 +49,7 @@ static void want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
-	c->news = true; /* makes the next flush, which reads the code, come soon */
+	c->news = true; /* makes the next flush, in which the code is read, come soon */
 }
 
 static void drop(struct process *p, size_t i)
@@ -73,9 +71,8 @@ static int keep(struct process *p, const struct space_part *code)
 }
 
 /*
- * Reads the function that begins at @start. Returns 1 if @pc is in it; then the function is kept.
- * Returns 0 if @pc isn't in it, or it can't be unwound; -errno + message if it can't be read or
- * kept.
+ * Reads the function that begins at @start. Returns 1 if @pc is in the function, which is then
+ * kept; 0 if @pc isn't in it, or it can't be unwound; -errno + message if it can't be read or kept.
  */
 static int read_function(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			 uint64_t pc)

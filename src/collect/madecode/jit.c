@@ -17,13 +17,13 @@
 #include "symbol/madecode/perf_map.h"
 
 /*
- * A perf map that isn't there is looked for again after OPEN_SOON_NS, then each time after twice as
- * long, up to OPEN_APART_NS.
+ * A missing perf map is looked for again after OPEN_SOON_NS, and then each time after twice the
+ * time before, up to OPEN_APART_NS.
  */
 #define OPEN_SOON_NS  (50 * NSEC_PER_MSEC)
 #define OPEN_APART_NS NSEC_PER_SEC
 /*
- * a perf map isn't read more often than this, because reading what was appended takes time
+ * time between two readings of a perf map, because reading what was appended takes time
  * (perf_map.h)
  */
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC)
@@ -40,7 +40,7 @@
 #define READ_SHARE 10
 #define ALL_BYTES  ((size_t)512 << 20)
 
-/* What reading perf maps and jitdumps of all processes may cost, and has cost. */
+/* What reading the perf maps and jitdumps of all processes may cost, and what it has cost. */
 struct jit_reading {
 	struct budget budget;
 	uint64_t left; /* work (base/work/slice.h) that may still be spent in this flush */
@@ -153,8 +153,9 @@ static bool is_own_file(const struct proc *proc, int fd)
 
 /*
  * Opens a jitdump. A program that writes a jitdump maps the file's first page executable, so that
- * profilers find the file wherever it is (tools/perf/Documentation/jitdump-specification.txt). V8
- * writes it in the directory in which it was started.
+ * profilers find the file in whatever directory it is
+ * (tools/perf/Documentation/jitdump-specification.txt). V8 writes it in the directory in which V8
+ * was started.
  */
 static void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 		       const struct mapping *m, const char *path)
@@ -182,7 +183,7 @@ static void jit_mapped(struct collect *c, struct process *p, const struct proc *
 	end_reading(c, p, &slice);
 }
 
-/* Looks again for a perf map that wasn't there: the process may have made the perf map since. */
+/* Looks again for a perf map that was missing: the process may have made it in the meantime. */
 static void open_late(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -193,7 +194,7 @@ static void open_late(struct collect *c, struct process *p)
 
 /*
  * Reads what was appended to the files since the last reading. Returns the name that the code at
- * @pc has after that; NULL: none.
+ * @pc has by now; NULL: it has none.
  */
 static const char *look_again(struct collect *c, struct process *p, uint64_t pc, uint64_t *start)
 {
@@ -254,8 +255,8 @@ static void met(struct collect *c, struct process *p, const struct proc *proc,
 }
 
 /*
- * Names the code at @pc. If the stack's mappings aren't known any more, @pc may lie in a file, and
- * gets no name.
+ * Names the code at @pc. If the stack's mappings aren't known any more, the code gets no name,
+ * because it may be in a file.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
@@ -265,8 +266,8 @@ static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, st
 }
 
 /*
- * May a stack with the code at @pc be named? Names may come late: programs write perf maps through
- * buffers, the last part when they end. With config.prompt no stack waits for them.
+ * May a stack with the code at @pc be named? Its name may come late: programs write perf maps
+ * through buffers, and the last part when they end. With config.prompt no stack waits for names.
  */
 static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All kinds of code that lies in no file, and the functions that call each kind's functions; see
- * made.h.
+ * All kinds of code that lies in no file, and the functions that ask each kind in turn; see made.h.
  */
 #include "collect/madecode/made.h"
 
@@ -84,7 +83,7 @@ bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 }
 
 /*
- * Is @made the name of code that CPython made for Python functions? With -X perf, a trampoline
+ * Is @made the name of code that CPython made to run Python functions? With -X perf, a trampoline
  * called "py::NAME:FILE" calls the evaluation loop for each Python function. 3.15's JIT compiler
  * registers code called "py::jit:...", which runs in place of the evaluation loop.
  */

@@ -30,18 +30,22 @@ struct made_name {
 	 */
 	const char *symbol;
 	uint64_t start; /* address where the named function begins */
-	bool machinery; /* the code has no name and belongs to the interpreter's machinery */
-	bool pythons;	/* CPython made the code for Python functions */
+	/* the code has no name, and is machinery of the interpreter (functions that are hidden) */
+	bool machinery;
+	bool pythons; /* CPython made the code to run Python functions */
 };
 
-/* One kind of code made at run time. Functions that a kind doesn't need are NULL. */
+/* One kind of code made at run time. A function that a kind doesn't need is NULL. */
 struct code_source {
-	/* Makes, and frees, the state for all processes. False: out of memory. */
+	/*
+	 * init() makes the state of this kind for all processes; false: out of memory. fini() frees
+	 * it.
+	 */
 	bool (*init)(struct collect *c);
 	void (*fini)(struct collect *c);
 	/*
-	 * Called when mappings are read. struct space_code, whose functions have the same names,
-	 * describes them.
+	 * Called when a process's mappings are read. struct space_code has functions of the same
+	 * names and describes them.
 	 */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
@@ -50,15 +54,15 @@ struct code_source {
 		      struct space_map *part);
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
 	/*
-	 * Stack @raw has code at @pc, or broke off there. Does this kind know all that it can find
-	 * out about that code? Until all kinds do, the stack isn't named.
+	 * Stack @raw has code at @pc, or broke off there. Does this kind know all about that code
+	 * that it can find out? The stack gets its name only once all kinds say yes.
 	 */
 	bool (*ready)(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
 	bool (*name)(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 		     struct made_name *ret);
 	/*
-	 * a name of this kind holds only for some of a stack's samples; dated_stack() says for
+	 * names of this kind may hold for only some samples of a stack; dated_stack() tells for
 	 * which
 	 */
 	bool dated;
@@ -68,9 +72,9 @@ struct code_source {
 	 */
 	void (*want)(struct collect *c, uint32_t version, uint64_t pc);
 	/*
-	 * Both are called before sampling. expect() notes whether @p, whose mappings were read, may
-	 * have such code. begin() is called when all is prepared. begin() makes the next readings
-	 * due at once, however long earlier readings took.
+	 * expect() and begin() are called before sampling. expect() notes whether @p, whose
+	 * mappings were read, may have such code. begin() is called when all is prepared. begin()
+	 * makes the next readings due at once, however long earlier readings took.
 	 */
 	void (*expect)(struct collect *c, struct process *p);
 	void (*begin)(struct collect *c);
@@ -88,7 +92,7 @@ struct code_source {
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
 	/*
-	 * @table was dropped from the kernel's maps. The function finds out whether it is a table
+	 * Called when @table was dropped from the kernel's maps: finds out whether it was a table
 	 * of this kind.
 	 */
 	void (*given_up)(struct collect *c, uint32_t table);
@@ -100,7 +104,7 @@ struct code_source {
 	size_t (*bytes)(const struct process *p);
 	uint32_t (*read_at)(const struct process *p);
 	void (*give_up)(struct collect *c, struct process *p);
-	/* Adds to *ret what of @p's code was malformed, dropped or not read. */
+	/* Adds to *ret how much of @p's code was malformed, dropped or not read. */
 	void (*stats)(const struct process *p, struct collect_stats *ret);
 	/*
 	 * Frees what is kept of a process. Called when the process is forgotten, and again when its
@@ -116,12 +120,12 @@ struct code_source {
 extern const struct code_source jit_source, trampoline_source, registered_source, executors_source,
 	guarded_source;
 
-/* The functions below call the functions of struct code_source, of all kinds. */
+/* The functions below call the functions of the same names in struct code_source, for all kinds. */
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 /*
- * Finds the name of code. @plain: the kinds of code whose .dated is set aren't asked. Sets *dated
- * if such a kind named the code.
+ * Finds the name of code. @plain: kinds with .dated aren't asked. *dated is set if a kind with
+ * .dated named the code.
  */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
@@ -137,8 +141,8 @@ size_t made_bytes(const struct process *p);
 void made_stats(const struct process *p, struct collect_stats *ret);
 void made_close(struct collect *c, struct process *p);
 /*
- * Frees what one kind of code keeps of one process. Chooses the kind and process whose data was
- * read longest ago. Returns how many bytes were freed; 0: nothing is kept.
+ * Frees what one kind of code keeps of one process: the kind and process whose data was read
+ * longest ago. Returns how many bytes were freed; 0: nothing is kept.
  */
 size_t made_give_up(struct collect *c);
 
@@ -154,11 +158,11 @@ size_t made_give_up(struct collect *c);
 struct executor {
 	uint64_t start;
 	size_t bytes;
-	uint64_t check; /* check_bytes() over the executor's code */
+	uint64_t check; /* check_bytes() of the executor's code */
 	struct unwind_rows rows;
 };
 typedef VEC(struct executor) executor_vec;
-/* A stretch of code of CPython's JIT compiler for which there are unwind rows. */
+/* A range of code of CPython's JIT compiler that has unwind rows. */
 struct compiled_code {
 	uint64_t start, end;
 };
@@ -166,24 +170,21 @@ struct compiled_code {
 #define REGISTERED_LISTS 4
 
 /*
- * What one reading of a process found: the code that it had registered for gdb, and code of
+ * What one reading of a process found: code that the process had registered for gdb, and code of
  * CPython's JIT compiler; see registered.c.
  */
 struct reading {
-	struct gdb_jit *jit; /* what was registered; NULL: this struct holds no reading */
-	/* stretches of code of CPython's JIT compiler, ascending, not overlapping */
+	struct gdb_jit *jit; /* the registered code; NULL: this struct holds no reading */
+	/* ranges of code of CPython's JIT compiler, ascending, not overlapping */
 	VEC(struct compiled_code) compiled;
-	/*
-	 * addresses of the gdb lists that were known at this reading; further entries of the array
-	 * are 0
-	 */
+	/* addresses of gdb's lists that were known at this reading; unused entries are 0 */
 	uint64_t lists[REGISTERED_LISTS];
-	/* not all code of CPython's JIT compiler was analysed */
+	/* some code of CPython's JIT compiler wasn't analysed */
 	bool partial;
 	uint64_t from_ns, to_ns;
 	/*
-	 * lasting mappings (space.h) when the reading ended, with the offsets that they have in
-	 * .rows
+	 * the lasting mappings (space.h) when the reading ended, and which offsets their code has
+	 * in .rows
 	 */
 	VEC(struct unwind_place) code;
 	struct unwind_rows rows; /* rows of the code in .code */
@@ -191,21 +192,20 @@ struct reading {
 };
 struct registered {
 	bool wanted; /* a stack has code without a name, so krait has to read gdb's lists */
-	/* version of the mappings whose files were all searched for a list of gdb's */
+	/* version of the mappings (space) whose files were all searched for a list of gdb's */
 	uint32_t searched;
 	/* addresses of the descriptors of gdb's lists, in the process */
 	uint64_t at[REGISTERED_LISTS];
 	size_t n;
 	struct reading readings[2]; /* the two latest readings, the latest first */
-	executor_vec executors;	    /* executors that the latest reading found */
+	executor_vec executors;	    /* the executors that the latest reading found */
 	uint64_t due_ns;
-	/*
-	 * stats.lists_cut has already counted this process, because a list was too long to be read
-	 * whole
-	 */
+	/* stats.lists_cut has counted this process already: a list was too long to be read whole */
 	bool cut;
-	unsigned tries; /* how many readings have failed since a reading last succeeded */
-	/* number of the flush (collect.flushes) that last read everything there was */
+	unsigned tries; /* how many readings have failed since the last one that succeeded */
+	/*
+	 * number of the flush (collect.flushes) in which all that there was to read was last read
+	 */
 	uint32_t read_at;
 };
 
@@ -214,7 +214,7 @@ struct registered {
  * bytes stay the same), and where more guarded code may be; see guarded.c.
  */
 struct guarded {
-	/* guarded functions as whole pages, not overlapping; the oldest first */
+	/* guarded functions, each as whole pages; they don't overlap; the oldest is first */
 	VEC(struct space_part) code;
 	/* addresses at which stacks broke off, where guarded code may be */
 	uint64_t wanted[GUARDED_WANTED];
@@ -228,26 +228,26 @@ struct jit {
 	uint64_t looked_ns;   /* when the files were last looked for or read, CLOCK_MONOTONIC */
 	uint8_t tries;	      /* how often a perf map was looked for in vain */
 	uint64_t due_ns;      /* the files aren't read again before this time (CLOCK_MONOTONIC) */
-	size_t bytes;	      /* how many bytes of .map collect.kept.maps has counted */
-	/* .refused: the perf map may not be used; .dumped: a mapped jitdump was found and tried */
+	size_t bytes;	      /* how many bytes of .map are counted in collect.kept.maps */
+	/*
+	 * .refused: the perf map may not be used; .dumped: a mapped jitdump was found, and krait
+	 * tried to open it
+	 */
 	bool refused, dumped;
 };
 
-/* What is known of the code of one process that lies in no file. */
+/* What is known of one process's code that lies in no file. */
 struct made_code {
 	struct jit jit;
 	struct registered registered;
 	struct guarded guarded;
 };
 
-/*
- * Stacks with code of a kind whose names hold only for some of a stack's samples:
- * code_source.dated.
- */
+/* Stacks whose names hold for only some of their samples (code_source.dated). */
 struct dated {
-	/* wire id of a stack -> what dated.c packs for the stack */
+	/* wire id of a stack -> what dated.c notes of the stack, packed into 64 bits */
 	struct map by_stack;
-	bool rows; /* at some time the kernel's maps had unwind rows of such code */
+	bool rows; /* the kernel's maps have had unwind rows of such code at some time */
 };
 
 /* The state of each kind of run-time code for all processes together. */
@@ -269,43 +269,46 @@ _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
 
 /*
- * jit.c: the name that @p gives the code at @pc; *start: where that code begins. NULL: the code has
- * no name. Valid until the next call.
+ * jit.c: returns the name that @p gives to the code at @pc, valid until the next call; NULL: it has
+ * no name. *start: where that code begins.
  */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /*
- * dated.c: how many of @raw's innermost native frames were unwound without a table of registered
- * code; 0: all frames were.
+ * dated.c: returns how many of @raw's innermost native frames were unwound without a table of
+ * registered code; 0: all of them.
  */
 size_t dated_until(const struct collect *c, const struct raw_stack *raw);
 /*
- * Is it known for each sample of @raw whether the unwind tables that programs register for their
- * generated code (with gdb) were valid at that time?
+ * Does krait know for each sample of @raw whether the unwind tables that programs register with gdb
+ * for their generated code were valid when it was taken?
  */
 bool dated_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
- * Notes that the name of stack @raw depends on registered code. @plain: the stack without that
- * code's names and rows; @outcome: how its native part ended. @never: all samples get the plain
- * stack. 0 or -ENOMEM.
+ * Notes that the name of stack @raw depends on registered code. @plain: the plain stack, which has
+ * no names and rows of registered code; @outcome: how its native part ended. @never: all samples
+ * get the plain stack. 0 or -ENOMEM.
  */
 _must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 			  enum native_outcome outcome, bool never);
 
 /*
- * Returns the stack for sample @w: @named; or the plain stack if the code may have been registered
- * only after this sample. For the plain stack, *native becomes the outcome of its native part. 0:
- * that can't be decided yet.
+ * Returns the stack that sample @w gets: @named, or the plain stack if the code may have been
+ * registered only after the sample was taken. For the plain stack, *native is set to the outcome of
+ * its native part. 0: that can't be decided yet.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native);
 /* Forgets what dated_note() has noted for the stack with wire id @id. */
 void dated_forget(struct collect *c, uint64_t id);
-/* Replaces the ids of stacks by their ids in the rebased profile. False: out of memory. */
+/*
+ * Replaces the profile ids that dated_note() keeps by the ids in the rebased profile. False: out of
+ * memory.
+ */
 _must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
 
 /*
  * reading.c. reading_read(): reads gdb's lists within a slice (a bound of work). If the slice ends
  * early, the next readings go on from there. A list that is too long even for several readings is
- * cut. That is counted once for each process. 0 or -errno.
+ * cut, which is counted once for each process. 0 or -errno.
  */
 _must_use_ int reading_read(struct collect *c, struct process *p, struct reading *ret);
 /* Do the process's lists of registered code still look as they did when reading @r was made? */
@@ -313,10 +316,10 @@ bool reading_looks_same(const struct process *p, const struct reading *r);
 size_t reading_bytes(const struct reading *r);
 void reading_fini(struct reading *r);
 /*
- * reading_map(): the mapping with the code at @pc of stack @raw, if registered code may lie in it;
- * *s: the space of that mapping. NULL: none. reading_of(): the latest reading of @p whose names
- * hold for the code at @pc in mapping @m. NULL: none. reading_of_stack(): the reading for the code
- * at @pc of stack @raw, with the mapping from reading_map().
+ * reading_map(): returns the mapping with the code at @pc of stack @raw if registered code may lie
+ * in it, else NULL; *s: the space of that mapping. reading_of(): returns the latest reading of @p
+ * whose names hold for the code at @pc in mapping @m; NULL: none. reading_of_stack(): returns the
+ * reading for the code at @pc of stack @raw, in the mapping that reading_map() finds.
  */
 const struct space_map *reading_map(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 				    const struct space **s);
@@ -332,7 +335,7 @@ bool executors_possible(const struct collect *c, const struct process *p);
 _must_use_ int executors_read(struct collect *c, struct process *p, struct reading *ret,
 			      unwind_rows_vec *files);
 /*
- * Does the code at @pc belong to an executor that has rows? *start: where the stretch of code with
+ * Does the code at @pc belong to an executor that has rows? *start: where the range of code with
  * rows begins.
  */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);

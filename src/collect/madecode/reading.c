@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the list of code that a process has registered for gdb. The list is read again when it
- * changes; a stack's frames are named by the reading that was made when their code was there. See
- * registered.c.
+ * changes. A stack's frames get names from the reading that was made while their code was there.
+ * See registered.c.
  */
 #include <errno.h>
 

@@ -4,12 +4,13 @@
  * called and how it is unwound. LLVM registers the code that it makes, also for numba. Code of
  * CPython's compiler, which registers nothing, is treated the same way (executors.c).
  *
- * When krait reads the lists, they may have code that wasn't there when a stack was sampled. But
- * private memory that isn't writable gets new code only when it is made executable, and perf's
- * records say when that happened. So a name is right for a stack if nothing was made executable
- * there since the mappings were read with which the stack was sampled. The same is true for the
- * rows with which the kernel program unwound it. Each sample also has a plain stack, without these
- * names and rows, for the case that they don't hold (docs/decisions/0012).
+ * When krait reads gdb's lists, they may have code that wasn't there yet when a stack was sampled.
+ * But private memory that isn't writable gets new code only when it is made executable, and perf's
+ * records say when that happened. So a name is right for a stack if no memory at the code's address
+ * was made executable between the reading of the mappings by which the stack was unwound and the
+ * reading of the lists. The same is true for the rows with which the kernel program unwound the
+ * stack. In case names and rows don't hold for a sample, there is also a plain stack without them
+ * (docs/decisions/0012).
  */
 #include <stdlib.h>
 
@@ -19,20 +20,24 @@
 #include "collect/madecode/made.h"
 #include "symbol/madecode/gdb_jit.h"
 
-/* least time between two readings of a process, as a multiple of what the last reading took */
+/*
+ * the least time between two readings of one process, as a multiple of the time that the last
+ * reading took
+ */
 #define READ_SHARE 10
 /*
- * least time between two rounds that read several processes, as a multiple of the last round's time
+ * the least time between two rounds that read several processes, as a multiple of the time that the
+ * last round took
  */
 #define ALL_SHARE 20
 /*
- * how often reading lists may fail, as when they keep changing; after that, stacks don't wait for
- * lists
+ * how often reading gdb's lists may fail, for example because they keep changing; after that,
+ * stacks don't wait for the lists
  */
 #define TRIES 3
-/* after this time, lists that couldn't be read in TRIES are tried again */
+/* after this time, lists that couldn't be read in TRIES tries are tried again */
 #define TRY_APART_NS (500 * NSEC_PER_MSEC)
-/* after this time, registered code that was freed for --memory is read again */
+/* after this time, registered code that was freed because of --memory is read again */
 #define GIVEN_UP_NS (10 * NSEC_PER_SEC)
 
 static bool init(struct collect *c)
@@ -47,7 +52,7 @@ static void fini(struct collect *c)
 
 /*
  * Searches the files that the process maps for the descriptors of gdb's lists, and keeps the first
- * few. False: some file wasn't searched yet.
+ * few that it finds. False: some file wasn't searched yet.
  */
 static bool find_lists(struct collect *c, struct registered *reg, const struct space *s)
 {
@@ -103,7 +108,7 @@ static bool has_same_rows(const struct reading *a, const struct reading *b)
 }
 
 /*
- * Makes a table for a reading. Each reading has a table of its own, because the mappings with the
+ * Makes the unwind table of a reading. Each reading gets a new table, because the mappings with the
  * old table are still in use while the new table is made.
  */
 static void make_table(struct collect *c, struct process *p, struct reading *now)
@@ -139,7 +144,7 @@ static void set_table(const struct process *p, struct space_map *m)
 	m->registered = true;
 }
 
-/* Would the mappings get other unwind tables if they were read again now? */
+/* Would the process's mappings get other unwind tables if they were read again now? */
 static bool has_news(const struct process *p, const struct space *latest)
 {
 	vec_foreach(m, &latest->maps) {
@@ -181,7 +186,7 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 		  reg->executors.n);
 }
 
-/* Tells whether the latest reading had all of gdb's lists that are known. */
+/* Did the latest reading cover all of gdb's lists that are known? */
 static bool has_lists(const struct registered *reg)
 {
 	const uint64_t *at = reg->readings[0].lists;
@@ -193,8 +198,8 @@ static bool has_lists(const struct registered *reg)
 }
 
 /*
- * Reads the lists if they may have changed. True: krait knows all of the lists that it can know
- * now.
+ * Reads the lists if they may have changed. True: krait now knows all that it can know of the
+ * lists.
  */
 static bool is_read(struct collect *c, struct process *p, const struct space *latest)
 {
@@ -225,8 +230,8 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 }
 
 /*
- * Reads the registered code of the process, and code of CPython's compiler. Code of CPython's
- * compiler is in no list, so it is read even before all files were searched for lists.
+ * Reads the process's registered code, and code of CPython's JIT compiler. The latter is in no
+ * list, so it is read even before all files were searched for lists.
  */
 static bool read_process(struct collect *c, struct process *p, const struct space *latest)
 {
@@ -240,7 +245,7 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 	return searched && (!reg->n || is_read(c, p, latest));
 }
 
-/* Reads the registered code of process @p if a stack needs it. True: the process was looked at. */
+/* Reads the registered code of process @p if a stack needs it. True: @p was looked at. */
 static bool read_wanted(struct collect *c, struct process *p)
 {
 	const struct space *latest = p->made->registered.wanted ? space_latest(c, p) : NULL;
@@ -296,8 +301,8 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 		return true;
 	p->made->registered.wanted = true;
 	/*
-	 * this stack of a fork was unwound with the parent's mappings; the fork's own will be read
-	 * soon
+	 * @raw is a stack of a fork, and was unwound with the parent's mappings; the fork's own
+	 * mappings will be read soon
 	 */
 	if (s->process != raw->process) {
 		space_wanted(p, SPACE_GROWN);
@@ -379,7 +384,7 @@ static void give_up(struct collect *c, struct process *p)
 		 p->key.tgid, bytes(p) >> 10);
 	forget(p);
 	p->made->registered.cut = cut;
-	/* no stack waits any longer for the lists of this process */
+	/* makes stacks no longer wait for the lists of this process */
 	p->made->registered.tries = TRIES;
 	p->made->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
 	c->stats.names_given_up++;

@@ -16,9 +16,7 @@
 #define STUB_MAX   64
 #define PERIOD_MAX 512 /* the most bytes from one trampoline to the next */
 
-/*
- * the most bytes of a mapping with trampolines: enough for the trampolines of a million functions
- */
+/* the most bytes of a mapping with trampolines, enough for those of a million functions */
 #define BLOCKS_MAX (16u << 20)
 
 struct trampoline {
@@ -63,8 +61,8 @@ static const struct unwind_rule rules[] = {
 };
 
 /*
- * The x86-64 instructions of Python/asm_trampoline.S, 3.12 to 3.15. .from: the rule before the
- * instruction; .to: the rule after it.
+ * The x86-64 instructions of Python/asm_trampoline.S in 3.12 to 3.15. .from: the unwind rule that
+ * holds before the instruction; .to: the rule that holds after it.
  */
 static const struct {
 	uint8_t n, bytes[4], from, to;
@@ -83,12 +81,12 @@ static const struct {
 struct stub {
 	const uint8_t *bytes;
 	size_t n, period;
-	uint8_t rule[STUB_MAX]; /* which rule holds at each byte of the stub */
+	uint8_t rule[STUB_MAX]; /* the unwind rule that holds at each byte of the stub */
 };
 
 /*
- * Returns the index in instructions[] of the instruction at @at, where @rule holds; -1: the
- * instruction isn't known.
+ * Returns the index in instructions[] of the instruction at @at, if unwind rule @rule holds before
+ * it; -1: the instruction isn't known.
  */
 static int find_instruction(const uint8_t *at, uint8_t rule)
 {
@@ -121,8 +119,8 @@ static bool read_stub(const uint8_t *block, struct stub *s)
 }
 
 /*
- * Is the block filled with copies of the stub, a copy every s->period bytes? Bytes shorter than a
- * copy may be left at its end.
+ * Is the block filled with copies of the stub, a copy every s->period bytes? The block may end with
+ * fewer bytes than a copy has.
  */
 static bool is_filled(struct stub *s)
 {
@@ -161,7 +159,10 @@ static int make_rows(const struct stub *s, struct unwind_rows *rows)
 	return r ? r : add_row(rows, TRAMPOLINE_BYTES - TRAMPOLINE_BYTES % s->period, RULE_NONE);
 }
 
-/* The table for blocks of this stub, made once for all processes; 0: it can't be made. */
+/*
+ * Returns the unwind table for blocks of this stub, which is made once for all processes; 0: it
+ * can't be made.
+ */
 static uint32_t table_of(struct collect *c, const struct stub *s)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -216,8 +217,9 @@ static uint32_t table_at(struct collect *c, const struct process *p, uint64_t st
 }
 
 /*
- * Each part of the mapping that has a table ends where a block of trampolines ends, because blocks
- * may lie next to each other. Only a process with a perf map has trampolines.
+ * Returns where the part of mapping @m that begins at @at and has one table ends: at the end of a
+ * block of trampolines, because blocks may lie next to each other. Only a process with a perf map
+ * has trampolines.
  */
 static uint64_t until(const struct process *p, const struct mapping *m, uint64_t at)
 {

@@ -2,7 +2,7 @@
 /*
  * Names of kernel frames, also names of modules that are loaded during the recording. Reading all
  * names takes a tenth of a second. A worker's thread does that. The first kernel stack comes early,
- * when many new processes have to be examined, and these processes mustn't wait so long.
+ * while many new processes have to be examined, and examining them mustn't be delayed so long.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ bool kernel_is_asked(const struct collect *c)
 	return c->natives->kernel->asked;
 }
 
-/* Is there a location for @pc already whose name is known? */
+/* Does the profile have a location for @pc already, with a known name? */
 static bool is_known(struct collect *c, uint64_t pc)
 {
 	return known_native(c, KNOWN_KERNEL, pc)->location;
@@ -56,7 +56,7 @@ const char *kernel_name(const struct collect *c, uint64_t pc, const char **modul
 	return k->names ? kernel_names_find(k->names, pc, module) : NULL;
 }
 
-/* Returns the first address in @pc[@n] that has no name; 0: all addresses have a name. */
+/* Returns the first address of @pc[@n] that has no name; 0: all addresses have names. */
 static uint64_t first_unknown(struct collect *c, const uint64_t *pc, size_t n)
 {
 	const char *module;
@@ -79,7 +79,10 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 		k->names = names;
 		known_natives_forget(c);
 	}
-	/* An address that never gets a name must not make krait read all names again and again. */
+	/*
+	 * An address that never gets a name must not make krait read all kernel names again and
+	 * again.
+	 */
 	k->wait_ns = !k->wait_ns || kernel_name(c, k->unknown, &module)
 			     ? WAIT_MIN_NS
 			     : MIN(k->wait_ns * 2, WAIT_MAX_NS);

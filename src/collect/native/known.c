@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A cache of what was found at addresses in files. The stacks of a program differ in few of their
- * frames. Each frame is looked up once, until another frame takes its entry in this table.
+ * frames, so each address is looked up once, until another address takes its entry in this table.
  */
 #include <stdlib.h>
 #include <string.h>

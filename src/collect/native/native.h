@@ -45,27 +45,30 @@ struct native_file {
 	/* functions with unwind information, ascending; their offsets count from .base */
 	VEC(struct unwind_fde) fdes;
 	struct elf_names *names;
-	/* number of the flush (collect.flushes) in which a name of the file was last asked for */
+	/* number of the flush (collect.flushes) in which a name of the file was last needed */
 	uint32_t used_at;
-	/* lines by DWARF; NULL: there are no lines, or lines aren't wanted */
+	/* lines from DWARF; NULL: there are no lines, or lines aren't wanted */
 	struct dwarf_file *lines;
 	/* names of functions that have no symbol, from tables of methods; NULL: there are none */
 	struct method_names *methods;
 	/*
-	 * which function each split-off part belongs to (compilers split functions); NULL: not
-	 * known
+	 * tells of each split-off part (compilers split functions) which function it belongs to;
+	 * NULL: not known
 	 */
 	struct function_parts *parts;
 	/*
-	 * how many of the processes examined before the recording map the file; 1 more if krait
-	 * expects that it will be mapped (native_file_foresee())
+	 * how many of the processes that were examined before the recording map the file; 1 more if
+	 * krait expects the file to be mapped (native_file_foresee())
 	 */
 	uint32_t mapped;
-	/* exported functions of the file were looked up, so .interpreter and .exit are known */
+	/* the file's exported functions were looked up, so .interpreter and .exit are set */
 	bool looked;
 	/* a process has mapped the file; false: krait only expects a process to map the file */
 	bool met;
-	/* the file has CPython in it, so names of its functions may show that they are machinery */
+	/*
+	 * the file has CPython in it, so some of its functions may be machinery (functions that are
+	 * hidden)
+	 */
 	bool interpreter;
 	uint64_t exit; /* vaddr of exit() if the file is the C library; else 0 */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
@@ -115,26 +118,27 @@ static inline struct native_file *native_file_at(const struct collect *c, uint32
 }
 
 /*
- * native_file.c: the file behind @m, opened when it is first met. *index: the file's .index; 0: the
- * file isn't known. NULL: the file can't be opened or has no code.
+ * native_file.c: returns the file behind @m, which is opened when it is first met; NULL: it can't
+ * be opened or has no code. *index: the file's .index; 0: the file isn't known.
  */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
 /*
- * Adds file @fd (borrowed), which no process maps yet. Processes whose root directory is krait's
- * will map it with @m's .dev and .ino. NULL: the file is known already, or isn't a file with code.
+ * Adds file @fd (borrowed), which a process is expected to map. Processes whose root directory is
+ * krait's will map it with @m's .dev and .ino. NULL: the file is known already, or isn't a file
+ * with code.
  */
 struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
 					const char *path);
 /*
- * Was the file overwritten since it was opened (as by cp)? In that case, what was read from the
- * file doesn't describe what processes map. Any thread may call this.
+ * Was the file overwritten since it was opened, as cp does? If so, what krait has read from it
+ * doesn't describe what processes map. Any thread may call this function.
  */
 bool native_file_changed(const struct native_file *f);
 
 /*
- * The .index of the file with code that processes map as @path, with @m's .dev and .ino, if the
- * file was met before; 0: the file isn't known.
+ * Returns the .index of the file that processes map as @path with @m's .dev and .ino, if it was met
+ * before; 0: the file isn't known.
  */
 uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path);
 
@@ -161,26 +165,26 @@ struct native_name {
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
 
 /*
- * What merging stacks has to know of the function at an address: a set of flags; 0: not looked up
- * yet.
+ * What the merging of stacks has to know of the function at an address: a set of flags. 0: the
+ * function wasn't looked up yet.
  */
 enum native_is {
-	/* flag: the function is machinery (machinery.h), in a file with an interpreter */
+	/* flag: the function is machinery (machinery.h) and its file has an interpreter */
 	IS_MACHINERY = 1 << 0,
 	IS_EVAL_2 = 1 << 1,
 	IS_EVAL_3 = 1 << 2,
-	/* flags: what greenlet.h knows of the function; this flag and the two after it */
+	/* flags: how greenlet uses the function (greenlet.h); this flag and the next two */
 	IS_GREENLET_START = 1 << 3,
 	IS_GREENLET_SWITCH = 1 << 4,
 	IS_GREENLET_EXPOSING = 1 << 5,
-	IS_NAMELESS = 1 << 6, /* flag: the function has no name, in a file with an interpreter */
+	IS_NAMELESS = 1 << 6, /* flag: the function has no name, and its file has an interpreter */
 	IS_KNOWN = 1 << 7,    /* flag, always set once the function was looked up */
 };
 uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
 
 /*
  * Is @vaddr the return address of the call of main() in a C library without unwind tables (musl)?
- * Reads the file.
+ * Reads the file's code.
  */
 bool native_file_called_main(const struct native_file *f, uint64_t vaddr);
 
@@ -189,26 +193,30 @@ typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
 	/*
-	 * Set by the caller: the value of native_file.interpreter when the rows were asked for. If
-	 * it is false, .eval may lack the evaluation loop.
+	 * Set by the caller: the value that native_file.interpreter had when the rows were asked
+	 * for. If it is false, .eval may lack the evaluation loop.
 	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
 	bool compiled; /* the rows were compiled; false: the rows come from the cache on disk */
-	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */
 	/*
-	 * If .compiled and there is a cache: the key under which the cache will keep the rows, made
-	 * before the file was read
+	 * much of the file's code has no unwind information; native_rows_prove() makes the rows of
+	 * that code
+	 */
+	bool partial;
+	/*
+	 * if .compiled and there is a cache: the key under which the cache will keep the rows; it
+	 * was made before the file was read
 	 */
 	struct unwind_cache_key key;
-	struct elf_reads reads; /* what was read of the file, if .key is set */
+	struct elf_reads reads; /* what was read of the file; set if .key is set */
 };
 
 /* native_rows.c: asks for the file's rows because a stack needs these rows. */
 void native_rows_want(struct collect *c, struct native_file *f);
 /*
- * Asks for the file's rows because stacks may need these rows. The rows are only loaded from the
- * cache on disk: rows that the cache doesn't have aren't made.
+ * Asks for the file's rows before a stack needs them. The rows are only loaded from the cache on
+ * disk: rows that the cache doesn't have aren't made.
  */
 void native_rows_want_cached(struct collect *c, struct native_file *f);
 /* Asks for the file's rows anew, because the rows in use are wrong. */
@@ -220,29 +228,30 @@ static inline bool native_rows_coming(const struct native_file *f)
 }
 
 /*
- * Loads or compiles the rows of @f; called in a thread. Reads only those parts of @f that never
+ * Loads or compiles the rows of @f, in a worker's thread. Reads only those parts of @f that never
  * change. @cache: NULL if there is no cache. 0 or -errno + message.
  */
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
 /*
- * Loads the rows of @f from the cache. -ENOENT: the cache doesn't have them. The threads and the
- * other errors are as for native_rows_compile().
+ * Loads the rows of @f from the cache. -ENOENT: the cache doesn't have them. Runs in a worker's
+ * thread; other errors are those of native_rows_compile().
  */
 _must_use_ int native_rows_load(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *ret);
 void native_rows_fini(struct native_rows *r);
 /*
- * Completes rows that are .partial with what instructions prove; called in a thread. 0 or -errno +
- * message.
+ * Completes rows that are .partial by rows that are proved from instructions, in a worker's thread.
+ * 0 or -errno + message.
  */
 _must_use_ int native_rows_prove(const struct native_file *f, struct native_rows *rows);
 /*
- * Hands rows to the kernel program. A thread may call this if .fills_aside. 0 or -errno + message.
+ * Hands rows to the kernel program. A worker's thread may call this function if .fills_aside. 0 or
+ * -errno + message.
  */
 _must_use_ int native_rows_fill(const struct collect_config *config, const struct native_file *f,
 				const struct native_rows *rows);
-/* Writes rows to the cache; called in a worker's thread. 0 or -errno + message. */
+/* Writes rows to the cache, in a worker's thread. 0 or -errno + message. */
 _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *rows);
 /*
@@ -252,23 +261,30 @@ _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
 /*
- * Uses rows that native_rows_prove() has completed. The arguments are as for native_rows_take().
- * The kernel's maps already have these rows, as partial rows.
+ * Uses rows that native_rows_prove() has completed, with the arguments of native_rows_take(). The
+ * kernel's maps have had the partial rows until now.
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);
-/* @table was dropped from the kernel's maps. If it is a file's, the file needs its rows again. */
+/*
+ * Called when @table was dropped from the kernel's maps. If it was the table of a file, the file
+ * needs its rows again.
+ */
 void native_rows_given_up(struct collect *c, uint32_t table);
 
 /*
- * native_work.c: gives a thread a job: to compile rows, to load them from the cache, to read names,
- * to find the list of registered code. native_work_take() takes the results.
+ * native_work.c: these functions give a worker's thread a job: to compile rows, to load rows from
+ * the cache, to read names, to find the list of registered code. native_work_take() takes the
+ * results.
  */
 void native_work_rows(struct collect *c, struct native_file *f);
 void native_work_cached_rows(struct collect *c, struct native_file *f);
 void native_work_names(struct collect *c, struct native_file *f);
 void native_work_list(struct collect *c, struct native_file *f);
-/* Reads the kernel's symbols for kernel_take(): in a thread, or at once if there is no thread. */
+/*
+ * Reads the kernel's symbols and gives them to kernel_take(): in a worker's thread, or at once if
+ * there is none.
+ */
 void native_work_kernel(struct collect *c);
 /*
  * Takes the results of jobs that are done; called once a flush. @all: first waits until all jobs
@@ -277,49 +293,53 @@ void native_work_kernel(struct collect *c);
 void native_work_take(struct collect *c, bool all);
 
 /*
- * kernel.c. kernel_ready(): was a name looked for at all @pc[@n] of the kernel? If not, a thread is
- * reading the names. kernel_take(): uses @names, which that thread has read. @names NULL: the names
- * couldn't be read. @why: the reason; "": no reason is shown.
+ * kernel.c. kernel_ready(): was a name looked for at all kernel addresses @pc[@n]? If not, a
+ * worker's thread reads the names. kernel_take(): uses @names, which that thread has read. @names
+ * NULL: the names couldn't be read. @why: the reason; "": no reason is shown.
  */
 struct kernel_names;
 _must_use_ bool kernel_init(struct collect *c);
 void kernel_fini(struct collect *c);
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
 /*
- * Do addresses @pc[@n] lack names that reading the kernel's symbols may find? *ask: no thread reads
- * the symbols yet, so the caller has to have them read.
+ * Do addresses @pc[@n] lack names that reading the kernel's symbols may find? *ask is set if no
+ * thread reads the symbols yet; the caller then has to start that.
  */
 bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask);
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
 /* Tells whether names of the kernel are being read. */
 bool kernel_is_asked(const struct collect *c);
-/* The name of the kernel's code at @pc; NULL: none is known. *module: the module that has it. */
+/*
+ * Returns the name of the kernel's code at @pc; NULL: none is known. *module: the kernel module
+ * that the code belongs to.
+ */
 const char *kernel_name(const struct collect *c, uint64_t pc, const char **module);
 /*
- * The address that a recording shows for @pc; 0: none. It isn't the address in memory: anybody may
- * read a recording, but only some users may know where the kernel lies.
+ * Returns the address that a recording shows for kernel address @pc; 0: none. It isn't the address
+ * in memory, because anybody may read a recording, but only some users may know where the kernel
+ * lies.
  */
 uint64_t kernel_shown_address(const struct collect *c, uint64_t pc);
 
 /*
- * known.c: what was found at an address of a file. In an entry that is new, all but the key
- * (.vaddr, .file) is 0.
+ * known.c: what was found at an address of a file. A new entry is all 0 but for its key (.vaddr,
+ * .file).
  */
 struct known_native {
 	uint64_t vaddr;
-	/* native_file.index of the file, or KNOWN_KERNEL, where .vaddr is the run-time address */
+	/* native_file.index of the file; or KNOWN_KERNEL, if .vaddr is an address in the kernel */
 	uint32_t file;
 	/*
-	 * profile id of the location, made by the files of stack/; 0: not made yet, or made without
-	 * a name
+	 * profile id of the location, which files of stack/ make; 0: it wasn't made yet, or has no
+	 * name
 	 */
 	uint32_t location;
 	uint8_t is; /* bits of enum native_is for the function; 0: not looked up yet */
 };
-#define KNOWN_KERNEL 0 /* no file has this index */
+#define KNOWN_KERNEL 0 /* the number of no file, for addresses in the kernel */
 _must_use_ bool known_natives_init(struct collect *c);
 struct known_native *known_native(struct collect *c, uint32_t file, uint64_t vaddr);
-/* Forgets all entries, because profile ids have changed, or data from which names are made. */
+/* Forgets all entries, because profile ids, or the data from which names are made, have changed. */
 void known_natives_forget(struct collect *c);
 
 #endif

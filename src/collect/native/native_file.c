@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files with native code. A file is opened when a process is seen to map it, because the process
- * may be gone when the file is needed. The file's rows are compiled and its names are read when a
- * stack needs them.
+ * Files with native code. A file is opened as soon as a process maps it, because the process may be
+ * gone when the file is needed. The file's rows are compiled and its names are read when a stack
+ * needs them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@
 #define AGAIN_NS   (2 * NSEC_PER_SEC)
 
 /*
- * Is @m the vDSO? The vDSO is no file. All 64-bit processes have the same vDSO. 32-bit processes
- * have another vDSO, below 4 GiB.
+ * Is @m the vDSO? It is no file. All 64-bit processes have the same vDSO. 32-bit processes have
+ * another one, below 4 GiB.
  */
 static bool is_vdso(const struct mapping *m, const char *path)
 {
@@ -108,7 +108,7 @@ static uint32_t file_mapping(struct collect *c, struct elf_file *elf, const stru
 					   });
 }
 
-/* Finds out whether the file holds CPython or is the C library, by functions that it has. */
+/* Finds out by the file's functions whether it holds CPython, and whether it is the C library. */
 static void find_functions(struct elf_file *elf, struct native_file *f)
 {
 	static const char *const names[] = {"PyEval_EvalCode", "__libc_start_main", "exit"};
@@ -145,8 +145,9 @@ static int read_headers(struct collect *c, struct native_file *f)
 }
 
 /*
- * Looks through the file's functions on the budget of the process that maps it. If that budget is
- * spent, the file is looked through later, when a process with time left in its budget maps it.
+ * Looks through the file's functions, and charges the budget of the process that maps the file. If
+ * that budget is spent, the file is looked through later, when a process with time left in its
+ * budget maps it.
  */
 static void look_for_functions(struct collect *c, const struct proc *proc, struct native_file *f)
 {
@@ -190,8 +191,8 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	if (!f->path)
 		return err_nomem();
 	/*
-	 * The device, inode and times are kept even of a file that can't be opened, such as a
-	 * device. So krait doesn't try to open it again.
+	 * The device, inode and times are also kept of a file that can't be opened, such as a
+	 * device node, so that krait doesn't try to open it again.
 	 */
 	if (!file_stat_mapping(proc, m, &st))
 		f->version = file_version_of(&st);
@@ -224,7 +225,10 @@ static struct native_file *new_file(struct collect *c, const struct mapping *m)
 /* Adds @f to the files, whether or not it could be opened. NULL: out of memory. */
 static struct native_file *keep_file(struct collect *c, struct native_file *f)
 {
-	/* A file without code isn't kept open: a program may make shared memory all the time. */
+	/*
+	 * A file without code isn't kept open, because programs may make new shared memory files
+	 * all the time.
+	 */
 	if (!f->loads.n && f->fd >= 0) {
 		close(f->fd);
 		f->fd = -1;
@@ -243,8 +247,8 @@ static struct native_file *keep_file(struct collect *c, struct native_file *f)
 }
 
 /*
- * Did the file system not answer, or didn't krait ask the file system at all? In both cases nothing
- * is known about the file.
+ * Did the file system not answer, or did krait not ask it at all? In both cases nothing is known
+ * about the file.
  */
 static bool is_unanswered(int r)
 {
@@ -252,8 +256,8 @@ static bool is_unanswered(int r)
 }
 
 /*
- * Opens and adds a file. A file that can't be used is also kept, without segments, so that it isn't
- * opened again and again.
+ * Opens a file and adds it. A file that can't be used is also added, without segments, so that it
+ * isn't opened again and again.
  */
 static struct native_file *meet_file(struct collect *c, const struct proc *proc,
 				     const struct mapping *m, const char *path)
@@ -285,8 +289,8 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 }
 
 /*
- * The file behind @m, if it is known. NULL also for a file whose file system didn't answer a while
- * ago. Such a file is opened again, because it may be a file that all processes map.
+ * Returns the file behind @m if it is known. NULL also for a file whose file system didn't answer a
+ * while ago: such a file is opened again, because all processes may map it.
  */
 static struct native_file *find_answered(const struct collect *c, const struct proc *proc,
 					 const struct mapping *m)
@@ -295,7 +299,7 @@ static struct native_file *find_answered(const struct collect *c, const struct p
 
 	if (!f || !f->again_ns || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
 		return f;
-	/* no file has this version, so nobody finds the entry again */
+	/* an empty version, which no file has: nobody finds this entry again */
 	f->version = (struct file_version){};
 	return NULL;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What threads do with files: compile rows, read symbols; see native_job.h. */
+/*
+ * What worker threads do with files, such as compiling rows and reading symbols; see native_job.h.
+ */
 #include "collect/native/native_job.h"
 
 #include <errno.h>
@@ -19,9 +21,9 @@
 #include "symbol/pytables/method_names.h"
 
 /*
- * Limits of the work on one file. A thread does it, and other files wait for that thread. torch
- * (300 MB) takes 1.5 s for rows and 0.7 s for names. Waiting for the list of code registered for
- * gdb delays all files of a process.
+ * Limits of the work on one file, which a worker's thread does while other files wait. torch (300
+ * MB) takes 1.5 s for rows and 0.7 s for names. As long as krait looks for the list of code
+ * registered for gdb, all files of a process wait.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
 #define NAMES_WORK (4000 * SLICE_MS)
@@ -74,7 +76,10 @@ void job_compile_rows(struct worker_job *job)
 	note(j, r ? r : fill(j));
 }
 
-/* Loads rows from the cache. An error is ignored: the rows are compiled once a stack needs them. */
+/*
+ * Loads rows from the cache. An error is ignored: the rows will be compiled once a stack needs
+ * them.
+ */
 void job_load_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
@@ -96,8 +101,8 @@ void job_prove_rows(struct worker_job *job)
 }
 
 /*
- * Writes rows to the cache. Once jobs are cancelled, the rows may be incomplete, and they aren't
- * written.
+ * Writes rows to the cache, unless jobs were cancelled, because in that case the rows may be
+ * incomplete.
  */
 void job_keep_rows(struct worker_job *job)
 {
@@ -122,7 +127,7 @@ static int read_names(struct job *j, int root)
 		log_info("%s: no lines: %s", f->path, err_about(err_msg(), f->path));
 		j->lines = NULL;
 	}
-	/* reading the names is the job's last step, so an error of it is the job's error */
+	/* reading the names is the last step, so its error is the job's error */
 	return elf_names_open(f->fd, f->path, root, &j->names);
 }
 

@@ -16,12 +16,13 @@ struct job;
 struct step {
 	void (*run)(struct worker_job *job); /* does the work, in the worker's thread */
 	/*
-	 * Takes the results over, on the main thread. Returns the next step of the job; NULL: none.
+	 * Takes over the results, on the main thread. Returns the job's next step; NULL: there is
+	 * none.
 	 */
 	const struct step *(*done)(struct collect *c, struct job *j);
 	enum {
 		FOR_STACKS, /* stacks wait for the result */
-		/* stacks don't wait for the result, and the next recording can also use it */
+		/* stacks don't wait for the result, but this recording and the next one use it */
 		FOR_BOTH,
 		FOR_NEXT /* only the next recording uses the result */
 	} use;
@@ -40,15 +41,18 @@ struct job {
 	struct kernel_names *kernel;
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
-	/* .cut: the slice ended the work early; .counted: stats.tables_cut has counted that */
+	/*
+	 * .cut: the work ended early, because the slice was spent; .counted: stats.tables_cut has
+	 * counted this
+	 */
 	bool cut, counted;
 	int r;
 	char *why; /* text of the error .r */
-	/* memory was lacking for a part of the result; what there is of the result is used */
+	/* memory was lacking for a part of the result; the other parts are used */
 	bool no_memory;
 };
 
-/* native_job.c: the work of each kind of step, in a worker's thread. */
+/* native_job.c: the work of each kind of step; runs in a worker's thread. */
 void job_compile_rows(struct worker_job *job);
 void job_load_rows(struct worker_job *job);
 void job_prove_rows(struct worker_job *job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of a file's code, and which of its functions matter for merging stacks. */
+/* Finds the names of code in a file, and which functions matter for merging stacks. */
 #include <string.h>
 
 #include "base/system/far.h"
@@ -10,13 +10,13 @@
 #include "symbol/pytables/machinery.h"
 #include "symbol/pytables/method_names.h"
 
-/* Finds the function around @vaddr by the file's unwind information; NULL: none. */
+/* Finds the function around @vaddr by the file's unwind information. NULL: there is none. */
 static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t vaddr)
 {
 	return unwind_fde_find(f->fdes.v, f->fdes.n, vaddr - f->base);
 }
 
-/* The code around @vaddr belongs to no known function. Returns where that code begins. */
+/* Returns where the code around @vaddr begins, which belongs to no known function. */
 static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 {
 	size_t i = count_upto(f->fdes.v, f->fdes.n, end, vaddr - f->base);
@@ -24,7 +24,9 @@ static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 	return !f->fdes.n ? vaddr : f->base + (i ? f->fdes.v[i - 1].end : 0);
 }
 
-/* The whole function that @fde is a part of; @fde itself if it isn't a part of another function. */
+/*
+ * Returns the function of which @fde is a part; @fde itself if it isn't a part of another function.
+ */
 static const struct unwind_fde *whole_of(const struct native_file *f, const struct unwind_fde *fde)
 {
 	uint64_t start = fde && f->parts ? function_parts_find(f->parts, f->base + fde->start) : 0;
@@ -33,7 +35,7 @@ static const struct unwind_fde *whole_of(const struct native_file *f, const stru
 }
 
 /*
- * The name that Python code uses for the function; NULL: there is no such name, or C code also
+ * Returns the name that Python code uses for the function; NULL: there is none, or C code also
  * calls the function. A function that C code also calls, such as PyObject_Repr, keeps its own name.
  */
 static const char *called(const struct native_file *f, const struct unwind_fde *fde,
@@ -77,8 +79,8 @@ static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *byte
 
 /*
  * musl has no unwind tables, so nothing says how to unwind libc_start_main_stage2(). But it ends
- * with exit(main(...)): after the call of main() come mov %eax,%edi and call exit. @vaddr: where
- * main() returns to, or the byte before.
+ * with exit(main(...)): after the call of main() come mov %eax,%edi and call exit. @vaddr: the
+ * return address of main(), or the byte before it.
  */
 bool native_file_called_main(const struct native_file *f, uint64_t vaddr)
 {

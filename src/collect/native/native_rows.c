@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Unwind rows of files: how to get from each piece of code to its caller. A thread compiles them
- * when a stack needs them. Rows are dropped when other files need the memory more, and are compiled
- * again when a stack needs them again.
+ * when a stack needs them. Rows are dropped when other files need the memory more, and made again
+ * when a stack needs them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@
 #define PROVE_AT_ONCE (4u << 20)
 
 /*
- * How long to wait before rows that were dropped, or that had no room in the kernel's maps, are
- * made again.
+ * After this time, rows that were dropped, or that had no room in the kernel's maps, are made
+ * again.
  */
 #define RETRY_SECONDS 2
 #define RETRY_DOUBLED 5u /* how many times the time until the next try doubles at most */
@@ -43,7 +43,10 @@ static int take_eval(const char *name, const struct elf_symbol *sym, void *arg)
 	struct eval_ranges *e = arg;
 	size_t n = strlen(e->name);
 
-	/* A symbol's parts and clones also count: .cold, .part.0, .constprop.1, .lto_priv.2. */
+	/*
+	 * Parts and clones of a function also count; their symbols end in .cold, .part.0,
+	 * .constprop.1 or .lto_priv.2.
+	 */
 	if (!strncmp(name, e->name, n) && (!name[n] || name[n] == '.') && sym->size &&
 	    e->n < MAX_EVAL_RANGES)
 		e->found[e->n++] = *sym;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Gives threads the work that takes long for a large file, and takes the results: unwind rows and
- * symbols. Rows are in the kernel's maps at once. All other results reach the collector when the
- * job is taken back.
+ * symbols. A job puts rows into the kernel's maps itself. All other results reach the collector
+ * when the job is taken back.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -60,8 +60,8 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
 /*
- * The thread that made the rows may have found out that the file holds CPython. In that case this
- * function has the rows made again, and returns true.
+ * Returns true if the thread that made the rows found out only afterwards that the file holds
+ * CPython. In that case the rows are made again.
  */
 static bool came_too_early(struct collect *c, struct job *j)
 {
@@ -72,7 +72,8 @@ static bool came_too_early(struct collect *c, struct job *j)
 }
 
 /*
- * Rows are in use now. Chooses the job's next step: to complete the rows, or to write them to disk.
+ * Chooses the job's next step after its rows are in use: to complete the rows, or to write them to
+ * disk.
  */
 static const struct step *after_rows(struct collect *c, struct job *j)
 {
@@ -201,8 +202,8 @@ static void job_free(struct job *j)
 }
 
 /*
- * Counts a job that its slice has ended early, for the closing lines. The closing lines count files
- * of which something is missing. A file counts twice if both rows and names are missing.
+ * Counts a job that was ended early because its slice was spent. The closing lines say of how many
+ * files something is missing; a file counts twice if both rows and names are missing.
  */
 static void count_cut(struct collect *c, struct job *j)
 {
@@ -230,7 +231,7 @@ static void take(struct collect *c, struct job *j)
 		job_free(j);
 }
 
-#define ASK_MS 50 /* milliseconds after which config.wait is asked again */
+#define ASK_MS 50 /* time in milliseconds between two calls of config.wait */
 
 /* Says in words what the collector waits for: "names of /usr/lib/libx.so". */
 static const char *describe(struct collect *c, char *text, size_t n)
@@ -247,14 +248,14 @@ static const char *describe(struct collect *c, char *text, size_t n)
 }
 
 /*
- * A job counts as making progress when it has had this much more CPU time. On a busy machine that
- * may take seconds.
+ * A job counts as making progress each time it has had this much more CPU time. On a busy machine
+ * that may take seconds.
  */
 #define PROGRESS_NS (NSEC_PER_SEC / 4)
 
 /*
- * Returns a number that grows whenever a job is done or has made progress. While jobs run, this
- * thread only waits, so the CPU time of krait's process is the jobs' CPU time.
+ * Returns a number that grows whenever a job has ended or has made progress. While jobs run, this
+ * thread only waits, so the CPU time of krait's process is that of the jobs.
  */
 static unsigned progress(struct worker *w)
 {
@@ -262,8 +263,8 @@ static unsigned progress(struct worker *w)
 }
 
 /*
- * Waits until all jobs are done, or until config.wait ends the wait. Once config.wait has ended a
- * wait, nothing is waited for any more.
+ * Waits until all jobs are done, or until config.wait ends the wait. After config.wait has ended
+ * one wait, krait waits for nothing any more.
  */
 static void await(struct collect *c)
 {
@@ -292,7 +293,8 @@ void native_work_take(struct collect *c, bool all)
 }
 
 /*
- * Drops the jobs that haven't begun. If @later, jobs whose results the next recording can use stay.
+ * Drops the jobs that haven't begun, but with @later keeps those whose results the next recording
+ * can use.
  */
 static void drop_jobs(struct collect *c, bool later)
 {
@@ -312,8 +314,8 @@ static void drop_jobs(struct collect *c, bool later)
 }
 
 /*
- * Ends a job when the recording is over. Only the rows of a job that completed rows are still used:
- * they are written to the cache.
+ * Ends a job after the recording. Its results are dropped, except rows that were completed: these
+ * are written to the cache.
  */
 static void finish(struct collect *c, struct job *j)
 {

@@ -67,8 +67,8 @@ void native_rows_want_cached(struct collect *c, struct native_file *f)
 }
 
 /*
- * An address without a name may lie in code that was loaded after the names were read, such as a
- * module or a BPF program.
+ * Were names looked for at all kernel addresses @pc[@n]? An address without a name may lie in code
+ * that was loaded after the names were read, such as a module or a BPF program.
  */
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
 {

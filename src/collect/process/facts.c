@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process's name, control group, container, directory and what it was told to run; see process.h.
+ * Reads facts about a process: its name, control group, container, directory, and what it was told
+ * to run; see process.h.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 
 /*
  * Reads the working directory of a process. The paths of its files are shown relative to it
- * (view/names/dirs.h). @at: the process's place (struct proc_place) a moment ago, or NULL. True:
- * all processes with that place have this directory.
+ * (view/names/dirs.h). @at: the process's place (struct proc_place) a moment ago, or NULL. Returns
+ * true if all processes with that place have this directory.
  */
 static bool read_directory(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -119,8 +120,8 @@ static void take_place(struct process *p, struct proc_facts *facts)
 }
 
 /*
- * Reads name, control group and container of a process. False: the process isn't wanted
- * (config.match).
+ * Reads name, control group and container of a process. False: config.match doesn't want the
+ * process.
  */
 static bool read_all(struct collect *c, struct process *p, const struct proc *proc)
 {
@@ -139,9 +140,9 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 }
 
 /*
- * Reads only what the process's first record doesn't say. @at: the process's place (struct
- * proc_place) when the record was made, or NULL. True: all processes with that place have the same
- * cgroup and container.
+ * Reads those facts that the process's first record doesn't have. @at: the process's place (struct
+ * proc_place) when the record was made, or NULL. Returns true if all processes with that place have
+ * the same control group and container.
  */
 static bool read_rest(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -153,13 +154,16 @@ static bool read_rest(struct process *p, const struct proc *proc, const struct p
 	return facts.shared;
 }
 
-/* Does the process's first record have the process's name and start time? */
+/* Are the process's name and start time in its first record? */
 static bool is_said(const struct collect *c, const struct process *p)
 {
 	return !c->config.match && p->name_is_said && p->start_boot_ns;
 }
 
-/* Reads the facts of a process, as facts_read() does. *same: result of read_rest(). */
+/*
+ * Reads the facts of a process, as facts_read() does, with its place @at. *same: the result of
+ * read_rest().
+ */
 static bool read_at(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct proc_place *at, bool *same)
 {
@@ -186,9 +190,9 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 }
 
 /*
- * May the process of @rec take over the name, container and so on of another process that has the
- * same directory and control group? Not if its name in the profile also depends on its user or on
- * its arguments.
+ * May the process of @rec get the name, container and so on of another process that has the same
+ * directory and control group? No, if its name in the profile also depends on its user or on its
+ * arguments.
  */
 static bool may_share(const struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
@@ -227,16 +231,14 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 }
 
 /*
- * Takes what the kernel program read of the process. If the process is gone already, nothing else
- * is known of it. If a fork has exec'ed since, /proc has only the new image's name.
+ * Takes what the kernel program read of the process. If the process has ended by now, krait knows
+ * nothing else of it. If a fork has exec'ed by now, /proc has only the new image's name.
  */
 void facts_from_record(struct process *p, const struct rec_proc *rec)
 {
 	_cleanup_str_ struct str name = {};
 
-	/*
-	 * a start time that was read earlier may be that of an earlier process with the same number
-	 */
+	/* krait may have read the start time of an earlier process with the same number */
 	p->start_boot_ns = proc_stat_start_of(rec->start_boot_ns) ?: p->start_boot_ns;
 	memcpy(p->comm, rec->comm, MIN(sizeof(p->comm), sizeof(rec->comm)));
 	p->comm[sizeof(p->comm) - 1] = '\0';
@@ -248,18 +250,18 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 }
 
 /*
- * Most processes never change after their start. So the stamp is read again after a quarter of the
- * time for which nothing has changed, but at least this often.
+ * Most processes never change after their start. If a process hasn't changed for some time, its
+ * stamp is read again after a quarter of that time, but at least this often.
  */
 #define STAMP_MOST_NS (10 * NSEC_PER_SEC)
 /*
- * Facts are also read where the stamp is the same, because it doesn't show every change: after the
- * time for which nothing has changed, within these bounds.
+ * The stamp doesn't show every change. So facts are also read again although it is the same: after
+ * as much time as it hasn't changed for, within these bounds.
  */
 #define READ_LEAST_NS (10 * NSEC_PER_SEC)
 #define READ_MOST_NS  (60 * NSEC_PER_SEC)
 
-/* Takes over what has changed. False: the process's next samples aren't wanted. */
+/* Takes over the facts that have changed. False: the process's next samples aren't wanted. */
 static bool take_renewed(struct collect *c, struct process *p, const struct proc *proc,
 			 struct proc_facts *facts, bool *changed)
 {
@@ -278,8 +280,8 @@ static bool take_renewed(struct collect *c, struct process *p, const struct proc
 }
 
 /*
- * Returns true if the facts needn't be read now. Otherwise *ret is the process's present stamp, or
- * no stamp if that can't be read.
+ * Returns true if the facts needn't be read now. Otherwise sets *ret to the process's present
+ * stamp, or to an empty stamp if it can't be read.
  */
 static bool is_unchanged(struct process *p, uint64_t now_ns, struct proc_stamp *ret)
 {
@@ -301,7 +303,9 @@ bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *ch
 	uint64_t same_ns;
 
 	*changed = false;
-	/* the stamp doesn't have the thread's name, by which a process may be chosen */
+	/*
+	 * the stamp doesn't have the thread's name, and config.match may choose processes by name
+	 */
 	if (!c->config.match && is_unchanged(p, now_ns, &stamp))
 		return true;
 	p->stamp = (struct proc_stamp){};

@@ -21,22 +21,25 @@
 #include "proc/files/walk.h"
 
 #define PLACES 16
-/* older results of /proc aren't used, because groups and directories can be renamed */
+/*
+ * results from /proc that are older than this aren't used, because groups and directories can be
+ * renamed
+ */
 #define KNOWN_NS NSEC_PER_SEC
 
 struct known_place {
 	struct proc_place at;
 	uint64_t read_ns; /* when /proc said this, CLOCK_MONOTONIC; 0: this entry is free */
 	/*
-	 * what processes with this place get in those members of struct process that have these
-	 * names
+	 * processes with this place get these texts in the members of struct process that have the
+	 * same names
 	 */
 	char *cgroup, *container, *directory;
 };
 
 struct known_places {
 	struct known_place list[PLACES];
-	size_t next; /* which entry is replaced next */
+	size_t next; /* index of the entry that is replaced next */
 };
 
 bool known_place_init(struct collect *c)

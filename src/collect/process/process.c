@@ -17,8 +17,8 @@ struct process *process_newest(const struct collect *c, uint32_t tgid)
 }
 
 /*
- * Do threads of the process still run? Called once perf has reported that the first thread of the
- * process has ended. Other threads may run on (pthread_exit() in main).
+ * Do threads of the process still run? Called when perf has reported that the first thread of the
+ * process has ended: other threads may go on running (pthread_exit() in main).
  */
 bool process_has_threads(const struct process *p)
 {
@@ -33,8 +33,8 @@ bool process_has_threads(const struct process *p)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u/task", p->key.tgid);
 	/*
-	 * the links of the directory are itself, .. and one for each thread, the first thread
-	 * included
+	 * The directory has 2 links of its own, and 1 for the directory of each thread. The first
+	 * thread, which has ended, still has its directory.
 	 */
 	return !stat(path, &st) && st.st_nlink > 3;
 }

@@ -36,7 +36,7 @@ struct absent_spent {
 	uint64_t since_ns, took_ns;
 	size_t pages;
 	uint64_t asked_ns;
-	bool asked;   /* a read of the process's memory has been under way since .asked_ns */
+	bool asked;   /* a read of the process's memory is under way, since .asked_ns */
 	bool refused; /* a read was refused at least once; stats.absent.processes has counted it */
 };
 
@@ -45,7 +45,7 @@ struct absent_spent {
  * the image may still come.
  */
 struct process {
-	/* The identity of the process image, and its interpreter. */
+	/* The identity of this image, and its interpreter. */
 	struct proc_key key;
 	enum proc_state state;
 	uint16_t version; /* version of the process's Python: major << 8 | minor */
@@ -60,7 +60,7 @@ struct process {
 	struct py_where where;
 	/* the addresses of all interpreters, .where first; NULL: there is only one interpreter */
 	struct proc_several *several;
-	struct later_look later; /* when to find out again which interpreters are initialised */
+	struct later_look later; /* when krait finds out again which interpreters are initialised */
 
 	/* What krait has found out about the process so far. */
 	/*
@@ -76,25 +76,27 @@ struct process {
 	bool replaced; /* an exec has replaced this image: the process goes on as another image */
 	/* how many flushes came since the process ended, counting from 1; 0: the process runs */
 	uint8_t ended;
-	/* What the process held was freed. This entry stays as long as anything refers to it. */
+	/*
+	 * what belonged to the process was freed; this entry stays as long as anything refers to it
+	 */
 	bool forgotten;
-	/* if .expected: where in memory the image lies that krait examined */
+	/* if .expected: where the image that krait examined lies in memory */
 	struct image_place place;
 	uint64_t samples;
 	uint64_t
 		/*
-		 * when the kernel program met the process, CLOCK_MONOTONIC; 0: the kernel program
-		 * hasn't met it
+		 * time at which the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't
+		 * met the process
 		 */
 		met_ns;
 	/* rec_proc.task of the record that came when the kernel program met the process */
 	uint64_t task;
-	uint64_t seen_ns; /* when the latest record of the process was made, CLOCK_MONOTONIC */
+	uint64_t seen_ns; /* time of the process's latest record, CLOCK_MONOTONIC */
 
-	/* How much still refers to the process. */
+	/* How many samples and stacks still refer to the process. */
 	/*
-	 * number of waiting samples and stacks of the process; the process's entry in the table
-	 * isn't reused before this is 0
+	 * number of the process's samples and stacks that wait; the entry in the table isn't reused
+	 * before this is 0
 	 */
 	uint32_t users;
 	/*
@@ -114,24 +116,28 @@ struct process {
 	char *launched;
 	struct service service;
 	/*
-	 * 1 + the user as whom the process runs, in every respect; 0: not known, or several users
+	 * 1 + the uid of the user as whom the process runs, if all its uids are the same; 0: not
+	 * known, or several users
 	 */
 	uint64_t runs_as;
 	char *directory; /* working directory when krait met the process; NULL: not known, or / */
-	bool failed;	 /* collect_config.failed was called */
-	/* .name is from the kernel program's first record; the name in /proc doesn't replace it */
+	bool failed;	 /* collect_config.failed was called for this process */
+	/*
+	 * .name is from the kernel program's first record, and the name in /proc doesn't replace it
+	 */
 	bool name_is_said;
 	/* name that the kernel has for the first thread; "": not known yet */
 	char comm[PROC_COMM_BYTES];
 	/*
-	 * When name, control group and container are read next (CLOCK_MONOTONIC), and the value
-	 * that .samples had when these were read last.
+	 * .facts_due_ns: when name, control group and container are read next (CLOCK_MONOTONIC).
+	 * .facts_samples: the value that .samples had when these were last read.
 	 */
 	uint64_t facts_due_ns, facts_samples;
 	/*
-	 * The process's stamp before name, control group and container were read last. Times are
-	 * CLOCK_MONOTONIC: since when the stamp is the same, when it is read next, and until when
-	 * name, control group and container needn't be read while it is the same.
+	 * .stamp: the process's stamp before name, control group and container were last read. The
+	 * times are CLOCK_MONOTONIC. .stamp_since_ns: since when the stamp is the same.
+	 * .stamp_due_ns: when it is read next. .stamp_until_ns: until when name, control group and
+	 * container needn't be read if the stamp stays the same.
 	 */
 	struct proc_stamp stamp;
 	uint64_t stamp_since_ns, stamp_due_ns, stamp_until_ns;
@@ -143,21 +149,26 @@ struct process {
 	bool upkeep_named; /* stats.put_off.processes has counted the process */
 	struct absent_spent absent;
 	/*
-	 * the user whose budget for new processes is charged: 1 + index in crowds.users; 0: no
+	 * the user who pays for this process while it is new: 1 + index in crowds.users; 0: no
 	 * user's budget is charged
 	 */
 	uint32_t user;
-	uint64_t new_until_ns; /* until this time (CLOCK_MONOTONIC) .user's budget is charged */
-	bool crowded;	       /* stats.crowded.processes has counted the process */
+	/* until this time (CLOCK_MONOTONIC) the process is new, and .user's budget is charged */
+	uint64_t new_until_ns;
+	bool crowded; /* stats.crowded.processes has counted the process */
 
 	/* The process's threads (thread/). */
 	struct map threads; /* tid -> 1 + index of the thread in threads.all */
 	/*
-	 * When names of threads were looked for last (0: never), when they are looked for next (0:
-	 * no thread was met), and how long to wait after the next look.
+	 * .names_looked_ns: when names of threads were last looked for; 0: never. .names_due_ns:
+	 * when they are looked for next; 0: no thread was met. .names_apart_ns: the time between
+	 * the next look and the one after it.
 	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
-	/* how many samples of the process came; a sample that had to wait counts more than once */
+	/*
+	 * how many samples of the process have come; a sample that had to wait counts more than
+	 * once
+	 */
 	uint64_t names_samples;
 
 	/* The process's code objects (code/). */
@@ -167,19 +178,20 @@ struct process {
 	/* The process's mappings (space/). */
 	uint32_t slot; /* slot of the process's mappings in the kernel's map `spaces`; 0: none */
 	/*
-	 * how often unknown code was a reason to read mappings, since the last pause
+	 * how many times unknown code was the reason for reading the mappings, since the last pause
 	 * (space/read.c)
 	 */
 	uint32_t reads;
 	enum space_stale space_stale;
-	/* the process is eager: until .eager_ns mappings are read as often as they change */
+	/* until .eager_ns the process is eager: its mappings are read as often as they change */
 	bool eager;
 	uint64_t eager_ns;
-	uint64_t space_ns;    /* when mappings were last read, CLOCK_MONOTONIC */
-	uint64_t read_ns;     /* CPU time that the last reading of mappings took, without waits */
-	VEC(uint32_t) spaces; /* versions of the spaces that are kept, the latest last */
+	uint64_t space_ns; /* when mappings were last read, CLOCK_MONOTONIC */
+	uint64_t read_ns;  /* CPU time that the last reading of mappings took */
+	/* versions of the spaces (readings of the mappings) that are kept, the latest last */
+	VEC(uint32_t) spaces;
 	/*
-	 * unwind tables that the kernel program may still use while it has the process's old
+	 * unwind tables that the kernel program may use as long as it has the process's old
 	 * mappings
 	 */
 	VEC(uint32_t) old_tables;
@@ -187,7 +199,10 @@ struct process {
 		uint64_t start, end, time_ns;
 		/* version of the latest reading of mappings before .made_executable.time_ns */
 		uint32_t version;
-		/* memory that was made executable last; the code that was there before is gone */
+		/*
+		 * the range of memory that was made executable last; code that was there before is
+		 * gone
+		 */
 	} made_executable;
 
 	/*
@@ -198,8 +213,8 @@ struct process {
 };
 
 /*
- * A process that was forgotten after its end. The process's entry in the table is reused once
- * nothing can refer to the process any more.
+ * A process that ended and was forgotten. Its entry in the table is reused once nothing can refer
+ * to the process any more.
  */
 struct forgotten {
 	uint32_t process;
@@ -208,10 +223,10 @@ struct forgotten {
 
 struct processes {
 	VEC(struct process) all;
-	VEC(uint32_t) live; /* processes that weren't forgotten, as indices in .all */
+	VEC(uint32_t) live; /* processes that aren't forgotten yet, as indices in .all */
 	/* processes that were forgotten, in the order in which they were forgotten */
 	VEC(struct forgotten) forgotten;
-	VEC(uint32_t) free; /* indices in .all that are free to be used again */
+	VEC(uint32_t) free; /* indices in .all of entries that can be reused */
 	struct map by_key;  /* process_key_hash() -> 1 + index of the process in .all */
 	/* process number -> 1 + index in .all of the newest image with that number */
 	struct map by_tgid;
@@ -219,13 +234,13 @@ struct processes {
 	struct map execs;
 	struct known_places *known; /* state of known_place.c */
 	/*
-	 * what process_mapping_of() returned last, and for which version; .mapping 0: nothing was
-	 * returned yet
+	 * the mapping that process_mapping_of() returned last, and the version for which; .mapping
+	 * 0: it has returned none yet
 	 */
 	uint32_t mapping;
 	uint16_t mapping_version;
 	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
-	/* size of what process.made points to: the state of a process's run-time code */
+	/* size of the state of a process's run-time code, to which process.made points */
 	size_t made_bytes;
 	/*
 	 * Frees what other folders keep for a process. Called when the process is forgotten, and
@@ -235,8 +250,8 @@ struct processes {
 };
 
 /*
- * Makes the state of this folder. @made_bytes and @close: see struct processes. False: out of
- * memory.
+ * Makes the state of this folder. @made_bytes and @close become members of struct processes. False:
+ * out of memory.
  */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
@@ -276,16 +291,16 @@ static inline void space_wanted(struct process *p, enum space_stale why)
 }
 
 /*
- * The process of @key, which is created if it is new. Returns its index into processes.all;
- * negative: out of memory.
+ * Returns the index of the process of @key in processes.all; adds the process if it is new.
+ * Negative: out of memory.
  */
 long process_of(struct collect *c, const struct proc_key *key);
-/* The process of @key; NULL: no record of the process has come before. */
+/* Returns the process of @key; NULL: no record of the process has come yet. */
 struct process *process_known(const struct collect *c, const struct proc_key *key);
 
 /*
- * process_key_hash(): the key in .by_key. process_drop_index(): removes process @i from an index,
- * unless the entry belongs to another process by now.
+ * process_key_hash(): returns the hash by which .by_key finds @k. process_drop_index(): removes
+ * process @i from an index, unless the entry belongs to another process by now.
  */
 uint64_t process_key_hash(const struct proc_key *k);
 void process_drop_index(struct map *m, uint64_t key, uint32_t i);
@@ -293,12 +308,12 @@ void process_drop_index(struct map *m, uint64_t key, uint32_t i);
 /* Returns the newest image of process @tgid; NULL: no image is known. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
 
-/* Do other threads go on? To be called after the process's first thread has ended. */
+/* Does the process have threads that still run? To be called after its first thread has ended. */
 bool process_has_threads(const struct process *p);
 
 /*
- * Have all threads of the process ended, or has it exec'ed? If so, no more samples of this image
- * are taken.
+ * Have all threads of the process ended, or has an exec replaced the image? If so, no more samples
+ * of this image are taken.
  */
 bool process_is_gone(const struct process *p);
 
@@ -306,14 +321,14 @@ bool process_is_gone(const struct process *p);
 bool process_is(const struct process *p, const struct proc *proc);
 
 /*
- * Opens the process. False: it can't be opened. A short-lived process may have ended before krait
- * knew of it; in that case .ended is set.
+ * Opens the process. False: it can't be opened. If it has ended, .ended is set, because perf may
+ * have reported its end before krait knew of the process.
  */
 bool process_open(struct process *p, struct proc *ret);
 
 /*
- * perf reports that a thread of @tgid has ended (process_exited()), or that the process has exec'ed
- * (process_execed()).
+ * Called when perf reports that a thread of @tgid has ended (process_exited()), or that process
+ * @tgid has exec'ed (process_execed()).
  */
 void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
@@ -325,12 +340,12 @@ uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 /* processes.c: forgets the processes that ended long enough ago. Called after each flush. */
 void process_forget_ended(struct collect *c);
 
-/* Profile id of the mapping that frames of this Python version get; 0: no memory. */
+/* Returns the profile's id of the mapping that frames of this Python version get; 0: no memory. */
 uint32_t process_mapping_of(struct collect *c, uint16_t version);
 
 /*
  * Sets the Python version of the process's frames. The version is from a record of the process, or
- * from a code object that came before that record.
+ * from a code object that came earlier than this record.
  */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
 /* Notes that an interpreter of this version has been met. */
@@ -338,10 +353,10 @@ void process_note_version(struct collect *c, uint16_t version);
 
 /*
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
- * it. False: the process isn't wanted. facts_renew(): as facts_read(), for a process with samples,
- * at @now_ns (CLOCK_MONOTONIC). While the process's stamp (proc/stamp.h) stays the same, it reads
- * mostly the stamp alone, and that less often the longer it has stayed the same. False: the process
- * isn't wanted any more. *changed: something that labels say of the process has changed.
+ * the process. False: the process isn't wanted. facts_renew() does the same at @now_ns
+ * (CLOCK_MONOTONIC) for a process with samples. While the process's stamp (proc/stamp.h) stays the
+ * same, facts_renew() mostly reads only the stamp, and less and less often. False: the process
+ * isn't wanted any more. *changed: something has changed that the process's labels say.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed);
@@ -358,11 +373,12 @@ void facts_from_record(struct process *p, const struct rec_proc *rec);
 void facts_read_start(struct collect *c, struct process *p, const struct proc *proc);
 
 /*
- * known_place.c: keeps for a second what was read of processes, by their place (struct proc_place).
+ * known_place.c: remembers for a second what was read of processes, by their place (struct
+ * proc_place).
  *
  * known_place_find() sets cgroup, container and directory of @p, whose place was @at at @time_ns,
  * to the values that another process with that place had. False: no such process is known.
- * known_place_keep(): notes that all processes with place @at have the cgroup, container and
+ * known_place_keep() notes that all processes with place @at have the cgroup, container and
  * directory of @p. known_place_directory() reads the path of
  * @proc's working directory into @path[*n]. False: the path can't be read without waiting, or it
  * may be the path of another directory than @dir.

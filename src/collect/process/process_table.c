@@ -10,7 +10,7 @@ uint64_t process_key_hash(const struct proc_key *k)
 	return k->start_ns * 0x9e3779b97f4a7c15ull ^ (uint64_t)k->exec_id << 32 ^ k->tgid;
 }
 
-/* Marks @p as ended, because another image has got its process number. */
+/* Marks @p as ended, because its process number belongs to another image now. */
 static void replace(struct process *p)
 {
 	p->replaced = true;
@@ -32,8 +32,8 @@ void process_drop_index(struct map *m, uint64_t key, uint32_t i)
 }
 
 /*
- * Gets the first record of a process that krait had examined before. The process's complete key is
- * in that record.
+ * Sets the complete key of process @p, which krait had examined before its first record. That
+ * record has come now, with @key.
  */
 static long name_expected(struct collect *c, struct process *p, const struct proc_key *key)
 {
@@ -54,8 +54,8 @@ struct process *process_known(const struct collect *c, const struct proc_key *ke
 }
 
 /*
- * Creates the process of @key for process_of(). This isn't inlined in process_of(): the inlined
- * code set a whole struct process to 0 for each sample, a fifth of the sample's time.
+ * Creates the process of @key for process_of(). Not inlined in process_of(), because the inlined
+ * code set a whole struct process to 0 for each sample, which took a fifth of the sample's time.
  */
 static __attribute__((noinline)) long process_new(struct collect *c, const struct proc_key *key)
 {
@@ -84,7 +84,7 @@ static __attribute__((noinline)) long process_new(struct collect *c, const struc
 	}
 	if (map_put(&c->processes->by_key, process_key_hash(key), i + 1) ||
 	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1))) {
-		/* The entry is empty now, so the index must not lead to it any more. */
+		/* Entry @i is free again, so .by_key must not lead to it. */
 		process_drop_index(&c->processes->by_key, process_key_hash(key), i);
 		c->processes->live.n--;
 		free(p.made);
@@ -127,8 +127,7 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 	(void)!map_put(&c->processes->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
 		/*
-		 * records of the new image came before perf reported the exec, so @p is the new
-		 * image already
+		 * records of the new image came before perf reported the exec, so @p is that image
 		 */
 		return;
 	several_forget(c, p);

@@ -10,15 +10,15 @@
 
 #define FLUSHES_AFTER_END 3
 /*
- * How many flushes a process image is kept that an exec has replaced, if waits are recorded. perf
- * reports the exec in the middle of execve(), but the kernel programs send the threads' last
+ * If waits are recorded, the old image of a process that has exec'ed is kept for so many flushes.
+ * perf reports the exec in the middle of execve(), but the kernel programs send the threads' last
  * records (struct rec_account) at the end of execve().
  */
 #define FLUSHES_AFTER_EXEC 16
 /* records of a process may still come for this long after krait has forgotten the process */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
-/* Frees what the entry of a process points to. After that the entry in the table can be reused. */
+/* Frees what a process's entry points to. After that the entry in the table can be reused. */
 static void process_fini(struct collect *c, struct process *p)
 {
 	if (!p->made)
@@ -48,8 +48,8 @@ static void forget(struct collect *c, uint32_t i)
 }
 
 /*
- * Reuses the entries of processes forgotten long ago, as no records of them come any more. An entry
- * stays if a sample or stack still refers to it.
+ * Reuses the entries of processes that were forgotten so long ago that no more records of them
+ * come. An entry stays if a sample or stack still refers to it.
  */
 static void reuse_forgotten(struct collect *c)
 {
@@ -78,7 +78,9 @@ static void reuse_forgotten(struct collect *c)
 	c->processes->forgotten.n -= n - kept;
 }
 
-/* After this many flushes, no ring buffer has records of a process that has ended. */
+/*
+ * After .ended has counted this many flushes, no ring buffer has records of the process any more.
+ */
 void process_forget_ended(struct collect *c)
 {
 	size_t kept = 0;

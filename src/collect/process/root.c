@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Root directories of containers. If processes of a container map a file, krait looks for the
- * file's debug file below the container's root, even after the processes have ended. The open
- * descriptor keeps the file system from being unmounted, but keeps no process.
+ * file's debug file below the container's root, even after these processes have ended. The open
+ * root directory keeps the file system from being unmounted, but keeps no process alive.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Knows the root directories of processes. */
+/* Keeps the root directories of processes open. */
 #ifndef COLLECT_PROCESS_ROOT_H
 #define COLLECT_PROCESS_ROOT_H
 
@@ -12,8 +12,8 @@
 struct proc;
 
 /*
- * A root directory that isn't krait's own, as of a container. It stays open when the container is
- * gone.
+ * A root directory that isn't krait's own, such as a container's. It stays open when the container
+ * is gone.
  */
 struct target_root {
 	/* .mount: number of the mount, which no other mount gets while .fd is open */
@@ -26,8 +26,8 @@ typedef VEC(struct target_root) root_vec;
 bool root_has(int fd);
 
 /*
- * A descriptor of the root directory of @proc; @roots owns it. -1: the directory is krait's own,
- * can't be opened, or there are too many root directories.
+ * Returns a descriptor of the root directory of @proc, which @roots owns. -1: the directory is
+ * krait's own, can't be opened, or there are too many root directories.
  */
 int root_of(root_vec *roots, const struct proc *proc);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes with several interpreters: where each interpreter is, and when krait looks again for
- * initialised interpreters.
+ * Processes with several interpreters: where the interpreters are, and when krait looks again
+ * whether more of them are initialised.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "python/layout/tables.h"
 
 /*
- * How long to wait before looking again, which doubles each time. An interpreter that is only
- * loaded, as by ctypes, may never be initialised.
+ * How long krait waits before it looks again; the time doubles after each look. An interpreter that
+ * is only loaded, for example by ctypes, may never be initialised.
  */
 #define APART_NS      NSEC_PER_SEC
 #define APART_MOST_NS (64 * NSEC_PER_SEC)

@@ -5,7 +5,10 @@
 
 #include "collect/space/space.h"
 
-/* space.c: keeps @s as the latest reading of @p, and takes ownership if it returns 0. */
+/*
+ * space.c: keeps @s as the latest reading of @p's mappings, and takes ownership of @s if it returns
+ * 0.
+ */
 _must_use_ int space_keep(struct collect *c, struct process *p, struct space *s);
 void space_free(struct space *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads mappings, from /proc or as the side band has told of them (told.h): when a process is met,
- * when perf reports a new mapping, when something was unmapped, and when a stack has unknown code.
- * Hands them to the kernel programs.
+ * Reads mappings from /proc or takes them from the side band (told.h): when a process is met, when
+ * perf reports a new mapping, when something was unmapped, and when a stack has unknown code. Hands
+ * the mappings to the kernel programs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,22 +18,23 @@
 #include "collect/space/internal.h"
 #include "collect/space/told.h"
 
-/* least time between two readings of one process's mappings */
+/* the least time between two readings of one process's mappings */
 #define READ_SOON_NS (5 * NSEC_PER_MSEC)
-/* least time between two readings, as a multiple of the CPU time that one reading takes */
+/* the least time between two readings, as a multiple of the CPU time that a reading takes */
 #define READ_SHARE 10
-/* upper bound of the time between two readings that READ_SHARE gives */
+/* the most time between two readings that READ_SHARE may demand */
 #define READ_APART_NS (100 * NSEC_PER_MSEC)
 /*
- * after this many readings because of unknown code, the time between two readings doubles each time
+ * the number of readings because of unknown code after which the time between two readings doubles
+ * each time
  */
 #define FREE_READS 8
-/* after this long without a reading of mappings, FREE_READS counts anew */
+/* if mappings weren't read for this long, FREE_READS counts from 0 again */
 #define READ_RESET_NS (10 * NSEC_PER_SEC)
 
 /*
- * Returns since when the mapping has held the same code. That is an earlier reading, if perf has
- * reported no change of the mapping since; else it is @read_ns.
+ * Returns since when the mapping has held the same code. If perf has reported no change of the
+ * mapping since an earlier reading, returns the time that this reading had; else @read_ns.
  */
 static uint64_t same_since(const struct space *before, const struct space_map *m, uint64_t read_ns)
 {
@@ -85,8 +86,8 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 typedef VEC(struct unwind_mapping) mapping_vec;
 
 /*
- * Adds the mapping @all, which has no table itself. Parts of it may have tables of their own; then
- * each of these parts is added as a mapping.
+ * Adds mapping @all, which has no unwind table. If parts of it have tables, adds each of these
+ * parts as a mapping of its own instead.
  */
 static int add_parts(const struct collect *c, const struct process *p, struct unwind_mapping all,
 		     mapping_vec *list)
@@ -136,8 +137,7 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 }
 
 /*
- * At the first reading: gives the process a slot of its own. A fork has used its parent's slot
- * until now.
+ * Gives the process its own slot, at the first reading. A fork uses its parent's slot until then.
  */
 static int take_slot(struct collect *c, struct process *p)
 {
@@ -160,7 +160,7 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 }
 
 /*
- * Are the process's mappings still the ones in @maps? @maps NULL: are they still the ones in the
+ * Does the process still have the mappings in @maps? @maps NULL: does it still have those in the
  * side band's list (told.h)?
  */
 static bool still_has(const struct collect *c, const struct process *p, struct proc *proc,
@@ -206,9 +206,9 @@ static int hand_over_checked(struct collect *c, struct process *p, struct proc *
 }
 
 /*
- * Can the side band's list be used in place of /proc? No if a stack had code that isn't in the
- * list, or if something was unmapped. Also no for an eager process, because it maps so much that
- * the list is out of date.
+ * May the side band's list be used in place of /proc? Not if a stack had code that isn't in the
+ * list, or if something was unmapped. Not for an eager process either: it maps so much that the
+ * list is out of date.
  */
 static bool may_be_told(const struct process *p, enum space_stale why)
 {
@@ -216,8 +216,8 @@ static bool may_be_told(const struct process *p, enum space_stale why)
 }
 
 /*
- * Sets *ret, or the mappings of @s themselves where the side band's list has all of them. *told:
- * the side band's list was used.
+ * Sets *ret to the process's mappings; or adds them to @s itself, if all is known of them from the
+ * side band. *told: the side band's list was used.
  */
 static int get_maps(struct collect *c, struct process *p, struct proc *proc, enum space_stale why,
 		    struct maps *ret, struct space *s, bool *told)
@@ -256,7 +256,7 @@ static int try_to_read(struct collect *c, struct process *p, struct proc *proc,
 	r = r ? r : get_maps(c, p, proc, why, &maps, s, &told);
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	vec_foreach(m, &maps.list)
-		/* not [vsyscall], which lies in the upper half of the address space */
+		/* leaves out [vsyscall], which lies in the upper half of the address space */
 		if (m->start < SPACE_UNUSED)
 			r = r ? r : add_mapping(c, p, proc, &maps, m, s);
 	r = r ? r : hand_over_checked(c, p, proc, told ? NULL : &maps, s, &head);
@@ -291,14 +291,14 @@ void space_read(struct collect *c, struct process *p)
 }
 
 /*
- * When the mappings may be read next. There is a least time between two readings: code that stays
- * unknown, because it was made at run time, must not make krait read all the time.
+ * Returns when the mappings may be read next. Between two readings there is a least time: code that
+ * stays unknown because it was made at run time must not make krait read all the time.
  */
 static uint64_t due_ns(const struct process *p)
 {
 	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
 
-	/* half of the time may be spent on reading the mappings of an eager process */
+	/* reading an eager process's mappings may take half of krait's time */
 	if (p->eager && p->space_ns < p->eager_ns)
 		return p->space_ns + 2 * p->read_ns;
 

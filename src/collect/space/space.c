@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The executable mappings of each process, for unwinding and for naming native code. Each reading
- * of them (read.c) has a version, which stacks carry. So addresses are always named by the mappings
- * that they were sampled with.
+ * of them (read.c) has a version, which stacks carry. So each address is named by the mappings that
+ * the process had when the stack was sampled.
  */
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 #include "collect/space/told.h"
 
 /*
- * how many readings of one process's mappings are kept; more if stacks that wait for names need
- * them
+ * how many readings of one process's mappings are kept; more are kept if stacks that wait for names
+ * need them
  */
 #define SPACES_KEPT 16
 
@@ -32,7 +32,7 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 }
 
 /*
- * Frees the index, and the spaces that only stacks still pin. All other spaces were freed with
+ * Frees the index, and the spaces that are still pinned by stacks. All other spaces were freed with
  * their processes.
  */
 void spaces_fini(struct collect *c)
@@ -70,9 +70,7 @@ static void free_if_unused(struct collect *c, struct space *s)
 	space_free(s);
 }
 
-/*
- * No version is used twice, so a space that is found by its version is the space that was pinned.
- */
+/* No version number is used twice, so the space with number @version is the one that was pinned. */
 void space_unpin(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);
@@ -162,8 +160,8 @@ const struct space *space_latest(const struct collect *c, const struct process *
 }
 
 /*
- * Had the same memory been made executable before, since the latest reading of the mappings? Some
- * programs make memory executable all the time.
+ * Was the same range made executable already since the latest reading of the mappings? Some
+ * programs make the same memory executable all the time.
  */
 static bool is_made_again(const struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			  uint64_t time_ns)
@@ -200,9 +198,9 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 }
 
 /*
- * @s has no mapping at @pc: returns the mapping of the latest reading. If nothing was unmapped
- * since @s was read, code at @pc belonged to this mapping when it was sampled. For a fork's stack,
- * which was unwound with its parent's mappings, that isn't certain.
+ * Returns the mapping at @pc in a later reading, because @s has no mapping there. If nothing was
+ * unmapped since @s was read, the code at @pc belonged to this mapping when it was sampled. For a
+ * stack of a fork that was unwound with its parent's mappings, that isn't certain.
  */
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)

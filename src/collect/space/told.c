@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps what the side band tells of the mappings of new images; see told.h. */
+/* Keeps what the side band reports of the mappings of new images; see told.h. */
 #include "collect/space/told.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "collect/space/space.h"
 #include "proc/read/stat.h"
 
-/* how many images have lists; the list of a new image takes the place of the oldest */
+/* how many images have a list; a new image's list replaces the oldest list */
 #define IMAGES	 128
 #define MAPPINGS 24 /* the most mappings in a list: a Python that just began has eight */
 
@@ -22,9 +22,9 @@ struct told_map {
 };
 
 struct told_image {
-	uint32_t tgid; /* 0: this place is free */
+	uint32_t tgid; /* number of the image's process; 0: this place is free */
 	uint32_t n;
-	/* mappings are missing in the list, or something about them isn't known exactly */
+	/* the list lacks mappings, or something about a mapping isn't known exactly */
 	bool broken;
 	uint64_t exec_ns;
 	struct told_map map[MAPPINGS]; /* ascending by address */
@@ -34,7 +34,7 @@ struct told {
 	struct told_image image[IMAGES];
 	size_t oldest;	    /* index in .image of the image that is replaced next */
 	struct map by_tgid; /* process number -> 1 + index in .image */
-	uint64_t newest_ns; /* time of the newest event so far */
+	uint64_t newest_ns; /* time of the newest event that has come */
 };
 
 bool told_init(struct collect *c)
@@ -73,8 +73,8 @@ static struct told_image *take_oldest(struct told *t)
 }
 
 /*
- * If newer events came before this exec, mappings of the new image may be among them, which are
- * missing in its list.
+ * If newer events came before this exec, they may have been mappings of the new image, which its
+ * list now lacks.
  */
 void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 {
@@ -95,7 +95,7 @@ static bool same(const struct told_map *a, const struct told_map *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
-/* Adds mapping @m to the list. False: there is no room, or another mapping was in its place. */
+/* Adds mapping @m to the list. False: there is no room, or another mapping overlaps it. */
 static bool add(struct told_image *i, const struct told_map *m)
 {
 	size_t at = count_upto(i->map, i->n, end, m->start);
@@ -111,8 +111,8 @@ static bool add(struct told_image *i, const struct told_map *m)
 }
 
 /*
- * The side band doesn't report when code that lies in no file is moved. So such code makes the list
- * useless.
+ * Code that lies in no file makes the list useless, because the side band doesn't report when such
+ * code is moved.
  */
 void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
 		 uint64_t time_ns)
@@ -142,13 +142,13 @@ void told_forget(struct collect *c)
 		forget(c->spaces->told, &c->spaces->told->image[i]);
 }
 
-/* Returns the list of the process image @p; NULL: there is none. */
+/* Returns the list for the process image @p; NULL: there is none. */
 static struct told_image *list_of(struct told *t, const struct process *p)
 {
 	struct told_image *i = image_with(t, p->key.tgid);
 
 	/*
-	 * @p was met by the kernel program at .met_ns, and an exec after that begins another image
+	 * the kernel program met @p at .met_ns; a list from a later exec belongs to another image
 	 */
 	return i && !i->broken && i->n && i->exec_ns <= p->met_ns && !p->replaced ? i : NULL;
 }
@@ -162,7 +162,9 @@ static uint64_t bytes_of(const struct told_image *i)
 	return n;
 }
 
-/* How many pages of code does @p map now? Asks the kernel program or reads /proc. 0: not known. */
+/*
+ * Returns how many bytes of code @p maps now, from the kernel program or from /proc; 0: not known.
+ */
 static uint64_t code_bytes(const struct collect *c, const struct process *p, struct proc *proc)
 {
 	const struct collect_unwind_ops *ops = c->config.unwind;
@@ -179,10 +181,10 @@ static uint64_t code_bytes(const struct collect *c, const struct process *p, str
 /*
  * Does process @p map as much code as its list has, and has the side band nothing more to tell of
  * the process? Then nothing in the list was unmapped, because the side band tells of a mapping
- * before the kernel counts it. (mprotect() and mremap() change the count before the side band tells
- * of it, or without the side band. So krait could miss that a mapping is gone if they make as many
- * bytes of code elsewhere. That does harm only if other code lies in the mapping's place, and the
- * side band would have told of that code.)
+ * before the kernel counts it. (mprotect() and mremap() change the kernel's count before the side
+ * band tells of it, or without the side band. So if code is unmapped and they make as many bytes of
+ * code elsewhere, krait misses that. It does harm only if other code takes the place of the
+ * unmapped code, but of such code the side band would have told.)
  */
 static bool is_exact(const struct collect *c, struct told_image *i, const struct process *p,
 		     struct proc *proc)
@@ -196,9 +198,7 @@ static bool is_exact(const struct collect *c, struct told_image *i, const struct
 	return !i->broken;
 }
 
-/*
- * Is all that has to be known of the list's files known, so that the process needn't be looked at?
- */
+/* Does krait know all about the files in the list, so that it needn't look at the process? */
 static bool is_settled(const struct collect *c, const struct told_image *i)
 {
 	for (size_t k = 0; k < i->n; k++)
@@ -231,8 +231,8 @@ static int copy_list(const struct collect *c, const struct told_image *i, struct
 }
 
 /*
- * Adds the mappings of the list to space @s directly. Called in place of copy_list() if everything
- * about the list's files is known already.
+ * Adds the mappings in the list to space @s directly. Called in place of copy_list() if all is
+ * known of their files.
  */
 static int add_all(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct told_image *i, struct space *s)

@@ -19,8 +19,8 @@ bool bodies_init(struct collect *c)
 }
 
 /*
- * Takes off the list the bodies (modules' top-level code) that have the last body's process and
- * layout, as many as @ret has room for. Returns how many bodies @ret has.
+ * Removes bodies (modules' top-level code) from the list and puts them into @ret: those that have
+ * the last body's process and layout, as many as @ret has room for. Returns how many.
  */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])
 {
@@ -48,7 +48,7 @@ void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 		const struct rec_code *rec, size_t n)
 {
 	/*
-	 * a code object that may have source text is given its module's name when its process is
+	 * a code object that may have source text gets its module's name later, when its process is
 	 * asked for the text
 	 */
 	if (!may_have_text(c, code->file) && py_code_take_module(code, rec, n))
@@ -107,8 +107,8 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 }
 
 /*
- * The process that may have the text. NULL: the process is gone from the table, or another process
- * has its entry.
+ * Returns the process that may have the text. NULL: the process isn't in the table any more, or
+ * another process has its entry.
  */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
@@ -136,8 +136,8 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 }
 
 /*
- * Asks processes for source texts, as long as asked_may(). The next flush asks for texts that
- * weren't asked for. In the last flush these texts count as missing.
+ * Asks processes for source texts, as long as asked_may(). Texts that are left are asked for in the
+ * next flush. In the last flush they count as missing.
  */
 static void find_texts(struct collect *c)
 {

@@ -41,14 +41,14 @@ _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
 /*
- * Puts @code, the body (top-level code) of a module, on the list. The code object came in record
- * @rec of @n bytes.
+ * Puts @code, the body (top-level code) of a module, on the list. @rec, of @n bytes, is the record
+ * in which the code object came.
  */
 void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 		const struct rec_code *rec, size_t n);
 /*
- * Says that @code has no source text, because krait doesn't ask its process. Another process may
- * have text under the same name.
+ * Notes that krait has no source text for @code, because it doesn't ask this process. Another
+ * process may have text under the same name.
  */
 void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code);
 /*
@@ -58,8 +58,8 @@ void bodies_left_out(struct collect *c, const struct process *p, const struct py
 void bodies_find(struct collect *c);
 
 /*
- * frozen.c: takes off the list the bodies (modules' top-level code) that can be named without
- * asking their process, and names them.
+ * frozen.c: names the bodies (modules' top-level code) that can be named without asking their
+ * process, and removes them from the list.
  */
 void bodies_name_frozen(struct collect *c);
 

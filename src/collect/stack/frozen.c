@@ -12,13 +12,14 @@
 #define FROZEN	    "<frozen "
 #define STACKS_MOST 64 /* how many of the latest stacks are searched for the caller of a body */
 /*
- * how many frames may be looked at in one flush to find the callers of all module bodies; takes 1
+ * the most frames that are looked at in one flush to find the callers of all bodies; this takes 1
  * to 5 ms
  */
 #define FRAMES_MOST (1 << 18)
 
 /*
- * The function that called frame @i of @raw; NULL: not known. Looks at no more than *left frames.
+ * Returns the function that called frame @i of @raw; NULL: not known. Looks at no more than *left
+ * frames.
  */
 static const struct py_code *caller_of(const struct process *p, const struct raw_stack *raw,
 				       size_t i, size_t *left)
@@ -35,8 +36,8 @@ static const struct py_code *caller_of(const struct process *p, const struct raw
 }
 
 /*
- * Is @code FrozenImporter.exec_module()? To import a module, it runs the body that is frozen under
- * the module's name.
+ * Is @code FrozenImporter.exec_module()? This function imports a module by running the frozen code
+ * that has the module's name.
  */
 static bool is_frozen_importer(const struct py_code *code)
 {
@@ -46,7 +47,7 @@ static bool is_frozen_importer(const struct py_code *code)
 }
 
 /*
- * Did the importer of frozen modules call the body (a module's top-level code), in a stack that
+ * Did the importer of frozen modules call the body (a module's top-level code), in some stack that
  * waits for names? Looks at no more than *left frames.
  */
 static bool is_imported_frozen(const struct collect *c, const struct body *b, size_t *left)
@@ -67,9 +68,10 @@ static bool is_imported_frozen(const struct collect *c, const struct body *b, si
 }
 
 /*
- * A body is a module's top-level code. If the importer of frozen modules runs the body of file
- * "<frozen os>", the module's name is os. Sets that name, and returns true. Names with two
- * underscores in front are left out: CPython's tests have frozen modules under two such names.
+ * Names a body (a module's top-level code) after its file, and returns true if it could: if the
+ * importer of frozen modules runs the body of file "<frozen os>", the module's name is os. Names
+ * with two underscores in front are left out: CPython's tests have frozen modules under two such
+ * names.
  */
 static bool is_named_by_file(const struct collect *c, const struct body *b, size_t *left)
 {

@@ -51,8 +51,8 @@ bool merge_cut_at_switch(struct merge *m)
 }
 
 /*
- * Returns how many of the innermost native frames there are up to the evaluation loop of the
- * outermost Python frame; 0: the loop of some Python frame is missing.
+ * Counts native frames from the innermost one to the evaluation loop of the outermost Python frame.
+ * Returns their number; 0: the loop of some Python frame is missing.
  */
 static size_t frames_of_loops(const struct merge *m, bool counted)
 {

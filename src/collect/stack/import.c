@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows an import as one frame. An import statement runs five to ten functions of importlib and of
- * the interpreter before the module's body runs. If it is known which module the body belongs to,
- * these functions are shown as one frame, `import NAME`. If that isn't known (while a file is
- * searched for, or if a program runs a loader itself), these frames stay, and
+ * the interpreter before the module's body runs. If krait knows which module the body belongs to,
+ * these functions are shown as one frame, `import NAME`. If krait doesn't know the module (while a
+ * file is searched for, or if a program runs a loader itself), their frames stay, and
  * _call_with_frames_removed() gets the name of the builtin that it runs.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 struct folding {
 	struct collect *c;
-	/* profile id of the mapping in which the process's Python functions lie */
+	/* profile id of the mapping of the process's Python functions */
 	uint32_t python;
 	uint32_t bootstrap, external; /* profile ids of the file names BOOTSTRAP and EXTERNAL */
 	const uint32_t *loc;
@@ -65,9 +65,10 @@ static bool is_native_at(const struct folding *f, size_t i)
 }
 
 /*
- * The module's body is frame @from - 1. Returns the index behind the frames of the import system
- * that called it; @from: there are none. If a package is imported because a module in it is,
- * _find_and_load() is in the stack twice, and both belong to one import.
+ * Frame @from - 1 is the body (top-level code) of an imported module. The frames of the import
+ * system that called it begin at @from. Returns the index after them; @from: there are none. If a
+ * package is imported because one of its modules is, _find_and_load() is in the stack twice, and
+ * both calls belong to one import.
  */
 static size_t end_of_import(const struct folding *f, size_t from)
 {
@@ -134,9 +135,9 @@ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 }
 
 /*
- * Callers of _call_with_frames_removed(), and the builtin that it runs for each. They are the same
- * from Python 3.6 to 3.15. Up to 3.10 a caller's class isn't always known. Then exec_module() could
- * be that of several classes, so it isn't listed without a class.
+ * The callers of _call_with_frames_removed(), and for each the builtin that it has run. Callers and
+ * builtins are the same from Python 3.6 to 3.15. Up to 3.10 a caller's class isn't always known.
+ * exec_module() isn't listed without a class, because several classes have a method of that name.
  */
 static const struct {
 	const char *caller, *builtin;
@@ -151,7 +152,7 @@ static const struct {
 	{"FrozenImporter.exec_module", "_imp.get_frozen_object"},
 };
 
-/* Returns the next Python frame after frame @i; @step: 1 outwards, -1 inwards. */
+/* Returns the next Python frame after frame @i. @step: 1 to look outwards, -1 to look inwards. */
 static const struct profile_location *next_python(const struct folding *f, size_t i, int step)
 {
 	while ((i += (size_t)step) < f->n) {
@@ -172,7 +173,9 @@ static const char *name_of(const struct folding *f, const struct profile_locatio
 		       : "";
 }
 
-/* Returns the builtin that _call_with_frames_removed() at @i runs; NULL: not known. */
+/*
+ * Returns the builtin that _call_with_frames_removed(), which is frame @i, runs; NULL: not known.
+ */
 static const char *removed_builtin(const struct folding *f, size_t i)
 {
 	const char *caller = name_of(f, next_python(f, i, 1));
@@ -182,8 +185,8 @@ static const char *removed_builtin(const struct folding *f, size_t i)
 		if (streq(caller, removed[k].caller))
 			return removed[k].builtin;
 	/*
-	 * Otherwise the caller gave _call_with_frames_removed() the builtin import function. That
-	 * function first calls one of the functions below.
+	 * The other callers have it run the builtin __import__(), which first calls one of the
+	 * functions below.
 	 */
 	return streq(callee, "_find_and_load") || str_starts(callee, "import ") ||
 			       streq(callee, "_handle_fromlist")

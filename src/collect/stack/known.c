@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A cache of the profile locations of Python frames. A program's stacks differ in few of their
- * frames. Each frame is looked up once, until another frame takes its entry in this table.
+ * frames, so each frame is looked up once, until another frame takes its entry in this table.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "symbol/madecode/numba_name.h"
 #include "symbol/pytables/machinery.h"
 
-#define MAX_INLINED 64 /* the most functions that are inlined into each other at one address */
+#define MAX_INLINED 64 /* the most functions at one address that are inlined into each other */
 
 /*
  * Sets @fn's .name and .system_name from a symbol of the file. @called: the function's name in
@@ -26,8 +26,7 @@ static void name_function(struct collect *c, const char *symbol, const char *cal
 	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
 
 	/*
-	 * A name with a module in front, such as Cython's symbols give, is shown in place of
-	 * @called.
+	 * A name that begins with a module, as Cython's symbols do, is shown in place of @called.
 	 */
 	if (called && shown && language <= LANGUAGE_C && !strchr(shown, '.')) {
 		free(shown);
@@ -87,8 +86,8 @@ static uint32_t make_file_location(struct collect *c, struct native_file *f, uin
 	if (id)
 		return id;
 	/*
-	 * No lines are known. So the location gets the address of the function's beginning, and the
-	 * function has a single location.
+	 * No lines are known for the address. So all addresses in the function share one location,
+	 * which has the address where the function begins.
 	 */
 	loc = (struct profile_location){.mapping = loc.mapping, .address = name.start};
 	if (!name.text)
@@ -110,7 +109,10 @@ uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t
 	return known->location;
 }
 
-/* A kernel address lies in no file. Its mapping is "[kernel]", or "[kernel MODULE]" in a module. */
+/*
+ * Makes the location of a kernel address, which lies in no file. Its mapping is "[kernel]", or
+ * "[kernel MODULE]" if the address is in a module.
+ */
 static uint32_t make_kernel_location(struct collect *c, uint64_t pc, const char *symbol,
 				     const char *module)
 {
@@ -147,8 +149,8 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 }
 
 /*
- * Makes a location of code made at run time. The code's address isn't written, because other people
- * may read a recording.
+ * Makes the location of code made at run time. The code's address isn't written into the profile,
+ * because other people may read it.
  */
 static uint32_t make_made_location(struct collect *c, const char *name, const char *symbol,
 				   uint64_t offset)

@@ -24,8 +24,8 @@ static void python_until(struct merge *m, size_t end)
 }
 
 /*
- * Offset of @addr in its mapping or, if the mapping isn't known, in its page. A recording doesn't
- * say where a process has its mappings.
+ * Returns the offset of @addr in its mapping, or in its page if the mapping isn't known. A
+ * recording doesn't say where a process has its mappings.
  */
 static uint64_t in_mapping(const struct merge *m, uint64_t addr)
 {
@@ -92,7 +92,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 		push(m, at);
 }
 
-/* Adds the Python frames up to @end in place of their evaluation loop @f. */
+/* Adds the Python frames up to @end, in place of @f, the evaluation loop that runs them. */
 static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 {
 	python_until(m, end);
@@ -101,7 +101,7 @@ static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 }
 
 /*
- * Does the evaluation loop of the outermost Python frames have more frames, which the walk didn't
+ * Does the evaluation loop of the outermost Python frames run more frames, which the walk didn't
  * reach?
  */
 static bool is_partial(const struct merge *m)
@@ -109,7 +109,7 @@ static bool is_partial(const struct merge *m)
 	return m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
 }
 
-/* Adds the first @n native frames, with Python frames in place of evaluation loops. */
+/* Adds the innermost @n native frames, but Python frames in place of evaluation loops. */
 static void push_owned(struct merge *m, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -124,7 +124,8 @@ static void push_owned(struct merge *m, size_t n)
 }
 
 /*
- * Index of the next evaluation loop further out than native frame @i; m->frames.n: none is known.
+ * Returns the index of the next evaluation loop further out than native frame @i; m->frames.n:
+ * there is none.
  */
 static size_t next_loop(const struct merge *m, size_t i)
 {
@@ -135,8 +136,8 @@ static size_t next_loop(const struct merge *m, size_t i)
 }
 
 /*
- * The index after the outermost native frame that is an evaluation loop with Python frames; 0:
- * there is none.
+ * Returns the index after the outermost evaluation loop that runs Python frames of the stack; 0:
+ * there is no such loop.
  */
 static size_t behind_owners(const struct merge *m)
 {
@@ -157,9 +158,9 @@ static size_t count_evals(const struct merge *m)
 }
 
 /*
- * Merges by counting: each evaluation loop has one Python frame. Only the innermost loop has none
- * while it is entered or left. In that case there is one more loop than there are Python frames.
- * False: the numbers differ in any other way, or the outermost Python frames may be missing.
+ * Merges by counting: each evaluation loop has one Python frame. Only the innermost loop has no
+ * Python frame while it is entered or left; there is one more loop than there are Python frames
+ * then. False: the numbers differ in any other way, or the outermost Python frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -180,8 +181,8 @@ static bool merge_counted(struct merge *m)
 }
 
 /*
- * Of native frames, adds only the frames that the innermost Python function called, because only
- * these frames are certain.
+ * Adds those native frames that the innermost Python function called, because only these frames are
+ * certain.
  */
 static void merge_leaf(struct merge *m)
 {
@@ -196,11 +197,11 @@ static void merge_leaf(struct merge *m)
 
 /*
  * Merges a stack whose outermost Python frames belong to an evaluation loop that the walk didn't
- * follow to its end. Among the native frames, that loop is the next one further out. The native
- * frames beyond it are left out, because their Python frames aren't known. If that loop isn't known
- * either, a mark shows where native frames are missing. This happens while greenlet switches:
- * greenlet has taken the frames that end a loop's part out of the chain of Python frames, so the
- * chain ends as if it were complete.
+ * follow to its end. That loop is the next evaluation loop further out among the native frames. The
+ * native frames beyond it are left out, because their Python frames aren't known. If that loop
+ * isn't known either, a mark shows where native frames are missing. This happens while greenlet
+ * switches: greenlet has taken the frames that end a loop's part out of the chain of Python frames,
+ * so the chain ends as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {
@@ -228,8 +229,8 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 }
 
 /*
- * Did unwinding end in a file that had just been mapped, so that krait didn't know the mapping or
- * the rows yet? The closing lines count such stacks, so they get no mark.
+ * Did unwinding end in a file that had just been mapped, of which krait didn't know the mapping or
+ * the rows yet? The closing lines count such stacks, so the stacks get no mark.
  */
 static bool is_new_file(const struct merge *m)
 {
@@ -247,8 +248,8 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 }
 
 /*
- * Did the outermost native frame call main()? Then the stack is complete, even if that frame can't
- * be unwound.
+ * Did the outermost native frame call main()? If so, the stack is complete, even if that frame
+ * can't be unwound.
  */
 static bool is_at_start(const struct merge *m)
 {
@@ -339,7 +340,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;
 	}
-	/* unwinding stopped early on purpose: all frames that config.leaf asks for are there */
+	/* unwinding stopped early on purpose: all frames that config.leaf wants are there */
 	if (m.leaf && ret->native != NATIVE_WHOLE)
 		ret->native = NATIVE_LEAF;
 	if (is_broken(&m, ret->native))

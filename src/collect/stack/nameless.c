@@ -3,8 +3,8 @@
 #include "collect/stack/merge.h"
 
 /*
- * Native frame @i is an evaluation loop. Makes the frame that called it machinery, if that frame
- * has no name.
+ * Called for native frame @i, an evaluation loop. If the frame that called it has no name, counts
+ * that frame as machinery.
  */
 static void fold_caller(struct merge *m, size_t i)
 {
@@ -13,8 +13,8 @@ static void fold_caller(struct merge *m, size_t i)
 }
 
 /*
- * Calls fold_caller() for the loops of all Python frames. Returns the index behind the outermost
- * loop; 0: there is none.
+ * Calls fold_caller() for the loops of all Python frames. Returns the index after the outermost
+ * loop; 0: there is no loop.
  */
 static size_t fold_callers(struct merge *m, bool counted)
 {

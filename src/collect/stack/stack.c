@@ -17,14 +17,17 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 
 	mark_add(&text, mark, what);
 	if (text.failed)
-		/* memory ran out: returning only 0 would mean that the stack needs no mark */
+		/* memory ran out: 0 alone would mean that the stack needs no mark */
 		return profile_no_memory(p);
 	f.name = profile_string(p, str_cstr(&text));
 	return profile_location(p, &(struct profile_location){.mapping = c->marks,
 							      .function = profile_function(p, &f)});
 }
 
-/* Returns the mark for a walk that didn't reach the start of the thread's stack. */
+/*
+ * Returns the mark (a frame like `[incomplete: ...]`) for a walk that didn't reach the beginning of
+ * the thread's stack.
+ */
 static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct process *p)
 {
 	return stack_mark(c, mark_of_walk(outcome),
@@ -37,8 +40,8 @@ static const struct py_code *find_code(const struct process *p, const struct wir
 }
 
 /*
- * Profile id of the code object's mapping. It depends on the Python version, as a process may have
- * interpreters of several versions.
+ * Returns the profile's id of the code object's mapping, which depends on the Python version: a
+ * process may have interpreters of several versions.
  */
 static uint32_t mapping_of(struct collect *c, const struct process *p, const struct py_code *code)
 {
@@ -87,8 +90,8 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 }
 
 /*
- * The mark for a missing name or line table: its memory wasn't resident when the kernel program met
- * the code, and the process ended before user space could read it.
+ * Returns the mark for a missing name or line table. Its memory wasn't resident when the kernel
+ * program met the code, and the process ended before user space could read the memory.
  */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {
@@ -105,7 +108,7 @@ struct naming {
 	struct merged merged;
 	import_bodies bodies;
 	/*
-	 * profile id of the mapping of the stack's Python functions, which are all of one
+	 * profile id of the mapping of the stack's Python functions; all of them belong to one
 	 * interpreter
 	 */
 	uint32_t python;
@@ -156,8 +159,8 @@ static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 }
 
 /*
- * The mark at the stack's outermost end: the walk didn't get as far as the start of the thread's
- * stack, or a name is missing. 0: there is no mark.
+ * Returns the mark for the stack's outermost end: the walk didn't reach the beginning of the
+ * thread's stack, or a name is missing. 0: no mark is needed.
  */
 static uint32_t end_mark(struct naming *n)
 {
@@ -166,7 +169,7 @@ static uint32_t end_mark(struct naming *n)
 	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
-/* What is kept of a stack once it has been named, besides its id in the profile. */
+/* What krait keeps of a stack after naming it, besides its id in the profile. */
 struct outcome {
 	bool dated;
 	enum native_outcome native;
@@ -224,8 +227,8 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 }
 
 /*
- * Makes the plain stack of @raw (dated.c): without names and unwind rows that may not hold for all
- * samples of the stack. @until: what dated_until() returned.
+ * Makes the plain stack of @raw (dated.c): a stack without those names and unwind rows that may not
+ * hold for all samples of @raw. @until: what dated_until() returned.
  */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)

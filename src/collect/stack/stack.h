@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks: taken in as records, named, and remembered by their wire ids. */
+/* Stacks: krait takes them from records, names them, and finds them by their wire ids. */
 #ifndef COLLECT_STACK_STACK_H
 #define COLLECT_STACK_STACK_H
 
@@ -19,12 +19,15 @@
 #include "records.h"
 
 struct stacks {
-	/* wire id of a stack -> the profile's stack, in the form that stacks.c defines */
+	/*
+	 * wire id of a stack -> the stack's id in the profile and its outcome, in the form that
+	 * stacks.c defines
+	 */
 	struct map named;
 	VEC(struct raw_stack) raw;
 	/* wire id of a stack that ended where a file had no rows -> native_file.index */
 	struct map rowless;
-	/* wire ids of .named that came or were used last; NULL: no stack has come yet */
+	/* wire ids in .named that came or were used latest; NULL: no stack has come yet */
 	struct recent *recent;
 	uint64_t kept_at; /* value of collect.stats.stacks when collect_keeps_due() was last true */
 	struct known_frames *known; /* state of known.c */
@@ -39,49 +42,51 @@ void raw_stack_fini(struct raw_stack *raw);
 /* Tells whether stack @id has come before and hasn't been forgotten since. */
 bool stack_is_there(struct collect *c, uint64_t id);
 /*
- * Adds @raw, whose id isn't there, and takes ownership of its memory. 0 or -ENOMEM; then the caller
- * still owns it.
+ * Adds @raw, a stack with a new id, and takes ownership of its memory. 0, or -ENOMEM; after an
+ * error the caller still owns the memory.
  */
 _must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
 /*
- * Names the stacks for which everything has been read that their names need; @last: names all
- * stacks. Returns 0 or -errno + message. After an error, the stacks that have no name yet are kept.
+ * Names the stacks for which all that their names need has been read; @last: names all stacks.
+ * Returns 0 or -errno + message. After an error, the stacks that have no name yet are kept.
  */
 _must_use_ int stacks_name(struct collect *c, bool last);
 /* Makes workers read the names for which stacks wait. */
 void stacks_ask_for_names(struct collect *c);
 /*
- * The profile's stack of sample @w; 0: the stack has no name yet. *native: how the unwinding of the
- * native part ended. On entry it has the kernel program's outcome; if the stack has a name, it is
- * set to the outcome that is shown.
+ * Returns the profile's id of the stack of sample @w; 0: the stack has no name yet. *native: how
+ * the unwinding of the native part ended. On entry it has the kernel program's outcome; if the
+ * stack has a name, it is set to the outcome that is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
-/* Replaces the ids of stacks by their ids in the rebased profile. False: out of memory. */
+/*
+ * Replaces the profile ids that this folder keeps of stacks by the ids in the rebased profile.
+ * False: out of memory.
+ */
 _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
 
 /*
- * Asks for unwind rows of the code at which unwinding of @native stopped because the kernel program
- * has none.
+ * Asks for unwind rows of the code at which the unwinding of @native stopped, because the kernel
+ * program has no rows for this code.
  */
 void stack_wants_rows(struct collect *c, const struct raw_native *native);
 /*
- * Asks for unwind rows, as stack_wants_rows() does, for a stack that the kernel program has sent
- * again. Its rows may have been freed since it came first.
+ * Does what stack_wants_rows() does for stack @id, which the kernel program has sent again. The
+ * rows that it needs may have been freed since the stack first came.
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
 /*
- * locations.c: profile ids of locations of native code. native_file_location(): of the code at
- * @vaddr of a file. If functions were inlined there, the id is the innermost function's, and .outer
- * leads to the outer functions, which follow it in a stack. kernel_location(): of the kernel's code
- * at @pc.
+ * locations.c: these functions return profile ids of locations. native_file_location(): for the
+ * code at @vaddr of a file. If functions were inlined there, the id is that of the innermost
+ * function, and .outer leads to the outer functions, which follow it in a stack. kernel_location():
+ * for the kernel's code at @pc.
  */
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
 uint32_t kernel_location(struct collect *c, uint64_t pc);
 /*
- * made_location(): of named code that lies in no file; its function begins @offset bytes into its
- * mapping. unknown_code_location(): of code that has neither file nor name, @offset bytes into its
- * mapping.
+ * made_location(): for named code that lies in no file; the function begins @offset bytes into its
+ * mapping. unknown_code_location(): for code without file and name, @offset bytes into its mapping.
  */
 uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
 uint32_t unknown_code_location(struct collect *c, uint64_t offset);
@@ -91,7 +96,7 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /*
  * stack.c: makes the profile's stack of @raw, with marks where it isn't complete. *native: how the
- * unwinding of its native part ended, as shown to the user. 0: out of memory.
+ * unwinding of its native part ended, as the user is told. 0: out of memory.
  */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native);
 /* Tells whether all code objects of @raw have come. */
@@ -99,8 +104,8 @@ bool stack_has_code(const struct process *p, const struct raw_stack *raw);
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p);
 
 /*
- * merge.c: have all names and unwind rows come that the native frames of @raw need? If not, asks
- * for them.
+ * merge.c: have all names and unwind rows come that the native frames of @raw need? If not, this
+ * function asks for them.
  */
 bool merge_ready(struct collect *c, const struct raw_stack *raw);
 /*
@@ -111,20 +116,21 @@ struct merged {
 	VEC(uint32_t) loc; /* locations of the profile, innermost frame first */
 	bool failed;
 	/*
-	 * set by the caller: kinds of run-time code whose .dated is set (made.h) aren't asked for
-	 * names
+	 * set by the caller: names of run-time code that may not hold for all samples of the stack
+	 * (.dated in made.h) aren't used
 	 */
 	bool plain;
-	bool dated; /* a kind of run-time code whose .dated is set has named a frame */
-	/* how unwinding the native part of the stack ended, as shown to the user */
+	/* a frame got a name that may not hold for all samples of the stack (.dated in made.h) */
+	bool dated;
+	/* how the unwinding of the stack's native part ended, as the user is told */
 	enum native_outcome native;
 };
-/* Adds the Python frames [from, to) of the stack to merged.loc. */
+/* A function that adds the Python frames [from, to) of the stack to merged.loc. */
 typedef void merge_python_fn(void *arg, size_t from, size_t to);
 void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t version,
 		 merge_python_fn *fn, void *arg, struct merged *ret);
 
-/* For import.c: merged.loc[at] is a frame that runs the top-level code of module @module. */
+/* Tells import.c that merged.loc[at] is a frame that runs the top-level code of module @module. */
 struct import_body {
 	size_t at;
 	const char *module;
@@ -137,14 +143,14 @@ typedef VEC(struct import_body) import_bodies;
 _must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 			   struct merged *loc);
 /*
- * To be called after import_fold(): names _call_with_frames_removed() after the builtin that it
- * runs, where that is known. 0 or -ENOMEM.
+ * Names the frames of _call_with_frames_removed() after the builtins that they run, if these are
+ * known. To be called after import_fold(). 0 or -ENOMEM.
  */
 _must_use_ int import_name_builtins(struct collect *c, uint32_t python, struct merged *loc);
 
 /*
- * known.c: the profile location of a Python frame. In a new entry all but the key (.code, .lasti)
- * is 0.
+ * known.c: the profile's location of a Python frame. In a new entry all members are 0, except the
+ * key (.code, .lasti).
  */
 struct known_python {
 	uint64_t code; /* py_code.serial of the frame's code object */

@@ -13,8 +13,8 @@
 #include "collect/stack/stack.h"
 
 /*
- * Values of .named: the low 32 bits are the profile's stack, above them is how its native part
- * ended.
+ * How a value of .named is made up: the low 32 bits are the profile's stack id; the bits above say
+ * how unwinding its native part ended.
  */
 /* value for a stack that waits in .raw; no stack of the profile has this id */
 #define UNNAMED	     0
@@ -51,8 +51,8 @@ void stacks_fini(struct collect *c)
 }
 
 /*
- * Notes that @id came or was used. The id of the same set that neither came nor was used for the
- * longest time may be forgotten.
+ * Notes that stack @id came or was used. To make room, the id of the same set that was used longest
+ * ago may be forgotten.
  */
 static void note_recent(struct collect *c, uint64_t id)
 {
@@ -62,7 +62,7 @@ static void note_recent(struct collect *c, uint64_t id)
 	if (!s->recent)
 		s->recent = calloc(1, sizeof(*s->recent));
 	if (!s->recent)
-		return; /* if memory for the list runs out, all stacks are kept */
+		return; /* if there is no memory for .recent, all stacks are kept */
 	recent_to_front(s->recent, id, &gone);
 	if (!gone || !map_del(&s->named, gone))
 		return;
@@ -108,8 +108,8 @@ int stack_add(struct collect *c, const struct raw_stack *raw)
 }
 
 /*
- * Pins the process of @raw, so that the process isn't forgotten while @raw waits for names. Or
- * unpins the process.
+ * Pins the process of @raw, so that it isn't forgotten while @raw waits for names; with @pins
+ * false, unpins it.
  */
 static void pin_process(struct process *p, struct raw_stack *raw, bool pins)
 {
@@ -140,7 +140,7 @@ static int keep_stack(struct collect *c, struct raw_stack *raw, uint64_t id)
 
 /*
  * Can @raw be named now? If its process has ended, the stack still waits for names of files, which
- * threads read. The stack doesn't wait for code objects, because all code objects of an ended
+ * workers read. The stack doesn't wait for code objects, because all code objects of an ended
  * process have come.
  */
 static bool is_ready(struct collect *c, struct raw_stack *raw)
@@ -174,8 +174,8 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 }
 
 /*
- * In the last flush: asks config.wait whether the user still waits, because looking up lines also
- * takes time. If the user doesn't wait, no lines are looked up for the stacks that are left.
+ * In the last flush, asks config.wait whether the user still waits, because looking up lines takes
+ * time. If the user doesn't wait any longer, no lines are looked up for the stacks that are left.
  */
 static void ask_to_go_on(struct collect *c, size_t done)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts how long threads had no CPU though they were ready to run, and how long their CPU was
- * stolen. Each record of a thread has the sums of both since the thread began. What a sum grew by
- * since the thread's last record is counted for this record's stack. This file also divides the
- * time of waits whose stacks weren't taken (shares.h).
+ * Counts how long threads were ready to run but had no CPU, and how long their CPU was stolen by
+ * the hypervisor. Each record of a thread has the sums of both times since the thread began. The
+ * stack of a record gets what the sums have grown since the thread's last record. This file also
+ * divides the time of waits whose stacks weren't taken (shares.h).
  */
 #include "collect/thread/internal.h"
 
 /*
- * Returns by how much @told is more than *@known, and adds that to *@known. @most, the length of
- * the recording so far, bounds @told, because no thread can have more time than that. Records of
+ * Returns by how much @told exceeds *@known, and sets *@known to @told. @most, the length of the
+ * recording so far, is the upper bound of @told, because no thread can have more time. Records from
  * several CPUs come out of order; an older record adds nothing.
  */
 static uint64_t beyond(uint64_t *known, uint64_t told, uint64_t most)

@@ -10,21 +10,21 @@
 #include "collect/thread/thread.h"
 
 /*
- * How long after a thread was met krait looks for Python's names of threads. The time doubles after
- * each look. From NAMES_SETTLED_NS on, a look that finds no new name makes it four times as long,
- * because looks take CPU time. Python registers a thread with `threading` a moment after the thread
- * begins to run, and the main thread when a program imports `threading`.
+ * The time between meeting a thread and looking for Python's names of threads. It doubles after
+ * each look; once it is NAMES_SETTLED_NS, a look that finds no new name makes it four times as
+ * long, because looks take CPU time. Python registers a thread with `threading` a moment after the
+ * thread begins to run, and the main thread when a program imports `threading`.
  */
 #define NAMES_APART_NS	 (50 * NSEC_PER_MSEC)
 #define NAMES_SETTLED_NS (3 * NSEC_PER_SEC)
 
-/* One of a thread's label sets. */
+/* A label set of a thread. */
 struct label_set {
-	uint32_t id; /* profile id of the set; 0: the set isn't made yet */
+	uint32_t id; /* profile id of the set; 0: the set wasn't made yet */
 	bool own;    /* no other thread's samples have this set */
 };
 
-/* A label set as the value of the map thread.waits. */
+/* A map stores a label set as its value (thread.waits). */
 _Static_assert(sizeof(struct label_set) == sizeof(uint64_t),
 	       "a map stores a label_set as its value");
 static inline struct label_set *label_set_in(uint64_t *value)
@@ -37,8 +37,8 @@ struct thread {
 	uint32_t process; /* the thread's process, as an index into processes.all */
 	struct label_set sets[GIL_STATE_MAX]; /* label sets of samples of the running thread */
 	/*
-	 * label sets of the thread's waits, by key_of() in labels.c; label sets of the time in
-	 * which the thread ended other threads' waits, by thread_waker_key()
+	 * label sets of the thread's waits, by key_of() in labels.c, and label sets of the time in
+	 * which this thread ended other threads' waits, by thread_waker_key()
 	 */
 	struct map waits;
 	/*
@@ -49,11 +49,11 @@ struct thread {
 	uint64_t first_ns;
 	uint64_t last_ns; /* CPU time that the thread had used at its last sample */
 	/*
-	 * .came: number of samples from .first_ns until .last_ns; .since: number of samples at
-	 * .last_ns
+	 * .came: number of samples from .first_ns to .last_ns; .since: number of samples that came
+	 * when the CPU time was .last_ns
 	 */
 	uint64_t came, since;
-	/* when the thread ended, so that its number became free; 0: the thread runs */
+	/* when the thread ended, which made its number free; 0: the thread runs */
 	uint64_t ended_ns;
 	/*
 	 * .earlier: index + 1 in threads.all of the earlier thread of this process with the same
@@ -63,8 +63,8 @@ struct thread {
 	uint32_t earlier;
 	uint64_t met_ns;
 	/*
-	 * members of struct rec_sample that are sums: their largest values in the thread's records
-	 * so far
+	 * the largest values so far in the thread's records of two members of struct rec_sample
+	 * that are sums
 	 */
 	uint64_t ready_ns, stolen_ns;
 	/*
@@ -73,21 +73,21 @@ struct thread {
 	 */
 	uint32_t last_stack;
 	uint8_t last_gil;
-	/* true: .name is the thread's name in Python; false: it is the kernel's name */
+	/* true: .name is the thread's name in Python; false: .name is the kernel's name */
 	bool named;
-	/* threads that ended this thread's waits have label sets with this thread's name */
+	/* other threads that ended this thread's waits have label sets with this thread's name */
 	bool waited;
 	/*
-	 * Number of .name, which no other thread's name has. A new name in Python gets the same
-	 * number, because it replaces the old name in all label sets. A new name in the kernel gets
-	 * a new number.
+	 * a number for .name, which no other thread has; a new name in Python gets the same number,
+	 * because it replaces the old name in all label sets; a new name in the kernel gets a new
+	 * number
 	 */
 	uint32_t name_id;
 	char name[64];
 };
 
 /*
- * The reported end of a thread that krait hasn't met. perf's reports are read before the ring
+ * The end of a thread that krait hasn't met yet. perf's report of the end is read before the ring
  * buffers, so a sample of the thread may still come.
  */
 struct thread_end {
@@ -99,31 +99,31 @@ struct threads {
 	VEC(struct thread) all;
 	uint32_t last_name_id;
 	VEC(uint32_t) free;	     /* indices of unused entries of .all */
-	struct places places;	     /* which stacks are stacks of threads without work */
-	struct on_values on;	     /* the values of the label `on` */
+	struct places places;	     /* which stacks are those of threads without work */
+	struct on_values on;	     /* all values of the label `on` */
 	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
 	struct ended_threads {
 		unsigned n; /* how many threads that had ended were forgotten */
 		/* sums over the threads that were forgotten, for collect_stats.cpu_ns and .came */
 		uint64_t cpu_ns, came;
 		/*
-		 * time of the latest event that perf had reported when ended threads were last
-		 * forgotten
+		 * when ended threads were last forgotten: the time of the latest event that perf
+		 * had reported
 		 */
 		uint64_t at_ns;
 	} ended;
 };
 
 /*
- * thread.c: notes the thread of a sample soon after the sample, so that krait can read its name
- * while it runs. NULL: out of memory.
+ * thread.c: notes the thread of a sample as soon as the sample comes, so that krait can read the
+ * thread's name while it runs. NULL: out of memory.
  */
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
 
-/* labels.c: forgets the thread's label sets, so that they are made anew, and frees their memory. */
+/* labels.c: frees the thread's label sets, which are made anew when they are needed. */
 void thread_forget_sets(struct collect *c, struct thread *t);
 
-/* Counts a sample that came when the thread had run for @runtime_ns. */
+/* Counts a sample that was taken when the thread had used @runtime_ns of CPU time. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
 
 /* Notes that the thread has another name now. The thread's label sets stay as they are. */
@@ -134,8 +134,8 @@ static inline void thread_new_name(struct collect *c, struct thread *t)
 }
 
 /*
- * labels.c: returns the key of a label set in thread.waits: the set for samples in which the thread
- * ended a wait of the thread with .name_id @name_id.
+ * labels.c: returns a key in thread.waits: that of the label set for samples in which this thread
+ * ended a wait of the thread whose .name_id is @name_id.
  */
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id);
 /*

@@ -10,7 +10,10 @@
 #include "profile/remake/condense.h"
 
 #define MAX_LABELS 32
-/* a thread with this many label sets gets no more label sets for threads whose waits it ended */
+/*
+ * a thread that has this many label sets gets no new label sets for the threads whose waits it
+ * ended
+ */
 #define SETS_MOST 1000
 
 struct label_list {
@@ -34,7 +37,7 @@ static void add_number(struct collect *c, struct label_list *l, const char *key,
 	add(c, l, key, text);
 }
 
-/* Has the user given each sample a label with this key? */
+/* Has the user given all samples a label with this key? */
 static bool is_given(const struct collect *c, const char *key)
 {
 	uint32_t id = profile_string(c->profile, key);
@@ -45,7 +48,10 @@ static bool is_given(const struct collect *c, const char *key)
 	return false;
 }
 
-/* If the user gives a label for the version or the service, krait doesn't add its own. */
+/*
+ * Adds the labels of the service. If the user has given a label for the version or the service,
+ * krait doesn't add its own.
+ */
 static void add_service(struct collect *c, struct label_list *l, const struct service *s)
 {
 	const struct {
@@ -71,7 +77,7 @@ static const char *gil_word(uint8_t state)
 	return words[state];
 }
 
-/* Does the sample's label set name the thread whose wait this thread ended? */
+/* Does the sample's label set name a thread whose wait was ended? */
 static bool is_named(const struct wait_labels *wait)
 {
 	return wait->waiter && wait->waiter != WAITER_UNNAMED;
@@ -142,8 +148,8 @@ void thread_forget_labels(struct collect *c, struct process *p)
 
 /*
  * Makes the thread's set of labels. If an earlier thread with the same number has an equal set, or
- * if memory is out and all threads share one set, the set isn't the thread's own. Then a new name
- * of the thread isn't written into it.
+ * if memory is out and all threads share one set, the set isn't the thread's own. A new name of the
+ * thread isn't written into a set that isn't its own.
  */
 static void label(struct collect *c, const struct process *p, const struct thread *t,
 		  const struct rec_sample *rec, const struct wait_labels *wait,
@@ -156,8 +162,8 @@ static void label(struct collect *c, const struct process *p, const struct threa
 }
 
 /*
- * A number made of all by which label sets of a thread's waits differ. .on has at most ON_VALUES +
- * 1 different values.
+ * Returns a number made of everything in which the label sets of a thread's waits differ. .on has
+ * at most ON_VALUES + 1 different values.
  */
 static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 {
@@ -166,7 +172,7 @@ static uint64_t key_of(uint8_t gil, const struct wait_labels *wait)
 }
 _Static_assert(ON_VALUES + 1 < 1 << 16, "");
 
-#define WAKER_KEY (1ull << 63) /* bit that no key of key_of() has */
+#define WAKER_KEY (1ull << 63) /* a bit that isn't set in keys of key_of() */
 
 uint64_t thread_waker_key(uint8_t gil, uint32_t name_id)
 {
@@ -179,8 +185,8 @@ uint32_t thread_waker_name(uint64_t key)
 }
 
 /*
- * Makes the key of a label set as key_of() does, but for a thread that ended a wait of another
- * thread.
+ * Makes the key of a label set, as key_of() does, but for a thread that ended another thread's
+ * wait.
  */
 static uint64_t waker_key(struct collect *c, const struct thread *t, uint8_t gil,
 			  struct wait_labels *wait)
@@ -197,8 +203,8 @@ static uint64_t waker_key(struct collect *c, const struct thread *t, uint8_t gil
 }
 
 /*
- * The thread's label set for samples with this state of the GIL and this wait; NULL: no memory. If
- * there are too many waiters, .waiter becomes WAITER_UNNAMED.
+ * Returns the thread's label set for samples with this state of the GIL and this wait; NULL: no
+ * memory. If there are too many waiters, .waiter becomes WAITER_UNNAMED.
  */
 static struct label_set *set_of(struct collect *c, struct thread *t, uint8_t gil,
 				struct wait_labels *wait)
@@ -244,13 +250,16 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 		thread_add_runtime(t, rec->runtime_ns);
 	if (!set->id)
 		label(c, p, t, rec, &shown, set);
-	/* memory has run out, so some labels of this set may be missing */
+	/* memory has run out, so this set may lack some labels */
 	if (profile_failed(c->profile))
 		set->id = 0;
 	return set->id;
 }
 
-/* Condensing may have merged several sets into one, so no set is a thread's own any more. */
+/*
+ * Puts the new id into a label set. Condensing may have merged several sets into one, so the set
+ * isn't a thread's own any more.
+ */
 static void rebase_set(struct label_set *set, const struct rebase *r)
 {
 	*set = (struct label_set){.id = r->condense ? condense_labels_whole(r->condense, set->id)
@@ -258,9 +267,9 @@ static void rebase_set(struct label_set *set, const struct rebase *r)
 }
 
 /*
- * Condensing a profile keeps its samples and their label sets, also the label sets of threads that
- * still run. A window leaves an empty profile: there a thread's sets are made again when it is
- * sampled again.
+ * Condensing a profile keeps its samples and their label sets, so threads that still run keep their
+ * sets. After a window the profile is empty: a thread's sets are made again when it is sampled
+ * again.
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {

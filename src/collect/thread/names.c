@@ -9,11 +9,9 @@
 #include "proc/proc.h"
 #include "python/heap/threads.h"
 
-/* how many samples of the process come before names of threads are first read */
+/* how many samples a process must have before names of its threads are first read */
 #define NAMES_SAMPLES 3
-/*
- * number of samples before names are first read, in a process of which only the main thread was met
- */
+/* how many samples a process must have if only its main thread was met */
 #define NAMES_ALONE 16
 
 static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint32_t value)
@@ -23,7 +21,7 @@ static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint
 }
 
 /*
- * Threads have new names: puts these into the label sets of other threads that ended their waits.
+ * Puts the new names of threads into the label sets of other threads that ended their waits.
  * @renamed: thread.name_id -> the new name, a string of the profile. All sets are looked at once,
  * however many names are new.
  */
@@ -69,8 +67,8 @@ static bool rename_thread(struct collect *c, struct thread *t, const char *name,
 }
 
 /*
- * Reads the thread names that one interpreter has. If several interpreters know a thread, the first
- * of them names the thread.
+ * Reads the thread names that one interpreter has. If several interpreters know a thread, it gets
+ * its name from the first of them.
  */
 static int read_names(struct collect *c, const struct process *p, const struct py_where *where,
 		      struct py_thread_names *ret)
@@ -80,7 +78,7 @@ static int read_names(struct collect *c, const struct process *p, const struct p
 	return layout ? py_thread_names(p->key.tgid, layout, where, NULL, 0, ret) : -ENOTSUP;
 }
 
-/* Fills *ret with names by thread number. If a thread has several names, its first one counts. */
+/* Fills *ret: number of a thread -> its name. If a thread has several names, the first counts. */
 static void by_tid(const struct py_thread_names *names, size_t n, struct map *ret)
 {
 	for (size_t i = 0; i < n; i++)
@@ -89,7 +87,7 @@ static void by_tid(const struct py_thread_names *names, size_t n, struct map *re
 				(void)!map_put(ret, (uint64_t)t->tid, (uintptr_t)t->name);
 }
 
-/* Returns whether a thread has a name that it didn't have before. */
+/* Gives threads the names that were read. Returns true if a name is new. */
 static bool rename_threads(struct collect *c, const struct process *p,
 			   const struct py_thread_names *names, size_t n, struct map *renamed)
 {
@@ -109,7 +107,9 @@ static bool rename_threads(struct collect *c, const struct process *p,
 	return any;
 }
 
-/* Returns what rename_threads() returns. */
+/*
+ * Reads the names of the process's threads and applies them. Returns what rename_threads() returns.
+ */
 static bool name_threads(struct collect *c, struct process *p, struct map *renamed)
 {
 	const struct proc_several one = {.n = 1, .where[0] = p->where};
@@ -121,7 +121,7 @@ static bool name_threads(struct collect *c, struct process *p, struct map *renam
 
 	for (size_t i = 0; i < all->n; i++)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
-	/* The process is still the same, so the memory that was read was not a later process's. */
+	/* The process still runs, so it was no later process whose memory was read. */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
 		any = rename_threads(c, p, names, all->n, renamed);
 	for (size_t i = 0; i < all->n; i++)
@@ -130,9 +130,9 @@ static bool name_threads(struct collect *c, struct process *p, struct map *renam
 }
 
 /*
- * Is it time to look for names? krait doesn't look each time that it wakes up: where processes
- * start all the time, it wakes up hundreds of times a second. A process that ends after very few
- * samples isn't asked for names at all.
+ * Is it time to look for names? krait doesn't look whenever it wakes up, because that is hundreds
+ * of times a second on a machine where processes start all the time. A process that ends after very
+ * few samples isn't asked for names at all.
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
@@ -143,8 +143,8 @@ static bool is_names_time(const struct process *p, uint64_t now)
 }
 
 /*
- * Are names read now? A new thread sets .names_apart_ns back to NAMES_APART_NS, and each look
- * makes it longer. So its value tells whether a thread was met since the last look.
+ * Should names be read now? When a thread is met, .names_apart_ns becomes NAMES_APART_NS, and each
+ * look makes it longer. So its value tells whether a thread was met since the last look.
  */
 static bool is_wanted(const struct process *p, enum names_of which, uint64_t now)
 {
@@ -155,7 +155,7 @@ static bool is_wanted(const struct process *p, enum names_of which, uint64_t now
 	return which == NAMES_OF_NEW ? p->names_apart_ns == NAMES_APART_NS : is_names_time(p, now);
 }
 
-/* Looks at the names in one process, and says when it looks next. */
+/* Looks for the names of one process's threads, and sets when krait looks next. */
 static void look(struct collect *c, struct process *p, uint64_t now, struct map *renamed)
 {
 	uint64_t began_ns;

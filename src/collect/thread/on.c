@@ -34,8 +34,8 @@ const char *on_text(const struct on_values *v, uint32_t number)
 }
 
 /*
- * Returns the number of the value @text, which is added if it is new. If there is no room, returns
- * the number of "[other]". 0: no memory.
+ * Returns the number of the value @text, which is added if it is new; if there is no room, the
+ * number of "[other]". 0: no memory.
  */
 static uint32_t number_of_text(struct on_values *v, const char *text)
 {
@@ -45,7 +45,7 @@ static uint32_t number_of_text(struct on_values *v, const char *text)
 
 	if (known && streq(on_text(v, (uint32_t)*known), text))
 		return (uint32_t)*known;
-	/* another text has the same hash in .by_hash; only a hostile process makes such texts */
+	/* another text has the same hash; only a hostile process makes such texts */
 	if ((known || v->texts.n >= ON_VALUES) && text != other)
 		return number_of_text(v, other);
 	copy = strdup(text);
@@ -77,15 +77,14 @@ static bool ends_in(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
 
-	/* the kernel marks a file that was removed */
+	/* the kernel adds " (deleted)" to the path of a removed file */
 	return slash && !strncmp(slash + 1, name, strlen(name)) &&
 	       (!slash[1 + strlen(name)] || streq(slash + 1 + strlen(name), " (deleted)"));
 }
 
 /*
- * Adds the path of the file that the descriptor refers to, if that is still the file of the moment
- * when the wait began. If not, adds @name, the last part of the path that the file had at that
- * moment.
+ * Adds the path of the file to which the descriptor refers, if it is still the file for which the
+ * wait began. If it isn't, adds @name, the last part of that file's path.
  */
 static void add_path(struct collect *c, uint32_t tgid, int fd, const char *name, struct str *ret)
 {
@@ -152,8 +151,8 @@ static uint32_t number_of_child(struct on_values *v, uint32_t tgid)
 }
 
 /*
- * Does the call wait for the descriptor that is its first argument? The kernel program takes the
- * first argument of every call for a descriptor.
+ * Does the system call wait for the descriptor that is its first argument? The kernel program takes
+ * the first argument of every call for a descriptor.
  */
 static bool waits_for_descriptor(const struct rec_wait *wait)
 {

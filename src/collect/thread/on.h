@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The values of the label `on`: what a thread waited for, as "10.0.0.5:5432", "/run/x.sock",
- * "/var/log/app.log", "make". There are at most ON_VALUES values. All further values become
+ * "/var/log/app.log", "make". At most ON_VALUES values are kept; all further values become
  * "[other]".
  */
 #ifndef COLLECT_THREAD_ON_H
@@ -18,7 +18,7 @@ struct collect;
 
 #define ON_VALUES   1000
 #define ON_BYTES    256	 /* the most bytes of a value */
-#define ON_COMMANDS 4096 /* how many processes' commands are kept, as a power of two */
+#define ON_COMMANDS 4096 /* how many processes' commands are kept; a power of two */
 
 /* A process, and the name that it got at its last exec. */
 struct on_command {
@@ -29,7 +29,7 @@ struct on_command {
 /* The path that a descriptor had when it was looked up. */
 struct on_path {
 	/*
-	 * .flush: the flush in which the path was looked up; in later flushes the path isn't used
+	 * .flush: the flush in which the path was looked up; the path isn't used in later flushes
 	 */
 	uint32_t tgid, flush;
 	int32_t fd;
@@ -39,14 +39,18 @@ struct on_path {
 struct on_values {
 	VEC(char *) texts;  /* the values; the number of a value is its index + 1 */
 	struct map by_hash; /* hash of a value's text -> the value's number */
-	/* by tgid % ON_COMMANDS; NULL: no process's name was told yet */
+	/* the commands, at index tgid % ON_COMMANDS; NULL: no process's name has come yet */
 	struct on_command *commands;
-	struct on_path paths[64]; /* by hash of process and descriptor */
+	/* the paths, at an index that is a hash of process and descriptor */
+	struct on_path paths[64];
 };
 
 void on_fini(struct on_values *v);
 
-/* Process @tgid is called @comm from now on. Its parent may be recorded, and wait for it. */
+/*
+ * Notes that process @tgid is called @comm from now on. Its parent may be recorded, and wait for
+ * it.
+ */
 void on_command(struct collect *c, uint32_t tgid, const char *comm);
 
 /* Does what collect_child_of() does; see collect/named.h. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The list of places at which threads wait because they have no work, and of event loops; see
- * places.h.
+ * The list of places in programs and libraries at which threads wait because they have no work, and
+ * of event loops; see places.h.
  */
 #include <stddef.h>
 
 #include "collect/thread/places.h"
 
-#define LOCKS  (WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP)) /* 2.7 waits for locks by sleeping */
+/* in 2.7 a thread waits for a lock by sleeping again and again */
+#define LOCKS  (WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP))
 #define POLLS  (WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(SLEEP))
 #define READS  (LOCKS | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) | WAIT_KIND_BIT(NET))
 #define SLEEPS WAIT_KIND_BIT(SLEEP)
@@ -100,12 +101,13 @@ const struct place_rule place_rules[] = {
 	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("Queue.get")),
 	/*
 	 * worker() also runs tasks that are C functions, which may wait themselves. So the rule
-	 * names the line at which worker() waits; it is the same from 3.7 to 3.15.
+	 * gives the line of worker() that waits for tasks, which is the same from 3.7 to 3.15.
 	 */
 	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .line = 17),
 	/*
-	 * Timer.run(), which waits until its time has come. Without classes Thread.run() has the
-	 * same name. In the file, Timer.run() stands below its caller, Thread.run() above it.
+	 * This rule is for Timer.run(), which waits until its time has come. Up to 3.10 names may
+	 * lack the class, so Thread.run() has the same name. But only Timer.run() is further down
+	 * in the file than its caller, _bootstrap_inner().
 	 */
 	IDLE("threading.run", LOCKS, THROUGH("threading.wait"), .after_caller = true),
 	IDLE("multiprocessing.pool._handle_tasks", LOCKS),
@@ -144,7 +146,8 @@ const struct place_rule place_rules[] = {
 	IDLE("SocketServer.serve_forever", POLLS, THROUGH("SocketServer._eintr_retry")),
 	IDLE("SocketServer.handle_request", POLLS, THROUGH("SocketServer._eintr_retry")),
 	/*
-	 * a connection on which no request came yet; a request is handled in do_GET() and the like
+	 * a connection on which no request has come yet; requests are handled further in, in
+	 * do_GET() and the like
 	 */
 	IDLE("http.server.handle_one_request", ACCEPTS, THROUGH("socket.readinto")),
 	IDLE("BaseHTTPServer.handle_one_request", ACCEPTS, THROUGH("socket.readline")),
@@ -182,7 +185,8 @@ const struct place_rule place_rules[] = {
 	/* RQ, Dramatiq, huey */
 	IDLE("rq.queue.lpop", READS, THROUGH("redis.*")),
 	IDLE("rq.queue.lmove", READS, THROUGH("redis.*")),
-	IDLE("threading._bootstrap_inner", READS, THROUGH("redis.*")), /* PubSubWorkerThread */
+	/* redis-py's PubSubWorkerThread */
+	IDLE("threading._bootstrap_inner", READS, THROUGH("redis.*")),
 	IDLE("dramatiq.worker.run", LOCKS, THROUGH("queue.get")),
 	IDLE("dramatiq.brokers.redis.__next__", SLEEPS, IN_C),
 	IDLE("dramatiq.brokers.stub.__next__", LOCKS, THROUGH("queue.get")),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How stacks are compared with the list of places at which threads wait without work. */
+/* Compares stacks with the list of places at which threads wait without work. */
 #include "collect/thread/places.h"
 
 #include <stdlib.h>
@@ -12,12 +12,17 @@
 	(WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP) | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) |  \
 	 WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
 
-/* Numbers of places: index + 1 of a rule in the list, followed by the places that have no rule. */
+/*
+ * How places are numbered: a rule's index in the list + 1, then the numbers of places without a
+ * rule.
+ */
 #define RULE_UVLOOP (PLACE_MAX_RULES + 1)
 #define RULE_ADDED  (PLACE_MAX_RULES + 2)
 _Static_assert(RULE_ADDED < UINT8_MAX, "a byte must hold a rule's number + 1");
 
-/* Functions that call accept() for one certain connection. A thread that waits there isn't idle. */
+/*
+ * Functions that call accept() to wait for one certain peer. A thread that waits there isn't idle.
+ */
 static const char *const callers_of_accept[] = {"ftplib.ntransfercmd"};
 
 static const char *last_of(const char *name)
@@ -27,7 +32,7 @@ static const char *last_of(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* Where a module's name ends in the path of its file: "/x/a/b" of "/x/a/b.py". */
+/* Returns where the module's name ends in the path of its file: after "/x/a/b" in "/x/a/b.py". */
 static size_t module_end(const char *file, size_t n)
 {
 	static const char package[] = "/__init__";
@@ -63,10 +68,10 @@ static bool is_module(const char *module, size_t n, const char *file)
 	return true;
 }
 
-/* Does @file[0..@n) end with a folder for packages that were installed? */
+/* Does @file[0..@n) end with a folder of installed packages? */
 static bool is_of_packages(const char *file, size_t n)
 {
-	static const char folder[] = "site-packages"; /* Debian has dist-packages */
+	static const char folder[] = "site-packages"; /* Debian's folder is dist-packages */
 	size_t length = strlen(folder);
 
 	return n >= length && (n == length || file[n - length - 1] == '/') &&
@@ -99,13 +104,13 @@ bool place_names_function(const char *text, const char *file, const char *name)
 	class = memrchr(text, '.', (size_t)(dot - text));
 	if (!class || !is_module(text, (size_t)(class - text), file))
 		return false;
-	/* up to 3.10 the name may lack the class */
+	/* up to 3.10 the function's name may lack its class */
 	n_class = strlen(class + 1);
 	return !strchr(name, '.') || (n >= n_class && streq(name + n - n_class, class + 1) &&
 				      (n == n_class || name[n - n_class - 1] == '.'));
 }
 
-/* A stack that is looked through, from its innermost frame outwards. */
+/* A stack that is being looked through, from its innermost frame outwards. */
 struct walk {
 	const struct profile *p;
 	const uint32_t *frames;
@@ -129,7 +134,7 @@ static const struct profile_function *function_at(const struct walk *w, size_t i
 	return f ? profile_get_function(w->p, f) : NULL;
 }
 
-/* Goes to the next Python function from .i on. */
+/* Goes on to the next Python function, beginning at frame .i. */
 static void to_python(struct walk *w)
 {
 	const struct profile_function *f = NULL;
@@ -157,7 +162,7 @@ static const char *way_at(const struct walk *w)
 	return NULL;
 }
 
-/* Is the function at .i on the line that is @offset lines below the function's first line? */
+/* Is the function at .i executing the line that is @offset lines below its first line? */
 static bool is_on_line(const struct walk *w, int offset)
 {
 	const struct profile_function *f = function_at(w, w->i);
@@ -180,7 +185,7 @@ static bool is_after_caller(const struct walk *w)
 	return caller->start_line > 0 && f->start_line > caller->start_line;
 }
 
-/* Is the outermost Python function the one that threading.Thread starts each thread with? */
+/* Is the outermost Python function that in which each threading.Thread begins? */
 static bool is_in_thread(const struct walk *w)
 {
 	struct walk root = *w;
@@ -195,8 +200,7 @@ static bool is_in_thread(const struct walk *w)
 }
 
 /*
- * Does the caller of accept() wait for one certain server, as ftplib does? In that case it doesn't
- * wait for a client.
+ * Does the caller of accept() wait for one certain server, as ftplib does, and not for any client?
  */
 static bool is_awaited(struct walk w)
 {
@@ -237,8 +241,8 @@ static bool is_c_library(const char *path)
 }
 
 /*
- * Does the innermost code outside of the kernel and the C library belong to uvloop? uvloop runs its
- * loop in C.
+ * Does the innermost code, except code of the kernel and the C library, belong to uvloop? uvloop
+ * runs its loop in C.
  */
 static bool is_uvloop(const struct walk *w)
 {
@@ -254,7 +258,7 @@ static bool is_uvloop(const struct walk *w)
 	return false;
 }
 
-/* Is one of the functions that the user named on the stack? */
+/* Does the stack have one of the functions that the user named? */
 static bool is_below(struct walk w, const struct place_names *more)
 {
 	if (!more || !more->n)
@@ -298,7 +302,7 @@ enum place places_kind(uint8_t rule, uint32_t state)
 	return place_rules[rule - 1].place;
 }
 
-/* Makes room for stacks up to @stack. False: no memory, so nothing is kept. */
+/* Makes room in .rules for stacks up to @stack. False: no memory, so no answers are kept. */
 static bool make_room(struct places *s, uint32_t stack)
 {
 	size_t n = s->n ? s->n : 1024;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Divides the time of waits whose stacks weren't taken; see shares.h. A wait whose stack was taken
- * with chance p is taken to stand for 1/p - 1 other waits of its length, an unbiased estimate
- * (Horvitz and Thompson). How long these other waits really took at a site (what is waited for) is
- * known, and the estimates of all its stacks are scaled to that sum. Each new wait gets the time
- * that its stack still lacks of its share, but never more than is left of the sum. So the sum over
- * all stacks is exact at any time.
+ * Divides the time of waits whose stacks weren't taken; see shares.h. If a wait's stack was taken
+ * with probability p, the wait stands for 1/p - 1 other waits of its length, which is an unbiased
+ * estimate (Horvitz and Thompson). At each site (what is waited for) the sum of the other waits'
+ * real times is known, and the estimates of the site's stacks are scaled to it. Each new wait gets
+ * the time that its stack still lacks of its share, but never more than is left of the sum. So the
+ * sum over all stacks is exact at any time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 #include "collect/thread/shares.h"
 #include "collect/thread/wait_state.h"
 
-/* the most stacks of a thread that are told apart here */
+/* the most stacks of one thread that have a share of their own */
 #define STACKS_MOST 4096
-/* up to this many stacks are searched one by one, without an index; most threads have fewer */
+/* up to this many stacks are searched one by one, without an index; most threads have no more */
 #define STACKS_FEW 16
 
 /*
- * An estimate of the waits that had no stack, computed from the waits that had a stack: the time of
- * the waits without a stack, in sum, and their number.
+ * An estimate of waits whose stacks weren't taken, computed from waits whose stacks were taken: the
+ * sum of their times, and their number.
  */
 struct estimate {
 	double ns, n;
@@ -30,9 +30,10 @@ struct estimate {
 
 /* A stack of a site. */
 struct stack_share {
-	uint64_t key; /* key_of() the waits with this stack */
+	uint64_t key; /* key_of() of the waits with this stack */
 	struct estimate of;
-	uint64_t given_ns; /* time of waits without a stack that waits with this stack got so far */
+	/* how much time of waits without a stack the waits with this stack have got */
+	uint64_t given_ns;
 };
 
 struct site_shares {
@@ -43,9 +44,9 @@ struct site_shares {
 	 */
 	double cost_ns;
 	uint64_t others_ns;   /* sum of waiting.others_ns of this site's waits */
-	uint64_t left_ns;     /* time of waits without a stack that no stack has got yet */
+	uint64_t left_ns;     /* time of waits without a stack that wasn't given to any stack yet */
 	uint64_t gil_left_ns; /* the part of .left_ns that is time of waits for the GIL */
-	struct waiting last;  /* the wait that gets the time that is left in the end */
+	struct waiting last;  /* the wait that in the end gets the time that is left */
 };
 
 struct wait_shares {
@@ -83,7 +84,7 @@ static struct stack_share *find_stack(const struct wait_shares *s, uint64_t key)
 	return at ? &s->stacks.v[*at] : NULL;
 }
 
-/* Enters the stacks from .stacks[@from] on into the index, if the thread has many. */
+/* Adds the stacks from .stacks[@from] on to the index, if the thread has many stacks. */
 static int index_stacks(struct wait_shares *s, size_t from)
 {
 	int r = 0;
@@ -96,8 +97,8 @@ static int index_stacks(struct wait_shares *s, size_t from)
 }
 
 /*
- * The entry of the wait's stack; NULL: no memory. If there are too many stacks, further stacks of a
- * site share one entry.
+ * Returns the entry of the wait's stack; NULL: no memory. If there are too many stacks, further
+ * stacks of a site share one entry.
  */
 static struct stack_share *stack_of(struct wait_shares *s, const struct waiting *w)
 {
@@ -140,7 +141,7 @@ static struct site_shares *site_of(struct wait_shares *s, const struct waiting *
 }
 
 /*
- * Returns estimate @of without the time that taking stacks cost. A wait is longer if its stack is
+ * Returns the time of estimate @of, less what taking stacks cost. A wait is longer if its stack is
  * taken, so the estimates exceed the time that waits without a stack really took. The excess is
  * subtracted, but at most the time that taking stacks cost.
  */
@@ -154,8 +155,8 @@ static double without_cost(const struct site_shares *site, const struct estimate
 }
 
 /*
- * Each stack is due a share of the time of the site's waits without a stack. Returns how much of
- * its share this stack hasn't got yet.
+ * Returns how much of its share of the time of the site's waits without a stack this stack hasn't
+ * got yet.
  */
 static double lacks(const struct site_shares *site, const struct stack_share *stack)
 {
@@ -178,15 +179,15 @@ static void estimate(struct site_shares *site, struct stack_share *stack, const 
 	stack->of.n += n;
 }
 
-/* @ns as a whole number, at most @most */
+/* Converts @ns to a whole number, at most @most. */
 static uint64_t whole(double ns, uint64_t most)
 {
 	return ns >= (double)most ? most : ns > 0 ? (uint64_t)ns : 0;
 }
 
 /*
- * Moves @ns of the time that is left at the site (what is waited for) to the wait, and the same
- * part of the site's time of waiting for the GIL. Returns @ns.
+ * Gives the wait @ns of the time that is left at the site (what is waited for), and the same part
+ * of the site's time of waiting for the GIL. Returns @ns.
  */
 static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 {
@@ -203,8 +204,8 @@ static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 }
 
 /*
- * Adds waits whose stacks weren't taken, which @w brings with it, to the site's time that no stack
- * has got yet.
+ * Adds the time of waits whose stacks weren't taken, which wait @w brings, to the time that the
+ * site has left.
  */
 static void add_others(struct site_shares *site, const struct waiting *w)
 {
@@ -230,8 +231,8 @@ static void share(struct site_shares *site, struct stack_share *stack, struct wa
 }
 
 /*
- * Keeps the wait as .last, unless the stack of the wait that .last already has lacks more of its
- * share. At the end that stack gets the time that is left.
+ * Keeps the wait as .last, unless the stack of the present .last lacks more of its share. In the
+ * end the stack of .last gets the time that is left.
  */
 static void keep(const struct wait_shares *s, struct site_shares *site,
 		 const struct stack_share *stack, const struct waiting *w)

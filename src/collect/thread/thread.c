@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the threads that were met, when they ended, and how long they ran; see thread.h. */
+/* Keeps the threads that krait has met: when they ended, and how long they ran; see thread.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,12 +7,12 @@
 #include "collect/thread/internal.h"
 #include "proc/proc.h"
 
-/* the longest time until names of threads are first read */
+/* the longest time until names of a process's threads are first read */
 #define NAMES_FIRST_NS NSEC_PER_SEC
 
 /*
- * A thread counts for the rate of samples only once it has this much CPU time. Before that, the
- * incomplete periods at its beginning and its end have too much influence.
+ * A thread counts for the rate of samples per CPU time only once it has this much CPU time. Before
+ * that, the incomplete periods at its beginning and its end have too much influence.
  */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
 
@@ -85,9 +85,9 @@ uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uin
 }
 
 /*
- * Is the sample of this thread, and not of a later thread with the same number? perf reports the
- * end in the middle of do_exit(). REC_SAMPLE_END comes after perf's report and still belongs to the
- * thread.
+ * Is the sample of this thread, and not of a later thread with the same number? perf reports a
+ * thread's end in the middle of do_exit(). A REC_SAMPLE_END comes after this report and still
+ * belongs to the thread.
  */
 static bool is_its(const struct thread *t, const struct rec_sample *rec)
 {
@@ -95,10 +95,10 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
 }
 
 /*
- * Returns the thread of @rec, which is @t or a thread that had its number before. Records wait for
- * what their stacks need, so a record of the earlier thread may be handed on after the later thread
- * was met: in execve() a thread takes the number of the first thread. NULL: krait hasn't met the
- * thread.
+ * Returns the thread of @rec: @t, or an earlier thread that had its number. A record of an earlier
+ * thread may be handed on after the later thread was met, because records wait for what their
+ * stacks need. In execve(), for example, a thread takes the number of the first thread. NULL: krait
+ * hasn't met the thread.
  */
 static struct thread *its_thread(const struct collect *c, struct thread *t,
 				 const struct rec_sample *rec)
@@ -108,7 +108,7 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 
 		if (earlier->tid != t->tid || earlier->process != t->process ||
 		    !earlier->ended_ns || earlier->ended_ns > t->met_ns)
-			/* the thread was forgotten, and its entry belongs to another thread now */
+			/* the thread was forgotten, and another thread has its entry */
 			break;
 		if (!is_its(earlier, rec))
 			break;
@@ -118,7 +118,8 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 }
 
 /*
- * krait meets the thread of @rec now. Returns when it ended; 0: it still runs, as far as is known.
+ * Returns when the thread of @rec, which krait just meets, has ended; 0: as far as is known, it
+ * runs.
  */
 static uint64_t its_end(const struct collect *c, const struct process *p,
 			const struct rec_sample *rec)
@@ -176,8 +177,8 @@ void thread_add_runtime(struct thread *t, uint64_t runtime_ns)
 		t->since++;
 	} else if (t->first_ns && runtime_ns >= t->first_ns) {
 		/*
-		 * Each CPU has its own ring buffer, so samples of a thread that changed its CPU
-		 * come out of order.
+		 * Samples of a thread that has moved to another CPU come out of order, because each
+		 * CPU has its own ring buffer.
 		 */
 		t->came++;
 	}
@@ -222,7 +223,7 @@ static void give_up(struct collect *c, struct thread *t)
 }
 
 /*
- * The longest time for which a sample waits for its stack. No sample needs a thread that ended
+ * The longest time for which a sample waits for its stack. No sample needs threads that ended
  * longer ago.
  */
 #define KEPT_NS (10 * NSEC_PER_SEC)
@@ -275,7 +276,7 @@ void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *r
 	(void)thread_of_sample(c, process_at(c, process), rec);
 }
 
-/* Inserts an end by its time, because events of several CPUs don't come in order. */
+/* Inserts an end by its time, because events of different CPUs come out of order. */
 static void keep_end(struct collect *c, struct thread_end end)
 {
 	size_t i;
@@ -302,7 +303,7 @@ void thread_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time
 {
 	const struct process *p = process_newest(c, tgid);
 
-	/* krait may get the first record of a short-lived process only later */
+	/* the first record of a short-lived process may come only after this event */
 	if (p || tid == tgid)
 		note_end(c, p, tgid, tid, time_ns);
 	give_up_ended(c, time_ns);

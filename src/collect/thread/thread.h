@@ -19,10 +19,10 @@ void threads_fini(struct collect *c);
 
 /* Returns how many entries the table of threads has, free entries included. */
 size_t threads_kept(const struct collect *c);
-/* Puts the ids that label sets have in the rebased profile in place of the old ids. */
+/* Replaces the ids of label sets by those in the rebased profile. */
 void threads_rebase(struct collect *c, struct rebase *r);
 
-/* What the labels of a sample say of a wait. All 0: the thread ran. */
+/* What a sample's labels say about a wait. All 0: the thread ran. */
 struct wait_labels {
 	uint32_t state; /* what the thread waited for (wait_state.h) */
 	bool idle;	/* the thread had nothing to do */
@@ -34,19 +34,20 @@ struct wait_labels {
 	uint32_t waiter;
 };
 /*
- * value of .waiter: the thread whose wait ended isn't named, because there are too many such
- * threads or because krait has forgotten the thread
+ * a value of .waiter: the thread whose wait was ended isn't named, because there are too many such
+ * threads or because krait has forgotten it
  */
 #define WAITER_UNNAMED UINT32_MAX
 
 /*
- * Returns the labels of a wait for @state with stack @stack of the profile. @on: as in wait_labels.
+ * Returns what the labels say of a wait for @state, with stack @stack of the profile. @on: see
+ * wait_labels.
  */
 struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state, uint32_t on);
 
 /*
- * Profile id of the label set for a sample of this thread with this wait; 0: no memory. Also counts
- * the thread's CPU time.
+ * Returns the profile's id of the label set for a sample of this thread with this wait; 0: no
+ * memory. Also counts the thread's CPU time.
  */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		       const struct wait_labels *wait);
@@ -60,40 +61,39 @@ struct thread_apart {
 
 /*
  * account.c: returns by how much the times of struct thread_apart are longer in @rec, which is
- * handed on, than in the thread's earlier records. The record may be hostile.
+ * being handed on, than in the thread's earlier records. The record may be hostile.
  */
 struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec);
 /* Notes that a sample of the thread was added with stack @stack of the profile. */
 void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		       uint32_t stack);
 /*
- * The stack of the thread's last sample; 0: there is none, or the profile doesn't have that stack
- * any more. *gil: the state of the GIL in that sample.
+ * Returns the stack of the thread's last sample; 0: there is none, or the profile doesn't have that
+ * stack any more. *gil: the state of the GIL in that sample.
  */
 uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 			   uint8_t *gil);
 /*
- * account.c: adds to the times of *w, a wait that is handed on, its share of the time of waits
- * without a stack at the same site (what is waited for).
+ * account.c: adds to wait *w, which is being handed on, its share of the time of waits without a
+ * stack at the same site (what is waited for).
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
- * @w isn't a wait, but carries time of waits whose stacks weren't taken: keeps that time for later
+ * Keeps the time of waits without a stack that @w, which isn't a wait itself, carries, for later
  * waits of the thread at the same site (what is waited for). False: no wait with a stack came from
  * that site yet.
  */
 bool thread_owes(struct collect *c, const struct waiting *w);
 /*
- * Of waits whose stacks weren't taken: returns the time that hasn't been added to another wait of
- * the thread yet, and forgets it (shares_left()). @of: a record of the thread. False: no such time
- * is left.
+ * Returns, as *ret, the time of waits without a stack that wasn't given to a wait of the thread
+ * yet, and forgets it (shares_left()). @of: a record of the thread. False: no such time is left.
  */
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
 
-/* Adds the two sums of the thread's account to collect_stats.accounts. */
+/* Adds the two sums in the thread's account to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 
-/* Returns the index of a sample's thread in the table of threads, counted from 1; 0: no memory. */
+/* Returns the number of a sample's thread: its index in the table of threads + 1; 0: no memory. */
 uint32_t thread_number(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /* Is @tid still the thread that thread_number() gave number @number? */
@@ -103,8 +103,8 @@ bool thread_has_number(const struct collect *c, uint32_t number, uint32_t tid);
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /*
- * @p was only counted until now, so its threads have no names. Reads the names that the kernel has,
- * and forgets the labels, so that they are made anew.
+ * Begins to keep names of @p's threads: @p was only counted until now. Reads the names that the
+ * kernel has, and forgets the labels, so that they are made anew.
  */
 void thread_begin_anew(struct collect *c, struct process *p);
 
@@ -115,18 +115,20 @@ void thread_begin_anew(struct collect *c, struct process *p);
 void thread_forget_labels(struct collect *c, struct process *p);
 
 /*
- * Frees all threads' sets of labels, which are made anew when they are needed: how many there are
- * depends on the programs.
+ * Frees the label sets of all threads, because programs may cause very many of them. They are made
+ * anew when they are needed.
  */
 void threads_forget_sets(struct collect *c);
 
 /*
- * perf reports that a thread of @tgid has ended (thread_exited(), before process_exited()), or that
- * the kernel's name of it changed (thread_comm()). Threads that ended long ago are forgotten, to
- * make room for other threads.
+ * Called when perf reports that a thread of @tgid has ended (thread_exited(), before
+ * process_exited()), or that its name in the kernel has changed (thread_comm()). Threads that ended
+ * long ago are forgotten, to make room for other threads.
  */
 void thread_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
-/* When the thread ended that had number @tid at @time_ns; 0: it runs, as far as is known. */
+/*
+ * Returns when the thread ended that had number @tid at @time_ns; 0: as far as is known, it runs.
+ */
 uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void thread_copy_comm(char ret[static PROC_COMM_BYTES], const char *comm);
 void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm);
@@ -134,10 +136,10 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 /* Sets .threads, .cpu_ns and .came of *ret. */
 void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 
-/* Of which processes Python's names of threads are read. */
+/* For which processes Python's names of threads are read. */
 enum names_of {
 	NAMES_OF_DUE, /* processes whose names are due to be read again */
-	/* processes in which a thread was met since the names of their threads were read last */
+	/* processes in which a thread was met since their names of threads were last read */
 	NAMES_OF_NEW,
 	NAMES_OF_ALL,
 };

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names what a thread waited for; see wait_state.h. The rules are the same as in `krait dump`. */
+/* Says what a thread waited for; see wait_state.h. The rules are those of `krait dump`. */
 #include "collect/thread/wait_state.h"
 
 #include <stdio.h>
 
 #include "base/util.h"
 
-/* Bits of the state of a task, include/linux/sched.h. */
+/* Bits of a task's state (include/linux/sched.h). */
 #define UNINTERRUPTIBLE 0x2
 #define STOPPED		0x4
 #define TRACED		0x8
 #define FROZEN		0x8000 /* 6.1+ */
 
 /*
- * Numbers of states, in ascending order: enum wait_kind + 1; "stolen", which `krait dump` doesn't
- * know; "other" with the index of a rule; "other" with the number of a system call that no rule
- * names.
+ * How states are numbered, in ascending order: enum wait_kind + 1; "stolen", which `krait dump`
+ * doesn't know; "other" with the index of a rule; "other" with the number of a system call for
+ * which there is no rule.
  */
 #define STOLEN	    (WAIT_KIND_MAX + 1)
 #define OTHER	    (STOLEN + 1)
@@ -40,9 +40,7 @@ static uint32_t other(const struct rec_wait *wait, const struct wait_rule *rule)
 	return NUMBERED + (wait->call >= 0 && wait->call < CALLS ? (uint32_t)wait->call + 1 : 0);
 }
 
-/*
- * Returns the state of a wait for input or output, which depends on what the descriptor refers to.
- */
+/* Returns the state of a wait for input or output, by what the descriptor refers to. */
 static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rule *rule)
 {
 	static const enum wait_target targets[] = {[WAIT_FD_SOCKET] = TARGET_SOCKET,
@@ -65,8 +63,8 @@ static uint32_t what_for(const struct rec_wait *wait)
 	if (wait->state & TRACED)
 		return WAIT_TRACED + 1;
 	/*
-	 * a parent that waits for its vforked child also counts as frozen, but its state is
-	 * uninterruptible
+	 * with WAIT_CGROUP a parent that waits for its vforked child also looks frozen, but its
+	 * state is uninterruptible
 	 */
 	if (wait->state & FROZEN || (wait->flags & WAIT_CGROUP && !(wait->state & UNINTERRUPTIBLE)))
 		return WAIT_FROZEN + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The value of the label `state` of a wait: what the thread waited for. */
+/* The values of the label `state`: what a thread waited for. */
 #ifndef COLLECT_THREAD_WAIT_STATE_H
 #define COLLECT_THREAD_WAIT_STATE_H
 
@@ -18,15 +18,15 @@ uint32_t wait_state_runnable(void);
 uint32_t wait_state_stolen(void);
 
 /*
- * Returns the number of what the thread of @wait waited for. It isn't 0, and has WAIT_STATE_OPEN if
- * the wait isn't over. The record may be hostile.
+ * Returns the state's number: what the thread of @wait waited for. The number isn't 0, and has
+ * WAIT_STATE_OPEN if the wait isn't over. The record may be hostile.
  */
 uint32_t wait_state_of(const struct rec_wait *wait);
 
 /* bit of a state's number: the wait wasn't over when the recording ended */
 #define WAIT_STATE_OPEN (1u << 31)
 
-/* The state of a wait of which only the kind is known. */
+/* Returns the state of a wait if only its kind is known. */
 static inline uint32_t wait_state_of_kind(enum wait_kind kind)
 {
 	return kind + 1;
@@ -36,8 +36,8 @@ static inline uint32_t wait_state_of_kind(enum wait_kind kind)
 #define WAIT_STATE_LOOP (WAIT_LOOP + 1)
 
 /*
- * Is @state of one of @kinds (WAIT_KIND_BIT()s)? WAIT_STATE_OPEN doesn't matter. States for which
- * there is no word count as IO.
+ * Is @state, with or without WAIT_STATE_OPEN, of one of @kinds (WAIT_KIND_BIT()s)? A state for
+ * which there is no word counts as IO.
  */
 #define WAIT_KIND_BIT(kind) (1u << WAIT_##kind)
 /* kinds of waits that another thread ends; samples of that other thread get the value lock_blame */
