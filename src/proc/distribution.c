@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The packages of an installed distribution; see distribution.h. A distribution has a folder
- * NAME-VERSION.dist-info, in which the file RECORD lists all of its files (the specification of
- * installed projects). The folder of an egg has a top_level.txt. Neither NAME nor VERSION follows
+ * Finds the packages of an installed distribution; see distribution.h. A distribution has a folder
+ * NAME-VERSION.dist-info, whose file RECORD lists all files of the distribution (the specification
+ * of installed projects). The folder of an egg has a top_level.txt. NAME and VERSION don't follow
  * from a package's name, so all such folders are searched.
  */
 #include "proc/distribution.h"
@@ -23,18 +23,18 @@
 #include "proc/files/file_tasks.h"
 #include "proc/read/owner.h"
 
-/* how long a search may take: less than the time for which the caller waits for the child */
+/* how long a search may take: less than the main thread waits for the child that searches */
 #define SEARCH_NS    (150 * NSEC_PER_MSEC)
 #define RECORD_BYTES ((size_t)4 << 20)
 #define MOST_BYTES   1024 /* the most bytes of all names of packages together */
-/* the most folders that are taken from one RECORD, which may list any number of files */
+/* the most folders that are used of one RECORD, which may list any number of files */
 #define MOST_FOLDERS 32
 /*
- * The most lines of a RECORD whose package is determined. A line of the same package as the
- * preceding line doesn't count; most lines are of that kind.
+ * The most lines of a RECORD whose package is determined. Lines with the package of the preceding
+ * line, which are most lines, don't count.
  */
 #define MOST_LOOKS 4096
-#define MOST_DEEP  8 /* the most folders between site-packages and the beginning of a package */
+#define MOST_DEEP  8 /* the most folders between site-packages and a package */
 
 size_t distribution_site(const char *path)
 {
@@ -57,7 +57,7 @@ static size_t name_bytes(const char *s)
 	return n && !isdigit((unsigned char)*s) ? n : 0;
 }
 
-/* Returns a character of a package's path as it is in the package's name: '.' for '/'. */
+/* Returns the character that a package's name has for @c in the package's path: '.' for '/'. */
 static char letter(char c)
 {
 	return c == '/' ? '.' : c;
@@ -87,7 +87,7 @@ static bool add(struct str *ret, const char *name, size_t n)
 	return true;
 }
 
-/* Returns where the line after the one at @s begins: "" after the last line. */
+/* Returns the beginning of the line after the line at @s; it is "" after the last line. */
 static const char *next_line(const char *s)
 {
 	const char *end = strchrnul(s, '\n');
@@ -95,7 +95,7 @@ static const char *next_line(const char *s)
 	return end + (*end == '\n');
 }
 
-/* Tells whether @text, a RECORD, has a line "PATH,hash,size" for file @file. */
+/* Does @text, a RECORD, have a line "PATH,hash,size" for file @file? */
 static bool has_line(const char *text, const char *file, size_t n)
 {
 	for (const char *s = text; *s; s = next_line(s))
@@ -104,7 +104,10 @@ static bool has_line(const char *text, const char *file, size_t n)
 	return false;
 }
 
-/* Returns the length of the path "a/b/c.py" at @line; 0: the line isn't of a Python file. */
+/*
+ * Returns the length of the path "a/b/c.py" at the beginning of @line; 0: the line isn't of a
+ * Python file.
+ */
 static size_t module_bytes(const char *line)
 {
 	size_t n = 0, k;
@@ -131,7 +134,7 @@ static int by_name(const void *a, const void *b)
 
 /*
  * Finds all folders in a RECORD that have an __init__.py, and sorts them by path. The text is read
- * once from beginning to end, whatever it holds. 0 or -ENOMEM.
+ * only once, whatever it holds. 0 or -ENOMEM.
  */
 static int find_folders(const char *text, folder_vec *ret)
 {
@@ -158,9 +161,9 @@ static bool is_package(const folder_vec *folders, const char *name, size_t n)
 }
 
 /*
- * Returns the length of the path of the package that the file in @line belongs to. The package is
- * the outermost folder with an __init__.py. (Folders above it may be shared with other
- * distributions.) For a module outside of packages, returns the length of its name.
+ * Returns the length of the path of the package that the file in @line belongs to: the outermost
+ * folder with an __init__.py. (Folders above it may be shared with other distributions.) For a
+ * module outside of packages, returns the length of the module's name.
  */
 static size_t package_bytes(const folder_vec *folders, const char *line, size_t n)
 {
@@ -180,7 +183,7 @@ static size_t package_bytes(const folder_vec *folders, const char *line, size_t 
 	return at ? at - 1 : name_bytes(line);
 }
 
-/* Tells whether the line is of the same package as the preceding line, as most lines are. */
+/* Does the line belong to the same package as the preceding line, as most lines do? */
 static bool is_in(const char *line, size_t n, const char *last, size_t last_n)
 {
 	return last_n && n > last_n && !strncmp(line, last, last_n) && line[last_n] == '/';
@@ -247,12 +250,12 @@ void distribution_from_script(const char *text, struct str *ret)
 struct question {
 	struct file_opener opener;
 	size_t site;
-	/* path of a file below site-packages/; its first .site bytes lead to site-packages/ */
+	/* path of a file in site-packages/; its first .site bytes are the path of site-packages/ */
 	char path[FILE_TASK_PATH];
 };
 
 /*
- * In the child: opens @name below site-packages/. Returns a descriptor, or -errno; -EINVAL: the
+ * Opens @name in site-packages/; runs in the child. Returns a descriptor, or -errno; -EINVAL: the
  * file isn't of @type.
  */
 static int open_there(const struct question *q, const char *name, mode_t type)
@@ -342,7 +345,7 @@ int distribution_of(int procdir, const char *path, struct str *ret)
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
 	struct question q = {.site = distribution_site(path)};
 	pid_t pid = aside_pid_of(procdir);
-	/* no process has a negative id: this task reads no process's memory */
+	/* a negative id, which no process has, because this task reads no process's memory */
 	struct reader_request ask = {.pid = -1 - pid,
 				     .uid = proc_user_of(pid),
 				     .task = search_task,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which packages were installed together: those of the wheel (or egg) that a file belongs to. */
+/*
+ * Finds out which packages were installed together: those of the wheel (or egg) that a file belongs
+ * to.
+ */
 #ifndef PROC_DISTRIBUTION_H
 #define PROC_DISTRIBUTION_H
 
@@ -13,24 +16,25 @@ size_t distribution_site(const char *path);
 
 /*
  * Appends the packages that were installed together with @path, as the process at @procdir sees
- * that path. Each package comes once, with a space between two packages. A child of krait searches,
+ * that path. Each package is named once; spaces separate them. A child of krait does the search,
  * with the rights of the process's user. 0; -ENOENT: no distribution names the file; -EAGAIN: the
  * search ran out of time, and the next try gets further; -errno.
  */
 _must_use_ int distribution_of(int procdir, const char *path, struct str *ret);
 
 /*
- * Append packages as distribution_of() does, from the @text of one file of the distribution, which
- * may hold anything. A RECORD has the path of a file in each line. False: the path @file (below
- * site-packages/) isn't among them. A top_level.txt has a package in each line. False: the first
- * part of @file isn't among them.
+ * These functions append packages as distribution_of() does, from the @text of one file of the
+ * distribution, which may hold anything. distribution_from_record(): a RECORD has the path of a
+ * file in each line; false: the path @file (below site-packages/) isn't among them.
+ * distribution_from_top_level(): a top_level.txt has a package in each line; false: the first part
+ * of @file isn't among them.
  */
 bool distribution_from_record(const char *text, const char *file, struct str *ret);
 bool distribution_from_top_level(const char *text, const char *file, struct str *ret);
 
 /*
- * Appends the package that a console script of pip or uv imports from, as in "from shop.cli import
- * main". @text: the script.
+ * Appends the package from which a console script of pip or uv imports, as in "from shop.cli import
+ * main". @text: the text of the script.
  */
 void distribution_from_script(const char *text, struct str *ret);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose code does a server run? The package that its command line names is the user's code, even
- * where it is installed like any other package. The table lists the programs that take such a name,
- * and how each takes it.
+ * Whose code does a server run? The package that its command line names is the user's code, even if
+ * it is installed like any other package. The table lists the programs that take a package's name,
+ * and by which argument.
  */
 #include <ctype.h>
 #include "base/vec.h"
 #include "proc/entry.h"
 
-/* flag: the name is an argument: MODULE:NAME; or MODULE alone, if no option comes before it */
+/* flag: an argument has the name: MODULE:NAME, or only MODULE if no option comes before it */
 #define OPERAND (1 << 0)
 #define COLON	(1 << 1) /* flag: only MODULE:NAME is taken as a name */
 
 /*
- * The programs, with the option whose value is the name: as a letter (-A) and as a word (--app).
- * '\0' and NULL: there is no such option.
+ * The programs, with the option whose value is the package's name: as a letter (-A) and as a word
+ * (--app). '\0' and NULL: there is no such option.
  */
 static const struct program {
 	const char *name;
@@ -34,14 +34,17 @@ static const struct program {
 	{"django", 0, '\0', NULL},	    {"manage", 0, '\0', NULL},
 };
 
-/* Options of servers that take no value, so that the argument after them may be the name. */
+/*
+ * Options of servers that take no value. The argument after such an option may be the package's
+ * name.
+ */
 static const char *const flags[] = {"--preload", "--reload",	 "-R",
 				    "--daemon",	 "-D",		 "--debug",
 				    "--factory", "--access-log", "--proxy-headers"};
 
 static const struct program *program_of(const char *name)
 {
-	/* the name of a title like "gunicorn: worker" ends at the colon */
+	/* a title like "gunicorn: worker" has the program's name before the colon */
 	size_t n = strcspn(name, ":");
 
 	if (n > 3 && !strncmp(name + n - 3, ".py", 3))
@@ -89,8 +92,8 @@ static bool is_name(const char *text, bool needs_colon)
 }
 
 /*
- * The most bytes of the names of all packages together. It bounds the work, because each name is
- * compared with all names before it. A server is given one or two names.
+ * The most bytes of the names of all packages together. This bounds the work, because each name is
+ * compared with all earlier names. A server is given one or two names.
  */
 #define MOST_BYTES 1024
 
@@ -120,7 +123,10 @@ static bool is_flag(const char *word)
 	return strchr(word, '=') != NULL;
 }
 
-/* Returns VALUE of "--WORD=VALUE", or the next argument of "--WORD", or NULL. */
+/*
+ * Returns the value of option @word: VALUE of "--WORD=VALUE", or the argument after "--WORD". NULL:
+ * @arg isn't this option.
+ */
 static const char *value_of(const char *arg, const char *next, const char *word)
 {
 	size_t n = strlen(word);
@@ -162,7 +168,7 @@ static void add_arguments(const struct program *p, const words_t *words, size_t 
 		if (!p->operand || value || arg[0] == '-' || str_starts(arg, "python:") ||
 		    !is_name(arg, p->operand == COLON))
 			continue;
-		/* What follows an option may be the option's value, unless it has a colon. */
+		/* An argument after an option may be the option's value, unless it has a colon. */
 		if (strchr(arg, ':') || (!behind && !operand))
 			operand = arg;
 	}
@@ -170,7 +176,9 @@ static void add_arguments(const struct program *p, const words_t *words, size_t 
 		add(ret, operand);
 }
 
-/* Adds the package in a title that setproctitle sets: "gunicorn: worker [package.wsgi]". */
+/*
+ * Adds the package that a title of setproctitle has in brackets: "gunicorn: worker [package.wsgi]".
+ */
 static bool add_title(const char *title, struct str *ret)
 {
 	const char *at = str_starts(title, "gunicorn: ") ? strchr(title, '[') : NULL;

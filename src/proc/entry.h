@@ -15,23 +15,23 @@
 bool proc_entry_is_told(const char *name);
 
 /*
- * Append the names of the packages that the server @name was told to run, each once, with a space
- * between two names; nothing if no name is found. @cmdline: the arguments, NUL-separated.
- * @environment: the variables, NUL-separated too, of which DJANGO_SETTINGS_MODULE and FLASK_APP
- * count. Both texts may be cut off.
+ * These functions append the names of the packages that the server @name was told to run, each
+ * once, with spaces between them; nothing if no name is found. @cmdline: the arguments,
+ * NUL-separated. @environment: the environment variables, also NUL-separated; only
+ * DJANGO_SETTINGS_MODULE and FLASK_APP are used. Both texts may be cut off.
  */
 void proc_entry_from(const char *name, const char *cmdline, size_t n, struct str *ret);
 void proc_entry_from_environment(const char *name, const char *environment, size_t n,
 				 struct str *ret);
 
 /*
- * Returns the argument in @cmdline that is Django's manage.py. That script sets
+ * Returns the argument in @cmdline that is the path of a Django project's manage.py, which sets
  * DJANGO_SETTINGS_MODULE itself. NULL: there is no such argument. @cmdline has a NUL after its @n
  * bytes.
  */
 const char *proc_entry_script(const char *name, const char *cmdline, size_t n);
 
-/* Appends the package that a manage.py with this @text names. The text may hold anything. */
+/* Appends the package that the @text of a manage.py names. The text may hold anything. */
 void proc_entry_from_script(const char *text, struct str *ret);
 
 #endif

@@ -26,9 +26,9 @@ struct usual {
 };
 
 /*
- * Usual values, for glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On x86-64
- * struct pthread begins at the thread pointer, on AArch64 it ends there; glibc's has 1,824 or 1,856
- * bytes, musl's 200.
+ * The usual offsets, for glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On
+ * x86-64 struct pthread begins at the thread pointer; on AArch64 it ends there, and has 1,824 or
+ * 1,856 bytes in glibc, 200 in musl.
  */
 static const struct usual usual[] = {
 	{ELF_X86_64, LIBC_GLIBC, 0x310, 0},
@@ -59,7 +59,7 @@ struct libc_info libc_default(enum libc_kind kind)
 #endif
 }
 
-/* Accepts "libc-2.31.so", as glibc called the file up to 2.33, and "libc.so.6". */
+/* Is this glibc's file? It is called "libc.so.6", or up to 2.33 "libc-2.31.so" and the like. */
 static bool is_glibc_file(const char *base, const char *lib, const char *soname)
 {
 	size_t n = strlen(lib);
@@ -87,8 +87,8 @@ const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 			*ret = LIBC_GLIBC;
 		else if (str_starts(base, "ld-musl-") || str_starts(base, "libc.musl-") ||
 			 /*
-			  * libc.so is Debian's musl; glibc's file of this name is a linker script,
-			  * which nobody maps
+			  * Debian's musl is called libc.so; glibc's libc.so is a linker script,
+			  * which no process maps
 			  */
 			 streq(base, "libc.so"))
 			*ret = LIBC_MUSL;
@@ -112,21 +112,21 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	uint32_t specific[3], size;
 
 	/*
-	 * this symbol is in .dynsym of libc.so.6 (GLIBC_PRIVATE) from 2.34 on; in earlier versions
-	 * it is in .symtab of libpthread.so.0
+	 * the symbol is in .dynsym of libc.so.6 (GLIBC_PRIVATE) since 2.34, and in .symtab of
+	 * libpthread.so.0 before
 	 */
 	if (!elf_file_symbol(f, "_thread_db_pthread_specific", &at_specific) ||
 	    !elf_file_symbol(f, "_thread_db_sizeof_pthread", &at_size) ||
 	    !read_u32(f, &at_specific, specific, 3) || !read_u32(f, &at_size, &size, 1))
 		return false;
 	/*
-	 * the table has 32 pointers, described as one element of 2,048 bits (2.41) or as 32
-	 * elements; krait doesn't know any other table
+	 * the table has 32 pointers, which the descriptor calls one element of 2,048 bits (2.41) or
+	 * 32 elements; krait knows no other table
 	 */
 	if ((uint64_t)specific[0] * specific[1] != 64 * 32 || size > 1u << 16 ||
 	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
 		return false;
-	/* In struct pthread, specific_1stblock comes right before specific (nptl/descr.h). */
+	/* In struct pthread, specific_1stblock lies right before specific (nptl/descr.h). */
 	ret->self_offset = elf_file_machine(f) == ELF_AARCH64 ? -(int32_t)size : 0;
 	ret->tsd_offset = ret->self_offset + (int32_t)specific[2] - KEYS_1STBLOCK * KEY_BYTES;
 	return true;
@@ -193,8 +193,8 @@ struct libc_info libc_read(int fd, enum libc_kind kind)
 }
 
 /*
- * Reads the C library of the file that is mapped at @m. @m NULL: the process's executable, which is
- * static and has the library in it.
+ * Reads the C library from the file that is mapped at @m. @m NULL: from the process's executable,
+ * which is static and has the C library in it.
  */
 static struct libc_info read_mapping(const struct proc *proc, const struct maps *maps,
 				     const struct mapping *m, enum libc_kind kind)
@@ -213,7 +213,7 @@ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linke
 
 	if (!m && linked)
 		return -EAGAIN;
-	/* From glibc 2.34 on libpthread is an empty file, for programs that are linked with it. */
+	/* From glibc 2.34 on, libpthread is an empty file; only older programs still load it. */
 	*ret = read_mapping(proc, maps, threads ? threads : m, kind);
 	if (threads && !ret->learnt)
 		*ret = read_mapping(proc, maps, m, kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which C library a process uses, and where it keeps a thread's pthread keys. Whoever walks a
- * thread's Python frames needs this to get from the thread to its PyThreadState (py_where.tss,
- * .tsd_offset).
+ * Finds out which C library a process uses, and where this library keeps a thread's pthread keys.
+ * To walk a thread's Python frames, krait needs that to get from the thread to its PyThreadState
+ * (py_where.tss, .tsd_offset).
  */
 #ifndef PROC_LIBC_H
 #define PROC_LIBC_H
@@ -24,8 +24,8 @@ struct libc_info {
 	int32_t tsd_offset;
 	int32_t self_offset; /* pthread_self() minus the thread pointer, in bytes */
 	/*
-	 * the offsets come from the C library's file; false: they are what is usual on this
-	 * architecture
+	 * true: the offsets were read from the C library's file; false: they are the usual ones on
+	 * this architecture
 	 */
 	bool learnt;
 };
@@ -33,26 +33,26 @@ struct libc_info {
 /*
  * Finds the mapping of the C library by its file's name: ld-musl-*.so.1, libc.musl-*, libc.so.6,
  * libpthread.so.0 ... NULL for a static executable. @ret_threads (may be NULL): the mapping of
- * libpthread, if there is one; it has the pthread functions of glibc before 2.34.
+ * libpthread, which before glibc 2.34 has the pthread functions; NULL if there is none.
  */
 const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 				const struct mapping **ret_threads);
 
-/* Returns what is usual on this architecture for a C library of this @kind. */
+/* Returns the usual offsets on this architecture for a C library of this @kind. */
 struct libc_info libc_default(enum libc_kind kind);
 
 /*
- * Learns the offsets from @fd, once per file. @fd is the file that has the pthread functions
- * (libc.so.6, libpthread.so.0 before 2.34, ld-musl). With LIBC_NONE, @fd is a static executable,
- * and .kind is found too. Never fails: if the offsets can't be learnt, .learnt is false and the
- * offsets are the usual ones.
+ * Reads the offsets from file @fd. @fd is the file that has the pthread functions (libc.so.6,
+ * libpthread.so.0 before 2.34, ld-musl). With LIBC_NONE, @fd is a static executable, and .kind is
+ * found too. Never fails: if the offsets can't be learnt, .learnt is false and the offsets are the
+ * usual ones.
  */
 struct libc_info libc_read(int fd, enum libc_kind kind);
 
 /*
- * Finds out which C library process @proc has, by its executable mappings @maps. @linked: the
- * process is linked with a C library. Returns 0, or -EAGAIN if @linked and the loader hasn't mapped
- * the library yet.
+ * Finds out which C library process @proc has, from its executable mappings @maps. @linked: its
+ * program is linked dynamically with a C library. Returns 0, or -EAGAIN if @linked and the loader
+ * hasn't mapped the library yet.
  */
 _must_use_ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
 			       struct libc_info *ret);

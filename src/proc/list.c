@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Lists the entries of a directory whose names are numbers, sorted. Takes @fd. */
+/* Lists the names of a directory's entries that are numbers, sorted. Takes over @fd. */
 static int numbers_in(int fd, pid_vec *ret)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);
@@ -62,7 +62,7 @@ int proc_threads(const struct proc *p, pid_vec *ret)
 }
 
 /*
- * Makes @p refer to the directory of thread @tid. False: @tid is no thread of the process, or the
+ * Makes @p refer to the directory of thread @tid. False: the process has no thread @tid, or the
  * thread has ended.
  */
 static bool open_thread(struct proc *p, pid_t tid)
@@ -80,7 +80,7 @@ static bool open_thread(struct proc *p, pid_t tid)
 	return true;
 }
 
-/* /proc/TID exists for every thread, though listing /proc doesn't show it. */
+/* Opens /proc/TID, which exists for every thread, though listing /proc doesn't show it. */
 bool proc_use_another_thread(struct proc *p)
 {
 	struct proc_stat st;
@@ -104,7 +104,10 @@ int proc_maps(struct proc *p, unsigned want, struct maps *ret)
 	return maps_read_of(p->dirfd, p->tgid, want, ret);
 }
 
-/* Reads the first thread's own stat file: the process's file adds up the times of all threads. */
+/*
+ * Reads the first thread's own stat file, because the process's stat file sums up the times of all
+ * threads.
+ */
 static int first_thread(const struct proc *p, struct proc_stat *ret)
 {
 	_cleanup_str_ struct str text = {};
@@ -117,8 +120,8 @@ static int first_thread(const struct proc *p, struct proc_stat *ret)
 }
 
 /*
- * Does process @p have other threads than the first? They aren't listed: the directory of threads
- * has a link count of two plus the number of threads.
+ * Does process @p have threads besides the first one? The link count of the directory of threads,
+ * which is two plus the number of threads, tells it without listing them.
  */
 static bool has_other_threads(const struct proc *p)
 {
@@ -136,8 +139,8 @@ bool proc_has_ended(const struct proc *p)
 }
 
 /*
- * Is @pid the number of a process? /proc also opens the number of a thread, as if it were a
- * process. -EINVAL: @pid is the number of a thread; the message names the thread's process.
+ * Is @pid the number of a process? The directory /proc/TID of a thread can be opened like a
+ * process's. -EINVAL: @pid is the number of a thread; the message names the thread's process.
  */
 static int check_number(pid_t pid)
 {
@@ -150,8 +153,8 @@ static int check_number(pid_t pid)
 		return r;
 	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
 		/*
-		 * @pid is a process, or its status can't be read. If it can't be read, opening
-		 * /proc/PID will fail next.
+		 * @pid is a process, or its status can't be read, in which case opening /proc/PID
+		 * will fail.
 		 */
 		return 0;
 	snprintf(number, sizeof(number), "%d", s.tgid);
@@ -173,8 +176,8 @@ static int parent_of(pid_t tgid, pid_t *ret)
 }
 
 /*
- * Goes over all processes once, and adds those whose parent is in @in. *@ret_more: how many were
- * added.
+ * Looks at all processes once, and adds those whose parent is in @in. *@ret_more: how many
+ * processes were added.
  */
 static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 {
@@ -189,8 +192,8 @@ static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 		if (!r && !map_get(in, (uint64_t)*pid) && !parent_of(*pid, &parent))
 			r = map_put(&parents, (uint64_t)*pid, (uint64_t)parent);
 	/*
-	 * A child may have a lower number than its parent, because numbers of processes start again
-	 * from the lowest.
+	 * A child may have a lower number than its parent: after the highest number, numbers begin
+	 * again with the lowest free one.
 	 */
 	for (*ret_more = 0; again && !r;) {
 		again = false;
@@ -224,8 +227,8 @@ int proc_tree(pid_t root, pid_vec *ret)
 	r = map_put(&in, (uint64_t)root, 1);
 	r = r ? r : vec_push(ret, root);
 	/*
-	 * Goes over all processes again until nothing new is found. So the last pass has looked for
-	 * children of every process in the list.
+	 * All processes are looked at again until no new one is found. So in the last pass the
+	 * children of every process in the list were looked for.
 	 */
 	for (int i = 0; i < 16 && !r && (i == 0 || more); i++)
 		r = add_children(&in, ret, &more);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a byte in a thread that may wait for ever; see locked.h. */
+/* Reads a byte of a process's memory, in a thread that may wait for ever; see locked.h. */
 #include "proc/locked.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 struct probe {
 	int fd, done;
-	atomic_int users; /* how many threads use the probe; the last of these threads frees it */
+	atomic_int users; /* how many threads use the probe; the last of them frees it */
 };
 
 static void put(struct probe *p)

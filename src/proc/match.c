@@ -46,10 +46,13 @@ static bool comm_fits(const struct proc_match *m, const struct proc_facts *f)
 	return !m->comm.n;
 }
 
-/* Tells whether @glob matches any component of @path. */
+/* Does @glob match some component of @path? */
 static bool component_fits(const char *glob, const char *path)
 {
-	/* a component of a cgroup's path is a directory's name: NAME_MAX + 1 bytes at most */
+	/*
+	 * a component of a cgroup's path is the name of a directory, which has at most NAME_MAX
+	 * bytes, and a NUL
+	 */
 	char one[256];
 	size_t n;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which processes are wanted: the target options of `record`, applied to a struct proc_facts. */
+/* Decides which processes are wanted, by the target options of `record`. */
 #ifndef PROC_MATCH_H
 #define PROC_MATCH_H
 
@@ -19,9 +19,12 @@ struct proc_match {
 	/* wanted containers: beginnings of an id, or whole names; no entry is "" */
 	VEC(const char *) container;
 	struct map pids; /* the wanted processes that were added by pid: tgid -> 1 */
-	/* the user was already warned of a process that only claims to be in one of .container */
+	/*
+	 * the user was warned already of a process that only claims to be in a container of
+	 * .container
+	 */
 	bool said;
-	/* processes were asked for by number, even if all of these have ended */
+	/* the user asked for processes by number; true even if all of them have ended */
 	bool by_pid;
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What people call a process: the script or the module, not the interpreter that runs it. Parses
- * CPython's command line (Modules/main.c, Python/initconfig.c: options of one letter that may be
- * run together; -c, -m, -W, -X, -Q and --check-hash-based-pycs take a value).
+ * Finds what people call a process: the script or the module, not the interpreter that runs it.
+ * Parses CPython's command line (Modules/main.c, Python/initconfig.c: options of one letter that
+ * may be run together; -c, -m, -W, -X, -Q and --check-hash-based-pycs take a value).
  */
 #include "proc/proc.h"
 
 #include <ctype.h>
 
-/* The arguments of a process: NUL-separated, the last one possibly without its NUL. */
+/* The arguments of a process: NUL-separated; the last one may lack its NUL. */
 struct args {
 	const char *p, *end;
 };
@@ -49,7 +49,10 @@ static bool arg_is(struct arg a, const char *s)
 	return a.n == strlen(s) && !memcmp(a.s, s, a.n);
 }
 
-/* Accepts "python", "python3.13t", "python3-dbg", "pypy3", and a login shell's "-python3". */
+/*
+ * Is the argument the name of an interpreter: "python", "python3.13t", "python3-dbg", "pypy3", or a
+ * login shell's "-python3"?
+ */
 static bool is_interpreter(struct arg a)
 {
 	a = base_name(a);
@@ -66,8 +69,8 @@ static bool is_interpreter(struct arg a)
 	while (a.n && (isdigit((unsigned char)*a.s) || *a.s == '.'))
 		a.s++, a.n--;
 	/*
-	 * An interpreter's name may end in "3.13t", "3.8m", "3.6dm", "-dbg", "-debug", "-intel64"
-	 * or " (deleted)", which is skipped.
+	 * Skips what an interpreter's name may end in: "3.13t", "3.8m", "3.6dm", "-dbg", "-debug",
+	 * "-intel64" or " (deleted)".
 	 */
 	while (a.n && strchr("tdmu", *a.s))
 		a.s++, a.n--;
@@ -80,7 +83,7 @@ static void add_clean(struct str *ret, struct arg a)
 		str_add_c(ret, iscntrl((unsigned char)a.s[i]) ? '?' : a.s[i]);
 }
 
-/* Adds a script's name: of "dir/__main__.py" the directory's, else the file's. */
+/* Adds a script's name; for "dir/__main__.py" it is the directory's name, otherwise the file's. */
 static void add_script(struct str *ret, struct arg script)
 {
 	struct arg base = base_name(script);
@@ -95,8 +98,8 @@ static void add_script(struct str *ret, struct arg script)
 }
 
 /*
- * Adds all of mod_wsgi's title as the name: "(wsgi:shop)" or "(wsgi:host:port:uid)", which is
- * padded with blanks or cut to the length of the old arguments.
+ * Adds the whole title that mod_wsgi sets: "(wsgi:shop)" or "(wsgi:host:port:uid)". The title was
+ * padded with blanks or cut, to have the length of the old arguments.
  */
 static bool add_parenthesized(struct str *ret, struct arg a)
 {
@@ -116,8 +119,8 @@ static bool add_parenthesized(struct str *ret, struct arg a)
 }
 
 /*
- * Adds the title that setproctitle wrote over the arguments: "gunicorn: worker [app]", "[celeryd:
- * celery@host]".
+ * Adds the name in a title that setproctitle wrote over the arguments: "gunicorn: worker [app]",
+ * "[celeryd: celery@host]".
  */
 static bool add_title(struct str *ret, struct arg a)
 {
@@ -140,7 +143,10 @@ static bool takes_value(char option)
 	return option && strchr("cmWXQ", option);
 }
 
-/* Returns an option's value: the rest of its word or, if nothing is left, the next argument. */
+/*
+ * Sets *ret to an option's value: the rest of its word or, if the word has no more, the next
+ * argument.
+ */
 static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret)
 {
 	if (at < word.n) {
@@ -151,8 +157,8 @@ static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret
 }
 
 /*
- * Reads one word of options. Returns 'c' or 'm' if that option decides what runs (@ret: its value),
- * 0 if the next word is to be read, '?' if the command line breaks off.
+ * Reads one word of options. Returns 'c' or 'm' if this option decides what runs (@ret: the
+ * option's value), 0 if the next word has to be read, '?' if the command line breaks off.
  */
 static char read_option(struct args *a, struct arg word, struct arg *ret)
 {
@@ -198,7 +204,10 @@ static bool add_multiprocessing(struct str *ret, struct arg command)
 	return true;
 }
 
-/* Adds the script or module that follows the interpreter's own name. False: there is neither. */
+/*
+ * Adds the name of the script or module that the arguments after the interpreter's name say. False:
+ * they say neither.
+ */
 static bool add_what_runs(struct str *ret, struct args *a, struct arg interpreter)
 {
 	struct arg word, value;

@@ -78,7 +78,9 @@ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES])
 static char *name_of(const struct proc *p, const struct str *cmdline, const char *comm)
 {
 	_cleanup_str_ struct str name = {};
-	/* the path of the program; only its last component matters, and only if that is short */
+	/*
+	 * path of the process's program; only its last component matters, and only if it is short
+	 */
 	char exe[512];
 
 	file_exe_path(p->dirfd, exe, sizeof(exe));
@@ -101,8 +103,8 @@ int proc_name(const struct proc *p, char **ret)
 }
 
 /*
- * Appends to @ret the container that the believable part of the cgroup's @path names. @text:
- * /proc/PID/cgroup.
+ * Appends to @ret the container that the cgroup's @path names, as far as that can be believed.
+ * @text: /proc/PID/cgroup.
  */
 static void prove_place(struct proc_facts *f, const char *path, const struct str *text,
 			struct str *ret)
@@ -115,8 +117,8 @@ static void prove_place(struct proc_facts *f, const char *path, const struct str
 }
 
 /*
- * Reads cgroup and container of a process. What can't be read stays empty. @group: NULL, or the
- * control groups by which .shared is decided.
+ * Reads cgroup and container of a process; what can't be read stays empty. @group: the control
+ * groups by which .shared is decided, or NULL.
  */
 static int read_place(const struct proc *p, const __u64 *group, struct proc_facts *f)
 {
@@ -132,8 +134,8 @@ static int read_place(const struct proc *p, const __u64 *group, struct proc_fact
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
 	f->claim_uid = (uid_t)-1;
 	/*
-	 * .shared isn't set below, where the container comes from mountinfo: other processes of the
-	 * same control groups may be in another container
+	 * .shared isn't set further down, where the container is read from mountinfo: other
+	 * processes of the same control groups may be in another container
 	 */
 	f->shared = group && path.n > 1 && cgroups_are(str_cstr(&text), group);
 	if (container_from_cgroup(str_cstr(&path), &claim)) {
@@ -169,8 +171,8 @@ static int read_all(const struct proc *p, const char *name, struct proc_facts *f
 		r = aside_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
 	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
 		/*
-		 * the command line isn't readable (hidepid, Yama, or no answer in time), so comm is
-		 * taken as the name
+		 * the command line isn't readable (hidepid, Yama, or no answer in time), so the
+		 * name is comm
 		 */
 		r = 0;
 	if (r)

@@ -2,8 +2,8 @@
 /*
  * A process: its name, its owner, its cgroup and container. Everything is read through one
  * descriptor of /proc/PID, which refers to that process for good: once the process is gone, reads
- * fail with -ESRCH, even if its pid is used again. What a process says of itself (comm, cmdline)
- * may be any bytes of any length, so it is bounded here.
+ * fail with -ESRCH, even if its pid is used again. A process may choose any bytes of any length for
+ * its comm and cmdline, so krait bounds what it reads of them.
  */
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
@@ -19,13 +19,13 @@
 #define PROC_CGROUP_BYTES  4096
 
 struct proc {
-	pid_t tgid; /* the process's id in the PID namespace of /proc, which is krait's own */
+	pid_t tgid; /* the process's id in the PID namespace of krait and of /proc */
 	int dirfd;  /* descriptor of the directory /proc/TGID */
 };
 
 /* Opens /proc/@tgid. 0; -ESRCH with a message if there is no such process. */
 _must_use_ int proc_open(struct proc *p, pid_t tgid);
-/* As proc_open(), but @p may be closed, or may already be open as @tgid. */
+/* Does the same as proc_open(), but @p may be closed, or already open as @tgid. */
 _must_use_ int proc_ensure(struct proc *p, pid_t tgid);
 void proc_close(struct proc *p);
 #define PROC_INIT      ((struct proc){.dirfd = -1})
@@ -41,30 +41,36 @@ struct proc_facts {
 	uint64_t start_boot_ns;
 	bool kernel_thread;
 	char comm[PROC_COMM_BYTES];
-	char *name; /* the process's name for people: script or module, see proc_name_from() */
-	/* the cgroup's path in the v2 hierarchy, else the longest one of v1; "/" if none */
+	/* the name by which people know the process: its script or module, see proc_name_from() */
+	char *name;
+	/*
+	 * path of the process's cgroup in the v2 hierarchy, else the longest path in a v1
+	 * hierarchy; "/" if there is none
+	 */
 	char *cgroup;
-	/* id (64 hex digits) of the process's container, or a machine's name; "": none */
+	/*
+	 * id (64 hex digits) of the process's container, or name of its machine; "": there is none
+	 */
 	char *container;
-	/* true: .cgroup and .container are the same for all processes in the same control groups */
+	/* all processes in the same control groups have the same .cgroup and .container */
 	bool shared;
-	/* id or name of a container that the process only claims to be in; "" = none */
+	/* id or name of a container that the process only claims to be in; "": none */
 	char *claim;
-	uid_t claim_uid; /* the user who may have written .claim; (uid_t)-1: not known */
+	uid_t claim_uid; /* the user who may have chosen the name .claim; (uid_t)-1: not known */
 };
 
 /*
- * Fills @ret. @name: the process's name if it is known; NULL: the command line is read. 0; -ESRCH
- * if the process is gone; -errno with a message. What can't be read for lack of rights stays empty:
- * only tgid, comm and name are always set.
+ * Fills @ret. @name: the process's name, if the caller knows it; NULL: it is read from the command
+ * line. 0; -ESRCH if the process is gone; -errno with a message. What krait has no right to read
+ * stays empty: only tgid, comm and name are always set.
  */
 _must_use_ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret);
 
 /*
- * Fills @ret with cgroup and container alone, for a process of which all other facts are known:
- * that takes a third of the time of proc_facts_read(). @group: NULL, or the control groups that the
- * process was in a moment ago (struct proc_place), for .shared. Returns what proc_facts_read()
- * returns, but sets no message.
+ * Fills @ret with cgroup and container alone, for a process whose other facts are all known, in a
+ * third of the time of proc_facts_read(). @group: the control groups that the process was in a
+ * moment ago (struct proc_place), by which .shared is decided, or NULL. Returns what
+ * proc_facts_read() returns, but sets no message.
  */
 _must_use_ int proc_facts_read_place(const struct proc *p, const __u64 *group,
 				     struct proc_facts *ret);
@@ -72,8 +78,9 @@ void proc_facts_fini(struct proc_facts *f);
 #define _cleanup_proc_facts_ _cleanup_(proc_facts_fini)
 
 /*
- * The name people know a process by. @cmdline: @n bytes of /proc/PID/cmdline (NUL-separated), @exe:
- * target of /proc/PID/exe or NULL, @comm: not NULL. Control characters become '?'. Appends to @ret.
+ * Appends to @ret the name by which people know a process. @cmdline: @n bytes of /proc/PID/cmdline
+ * (NUL-separated); @exe: target of /proc/PID/exe, or NULL; @comm: not NULL. Control characters
+ * become '?'. Examples:
  * - python3 -u /srv/app.py, /usr/bin/gunicorn wsgi:app: app.py, gunicorn
  * - python -m http.server: http.server
  * - python3 -c 'print(1)', python3: python3 -c, python3
@@ -85,19 +92,21 @@ void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *
 		    struct str *ret);
 
 /*
- * Does a command line decide the process's name, whatever the executable is? @cmdline: the
+ * Does the command line alone decide the process's name, whatever its executable is? @cmdline: the
  * beginning of the command line, in a buffer of @n bytes. True if the buffer has the whole command
- * line (the last byte is NUL) and the command line begins with an interpreter's name.
+ * line (its last byte is NUL), and the command line begins with an interpreter's name.
  */
 bool proc_name_is_said(const char *cmdline, size_t n);
 
 /*
- * Reads the name of a running process alone, without its other facts; *@ret: heap, the caller frees
- * it.
+ * Reads only the name of a running process, without its other facts. *@ret is heap memory that the
+ * caller frees.
  */
 _must_use_ int proc_name(const struct proc *p, char **ret);
 
-/* Reads the comm of thread @tid of process @p (@tid == tgid: of the process). 0, -ESRCH. */
+/*
+ * Reads the comm of thread @tid of process @p (@tid == @p's tgid: the process's comm). 0 or -ESRCH.
+ */
 _must_use_ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES]);
 
 typedef VEC(pid_t) pid_vec;
@@ -106,14 +115,14 @@ typedef VEC(pid_t) pid_vec;
 _must_use_ int proc_list(pid_vec *ret);
 
 /*
- * Is /proc mounted, and does it number processes as krait's own pid namespace does? 0 or -errno +
- * message.
+ * Is /proc mounted, and does it show the process numbers of krait's own PID namespace? 0 or -errno
+ * + message.
  */
 _must_use_ int proc_check_mount(void);
 
 /*
- * Has the process ended? True if the process is gone, or if its first thread has ended and it has
- * no other thread.
+ * Has the process ended? True if the process is gone, or if only its first thread is left and has
+ * ended.
  */
 bool proc_has_ended(const struct proc *p);
 
@@ -121,30 +130,30 @@ bool proc_has_ended(const struct proc *p);
 _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 
 /*
- * When the first thread has ended and others go on, /proc/TGID shows neither memory nor files. In
- * this case, makes .dirfd the directory of another thread, which shows both. (Times and state in
- * that directory are the other thread's.) False: the first thread hasn't ended, or there is no
+ * Makes .dirfd the directory of another thread if the first thread has ended and others run:
+ * /proc/TGID then shows neither memory nor files, but the other thread's directory shows both.
+ * (Times and state in it are that thread's.) False: the first thread hasn't ended, or there is no
  * other thread.
  */
 bool proc_use_another_thread(struct proc *p);
 
 /*
- * proc_maps_read() reads the process's mappings as maps_read() does. If the first thread has ended,
- * it reads them through another thread.
+ * Reads the process's mappings as maps_read() does. If the first thread has ended, reads them
+ * through another thread.
  */
 struct maps;
 _must_use_ int proc_maps(struct proc *p, unsigned want, struct maps *ret);
 
 /*
- * Lists process @root and all its descendants at this moment (children of any of its threads, their
- * children, and so on), @root first. A process whose parent has died belongs to init, and isn't
- * found. 0, -ESRCH, -errno.
+ * Lists process @root, and after it all its present descendants: children of any of its threads,
+ * their children, and so on. A process whose parent has died belongs to init, and isn't found. 0,
+ * -ESRCH, -errno.
  */
 _must_use_ int proc_tree(pid_t root, pid_vec *ret);
 
 /*
- * As proc_tree(), for a @pid that a user asked for; only that process if @alone. -EINVAL: @pid is a
- * thread.
+ * Lists process @pid, which a user asked for, and its descendants as proc_tree() does; with @alone
+ * only the process. -EINVAL: @pid is a thread.
  */
 _must_use_ int proc_asked(pid_t pid, bool alone, pid_vec *ret);
 

@@ -66,8 +66,8 @@ static int read_process(const struct proc *p, struct run_time *ret)
 }
 
 /*
- * The main thread's times stay 0 if the kernel doesn't count them. The process's CPU time is known
- * anyway.
+ * Reads the main thread's times, which stay 0 if the kernel doesn't count them. The process's CPU
+ * time is known in any case.
  */
 static void read_main_thread(const struct proc *p, struct run_time *ret)
 {
@@ -118,8 +118,8 @@ bool run_time_taken(uint64_t *ret_ns)
 	ssize_t n;
 
 	/*
-	 * A container may have another file mounted over /proc/stat (LXCFS), which says nothing of
-	 * the host.
+	 * In a container another file may be mounted over /proc/stat (LXCFS), which says nothing
+	 * about the host.
 	 */
 	if (fd < 0 || fstatfs(fd, &fs) || fs.f_type != PROC_SUPER_MAGIC)
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long a process and its main thread had a CPU, and how long the main thread was ready and had
- * no CPU, as the kernel counts it (/proc/PID/task/PID/schedstat; kernel: kernel/sched/stats.h,
- * sched_info). Works for a zombie too.
+ * How long a process and its main thread had a CPU, and how long the main thread was ready but had
+ * no CPU, as the kernel counts it (/proc/PID/task/PID/schedstat; kernel/sched/stats.h, sched_info).
+ * Works for a zombie as well.
  */
 #ifndef PROC_RUN_TIME_H
 #define PROC_RUN_TIME_H
@@ -17,7 +17,7 @@ struct run_time {
 	/* CPU time of all threads of the process, including threads that have ended */
 	uint64_t cpu_ns;
 	/*
-	 * .ran_ns: how long the main thread had a CPU; .queued_ns: how long it was ready and had no
+	 * .ran_ns: how long the main thread had a CPU; .queued_ns: how long it was ready but had no
 	 * CPU
 	 */
 	uint64_t ran_ns, queued_ns;
@@ -26,8 +26,8 @@ struct run_time {
 	unsigned threads;
 	char state; /* state of the main thread, a letter as /proc shows it: 'R', 'S', 'Z', ... */
 	/*
-	 * .queued_ns is complete. It is incomplete while the main thread is ready, because the
-	 * kernel adds a wait only when the thread gets its CPU.
+	 * .queued_ns is complete. While the main thread is ready, .queued_ns lacks the present
+	 * wait, because the kernel adds a wait only when the thread gets its CPU.
 	 */
 	bool whole;
 };
@@ -35,19 +35,22 @@ struct run_time {
 /* Reads the figures of process @pid. 0, -ESRCH, -errno. No message. */
 _must_use_ int run_time_read(pid_t pid, struct run_time *ret);
 
-/* Reads @t again if it is incomplete. It becomes complete once the main thread has run. */
+/*
+ * Reads the figures again if @t isn't complete (.whole). They become complete once the main thread
+ * has run.
+ */
 _must_use_ int run_time_again(pid_t pid, struct run_time *t);
 
 /*
- * CPU time of the machine, in ns, that is charged to no thread: taken by its host, or by
- * interrupts. If the kernel charges interrupts to threads, their time is in the result as well.
- * False: not known.
+ * Sets *ret_ns to the machine's CPU time, in ns, that belongs to no thread: time taken by the
+ * machine's host or by interrupts. If the kernel charges interrupts to threads, their time is
+ * included all the same. False: not known.
  */
 bool run_time_taken(uint64_t *ret_ns);
 
 /*
- * As run_time_read() and run_time_taken(), from the texts of schedstat and of /proc/stat. False:
- * the text doesn't have the figures.
+ * Do the work of run_time_read() and run_time_taken(), on the text of schedstat and of /proc/stat.
+ * False: the text doesn't have the figures.
  */
 bool run_time_parse(const char *text, struct run_time *ret);
 bool run_time_parse_taken(const char *text, uint64_t *ret_ticks);

@@ -13,10 +13,13 @@
 
 #include "base/cleanup.h"
 
-/* A longer list of control groups has no stamp. Usual lists have 60 to 600 bytes. */
+/*
+ * The most bytes of a list of control groups; a process with a longer list has no stamp. Usual
+ * lists have 60 to 600 bytes.
+ */
 #define GROUPS_BYTES 4096
 
-/* The kernel makes the text as a whole, so one read() gets all of it. */
+/* Reads /proc/PID/cgroup. The kernel makes this text as a whole, so one read() gets all of it. */
 static int read_groups(pid_t tgid, uint64_t *ret)
 {
 	char path[40], text[GROUPS_BYTES];
@@ -41,7 +44,7 @@ int proc_stamp_read(pid_t tgid, struct proc_stamp *ret)
 
 	*ret = stamp;
 	snprintf(path, sizeof(path), "/proc/%d", tgid);
-	/* the directory belongs to the effective user, even if the process isn't dumpable */
+	/* the owner of the directory is the effective user, even if the process isn't dumpable */
 	if (stat(path, &st))
 		return -errno;
 	r = read_groups(tgid, &stamp.groups);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process's stamp tells cheaply that nothing has changed: as long as it stays the same, this is
- * the same process, and its effective user and its control groups are the same. Reading it takes a
- * sixth of the time of the facts (proc_facts_read(), proc_owner_read()).
+ * A process's stamp tells cheaply that the process hasn't changed: as long as the stamp stays the
+ * same, this is the same process, and its effective user and its control groups are the same.
+ * Reading it takes a sixth of the time of the facts (proc_facts_read(), proc_owner_read()).
  *
  * The facts can change in three ways without a change of the stamp: a control group's directory
- * gets another owner; a mount changes, from which the container was read; the real, saved or
- * file-system user id changes, and the effective one doesn't.
+ * gets another owner; a mount changes from which the container was read; the real, saved or
+ * file-system user id changes but the effective user id doesn't.
  */
 #ifndef PROC_STAMP_H
 #define PROC_STAMP_H
@@ -24,10 +24,13 @@ struct proc_stamp {
 	uid_t uid;
 };
 
-/* Reads the stamp of process @tgid. 0 or -errno, and then *@ret is no stamp; no message. */
+/*
+ * Reads the stamp of process @tgid. 0 or -errno without a message; after an error *@ret is no stamp
+ * (.dir is 0).
+ */
 _must_use_ int proc_stamp_read(pid_t tgid, struct proc_stamp *ret);
 
-/* False also if one of them is no stamp. */
+/* Are the stamps the same? False also if one of them is no stamp (.dir is 0). */
 bool proc_stamp_same(const struct proc_stamp *a, const struct proc_stamp *b);
 
 #endif

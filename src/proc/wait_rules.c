@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules by which a wait is named; see wait_rules.h. */
+/* The rules that name what a thread waits for; see wait_rules.h. */
 #include "proc/wait_rules.h"
 
 #include <stddef.h>
@@ -7,15 +7,15 @@
 
 #include "base/text/str.h"
 
-/* Numbers of system calls differ between architectures; some calls exist only on some. */
+/* Numbers of system calls differ between architectures, and some architectures lack some calls. */
 #define CALL(name) .call_name = #name, .call = SYS_##name
 #define NO_FD	   .fd = -1
 #define ANY	   .fd = -1
 
 const struct wait_rule wait_rules[] = {
 	/*
-	 * A thread can be frozen within a call; the call goes on once the thread is thawed. There
-	 * is a rule for get_signal() because the compiler inlines do_freezer_trap() into it.
+	 * A thread may be frozen within a system call, which goes on once the thread is thawed.
+	 * There is a rule for get_signal() because compilers inline do_freezer_trap() into it.
 	 */
 	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
 	{ANY, .wchan = "get_signal", .kind = WAIT_FROZEN},
@@ -31,8 +31,8 @@ const struct wait_rule wait_rules[] = {
 	{CALL(nanosleep), .kind = WAIT_SLEEP, NO_FD},
 	{CALL(clock_nanosleep), .kind = WAIT_SLEEP, NO_FD},
 	/*
-	 * restart_syscall() is a call that goes on after a stop. The function that sleeps for it
-	 * ends in a tail call, so wchan shows the name of that function's caller.
+	 * restart_syscall() continues a system call after the thread was stopped. The function that
+	 * sleeps for it ends in a tail call, so wchan shows that function's caller.
 	 */
 	{CALL(restart_syscall), .wchan = "futex", .kind = WAIT_LOCK, NO_FD},
 	{CALL(restart_syscall), .wchan = "poll_schedule", .kind = WAIT_POLL, NO_FD},
@@ -94,8 +94,8 @@ const struct wait_rule wait_rules[] = {
 	{CALL(connect), .kind = WAIT_IO, .fd = 0},
 	{CALL(sendfile), .kind = WAIT_IO, .fd = 0},
 	/*
-	 * splice() may wait for either of its ends, so if wchan doesn't tell which end it waits
-	 * for, no descriptor is named.
+	 * splice() may wait for either of its two descriptors. If wchan doesn't tell which, no
+	 * descriptor is named.
 	 */
 	{CALL(splice), .wchan = "pipe_wait_readable", .kind = WAIT_IO, .fd = 0},
 	{CALL(splice), .wchan = "pipe_wait_writable", .kind = WAIT_IO, .fd = 2},
@@ -130,7 +130,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(msgsnd), .kind = WAIT_IO, NO_FD},
 	{CALL(getrandom), .kind = WAIT_IO, NO_FD},
 	{CALL(execve), .kind = WAIT_IO, NO_FD},
-	/* System calls that wait for a network file system that doesn't answer. */
+	/* These system calls wait for a network file system that doesn't answer. */
 	{CALL(newfstatat), .kind = WAIT_IO, NO_FD},
 	{CALL(statx), .kind = WAIT_IO, NO_FD},
 	{CALL(statfs), .kind = WAIT_IO, NO_FD},
@@ -207,7 +207,7 @@ const struct wait_rule wait_rules[] = {
 	{ANY, .wchan = "request_wait_answer", .kind = WAIT_IO}, /* FUSE */
 	{ANY, .wchan = "rpc_wait_bit", .kind = WAIT_IO},	/* NFS */
 	/*
-	 * System calls that wait for another thread's change to the mappings. If such a call waits
+	 * These system calls wait for another thread's change to the mappings. If such a call waits
 	 * for a file's pages, a rule above has matched.
 	 */
 	{CALL(mmap), .kind = WAIT_BLOCKED, NO_FD},
@@ -216,7 +216,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(mprotect), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(madvise), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(brk), .kind = WAIT_BLOCKED, NO_FD},
-	/* restart_syscall(): it isn't known which system call goes on */
+	/* the thread is in restart_syscall(), and it isn't known which system call goes on */
 	{CALL(restart_syscall), .kind = WAIT_BLOCKED, NO_FD},
 	{ANY, .kind = WAIT_BLOCKED},
 };

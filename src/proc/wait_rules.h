@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a thread waits for, judged by its system call and by the kernel function in which it sleeps.
- * wait_rules is the only list: `krait dump` and the label `state` of recorded waits use it, and the
- * manual page is printed from it.
+ * wait_rules is the only list of rules: `krait dump` and the label `state` of recorded waits use
+ * it, and the manual page is printed from it.
  */
 #ifndef PROC_WAIT_RULES_H
 #define PROC_WAIT_RULES_H
@@ -14,9 +14,9 @@
 
 /*
  * The kinds of waits: X(NAME, word in --json and label `state`, words for people). The manual lists
- * the rules in this order. Of the rules that fit a thread, the first counts. The rules give the
- * kind IO where a wait may be NET, PIPE, FILE or IO: which of these it is depends on what the
- * descriptor is (wait_kind_of_io()). Whether a wait for events is LOOP depends on the stack.
+ * the rules in this order. If several rules fit a thread, the first of them counts. Rules have the
+ * kind IO if a wait may be NET, PIPE, FILE or IO; wait_kind_of_io() decides that by what the
+ * descriptor refers to. Whether a wait for events is LOOP is decided by the thread's stack.
  */
 #define WAIT_KINDS(X)                                                                              \
 	X(RUNNING, "running", "on a CPU")                                                          \
@@ -54,35 +54,37 @@ enum wait_kind {
 struct wait_rule {
 	/*
 	 * name of the system call that the rule is for; NULL: the rule fits any system call, and a
-	 * thread in no system call
+	 * thread that is in none
 	 */
 	const char *call_name;
 	long call;
 	/*
-	 * the rule fits only a call that waits for no descriptor: the number of descriptors, its
-	 * first or second argument, is 0
+	 * the rule fits only a call that waits for no descriptor: its first or second argument, the
+	 * number of descriptors, is 0
 	 */
 	bool idle;
-	const char *wchan; /* beginning of the name of the kernel function that sleeps; NULL: any */
+	/* beginning of the name of the kernel function that sleeps; NULL: any function fits */
+	const char *wchan;
 	enum wait_kind kind;
-	int fd; /* which argument of the call is the descriptor; -1: none is */
+	/* index of the argument that is the descriptor; -1: the call has no such argument */
+	int fd;
 };
-/* the rules, tried in order; the last one is WAIT_BLOCKED, which always fits */
+/* the rules, tried in order; the last rule, with WAIT_BLOCKED, always fits */
 extern const struct wait_rule wait_rules[];
 
 /*
  * Returns the rule for a thread that sleeps in the kernel function @wchan ("": not known). The
- * thread is in the system call @call (below 0: in none). Of its arguments @arg the first two are
- * looked at.
+ * thread is in the system call @call (below 0: in none), whose first two arguments are @arg[0] and
+ * @arg[1].
  */
 const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char *wchan);
 
-/* What the descriptor refers to that a thread waits for. */
+/* What kind of thing the descriptor that a thread waits for refers to. */
 enum wait_target { TARGET_UNKNOWN, TARGET_SOCKET, TARGET_PIPE, TARGET_FILE };
 
 /*
- * Returns the kind of a wait for input or output. @uninterruptible: no signal can wake the thread
- * up, which is so only in waits for disks and network file systems.
+ * Returns the kind of a wait for input or output. @uninterruptible: no signal can wake the thread,
+ * as in waits for disks and network file systems only.
  */
 enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at the directories of control groups; see cgroups.h. */
+/* Reads what the directories of control groups show; see cgroups.h. */
 #include "proc/container/cgroups.h"
 
 #include <linux/magic.h>
@@ -13,7 +13,7 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-/* Appends where the hierarchy with these controllers is mounted. */
+/* Appends the path at which the hierarchy with these controllers is mounted. */
 static void add_mount(const char *root, const char *controllers, struct str *ret)
 {
 	struct statfs fs;
@@ -34,8 +34,9 @@ void cgroup_mount(const char *root, const char *text, size_t n, struct str *ret)
 }
 
 /*
- * Returns the kernel's number of the control group of @line, "4:memory:/path" (it is changed); 0:
- * not known. The number is the inode of the group's directory, which isn't used again (5.5+).
+ * Returns the kernel's number of the control group in @line, such as "4:memory:/path"; 0: not
+ * known. Changes @line. The number is the inode of the group's directory, which is never used again
+ * (5.5+).
  */
 static __u64 number_of(char *line)
 {

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* Takes the next line off the beginning of @text; false: @text is at its end. */
+/* Takes the next line from *@text, which then begins after the line. False: no line is left. */
 static bool next_line(const char **text, const char *end, const char **ret, size_t *ret_n)
 {
 	const char *nl;
@@ -23,7 +23,7 @@ static bool next_line(const char **text, const char *end, const char **ret, size
 	return true;
 }
 
-/* A line of /proc/PID/cgroup, "4:memory:/path" (v1) or "0::/path" (v2), taken apart. */
+/* What a line of /proc/PID/cgroup consists of: "4:memory:/path" (v1) or "0::/path" (v2). */
 struct hierarchy {
 	const char *controllers, *path;
 	size_t controllers_n, path_n;
@@ -101,7 +101,7 @@ static bool has_prefix(const char *s, size_t n, const char *prefix)
 	return n > strlen(prefix) && !memcmp(s, prefix, strlen(prefix));
 }
 
-/* Appends the name of a systemd unit, in which systemd writes '-' as \x2d. */
+/* Appends the name of a systemd unit. In it, systemd has written '-' as \x2d. */
 static void add_unescaped(struct str *ret, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -150,7 +150,10 @@ bool container_from_cgroup(const char *path, struct str *ret)
 	 */
 	for (s = path; s < end; s += n + 1) {
 		n = strcspn(s, "/");
-		/* conmon and the like run on the host, as helpers of a container */
+		/*
+		 * conmon and similar helpers of a container run on the host, so their cgroup
+		 * doesn't count
+		 */
 		if (!memmem(s, n, "-conmon-", 8) && id_in(s, n))
 			id = id_in(s, n);
 		if (add_machine(&probe, s, n, lxc)) {
@@ -175,15 +178,15 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 	size_t line_n;
 
 	/*
-	 * "... 254:0 /var/lib/docker/containers/ID/hostname /etc/hostname rw ...". Only lines of
-	 * files that container engines mount count, because any other bind mount may be a user's,
-	 * and proves nothing.
+	 * A line looks like "... 254:0 /var/lib/docker/containers/ID/hostname /etc/hostname rw
+	 * ...". Only mounts that container engines make count: any other bind mount may be a
+	 * user's, and proves nothing.
 	 */
 	while (next_line(&p, end, &line, &line_n)) {
 		if (!memmem(line, line_n, " /etc/hostname ", 15) &&
 		    !memmem(line, line_n, " /etc/resolv.conf ", 18))
 			continue;
-		/* finds also the path of Podman, ".../overlay-containers/ID/userdata/hostname" */
+		/* also finds Podman's path, ".../overlay-containers/ID/userdata/hostname" */
 		at = memmem(line, line_n, "containers/", 11);
 		if (at && is_id(at + 11, (size_t)(line + line_n - at) - 11)) {
 			str_add_n(ret, at + 11, CONTAINER_ID_HEX);
@@ -196,8 +199,8 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 #define CONFIG_BYTES (1u << 20)
 
 /*
- * Finds "Name":"/web" in Docker's JSON; names are [a-zA-Z0-9][a-zA-Z0-9_.-]+, so nothing is
- * escaped.
+ * Appends the container's name, which is "Name":"/web" in Docker's JSON. Names are
+ * [a-zA-Z0-9][a-zA-Z0-9_.-]+, so nothing in them is escaped.
  */
 static bool add_docker_name(const char *json, size_t n, struct str *ret)
 {

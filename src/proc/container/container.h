@@ -12,8 +12,8 @@
 #define CONTAINER_ID_HEX 64
 
 /*
- * Appends to @ret the cgroup path that @n bytes of /proc/PID/cgroup have
- * ("0::/system.slice/x.service" and, in v1, a line per hierarchy). This is the path in the v2
+ * Appends to @ret the cgroup path in @text, the @n bytes of /proc/PID/cgroup
+ * ("0::/system.slice/x.service" and, in v1, a line per hierarchy). That is the path in the v2
  * hierarchy or, if that path is "/" or missing, the longest path in a v1 hierarchy; "/" if no
  * hierarchy has a path.
  */
@@ -26,21 +26,22 @@ void cgroup_path(const char *text, size_t n, struct str *ret);
 void cgroup_controllers(const char *text, size_t n, struct str *ret);
 
 /*
- * Appends the container's id, or the machine's name, that is in the cgroup path @path. False if the
- * path has neither.
+ * Appends the container's id, or the machine's name, that cgroup path @path has in it. False: it
+ * has neither.
  */
 bool container_from_cgroup(const char *path, struct str *ret);
 
 /*
- * Appends the container's id that is in the source path of a bind mount
- * (.../containers/ID/hostname). This is for a krait that runs in a container's own cgroup
- * namespace, where the cgroup path is "/". False if there is no such mount.
+ * Appends the container's id that the source path of a bind mount (.../containers/ID/hostname) has
+ * in it. krait needs this if it runs in a container's own cgroup namespace, where the cgroup path
+ * is "/". False: there is no such mount.
  */
 bool container_from_mountinfo(const char *text, size_t n, struct str *ret);
 
 /*
- * Appends the name that the container engine gave to container @id, where a file says it (Docker's
- * config.v2.json). False if the name isn't known. Needs the rights to read the engine's directory.
+ * Appends the name that the container engine gave to container @id, if a file has the name
+ * (Docker's config.v2.json). False if the name isn't known. Needs the rights to read the engine's
+ * directory.
  */
 bool container_name(const char *id, struct str *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out who may have chosen a cgroup's name, by the owners of the cgroup's directories; see
- * container_claim.h.
+ * Finds out which user may have chosen a cgroup's name, by the owners of the cgroup's directories;
+ * see container_claim.h.
  */
 #include "proc/container/container_claim.h"
 
@@ -18,8 +18,8 @@
 #include "proc/container/cgroups.h"
 
 /*
- * Path through which the mounts of the first process are reached. In a pod with hostPID, the first
- * process is the host's.
+ * The path through which the mounts of process 1 are reached. In a pod with hostPID, process 1 is
+ * the host's.
  */
 #define FIRST_PROCESS "/proc/1"
 #define FIRST_ROOT    FIRST_PROCESS "/root"
@@ -63,8 +63,8 @@ static bool is_up(const char *name)
 }
 
 /*
- * As container_believed(), for the part of the path from path[at] on, which is below the directory
- * *@dir.
+ * Does the work of container_believed() for path[at] and all that follows. *@dir: the directory in
+ * which path[at] lies.
  */
 static size_t believed_from(int *dir, const char *path, size_t at, uid_t *owner)
 {
@@ -93,7 +93,7 @@ static bool shows_own_root(const char *mount)
 
 	/*
 	 * A line is "1057 1056 0:29 / /sys/fs/cgroup ro ...". If several file systems are mounted
-	 * at one path, only the last one is visible.
+	 * at one path, only the last of them is visible.
 	 */
 	str_addf(&at, " %s ", mount);
 	str_addf(&root, " / %s ", mount);
@@ -104,9 +104,9 @@ static bool shows_own_root(const char *mount)
 }
 
 /*
- * The root of krait's own cgroup namespace is mounted at @mount. Opens the same directory below
- * @all, where the whole hierarchy is mounted: below @all, ".." leads to the parent cgroup. Needs
- * CAP_DAC_READ_SEARCH.
+ * The root of krait's own cgroup namespace is mounted at @mount. Opens the directory of the same
+ * cgroup below @all, where the whole hierarchy is mounted and ".." leads to the parent cgroup.
+ * Needs CAP_DAC_READ_SEARCH.
  */
 static int open_own_root(const char *mount, const char *all)
 {
@@ -123,9 +123,9 @@ static int open_own_root(const char *mount, const char *all)
 }
 
 /*
- * As container_believed(), but looks in the mounts of the first process. @mount: where the
- * hierarchy is mounted among krait's own mounts. If a path leads out of krait's cgroup namespace,
- * it begins with "..", once for each directory up.
+ * Does the work of container_believed() in the mounts of process 1. @mount: where the hierarchy is
+ * mounted among krait's own mounts. A path that leads out of krait's cgroup namespace begins with
+ * "..", once for each directory up.
  */
 static size_t believed_by_first(const char *mount, const char *all, const char *path, uid_t *owner)
 {

@@ -11,13 +11,13 @@
 #include "base/text/str.h"
 
 /*
- * Returns how many bytes of the cgroup path @path can be believed. cgroup_path() has taken it from
- * the @len bytes of @text. The believed part ends before the first name in a directory that belongs
- * neither to root nor to krait's own user, that others may write to, or that can't be examined.
- * What isn't in krait's own mounts is looked for in those of the first process, because krait may
- * be in a pod that sees the host's processes. In the first process's mounts, ".." at the path's
- * beginning can be followed; in krait's own mounts the believed part ends before "..". Sets *@owner
- * to the owner of the directory that was examined last; (uid_t)-1: not known.
+ * Returns how many bytes of the cgroup path @path, which cgroup_path() has taken from the @len
+ * bytes of @text, can be believed. The believed part ends before the first name whose directory
+ * belongs neither to root nor to krait's own user, is writable for other users, or can't be
+ * examined. Directories that krait's own mounts lack are looked for in the mounts of process 1,
+ * because krait may be in a pod that sees the host's processes. In the mounts of process 1, ".." at
+ * the path's beginning can be followed; in krait's own mounts the believed part ends before "..".
+ * Sets *@owner to the owner of the directory that was examined last; (uid_t)-1: not known.
  */
 size_t container_believed(const char *text, size_t len, const char *path, uid_t *owner);
 

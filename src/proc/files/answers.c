@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells file systems that may not answer from others; see answers.h. */
+/* Knows which file systems always answer; see answers.h. */
 #include "proc/files/answers.h"
 
 #include <linux/magic.h>
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * How long a file system without a known .mount counts as one that always answers. After that, .dev
- * may be the number of another file system.
+ * If .mount isn't known, a file system counts as one that always answers for this long. After that,
+ * .dev may be the number of another file system.
  */
 #define KNOWN_NS (10 * NSEC_PER_SEC)
 
@@ -40,8 +40,8 @@ static bool always_answers(long type)
 }
 
 /*
- * File systems that are known to answer. A new entry replaces the oldest. Only the main thread uses
- * this list.
+ * File systems that are known to always answer. A new entry replaces the oldest. Only the main
+ * thread uses this list.
  */
 static struct {
 	struct {
@@ -71,9 +71,8 @@ static size_t place_of(struct file_place at)
 bool answers_kind(struct file_place at, const struct file_kind *kind)
 {
 	/*
-	 * A file system on a block device has the device's number; one without a device has major
-	 * number 0. A FUSE program's file system may be on a block device too (ntfs-3g), but
-	 * needn't answer.
+	 * The major number is that of the block device; 0: the file system is on no device. A FUSE
+	 * file system may be on a block device (ntfs-3g), but needn't answer.
 	 */
 	bool on_disk = at.dev >> DEV_MINORS && kind->type != FUSE_SUPER_MAGIC;
 	size_t i;

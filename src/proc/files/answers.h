@@ -9,8 +9,8 @@
 #include "base/util.h"
 
 /*
- * Where a file lies. dev is the number of its file system (file_dev()); after an unmount another
- * file system may get that number. mount is the number of its mount, which is never used again; 0:
+ * Where a file lies. .dev is the number of the file system (file_dev()); after an unmount another
+ * file system may get this number. .mount is the number of the mount, which is never used again; 0:
  * the kernel doesn't tell the mount's number (before Linux 6.8).
  */
 struct file_place {
@@ -27,7 +27,7 @@ struct file_kind {
 	bool is_users;
 };
 
-/* Is the file system at @at known to answer always? For the main thread only. */
+/* Is the file system at @at known to always answer? Only the main thread may call this. */
 bool answers_known(struct file_place at);
 
 /*

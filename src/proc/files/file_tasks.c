@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens, keeps and reads files, in a child; see file_tasks.h. */
+/* Opens, keeps and reads files in a child of krait; see file_tasks.h. */
 #include "proc/files/file_tasks.h"
 
 #include <errno.h>
@@ -16,7 +16,9 @@
 #include "base/system/clock.h"
 #include "proc/files/answers.h"
 
-/* the most files that a child keeps open; a new file replaces the file that was used longest ago */
+/*
+ * the most files that a child keeps open; a new file replaces the one whose last use is longest ago
+ */
 #define FILES 1024
 
 struct file_opener file_opener_of(const struct opener *u)
@@ -175,7 +177,10 @@ ssize_t file_task_keep(pid_t pid, void *bytes, size_t most)
 	return r ? r : (ssize_t)sizeof(answer);
 }
 
-/* A reader_task (reader.h): reads a file that the child keeps open, as many bytes as it has. */
+/*
+ * A reader_task (reader.h): reads as many bytes of a file that the child keeps open as the file
+ * has.
+ */
 ssize_t file_task_read(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_question q = *(const struct file_question *)bytes;
@@ -192,7 +197,7 @@ ssize_t file_task_read(pid_t pid, void *bytes, size_t most)
 	return got < 0 ? -errno : (ssize_t)n;
 }
 
-/* A reader_task (reader.h): gives the stat of a file that the child keeps open. */
+/* A reader_task (reader.h): calls fstat() on a file that the child keeps open. */
 ssize_t file_task_stat(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_question q = *(const struct file_question *)bytes;
@@ -210,8 +215,8 @@ ssize_t file_task_stat(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * Does the mountinfo file @path list an overlay that has the number @dev? Mounts of a user's own
- * never appear in root's mount namespace.
+ * Does the mountinfo file @path list an overlay with the number @dev? Mounts that a user made in a
+ * mount namespace of his own never appear in root's.
  */
 static bool lists_overlay(const char *path, uint64_t dev)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a child of krait does with files that may hang (reader.h). Each task writes its answer over
- * its question.
+ * Tasks for a child of krait: what it does with files that may hang (reader.h). Each task writes
+ * its answer over the request.
  */
 #ifndef PROC_FILES_FILE_TASKS_H
 #define PROC_FILES_FILE_TASKS_H
@@ -12,8 +12,8 @@
 #include "proc/read/reader.h"
 
 /*
- * The most groups of a user whose rights a child can use to open files. Of a user with more groups,
- * the further groups don't count.
+ * The most groups with which a child can open files for a user. Further groups of the user don't
+ * count.
  */
 #define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
@@ -29,14 +29,17 @@ struct file_opener {
 /* @u NULL: files are opened with krait's own rights */
 struct file_opener file_opener_of(const struct opener *u);
 
-/* How a child gets an O_PATH descriptor: by openat2() if .resolve is set, else by openat(). */
+/*
+ * How a child gets an O_PATH descriptor of a file: by openat2() if .resolve is set, else by
+ * openat().
+ */
 struct file_walk {
 	struct file_opener opener;
 	uint64_t flags, resolve;
 	char path[FILE_TASK_PATH];
 };
 
-/* Asks the child for a part of a file that the child keeps open. */
+/* A request for a part of a file that the child keeps open. */
 struct file_question {
 	struct file_opener opener;
 	uint32_t serial;
@@ -48,28 +51,28 @@ struct file_kept {
 };
 
 /*
- * Do in this process what file_task_walk and file_task_keep do in a child: file_walk_here() walks
- * to a file, file_open_here() opens a file that is open as O_PATH. Both return a descriptor, or
- * -errno.
+ * These functions do in the calling process what file_task_walk and file_task_keep do in a child.
+ * file_walk_here() finds a file; file_open_here() opens a file of which @path_fd is an O_PATH
+ * descriptor. Both return a descriptor or -errno.
  */
 int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);
 
 /*
- * Tasks on the descriptor reader_given(). file_task_walk: the question is a struct file_walk, and
- * the task hands over the O_PATH descriptor of the file. file_task_type: the question is a
- * uint64_t, the number of the file system (file_dev()), and the answer is a struct file_kind
+ * Tasks that work on the descriptor from reader_given(). file_task_walk: the request is a struct
+ * file_walk, and the task hands over the O_PATH descriptor of the file. file_task_type: the request
+ * is a uint64_t, the number of the file system (file_dev()), and the answer is a struct file_kind
  * (answers.h).
  */
 reader_task file_task_walk, file_task_type;
 /*
- * Task on the descriptor reader_given(): the question is struct file_question, the answer struct
- * file_kept. From then on the child keeps the file open.
+ * A task that works on the descriptor from reader_given(): the request is a struct file_question,
+ * the answer a struct file_kept. After this task the child keeps the file open.
  */
 reader_task file_task_keep;
 /*
- * Tasks on a file that the child keeps open; the question is a struct file_question. file_task_read
- * answers with the bytes that the file has in that part, file_task_stat with a struct stat.
+ * Tasks on a file that the child keeps open; the request is a struct file_question. file_task_read
+ * answers with the bytes that the file has in the wanted part, file_task_stat with a struct stat.
  * -ESTALE: the child doesn't have the file.
  */
 reader_task file_task_read, file_task_stat;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens what a process has mapped. A candidate is first opened with O_PATH, which has no effect on
- * a FIFO or a device. Then it is checked, and only then opened for reading, through /proc/self/fd.
+ * Opens the files that a process has mapped. A file is first opened with O_PATH, which has no
+ * effect on a FIFO or a device. Only after it was checked is it opened for reading, through
+ * /proc/self/fd.
  */
 #include "proc/files/files.h"
 
@@ -28,7 +29,10 @@ uint64_t file_dev(uint64_t st_dev)
 	return (uint64_t)major(st_dev) << 20 | minor(st_dev);
 }
 
-/* Returns an O_PATH descriptor of @path below @root; links can't lead out of it (Linux 5.6). */
+/*
+ * Returns an O_PATH descriptor of @path below @root. Symbolic links can't lead out of @root (Linux
+ * 5.6).
+ */
 static int path_below(int root, pid_t pid, const char *path, uint64_t flags)
 {
 	return walk_below(root, pid, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
@@ -47,8 +51,8 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
 }
 
 /*
- * The kernel takes a file's times from its last tick, so the file may have been changed up to
- * TICK_NS later.
+ * The kernel's times of files are those of its last tick, so a file may have changed up to TICK_NS
+ * after the time that it shows.
  */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
@@ -62,11 +66,11 @@ bool file_is_older(int procdir, struct timespec time)
 }
 
 /*
- * On overlayfs a mapping may show device and inode of the lower file; on btrfs it shows the
- * superblock's device, not the subvolume's. On both file systems, the file at the path counts as
- * the mapped file if its inode hasn't changed since the process started. (If another file was
- * renamed to this path, its inode was changed by that.) An overlay that a user mounted may show any
- * time, so it isn't believed.
+ * Has the inode of @path_fd not changed since the process started? If so, the file at a mapping's
+ * path counts as the mapped file where numbers can't be compared: on overlayfs a mapping may show
+ * device and inode of the lower file; on btrfs it shows the superblock's device, not the
+ * subvolume's. (A rename to this path would have changed the inode.) An overlay that a user mounted
+ * may show any time, so it isn't believed.
  */
 static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
@@ -83,8 +87,8 @@ static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 }
 
 /*
- * Is @dir/@name a link to what a mapping shows as @path? Both names come from the kernel's
- * d_path().
+ * Does the link @dir/@name lead to the file that a mapping shows as @path? Both paths come from the
+ * kernel's d_path().
  */
 static bool is_link_to(int dir, const char *name, const char *path, bool deleted)
 {
@@ -115,8 +119,8 @@ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *st)
 
 /*
  * /proc/PID/map_files/START-END is the mapped file itself, whatever has become of its path. If
- * another file has been mapped there since @m was read, both inode and path differ. On some file
- * systems the inodes differ although the file is the same.
+ * another file was mapped at these addresses after @m was read, both inode and path differ. On some
+ * file systems the inodes differ although the file is the same.
  */
 static int open_map_files(int procdir, const struct mapping *m, const char *path)
 {

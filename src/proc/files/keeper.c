@@ -35,8 +35,8 @@ static struct {
 } all;
 
 /*
- * Waits until no other thread uses the keeper. Waits at most as long as an answer of the child may
- * take: longer in a job than in the main thread. False: the keeper is still in use.
+ * Waits until no other thread uses the keeper, but no longer than the child may take for an answer.
+ * A job waits longer than the main thread. False: the keeper is still in use.
  */
 static bool lock(struct keeper *k)
 {
@@ -69,7 +69,10 @@ static ssize_t ask_once(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* Asks a keeper's child. In a job this waits as long as somebody waits for the job. */
+/*
+ * Sends a request to a keeper's child and waits for the answer. A job waits as long as anybody
+ * waits for the job.
+ */
 static ssize_t ask(struct keeper *k, struct reader_request *q)
 {
 	ssize_t got = ask_once(k, q);
@@ -82,8 +85,8 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 }
 
 /*
- * Takes the number of a far file (base/system/far.h) apart. Returns the keeper that has the file;
- * NULL: there is no such keeper. *@serial: the file's number in that keeper.
+ * Takes apart the number of a far file (base/system/far.h). Returns the keeper that has the file
+ * open; NULL: there is no such keeper. *@serial: the file's number in that keeper.
  */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {
@@ -103,8 +106,8 @@ static ssize_t read_far(uint64_t number, void *bytes, size_t n, uint64_t offset)
 		char block[sizeof(q)];
 		size_t want = MIN(n - done, AT_ONCE);
 		/*
-		 * The question is written where the child's answer will come: in the caller's
-		 * buffer, or in @block if that buffer is too small.
+		 * The request is written into the memory where the child's answer will come: the
+		 * caller's buffer, or @block if that buffer is too small.
 		 */
 		void *to = want < sizeof(q) ? block : (char *)bytes + done;
 		struct reader_request r = {.pid = -1,

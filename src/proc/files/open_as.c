@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Becomes another user for opening files; see open_as.h. The ids are changed by system calls that
- * concern this thread only: the C library's functions would change the ids of krait's workers too.
- * Only the ids that count for files are changed.
+ * Becomes another user for opening files; see open_as.h. The thread changes its ids by system
+ * calls, because the C library's functions would change the ids of krait's workers as well. Only
+ * the ids with which files are accessed are changed.
  */
 #include "proc/files/open_as.h"
 
@@ -49,7 +49,7 @@ static int clear_effective(void)
 
 /*
  * setfsuid() and setfsgid() return the former id, whether they succeed or not. With -1, which isn't
- * an id, they change nothing.
+ * an id, they change nothing and return the present id.
  */
 static int set_ids(const struct opener *u)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens files with somebody else's rights, for a moment and in one thread. */
+/*
+ * Opens a file with another user's rights, which only the calling thread has, and only for a
+ * moment.
+ */
 #ifndef PROC_FILES_OPEN_AS_H
 #define PROC_FILES_OPEN_AS_H
 
@@ -7,12 +10,12 @@
 #include "base/util.h"
 #include "proc/read/owner.h"
 
-/* With whose rights a file is opened. */
+/* The rights with which a file is opened. */
 struct opener {
-	bool as_is; /* files are opened with krait's own rights, all its capabilities included */
+	bool as_is; /* files are opened with krait's own rights and all its capabilities */
 	/*
-	 * files are opened with the rights of .uid, .gid and .groups; false: with those of krait's
-	 * own user, without capabilities
+	 * files are opened with the rights of .uid, .gid and .groups; false: with the rights of
+	 * krait's own user, without capabilities
 	 */
 	bool has_id;
 	uid_t uid;
@@ -22,13 +25,13 @@ struct opener {
 };
 
 /*
- * Returns the opener with the rights of @owner; if @owner is root, the opener with .as_is. The
- * result borrows @owner's groups.
+ * Returns an opener with the rights of @owner; if @owner is root, an opener with .as_is. The result
+ * borrows @owner's groups.
  */
 struct opener opener_of(const struct proc_owner *owner);
 /*
- * As opener_of(), if krait can become other users. Else the opener has the rights of krait's own
- * user, without capabilities.
+ * If krait can become other users, returns what opener_of() returns. Otherwise returns an opener
+ * with the rights of krait's own user, without capabilities.
  */
 struct opener opener_if_root(const struct proc_owner *owner);
 

@@ -23,13 +23,13 @@
 #define USERS 64
 
 /*
- * A question that reads no process has a negative number in place of the process's id (reader.h).
- * Paths and file systems have separate ranges of numbers, because targets choose paths.
+ * A request that reads no process has a negative number instead of a process's id (reader.h). Paths
+ * and file systems have separate ranges of such numbers, because targets choose paths.
  */
 enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
 
 /*
- * For each user: how long the main thread has waited for files. Users after the first USERS share
+ * How long the main thread has waited for files of each user. All users after the first USERS share
  * the last entry.
  */
 static struct {
@@ -82,7 +82,10 @@ static pid_t number_of(uint64_t what, pid_t kind)
 	return -1 - (kind | (pid_t)(what % PATHS));
 }
 
-/* Asks as reader_ask() does, unless the main thread has waited too long for files of @uid. */
+/*
+ * Sends a request as reader_ask() does, unless the main thread has waited too long already for
+ * files of @uid.
+ */
 static ssize_t ask_any(struct reader_request *q, uid_t uid)
 {
 	struct waited *w = waited_of(uid);
@@ -146,8 +149,8 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 	if (r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE)
 		return r; /* the file system wasn't asked, or gave no answer */
 	/*
-	 * no child can be started to ask the file system (RLIMIT_NPROC), so a file system on a disk
-	 * counts as one that answers
+	 * RLIMIT_NPROC keeps krait from starting a child that asks the file system; in this case a
+	 * file system on a disk counts as one that always answers
 	 */
 	if (r == -ECHILD)
 		return major(st->st_dev) != 0;
@@ -171,8 +174,8 @@ int walk_open(int path_fd, pid_t pid)
 }
 
 /*
- * Returns a number for reader.h that all paths with the same directory part share, because if
- * opening one of them hangs, opening another one hangs too. No process has this number.
+ * Returns a number for reader.h that stands for the directory part of @path: if opening one file of
+ * a directory hangs, opening another hangs as well. No process has this number.
  */
 static pid_t group_of(int root, pid_t pid, const char *path)
 {

@@ -11,7 +11,7 @@
 
 #define ONLINE	   "/sys/devices/system/cpu/online"
 #define LIST_BYTES 65536
-/* if CLOCK_BOOTTIME has gained more than this on CLOCK_MONOTONIC, the machine has slept */
+/* if CLOCK_BOOTTIME has advanced this much more than CLOCK_MONOTONIC, the machine has slept */
 #define SLEPT_NS 10000000
 
 static bool take_cpu(const char **p, const char *end, int *ret)
@@ -86,7 +86,10 @@ int cpus_online(cpu_vec *ret)
 	return r ? err_sys(r, "can't list the CPUs") : 0;
 }
 
-/* CLOCK_BOOTTIME counts the time that the machine sleeps, CLOCK_MONOTONIC doesn't. */
+/*
+ * Returns how long the machine has slept since boot: CLOCK_BOOTTIME counts that time,
+ * CLOCK_MONOTONIC doesn't.
+ */
 static int64_t slept_ns(void)
 {
 	uint64_t mono = clock_ns(CLOCK_MONOTONIC);
@@ -94,7 +97,10 @@ static int64_t slept_ns(void)
 	return (int64_t)(clock_ns(CLOCK_BOOTTIME) - mono);
 }
 
-/* The list stays open: opening and closing it takes three times as long as reading it. */
+/*
+ * The file of online CPUs stays open, because opening and closing it takes three times as long as
+ * reading it.
+ */
 bool cpus_changed(struct cpus_watch *w)
 {
 	int fd = w->fd_plus_1 ? w->fd_plus_1 - 1 : open(ONLINE, O_RDONLY | O_CLOEXEC);

@@ -23,7 +23,10 @@ static bool find_option(const char *options, struct str *ret)
 	return strcmp(str_cstr(ret), "0") && strcmp(str_cstr(ret), "off");
 }
 
-/* Of several mounts at one path only the last one is visible, so its options count. */
+/*
+ * If several file systems are mounted at one path, only the last of them is visible, so its options
+ * count.
+ */
 bool proc_hides(struct str *ret)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");
@@ -42,8 +45,8 @@ bool proc_hides(struct str *ret)
 }
 
 /*
- * The message doesn't have the value of hidepid=: there may be many hidden processes, and the list
- * of mounts would be read for each.
+ * Sets the message, which doesn't have the value of hidepid=: there may be many hidden processes,
+ * and for each krait would have to read the list of mounts.
  */
 static int say_hidden(pid_t tgid)
 {

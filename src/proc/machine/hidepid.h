@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A /proc that is mounted with hidepid= (proc(5)) doesn't show a process to those who may not trace
- * it.
+ * Tells whether /proc is mounted with hidepid= (proc(5)): such a /proc doesn't show a process to
+ * those who may not trace it.
  */
 #ifndef PROC_MACHINE_HIDEPID_H
 #define PROC_MACHINE_HIDEPID_H
@@ -9,7 +9,10 @@
 #include <sys/types.h>
 #include "base/text/str.h"
 
-/* Appends the value of hidepid= ("1", "2", "invisible" ...). False: /proc hides nothing. */
+/*
+ * Appends the value of /proc's option hidepid= ("1", "2", "invisible" ...). False: /proc hides no
+ * process.
+ */
 bool proc_hides(struct str *ret);
 
 /*

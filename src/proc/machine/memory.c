@@ -45,7 +45,7 @@ uint64_t memory_of_cgroup(const char *root, const char *path)
 
 /*
  * Is @name in the list of controllers at @list, "cpu,memory", which has @n bytes? The list of
- * cgroup v2 is empty, and "" counts as being in it.
+ * cgroup v2 is empty; @name "" is in this list only.
  */
 static bool has_controller(const char *list, size_t n, const char *name)
 {
@@ -78,8 +78,8 @@ bool memory_cgroup_path(const char *text, const char *controller, struct str *re
 }
 
 /*
- * Returns the smallest limit of krait's cgroups. Where cgroup v1 and v2 are used together, krait
- * has a cgroup in each, and v2's tree may be mounted at "unified".
+ * Returns the smallest limit of krait's cgroups. If cgroup v1 and v2 are used together, krait is in
+ * a cgroup of each, and v2's tree may be mounted at "unified".
  */
 static uint64_t of_own_cgroup(void)
 {

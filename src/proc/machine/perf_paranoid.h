@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells what the kernel requires of whoever opens a perf event. */
+/* Tells what rights the kernel demands for opening a perf event. */
 #ifndef PROC_MACHINE_PERF_PARANOID_H
 #define PROC_MACHINE_PERF_PARANOID_H
 

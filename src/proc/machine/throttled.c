@@ -87,7 +87,7 @@ void throttled_list(const char *root, throttled_vec *ret)
 			continue;
 		l.root = tree.n;
 		walk(&l, str_cstr(&tree), 0);
-		return; /* "cpu" is a controller of one tree alone */
+		return; /* "cpu" is a controller in one of the trees only */
 	}
 }
 

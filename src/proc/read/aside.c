@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads files of /proc/PID in a child of krait; see aside.h. Both sides are here. */
+/*
+ * Reads files of /proc/PID in a child of krait; see aside.h. This file has both sides: the caller's
+ * and the child's.
+ */
 #include "proc/read/aside.h"
 
 #include <errno.h>
@@ -67,8 +70,7 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 
 struct maps_question {
 	/*
-	 * number of the wanted list of mappings; each time that mappings are read, a new number is
-	 * used
+	 * number of the list of mappings that is wanted; each reading of mappings has a new number
 	 */
 	uint64_t number;
 	uint64_t from; /* only mappings that end after this address are wanted */
@@ -76,15 +78,15 @@ struct maps_question {
 };
 
 /*
- * Size of an answer that has room for the executable mappings of most processes, which have two
- * dozen. If a path is too long for it, the answer gets READER_TASK_BYTES, which have room for any
- * path (READ_BYTES in maps.c).
+ * Size of an answer that has room for the executable mappings of most processes, some two dozen. If
+ * a path is too long for such an answer, the answer gets READER_TASK_BYTES, enough for any path
+ * (READ_BYTES in maps.c).
  */
 #define ANSWER_BYTES (16u << 10)
 
 /*
- * The head of the child's answer. After it come .n mappings, and after the mappings a text with
- * their paths.
+ * The head of the child's answer. It is followed by .n mappings, and these by a text with their
+ * paths.
  */
 struct maps_answer {
 	size_t n, text_bytes, malformed;
@@ -92,15 +94,15 @@ struct maps_answer {
 };
 
 /*
- * Has mapping @i the same path as @first? Mappings of one file mostly follow one another, and their
- * path is sent once.
+ * Does mapping @i have the same path as mapping @first? The mappings of a file mostly follow one
+ * another, so their path is sent once.
  */
 static bool same_path(const struct maps *m, size_t first, size_t i)
 {
 	return i > first && streq(maps_path(m, &m->list.v[i]), maps_path(m, &m->list.v[i - 1]));
 }
 
-/* Packs as many mappings as fit into an answer. False: not even one fits. */
+/* Packs into an answer as many mappings as fit. False: not even one fits. */
 static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 {
 	struct maps_answer a = {.malformed = m->malformed, .truncated = m->truncated};
@@ -137,10 +139,10 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 }
 
 /*
- * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
- * while it is locked, but files of map_files can't be opened. So the child waits here for the lock,
- * and krait needn't wait later. It looks up a mapping in map_files that no process has: for that
- * the kernel takes the lock. SIGKILL ends this wait, but wouldn't end a wait in process_vm_readv().
+ * Waits, in the child, until the process's list of mappings isn't locked, so that krait needn't
+ * wait later: from Linux 6.17 on the list can be read while it is locked, but files of map_files
+ * can't be opened. The child looks up in map_files a mapping that no process has, for which the
+ * kernel takes the lock. SIGKILL ends this wait, but wouldn't end a wait in process_vm_readv().
  */
 static void wait_for_lock(void)
 {
@@ -149,7 +151,7 @@ static void wait_for_lock(void)
 	(void)fstatat(reader_given(), "map_files/0-1", &none, AT_SYMLINK_NOFOLLOW);
 }
 
-/* In the child: the last list of mappings that it read, from which it gives several answers. */
+/* The list of mappings that this child has read last, from which it gives several answers. */
 static struct {
 	uint64_t number; /* number of the list that the child keeps; 0: it keeps none */
 	struct maps maps;
@@ -190,8 +192,8 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * Unpacks the answer of krait's own child. It is checked like any input, because the child has made
- * it from another process's text.
+ * Unpacks an answer of krait's own child. The answer is checked like any input, because the child
+ * has made it from a text about another process.
  */
 static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /proc/PID/maps as a list. Format: fs/proc/task_mmu.c, show_map_vma():
+ * Reads /proc/PID/maps into a list. The format (fs/proc/task_mmu.c, show_map_vma()):
  *	start-end perms offset major:minor inode            path
- * with all numbers but the inode in hexadecimal.
+ * All numbers but the inode are hexadecimal.
  */
 #include "proc/read/maps.h"
 
@@ -14,8 +14,8 @@
 #include "proc/read/aside.h"
 
 /*
- * How many bytes are read at once. This is also the longest line that is understood: it has room
- * for a path of PATH_MAX bytes, each byte escaped as four.
+ * How many bytes are read at once, which is also the length of the longest line that can be read.
+ * Such a line has room for a path of PATH_MAX bytes, each of them escaped as four.
  */
 #define READ_BYTES (128u << 10)
 
@@ -25,7 +25,7 @@ struct cursor {
 	const char *p, *end;
 };
 
-/* Reads digits of @base up to the byte @term, and steps over that byte too. */
+/* Reads a number of @base that ends with the byte @term, and steps over that byte as well. */
 static bool take_number(struct cursor *c, int base, char term, uint64_t *ret)
 {
 	const char *first = c->p;
@@ -70,7 +70,7 @@ static bool take_perms(struct cursor *c, struct mapping *e)
 	return true;
 }
 
-/* Takes all fields up to the path; @c is left at the path's first byte. */
+/* Reads all fields before the path. After that, @c is at the path's first byte. */
 static bool take_fields(struct cursor *c, struct mapping *e)
 {
 	uint64_t major, minor;
@@ -82,7 +82,7 @@ static bool take_fields(struct cursor *c, struct mapping *e)
 	if (e->start >= e->end || major >= 1u << 12 || minor >= 1u << 20)
 		return false;
 	e->dev = major << 20 | minor;
-	/* The inode is followed by a blank even when no path comes ("... 0 \n"). */
+	/* A blank follows the inode even if there is no path ("... 0 \n"). */
 	if (!take_number(c, 10, ' ', &e->ino))
 		return false;
 	while (c->p < c->end && *c->p == ' ')
@@ -96,7 +96,7 @@ static bool fits(const struct mapping *e, unsigned want)
 	       ((want & MAPS_FILE) && e->ino);
 }
 
-/* Appends a mapping's path, in which only a newline is escaped (seq_path(m, path, "\n")). */
+/* Appends a mapping's path. Only newlines in it are escaped (seq_path(m, path, "\n")). */
 static void add_path(struct str *text, const char *p, const char *end)
 {
 	for (const char *q; p < end; p = q + 4) {
@@ -112,8 +112,8 @@ static void add_path(struct str *text, const char *p, const char *end)
 }
 
 /*
- * Stores the path of a mapping. If it is also the path of the preceding mapping, as it often is,
- * both share one stored path.
+ * Stores the path of a mapping. If the preceding mapping has the same path, as it often does, both
+ * share one stored path.
  */
 static uint32_t intern_path(struct maps *m, const char *p, const char *end)
 {
@@ -160,7 +160,7 @@ static int add_line(struct maps *m, const char *line, size_t n, unsigned want)
 	return fits(&e, want) ? maps_add(m, &e, c.p, (size_t)(c.end - c.p)) : 0;
 }
 
-/* Parses the complete lines of @text. @ret_used: how many bytes these lines have. */
+/* Parses the complete lines of @text. *@ret_used: the length of these lines in bytes. */
 static int add_lines(struct maps *m, const char *text, size_t n, unsigned want, size_t *ret_used)
 {
 	size_t at = 0;
@@ -202,8 +202,8 @@ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret)
 }
 
 /*
- * Drops the rest of an overlong line: a target could have written a path whose end looks like a new
- * line.
+ * Skips the rest of a line that is too long: a target could have chosen a path whose end looks like
+ * another line.
  */
 static size_t skip_line(char *buf, size_t have, bool *skipping)
 {

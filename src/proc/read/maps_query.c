@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Asks the kernel for the executable mappings one by one, where it can answer (PROCMAP_QUERY on
- * /proc/PID/maps, Linux 6.11). One mapping in ten is executable, and reading all of them as text is
- * much of what examining a new process costs.
+ * Asks the kernel for the executable mappings one by one, if it has PROCMAP_QUERY on /proc/PID/maps
+ * (Linux 6.11). One mapping in ten is executable, and reading all of them as text is much of what
+ * examining a new process costs.
  */
 #include <errno.h>
 #include <limits.h>
@@ -46,8 +46,8 @@ static struct mapping mapping_of(const struct query *q)
 }
 
 /*
- * Adds the next executable mapping from *@addr on, and moves *@addr past it. 1: there may be more
- * mappings; 0: there are no more; -errno.
+ * Adds the first executable mapping at or after *@addr, and sets *@addr to the mapping's end. 1:
+ * there may be more mappings; 0: there are no more; -errno.
  */
 static int add_next(int fd, struct maps *m, uint64_t *addr)
 {

@@ -69,8 +69,8 @@ int proc_owner_read(int procdir, struct proc_owner *ret)
 }
 
 /*
- * Reads the real user of a process whose /proc/PID belongs to root. That may be another user's
- * process: the kernel gives the directory to root if a process isn't dumpable, for example one that
+ * Reads the real user of a process whose /proc/PID belongs to root. The process may be another
+ * user's: the kernel gives the directory to root if a process isn't dumpable, for example one that
  * runs a set-user-id program.
  */
 static uid_t real_user_of(int procdir)

@@ -8,12 +8,13 @@
 
 struct proc_owner {
 	/*
-	 * user id with whose rights the process opens files (credentials(7)); 65534 if krait's user
-	 * namespace has no number for that user
+	 * id of the user with whose rights the process opens files (credentials(7)); 65534 if
+	 * krait's user namespace has no number for that user
 	 */
 	uid_t uid;
 	/*
-	 * the real, effective or saved user id differs from .uid: several users may own the process
+	 * the real, effective or saved user id differs from .uid, so several users may own the
+	 * process
 	 */
 	bool mixed;
 	gid_t gid;
@@ -26,8 +27,8 @@ struct proc_owner {
  */
 _must_use_ int proc_owner_read(int procdir, struct proc_owner *ret);
 /*
- * The user of process @pid; its real user if it runs as root or isn't dumpable. 0 also if there is
- * no process @pid.
+ * Returns the user of process @pid; the real user if the process runs as root or isn't dumpable. 0
+ * also if there is no process @pid.
  */
 uid_t proc_user_of(pid_t pid);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lets child processes read; see reader.h. This file manages all children: which are idle, which
- * hang, and what isn't read for that reason. reader_child.c has what one child does.
+ * Lets child processes read; see reader.h. This file manages all children: which of them are idle,
+ * which hang, and which processes aren't read because a child hangs. reader_child.c has what a
+ * child does.
  */
 #include "proc/read/reader.h"
 
@@ -23,7 +24,7 @@
 #define IDLE_MOST 4
 #define END_TRIES 20
 #define END_MS	  5
-/* how many children may hang at once; if that many hang, nothing is read any more */
+/* how many children may hang at once; if so many hang, krait reads no memory any more */
 #define STUCK_MOST 32
 #define STUCK_USER 4 /* how many children may hang for processes of one user other than root */
 
@@ -35,7 +36,7 @@ struct stuck {
 };
 
 /*
- * What is known of all children that read. There is one such struct, because all parts of the
+ * What is known of all children that read. There is only one such struct, because all parts of the
  * program read memory.
  */
 static struct readers {
@@ -51,7 +52,7 @@ static struct readers {
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Ends the bookkeeping for children that hung and have answered at last. */
+/* Stops keeping track of children that hung but have answered by now. */
 static void reap(struct readers *r)
 {
 	size_t kept = 0;
@@ -89,8 +90,8 @@ static void note(struct readers *r, pid_t pid)
 }
 
 /*
- * Stops waiting for the child. When its read ends, the child finds that nobody waits for the
- * answer, and exits.
+ * Stops waiting for the child. When its read ends at last, the child finds that nobody waits for
+ * the answer, and exits.
  */
 static void give_up(struct readers *r, const struct child *c, uid_t uid)
 {
@@ -108,7 +109,10 @@ static void give_up(struct readers *r, const struct child *c, uid_t uid)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Returns true if @pid must not be read: its memory hangs already, or too many children hang. */
+/*
+ * Must process @pid not be read, because a read of its memory hangs already, or because too many
+ * children hang?
+ */
 static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 {
 	size_t of_user = 0;
@@ -127,8 +131,8 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 }
 
 /*
- * Gets a child for reading process @pid; 0 or -errno. Only the main thread has the rights to start
- * a child.
+ * Gets a child for reading process @pid; 0 or -errno. Only the main thread may start a child,
+ * because it alone has the rights.
  */
 static int take(struct readers *r, pid_t pid, uid_t uid, struct child *ret)
 {
@@ -173,7 +177,10 @@ static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t 
 		give_back(r, c);
 }
 
-/* /proc/PID/pagemap has a word for each page; the highest bit says that the page is resident. */
+/*
+ * /proc/PID/pagemap has a 64-bit word for each page, whose highest bit says that the page is
+ * resident.
+ */
 #define PAGEMAP_PRESENT (1ull << 63)
 
 static int pagemap_of(struct readers *r, pid_t pid)
@@ -274,7 +281,7 @@ ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n
 struct reader_child {
 	struct child child;
 	bool waits;   /* the last question to the child has no answer yet */
-	bool counted; /* .stats has counted already that this child doesn't answer */
+	bool counted; /* .stats has counted that this child doesn't answer */
 };
 
 struct reader_child *reader_child_new(void)
@@ -294,15 +301,15 @@ void reader_child_free(struct reader_child *c)
 		return;
 	close(c->child.fd);
 	/*
-	 * Waits a moment while the child closes its files. If that doesn't hang, nobody finds the
-	 * files in use after krait has ended.
+	 * Waits a moment until the child has closed its files. Unless the closing hangs, these
+	 * files aren't in use any more after krait has ended.
 	 */
 	for (int i = 0; !c->waits && i < END_TRIES && !waitpid(c->child.pid, NULL, WNOHANG); i++)
 		usleep(END_MS * 1000);
 	free(c);
 }
 
-/* Is the child free, which means that it has answered its last question? */
+/* Has the child answered its last question, so that it is free? */
 static bool is_free(struct reader_child *c)
 {
 	int fd = -1;
@@ -364,7 +371,10 @@ struct reader_stats reader_stats(void)
 
 uint64_t reader_cpu_ns(void)
 {
-	/* without the lock, because each change of a process that is worked for asks for it */
+	/*
+	 * read without the lock, because this is called whenever krait begins to work for another
+	 * process
+	 */
 	return __atomic_load_n(&all.cpu_ns, __ATOMIC_RELAXED);
 }
 

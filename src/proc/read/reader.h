@@ -4,8 +4,8 @@
  * from storage that doesn't answer, for example from a FUSE file system of the target's own.
  * Whoever reads the page then sleeps where not even SIGKILL ends the sleep. So a child process
  * reads. If the child doesn't answer in time, krait goes on without it, and can also end without
- * it. (A thread of krait that slept there would keep krait from ending.) A process whose memory
- * hung isn't read again until that child has answered.
+ * it. (A thread of krait that slept there would keep krait from ending.) If a read of a process's
+ * memory hangs, the process isn't read again until that child has answered.
  */
 #ifndef PROC_READ_READER_H
 #define PROC_READ_READER_H
@@ -16,25 +16,25 @@
 #include "base/util.h"
 
 /*
- * The most ms that one read may take: READER_JOB_MS in a job of a worker, else READER_MS. A piece
- * of swapped memory takes some ms from a slow disk.
+ * The most milliseconds that one read may take: READER_JOB_MS in a job of a worker, otherwise
+ * READER_MS. A piece of swapped memory takes some ms from a slow disk.
  */
 #define READER_MS     200
 #define READER_JOB_MS 1000
 
 /*
- * As process_vm_readv(): reads @n pieces of @pid's memory into @to, one after the other. Bytes
- * read, or -errno. -ETIMEDOUT: the memory doesn't come, or didn't come when it was read earlier;
- * -EAGAIN: a job found no idle child; -ECHILD: no child can be started. Threads may read at the
- * same time.
+ * Reads @n pieces of @pid's memory into @to, one after the other, like process_vm_readv(). Returns
+ * the number of bytes read, or -errno. -ETIMEDOUT: the read takes too long, or an earlier read of
+ * the process did; -EAGAIN: a job found no idle child; -ECHILD: no child can be started. Threads
+ * may read at the same time.
  */
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
- * A task: a function that reads much of process @pid by reader_read(). It runs in the child, where
- * a read costs no messages. The child has only the memory that krait had when the child was
- * started, so everything newer has to be in @bytes. The task writes its answer over the question in
- * @bytes, up to @most bytes, and returns the answer's number of bytes, or -errno.
+ * A task is a function that runs in the child and reads much of process @pid by reader_read(), for
+ * which the child needs no messages. The child has only the memory that krait had when it started
+ * the child, so everything newer has to be in @bytes. The task writes its answer over the question
+ * in @bytes, up to @most bytes, and returns the answer's number of bytes, or -errno.
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 
@@ -42,12 +42,15 @@ typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 
 /*
  * Runs @task for process @pid. @bytes has a question of @n bytes and room for an answer of @most.
- * @give: a descriptor for the task (reader_given()); -1: none. Returns what the task returns, or
- * -errno as reader_read().
+ * @give: a descriptor for the task (reader_given()); -1: none. Returns what the task returns, or an
+ * error of reader_read().
  */
 ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n, size_t most);
 
-/* A request to run a task. The task may get a descriptor, and may hand over a descriptor. */
+/*
+ * A request to run a task in a child. The task may get a descriptor, and may hand over a
+ * descriptor.
+ */
 struct reader_request {
 	/*
 	 * the process that is read; for a task that reads none, a negative number that the caller
@@ -56,56 +59,55 @@ struct reader_request {
 	pid_t pid;
 	uid_t uid; /* the user who is charged if the task hangs */
 	reader_task *task;
-	/* the memory where the question of .n bytes is, with room for an answer of .most bytes */
+	/* memory that has the question, of .n bytes, and room for an answer of .most bytes */
 	void *bytes;
 	size_t n, most;
 	/* a descriptor that the task gets by reader_given() while it runs; -1: none */
 	int give;
 	/*
-	 * gets the descriptor that the task gave to reader_hand_over(), or -1 if it gave none;
+	 * gets the descriptor that the task passes to reader_hand_over(); -1: the task passed none;
 	 * NULL: the caller wants no descriptor
 	 */
 	int *take;
 	/*
-	 * Set by reader_ask(): how long the task took once it ran. On a busy machine that is less
-	 * than what the caller waited.
+	 * Set by reader_ask(): how long the task took from its start. On a busy machine the caller
+	 * has waited longer than that.
 	 */
 	uint64_t took_ns;
 };
-#define READER_OWNER ((uid_t)-1) /* value of reader_request.uid: the user of process .pid */
+/* a value of reader_request.uid that stands for the user of process .pid */
+#define READER_OWNER ((uid_t)-1)
 
-/* As reader_run(), but the task always runs in a child. */
+/* Does the same as reader_run(), but the task always runs in a child. */
 ssize_t reader_ask(struct reader_request *q);
 int reader_given(void);
-/* called by a task: gives @fd to krait's main process; after that the child closes @fd */
+/* called by a task: passes @fd to krait's main process, and the child then closes it */
 void reader_hand_over(int fd);
 
 /*
- * Starts a child for this caller alone. What a task opened or read in the child is there for the
- * next task. If the child doesn't answer in time, every later question gets -ETIMEDOUT at once,
- * until the child has answered. Only the main thread may start the child; after that, one thread at
- * a time may use it. NULL: the child can't be started.
+ * Starts a child for this caller alone. What one task has opened or read in the child is there for
+ * the next task. If the child doesn't answer a question in time, every later question gets
+ * -ETIMEDOUT at once, until the child has answered. Only the main thread may start the child; after
+ * that, one thread at a time may use it. NULL: the child can't be started.
  */
 struct reader_child *reader_child_new(void);
 void reader_child_free(struct reader_child *c);
 ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q);
 
 /*
- * From now on memory that is resident is read at once, without a child. This is for programs that
- * read much and have no ring buffers to empty in time. Only one thread may read from now on. That
- * thread can hang if a process takes a page away in the microsecond between the check and the read.
+ * Makes reads of resident memory go without a child from now on. This is for programs that read
+ * much and have no ring buffers to empty in time. Only one thread may read from now on. That thread
+ * can hang if a process takes a page away in the microsecond between the check and the read.
  */
 void reader_look_first(void);
 
 /*
- * Starts a child for a job that is going to read, unless one is idle. The job can't start it,
- * because a child has the rights of the thread that starts it, and jobs have few rights.
+ * Starts a child for a job that is going to read, unless a child is idle. The job can't start it
+ * itself, because a child has the rights of the thread that starts it, and jobs have few rights.
  */
 void reader_prepare(void);
 
-/*
- * How many processes and file systems didn't answer; pid and name of the first process that didn't.
- */
+/* How many processes and file systems didn't answer, and pid and name of the first such process. */
 struct reader_stats {
 	unsigned processes, file_systems;
 	pid_t first;
@@ -122,7 +124,7 @@ uint64_t reader_cpu_ns(void);
  */
 uint64_t reader_spent_ns(void);
 
-/* Ends the children that have nothing to do; the next read starts one. */
+/* Ends the children that have nothing to do. The next read starts a new child. */
 void reader_close(void);
 
 #endif

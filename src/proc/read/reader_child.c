@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A child that reads: what it does, and how it gets its requests; see reader_child.h. It doesn't
- * know of other children or of processes that hang: reader.c manages these.
+ * What a child that reads does, and how it gets its requests; see reader_child.h. This file knows
+ * nothing of other children and of processes that hang, which reader.c manages.
  */
 #include "proc/read/reader_child.h"
 
@@ -20,17 +20,17 @@
 #include "base/work/worker.h"
 #include "proc/read/starved.h"
 
-#define TASK_READS   5 /* a task reads several times, so it may take as long as this many reads */
+#define TASK_READS   5 /* a task makes several reads, so it may take as long as this many reads */
 #define STARVED_WAIT 3
 #define SLICES_MOST  100u
 #define SLICE_MS     50
 
-/* in a child: the request that the child serves; in krait's main process: NULL */
+/* in a child: the request that the child works on; in krait's main process: NULL */
 static struct shared *serves;
-/* in a child: the descriptor that the task hands over to the main process; -1: none */
+/* in a child: the descriptor that the task passes to the main process; -1: none */
 static int handed;
 
-/* The descriptor that the running task was given; -1: none. */
+/* The descriptor that the running task got; -1: none. */
 static _Thread_local int given = -1;
 static _Thread_local uint64_t spent_ns; /* the value that reader_spent_ns() returns */
 
@@ -108,7 +108,7 @@ void reader_hand_over(int fd)
 	handed = fd;
 }
 
-/* How often this process has gone to sleep. */
+/* Returns how often this process has gone to sleep. */
 static long n_sleeps(void)
 {
 	struct rusage usage = {};
@@ -118,8 +118,8 @@ static long n_sleeps(void)
 }
 
 /*
- * Serves one request. If the child never slept, but took longer than its CPU time, other processes
- * had the CPU in between.
+ * Does what one request asks. If the child never slept, but took longer than its CPU time, other
+ * processes had the CPU in between.
  */
 static void serve_one(struct shared *s)
 {
@@ -133,9 +133,9 @@ static void serve_one(struct shared *s)
 }
 
 /*
- * The child's loop. Memory of other processes comes into .shared, which krait maps too. Nothing
- * here takes a lock. Only tasks allocate memory, which glibc and musl allow in the child of a
- * program with threads.
+ * The child's loop: serves requests until krait ends. It reads memory of other processes into
+ * .shared, which krait maps as well. No code in this loop takes a lock. Only tasks allocate memory,
+ * which glibc and musl allow in the child of a program with threads.
  */
 static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 {
@@ -145,7 +145,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	serves = s;
 	given = handed = -1;
 	dup2(fd, 0);
-	/* closes all descriptors but 0; before Linux 5.9 they stay open */
+	/* closes all descriptors except 0; before Linux 5.9 they stay open */
 	(void)syscall(SYS_close_range, 1, ~0u, 0);
 	while (child_receive(0, &given) == 1) {
 		serve_one(s);
@@ -177,8 +177,8 @@ static void unmap(struct shared *s)
 }
 
 /*
- * Makes the socket to a child. recv() on it waits by itself for an answer, one slice of time at
- * most, because poll() and recv() would cost one more system call each time.
+ * Makes the socket to a child. recv() on it waits for an answer for one slice of time at most
+ * (SO_RCVTIMEO), because poll() before recv() would be another system call for each answer.
  */
 static int connect_child(int fds[2])
 {
@@ -217,17 +217,17 @@ int child_start(struct child *c)
 	return -ECHILD;
 }
 
-/* How long an answer has been waited for, counted in slices of SLICE_MS. */
+/* How long krait has been waiting for an answer, in slices of SLICE_MS. */
 struct patience {
 	unsigned idle, slices, reads;
-	unsigned charged; /* how many slices the child had a CPU */
+	unsigned charged; /* in how many of these slices the child had a CPU */
 };
 
 /*
- * Counts a slice of time in which no answer came, unless the child had no CPU in it. The child may
- * be waiting until the process has changed its list of mappings, for which the process needs a CPU.
- * If the process gets no CPU, the limit is STARVED_WAIT times as long (but not in a job, whose
- * limit is long anyway). False: the wait was long enough.
+ * Counts a slice of time in which no answer came, unless the child had no CPU in this slice. The
+ * child may be waiting until the process has changed its list of mappings; if the process gets no
+ * CPU for that, the limit is STARVED_WAIT times as long (but not in a job, whose limit is long
+ * anyway). False: krait has waited long enough.
  */
 static bool is_worth_waiting(struct patience *p, const struct child *c)
 {
@@ -250,8 +250,9 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 }
 
 /*
- * Waits for the child's answer. 0: it has come; -errno. Slices are counted, not time, because a
- * stop of krait (Ctrl-Z) stops the child too, and says nothing about the process.
+ * Waits for the child's answer. 0: it has come; -errno. It counts slices and doesn't measure time,
+ * because if krait is stopped (Ctrl-Z), the child is stopped as well, and that says nothing about
+ * the process.
  */
 static int await(const struct child *c, int *fd)
 {
@@ -291,7 +292,10 @@ void child_bury(const struct child *c)
 	unmap(c->shared);
 }
 
-/* Sends one request for memory of @pid and waits for it. Returns how many bytes came, or -errno. */
+/*
+ * Sends one request for memory of @pid and waits for the answer. Returns how many bytes came, or
+ * -errno.
+ */
 static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struct iovec *from,
 			 size_t n)
 {
@@ -310,8 +314,8 @@ static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struc
 }
 
 /*
- * Does @got say that the child doesn't answer, or is dead? process_vm_readv() never fails with one
- * of these errors.
+ * Does the result @got say that the child doesn't answer, or is dead? process_vm_readv() never
+ * fails with one of these errors.
  */
 static bool is_lost(ssize_t got)
 {
@@ -319,8 +323,8 @@ static bool is_lost(ssize_t got)
 }
 
 /*
- * Takes the pieces from @from on that fit in one request; @skip bytes of the first piece were
- * already read. Returns the number of pieces; @bytes: their size together.
+ * Sets *ret to the pieces from @from on that fit in one request; @skip bytes of the first piece
+ * were read already. Returns the number of pieces; *@bytes: their size together.
  */
 static size_t cut(const struct iovec *from, size_t n, size_t skip, size_t left, struct iovec *ret,
 		  size_t *bytes)

@@ -20,7 +20,7 @@ struct shared {
 	unsigned reads;	  /* how many reads of memory the child's task has finished */
 	uint64_t cpu_ns;  /* CPU time that the child has used so far */
 	uint64_t took_ns; /* how long the child took from getting the request to answering it */
-	/* the part of .took_ns in which the child ran or slept (reader_spent_ns()) */
+	/* the part of .took_ns in which the child ran or slept; see reader_spent_ns() */
 	uint64_t spent_ns;
 	pid_t pid;
 	size_t n;
@@ -32,13 +32,20 @@ struct shared {
 /* A child that reads. */
 struct child {
 	pid_t pid;
-	int fd; /* socket to the child: a byte sent is a request, a byte received an answer */
+	/*
+	 * socket to the child: each byte that krait sends is a request, each byte that it receives
+	 * an answer
+	 */
+	int fd;
 	struct shared *shared;
 	/* how much of the child's CPU time (.shared->cpu_ns) has been counted */
 	uint64_t counted_ns;
 };
 
-/* Starts a child. 0, or -errno without a message. Only the main thread has the rights for it. */
+/*
+ * Starts a child. 0, or -errno without a message. Only the main thread may do this, because it
+ * alone has the rights.
+ */
 _must_use_ int child_start(struct child *c);
 
 /* Ends a child that is idle or dead, by closing its socket. */
@@ -53,17 +60,16 @@ ssize_t child_read(const struct child *c, pid_t pid, const struct iovec *to,
 		   const struct iovec *from, size_t n);
 
 /*
- * Runs a task in the child and returns what it returned. *@lost: 0; or, if the child doesn't answer
- * or is dead, the -errno that is returned too.
+ * Runs a task in the child and returns the task's result. *@lost: 0; or, if the child doesn't
+ * answer or is dead, the -errno that is also returned.
  */
 ssize_t child_ask(const struct child *c, struct reader_request *q, int *lost);
 
-/* Runs the task in this process. */
+/* Runs the task in the calling process. */
 ssize_t child_run_here(const struct reader_request *q);
 
 /*
- * Receives a byte as recv() does. *@fd: the descriptor that came with the byte; -1: no descriptor
- * came.
+ * Receives one byte, as recv() does. *@fd: the descriptor that came with the byte; -1: none came.
  */
 ssize_t child_receive(int from, int *fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Judges by the state that /proc shows whether a process gets no CPU; see starved.h. */
+/* Tells whether a process gets no CPU, by the state that /proc shows; see starved.h. */
 #include "proc/read/starved.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Does a process make no progress because it gets no CPU? On a busy machine such a process may keep
- * krait waiting for as long as a file system that doesn't answer.
+ * Tells whether a process makes no progress because it gets no CPU. On a busy machine such a
+ * process may keep krait waiting for as long as a file system that doesn't answer.
  */
 #ifndef PROC_READ_STARVED_H
 #define PROC_READ_STARVED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parsing of /proc/PID/stat (fs/proc/array.c, do_task_stat()) and /proc/PID/status. */
+/* Parses /proc/PID/stat (fs/proc/array.c, do_task_stat()) and /proc/PID/status. */
 #include "proc/read/stat.h"
 
 #include <ctype.h>
@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 /*
- * Reads a file into @ret. @whole: a read that gets less than was asked for has reached the file's
- * end.
+ * Reads a file into @ret. @whole: a read of fewer bytes than were asked for has reached the end of
+ * this file.
  */
 static int read_file(int procdir, const char *name, size_t max, bool whole, struct str *ret)
 {
@@ -59,7 +59,7 @@ static bool take_u64(const char **p, const char *end, uint64_t *ret)
 	return *p > first;
 }
 
-/* Steps over one field, which may hold anything but blanks; fields are separated by blanks. */
+/* Steps over one field, which has no blanks in it; fields are separated by blanks. */
 static bool skip_field(const char **p, const char *end)
 {
 	const char *first;
@@ -72,8 +72,8 @@ static bool skip_field(const char **p, const char *end)
 }
 
 /*
- * Takes start_code and start_stack, fields 26 and 28, which come after the start time. Without the
- * right to trace the process the kernel shows 1 and 0 for them.
+ * Reads the fields 26 and 28, start_code and start_stack, which come after the start time. To those
+ * who may not trace the process the kernel shows 1 and 0 in them.
  */
 static void read_place(const char *p, const char *end, struct proc_stat *s)
 {
@@ -97,7 +97,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	uint64_t parent, flags;
 	size_t comm;
 
-	/* comm may contain ")". Its own ")" is the last one, because only numbers follow. */
+	/* comm may have ")" in it, so the last ")" ends comm: after it only numbers follow. */
 	if (!open || !close || close < open || end - close < 4 || close[1] != ' ')
 		return -EINVAL;
 	comm = MIN((size_t)(close - open - 1), sizeof(s.comm) - 1);
@@ -124,7 +124,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	return 0;
 }
 
-/* Finds the value after "\nKEY:". *@ret_end: the end of the line with the value. */
+/* Returns the value after "\nKEY:"; NULL: there is none. *@ret_end: the end of the line. */
 static const char *value_of(const char *text, size_t n, const char *key, const char **ret_end)
 {
 	const char *p = memmem(text, n, key, strlen(key)), *nl;
@@ -138,7 +138,7 @@ static const char *value_of(const char *text, size_t n, const char *key, const c
 }
 
 /*
- * Returns the number after "\nKEY:", in bytes; in the text it is in KiB. 0: the text has no such
+ * Returns, in bytes, the number after "\nKEY:", which the text has in KiB. 0: the text has no such
  * line.
  */
 static uint64_t size_of(const char *text, size_t n, const char *key)
@@ -155,9 +155,12 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 	const char *p, *end;
 	uint64_t v;
 
-	/* Newlines in Name: are escaped, so that a key at the start of a line is the kernel's. */
+	/*
+	 * A newline in the line Name: is escaped, so a key at the beginning of a line is the
+	 * kernel's.
+	 */
 	p = value_of(text, n, "\nUid:", &end);
-	/* skips the real id; the second, effective one counts */
+	/* skips the real id; the second id, the effective one, is wanted */
 	if (!p || !take_u64(&p, end, &v) || !take_u64(&p, end, &v))
 		return -EINVAL;
 	s.uid = (uid_t)v;
@@ -199,7 +202,10 @@ uint64_t proc_stat_start_ns(const struct proc_stat *s)
 	return s->start_ticks / hz * NSEC_PER_SEC + s->start_ticks % hz * NSEC_PER_SEC / hz;
 }
 
-/* The first time namespace (linux/nsfs.h); in any other one /proc shifts start times. */
+/*
+ * The number of the first time namespace (linux/nsfs.h). In any other time namespace /proc shifts
+ * start times.
+ */
 #define FIRST_TIME_NAMESPACE 0xeffffffaul
 
 static bool shifts_times(void)

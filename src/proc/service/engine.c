@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks for the files that engines keep about a container; see engine.h. */
+/* Finds and reads the files that container engines keep about a container; see engine.h. */
 #include "proc/service/engine.h"
 
 #include <dirent.h>
@@ -39,7 +39,10 @@ static void read_docker(int root, const char *id, struct engine_facts *ret)
 		engine_docker_from(str_cstr(&text), text.n, ret);
 }
 
-/* The directory's name has the name of the storage driver, DRIVER-containers. */
+/*
+ * Looks for the container's entry below each directory DRIVER-containers; DRIVER is the storage
+ * driver.
+ */
 static void read_storage(int root, const char *id, struct engine_facts *ret)
 {
 	static const char *const drivers[] = {"overlay", "vfs", "btrfs", "zfs"};
@@ -101,7 +104,10 @@ void engine_log_from(const char *name, const char *id, struct engine_facts *ret)
 	const char *namespace_end = pod_end ? strchr(from, '_') : NULL, *container, *end;
 	_cleanup_str_ struct str suffix = {};
 
-	/* POD_NAMESPACE_CONTAINER-ID.log: names of Kubernetes have no underscore */
+	/*
+	 * The link is called POD_NAMESPACE_CONTAINER-ID.log; names in Kubernetes have no
+	 * underscore.
+	 */
 	str_addf(&suffix, "-%s.log", id);
 	if (!namespace_end || suffix.failed || !str_ends(namespace_end, str_cstr(&suffix)))
 		return;
@@ -109,7 +115,7 @@ void engine_log_from(const char *name, const char *id, struct engine_facts *ret)
 	end = container + strlen(container) - suffix.n;
 	if (end <= container || pod_end == name || namespace_end == from || ret->pod_namespace)
 		return;
-	/* in a pod, CRI-O's files have the container's name in the pod, but not the pod's name */
+	/* CRI-O's files have the container's name in the pod, but not the pod's name */
 	free(ret->pod_container);
 	ret->pod_container = strndup(container, (size_t)(end - container));
 	ret->pod = ret->pod ?: strndup(name, (size_t)(pod_end - name));

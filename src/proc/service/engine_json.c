@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the JSON that engines keep about containers; see engine.h. */
+/* Parses the JSON that container engines write about containers; see engine.h. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -8,8 +8,8 @@
 #include "proc/service/engine.h"
 
 /*
- * A member of a JSON object that is read. Its value is a string that goes to .to, or an object with
- * the .n members .of.
+ * A member of a JSON object that krait wants. Its value is a string, which is kept in .to, or an
+ * object, of which the .n members .of are wanted.
  */
 struct member {
 	const char *key;
@@ -24,7 +24,7 @@ static void keep(char **to, const char *s)
 		*to = strdup(s);
 }
 
-/* Reads a value. If it is a string, keeps it in @to; any other value is skipped. */
+/* Reads a value. A string is kept in @to; any other value is skipped. */
 static int take_string(struct json_in *in, char **to)
 {
 	_cleanup_str_ struct str text = {};
@@ -50,7 +50,7 @@ static int take_member(struct json_in *in, const char *key, const struct member 
 	return json_in_skip(in);
 }
 
-/* Reads the members @members of an object; other members are skipped. */
+/* Reads an object. Of its members, those in @members are kept; other members are skipped. */
 static int take_object(struct json_in *in, const struct member *members, size_t n)
 {
 	_cleanup_str_ struct str key = {};
@@ -66,7 +66,7 @@ static int take_object(struct json_in *in, const struct member *members, size_t 
 	return r;
 }
 
-/* Reads the members @members of the object in @json. */
+/* Parses @json, an object, and keeps those of its members that are in @members. */
 static int take_text(const char *json, size_t n, const struct member *members, size_t n_members)
 {
 	struct json_in in;
@@ -128,8 +128,8 @@ static int take_entry(struct json_in *in, struct entry *e)
 }
 
 /*
- * The metadata of a container is a string that contains JSON. CRI-O's metadata has the name of the
- * pod and that of the container; the name in .names is made of both.
+ * Reads the metadata of a container, a string that contains JSON. CRI-O's metadata has the name of
+ * the pod and that of the container; the name in .names is composed of both.
  */
 static void take_metadata(const char *json, struct engine_facts *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the variables that name a service; see environment.h. */
+/* Reads the environment variables that name a service; see environment.h. */
 #include "proc/service/environment.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ static void keep(char **to, const char *s, size_t n)
 		*to = strndup(s, n);
 }
 
-/* Keeps a copy of the value, in which each %2C becomes a comma (W3C Baggage). */
+/* Keeps a copy of the value, with a comma in place of each %2C (W3C Baggage). */
 static void keep_decoded(char **to, const char *s, size_t n)
 {
 	_cleanup_str_ struct str value = {};
@@ -47,7 +47,7 @@ struct attributes {
 	char *name, *version;
 };
 
-/* Takes one "key=value" of OTEL_RESOURCE_ATTRIBUTES. */
+/* Takes one "key=value" from OTEL_RESOURCE_ATTRIBUTES. */
 static void take_attribute(const char *s, size_t n, struct attributes *ret)
 {
 	const char *equals = memchr(s, '=', n), *value = equals ? equals + 1 : NULL;

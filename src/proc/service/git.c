@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads which commit is checked out; see git.h. */
+/* Finds out which commit is checked out; see git.h. */
 #include "proc/service/git.h"
 
 #include "base/cleanup.h"
@@ -7,7 +7,7 @@
 
 #define HEAD_BYTES   4096
 #define PACKED_BYTES (1u << 20)
-#define LEVELS	     16 /* how many directories are tried, from the innermost on */
+#define LEVELS	     16 /* how many directories are tried, from the innermost one outwards */
 #define SHOWN	     12 /* digits of a revision */
 
 bool git_is_object(const char *s)
@@ -22,7 +22,8 @@ const char *git_packed(const char *text, const char *ref)
 	size_t n = strlen(ref);
 
 	/*
-	 * A line is "DIGITS refs/heads/main". Comments begin with #, lines of peeled tags with ^.
+	 * A line is "DIGITS refs/heads/main"; comments begin with #, and lines of peeled tags with
+	 * ^.
 	 */
 	while (*text) {
 		size_t line = strcspn(text, "\n"), digits = strcspn(text, " \n");
@@ -35,7 +36,7 @@ const char *git_packed(const char *text, const char *ref)
 	return NULL;
 }
 
-/* Cuts the text off at the end of its first line, or at a blank. */
+/* Cuts off the text at its first newline or blank. */
 static const char *first_line(struct str *text)
 {
 	if (text->n)
@@ -52,8 +53,8 @@ static void add_path(struct str *to, const char *base, const char *path)
 }
 
 /*
- * The two directories of a repository that are read. In a worktree, HEAD and the refs are in
- * different directories.
+ * The two directories of a repository that are read: one has HEAD, the other has the refs. In a
+ * worktree they differ.
  */
 struct repository {
 	struct str head, refs;
@@ -65,7 +66,7 @@ static void repository_fini(struct repository *r)
 	str_fini(&r->refs);
 }
 
-/* Finds the .git of directory @dir. *@head gets the text of the file HEAD. */
+/* Finds the directory .git of directory @dir. *@head gets the text of its file HEAD. */
 static bool find_repository(const struct service_files *f, const char *dir, struct repository *r,
 			    struct str *head)
 {
@@ -101,7 +102,7 @@ static bool add_revision(const char *digits, struct str *ret)
 	return true;
 }
 
-/* Appends the revision of the branch @ref. */
+/* Appends the revision that the branch @ref is at. */
 static bool add_branch(const struct service_files *f, const struct repository *r, const char *ref,
 		       struct str *ret)
 {

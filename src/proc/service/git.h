@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The revision that is checked out where a process works. git is never run: it would obey the
- * directory's configuration. The few files of .git are read as bounded bytes (gitrepository-layout,
- * git 2.39).
+ * Finds the revision that is checked out in a process's working directory. git is never run,
+ * because it would obey the directory's configuration. krait reads a bounded part of a few files of
+ * .git itself (gitrepository-layout, git 2.39).
  */
 #ifndef PROC_SERVICE_GIT_H
 #define PROC_SERVICE_GIT_H
@@ -10,8 +10,9 @@
 #include "base/text/str.h"
 
 /*
- * Appends the first 12 digits of the commit that is checked out in @directory (as the process sees
- * it) or, if that has no .git, in the nearest directory above that has one. False: not known.
+ * Appends the first 12 digits of the commit that is checked out in @directory (a path as the
+ * process sees it) or, if this has no .git, in the nearest directory above it that has one. False:
+ * not known.
  */
 struct service_files;
 bool git_revision(const struct service_files *f, const char *directory, struct str *ret);

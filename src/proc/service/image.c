@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes names of container images apart; see image.h. */
+/* Parses names of container images; see image.h. */
 #include "proc/service/image.h"
 
 /* Is the text an image's id, 64 hex digits, with or without "sha256:"? */

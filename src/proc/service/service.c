@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks the rules, in the user's order, for the name of a service; see service.h. */
+/* Finds the name of a service by rules, in the order that the user chose; see service.h. */
 #include "proc/service/service.h"
 
 #include <fcntl.h>
@@ -17,7 +17,9 @@
 #include "proc/service/image.h"
 #include "proc/service/unit.h"
 
-/* How many containers' facts are kept, because reading an engine's files may take long. */
+/*
+ * For how many containers krait keeps what engines' files say, because reading these may take long.
+ */
 #define CONTAINERS 16
 
 struct services {
@@ -27,10 +29,10 @@ struct services {
 		char *id;
 		struct engine_facts facts;
 	} known[CONTAINERS];
-	size_t next; /* which of .known is replaced next */
+	size_t next; /* index of the entry of .known that is replaced next */
 };
 
-/* A process whose service is looked for, and what was read of it so far. */
+/* A process whose service is being looked for, and what was read of the process so far. */
 struct look {
 	struct services *all;
 	const struct service_process *p;
@@ -211,8 +213,8 @@ int service_rules_parse(const char *text, struct service_rules *ret)
 }
 
 /*
- * Hands over a text that the target chose: cut to a bound, and without characters that a terminal
- * obeys. NULL: the text is empty.
+ * Takes over @text, which the target chose: cuts it to a bound, and replaces characters that a
+ * terminal obeys. Returns NULL if the text is empty.
  */
 static char *clean(struct str *text)
 {

@@ -2,7 +2,7 @@
 /* Finds systemd units in cgroup paths; see unit.h. */
 #include "proc/service/unit.h"
 
-/* Appends a unit's name, in which systemd writes some characters as \x2d. */
+/* Appends a unit's name, decoding the characters that systemd writes as \x2d and the like. */
 static void add_unescaped(struct str *ret, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds a process's virtual environment, by the program's name in its command line: the kernel's
- * link /proc/PID/exe leads to the interpreter that the environment was made from. See files.h.
+ * Finds a process's virtual environment by the program's name in the command line, because the link
+ * /proc/PID/exe leads to the interpreter that the environment was made from. See files.h.
  */
 #include "base/cleanup.h"
 #include "proc/read/aside.h"
@@ -9,7 +9,7 @@
 
 #define PROGRAM_BYTES 4096
 
-/* Cuts the last component off @path. False: nothing would be left but the root directory. */
+/* Cuts the last component off @path. False: only the root directory would be left. */
 static bool cut(struct str *path)
 {
 	char *slash = path->n ? strrchr(path->s, '/') : NULL;
