@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that wait and whose stacks no kernel program has taken. There are two kinds of such
- * waits. Some began before sampling: they are added to the map `waits`, and the program that runs
- * at task switches ends them like any other wait. Other waits began when the program met a process
- * of which krait didn't know yet that it runs Python.
+ * Finds waiting threads whose stacks no kernel program has taken. There are two kinds of such
+ * waits. Some waits began before sampling: they are added to the map `waits`, and the program that
+ * runs at task switches ends them like any other wait. Other waits began when the kernel program
+ * met a process and krait didn't know yet that it runs Python.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,7 +15,7 @@
 #include "sampler/internal.h"
 #include "sample.skel.h"
 
-/* set in the state of a task that is ending (include/linux/sched.h) */
+/* flag in the state of a task that is ending (include/linux/sched.h) */
 #define TASK_DEAD 0x80
 
 void blocked_open(struct sampler *s)
@@ -30,8 +30,8 @@ static bool proc_of(const struct sampler *s, uint32_t tgid, struct proc_entry *r
 }
 
 /*
- * Chooses a process's tasks to be read, if the process is known to run Python. Returns 1 if so,
- * else 0; or -errno.
+ * Makes the program read a process's tasks, if the process is known to run Python. Returns 1 if it
+ * is, 0 if not; or -errno.
  */
 static int want_python(struct sampler *s, pid_t tgid)
 {
@@ -59,7 +59,7 @@ static int find_pythons(const struct sampler *s, pid_vec *ret)
 	return r ? err_sys(r, "processes") : 0;
 }
 
-/* Does @e describe the task's image? */
+/* Is the process image that @e describes the task's image? */
 static bool is_image(const struct proc_entry *e, const struct rec_task *task)
 {
 	if (!e->key.start_ns)
@@ -79,8 +79,8 @@ struct reading {
 };
 
 /*
- * Must the stack of the thread's wait still be read? Sets *@since_ns to when the wait began; 0:
- * before sampling did. @left_until_ns: as sampler_blocked() has it.
+ * Must the stack of the thread's wait still be read? Sets *@since_ns to when the wait began; 0: it
+ * began before sampling. @left_until_ns: see sampler_blocked().
  */
 static bool lacks_stack(const struct sampler *s, const struct rec_task *task,
 			uint64_t left_until_ns, uint64_t *since_ns)
@@ -126,9 +126,9 @@ static void note_asleep(void *ctx, const struct rec_task *task)
 }
 
 /*
- * Notes the threads whose wait was just added and which aren't asleep in it now: the wait of such a
- * thread may have been over before it was added. (If a thread woke up after that, the program at
- * task switches has seen it.)
+ * Notes the threads whose wait was just added but that aren't asleep in it any more: the wait of
+ * such a thread may have been over before it was added. (If a thread woke up after its wait was
+ * added, the program at task switches has seen it.)
  */
 static void doubt(struct sampler *s)
 {
@@ -221,8 +221,8 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 }
 
 /*
- * Returns when the thread began to wait. If that isn't known, or sampling has just begun, returns
- * when sampling began.
+ * Returns when the thread began to wait. If the time isn't known, or sampling has just begun,
+ * returns when sampling began.
  */
 static uint64_t wait_since(const struct sampler *s, const struct rec_task *task)
 {

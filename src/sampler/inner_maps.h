@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * Puts the @n maps @fd into map of maps @outer, at the numbers @number. The kernel then waits until
- * no program uses the maps that were there before (kernel/bpf/syscall.c,
- * maybe_wait_bpf_programs()), 10 to 20 ms; since Linux 6.8 once for a batch. 0 or a negative errno.
+ * Puts the @n maps @fd into map of maps @outer, at the numbers @number. The kernel waits 10 to 20
+ * ms until no program uses the maps that are replaced (kernel/bpf/syscall.c,
+ * maybe_wait_bpf_programs()); since Linux 6.8 it waits once for a batch. 0 or a negative errno.
  */
 int inner_maps_put(int outer, const uint32_t *number, const int *fd, uint32_t n);
 

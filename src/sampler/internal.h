@@ -27,21 +27,26 @@ struct sampler {
 	bool sees_unmaps, enabled;
 	int rings_fd; /* epoll descriptor that watches all rings */
 	uint64_t taken, turn_ends_ns;
-	uint64_t came[ABI_MAX_SOURCES]; /* samples of each source that a drain took from a ring */
+	/* how many samples of each source drains have taken from the rings */
+	uint64_t came[ABI_MAX_SOURCES];
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
 	/*
 	 * links of the programs that watch unmapping and, if waits are recorded, wake-ups and
 	 * execve()
 	 */
 	VEC(struct bpf_link *) links;
-	struct bpf_link *whole; /* link of the program of waits; NULL: waits aren't recorded */
-	/* the waits that weren't over at the recording's end have been handed on */
+	/* link of the program that records waits; NULL: waits aren't recorded */
+	struct bpf_link *whole;
+	/* waits_read_open() has handed on the waits that weren't over at the recording's end */
 	bool waits_read;
 	/* reads blocked threads; NULL: waits aren't recorded, or the kernel doesn't permit it */
 	struct tasks *tasks;
-	/* threads that may have woken up right before sampler_add_wait(), by .host_tid */
+	/*
+	 * threads, by .host_tid, that may have woken up right before sampler_add_wait() added their
+	 * wait
+	 */
 	struct map doubted;
-	/* host tid of each thread whose wait the present call of sampler_blocked() has added */
+	/* threads, by .host_tid, whose waits the present call of sampler_blocked() has added */
 	struct map added;
 	/*
 	 * result of clock_behind() in the present call of sampler_blocked(); 0: sampling has just
@@ -57,16 +62,16 @@ struct sampler {
 	uint64_t ended_ns; /* when sampling was switched off */
 };
 
-/* Shows a message of libbpf, if the level is -vv. */
+/* Passes a message of libbpf on to krait's log, at level -vv. */
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap);
 
 /*
- * The inode of krait's own PID namespace, which the programs get as pidns_inum; 0 = krait is in the
- * host's namespace.
+ * Returns the inode of krait's PID namespace, which the programs get as pidns_inum; 0: krait is in
+ * the host's PID namespace.
  */
 uint32_t sampler_pidns(void);
 
-/* per_cpu.c: a ring and a sampling event on every online CPU. 0 or -errno + message. */
+/* per_cpu.c: opens a ring and a sampling event on every online CPU. 0 or -errno + message. */
 _must_use_ int per_cpu_open(struct sampler *s);
 void per_cpu_close(struct sampler *s);
 
@@ -74,38 +79,42 @@ void per_cpu_close(struct sampler *s);
 _must_use_ int per_cpu_enable(struct sampler *s, bool on);
 
 /*
- * After a drain: reads how often events were throttled, and changes sampling periods where it is
- * time to.
+ * Called after a drain: reads how often events were throttled, and changes sampling periods where a
+ * change is due.
  */
 void per_cpu_vary(struct sampler *s);
 
-/* waits.c: which source waits are; -1: waits aren't recorded. */
+/* waits.c: returns the index of the source that is waits; -1: waits aren't recorded. */
 int waits_source(const struct sampler *s);
 
-/* Before the programs are loaded: leaves out programs that the recording's events don't need. */
+/*
+ * Called before the programs are loaded: leaves out programs that the recording's events don't
+ * need.
+ */
 void waits_prepare(struct sampler *s);
 
 /*
- * Attaches the programs that recording waits needs in addition to the program of the source itself.
- * 0 or -errno + message.
+ * Attaches the programs that a recording of waits needs in addition to the one that its source
+ * names. 0 or -errno + message.
  */
 _must_use_ int waits_attach(struct sampler *s);
 
 /*
- * Makes an entry of the map `waits`, if the thread has none. The thread is counted as one that has
- * an entry, because else the program at task switches doesn't look. 0 or -errno.
+ * Adds an entry for thread @host_tid to the map `waits`, unless it has one. Also counts the thread
+ * as one with an entry, because otherwise the program at task switches doesn't look for the entry.
+ * 0 or -errno.
  */
 int waits_put(struct sampler *s, uint32_t host_tid, const struct wait_entry *e);
 
 /*
- * Reads the next entry of the map `waits`. *@n: how many keys were read so far, 0 at first. False:
- * there are no more entries.
+ * Reads the next entry of the map `waits`. *@n: how many keys were read so far; 0 for the first
+ * call. False: there are no more entries.
  */
 bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e);
 
 /*
- * Once sampling has stopped: hands the waits that aren't over to config.record. Only the first call
- * hands waits on.
+ * Called when sampling has stopped: hands waits that aren't over to config.record. Only the first
+ * call does so.
  */
 void waits_read_open(struct sampler *s);
 
@@ -114,28 +123,28 @@ struct counted {
 	uint64_t cpu_ns, delay_ns;
 };
 /*
- * Reads what the kernel has counted of the thread of @of from /proc. False: the thread has ended,
- * or the kernel doesn't count.
+ * Reads from /proc what the kernel has counted of the thread that sample @of is of. False: the
+ * thread has ended, or the kernel doesn't count.
  */
 bool counted_read(const struct rec_sample *of, struct counted *ret);
 
 /*
  * Returns how much the times in struct counted grew between the moment when the thread of @e last
  * left its CPU (.left_ns) and the recording's end. @now: the times that /proc shows @after_ns after
- * the end. A thread that was off its CPU at the end may have run, or been ready to run, since then,
- * so that much time is subtracted. A thread that was on a CPU at the end was ready to run only
- * before it got that CPU.
+ * the end. A thread that was off its CPU at the recording's end may have run, or been ready to run,
+ * for up to @after_ns since then, so @after_ns is subtracted. A thread that was on a CPU at the end
+ * was ready to run only before it got that CPU.
  */
 struct counted waits_since_left(const struct wait_entry *e, const struct counted *now,
 				uint64_t after_ns);
 
 /*
- * blocked.c: loads the program that reads blocked threads. Without this program a recording lacks
- * some waits.
+ * blocked.c: loads the program that reads blocked threads. If this fails, the recording lacks some
+ * waits.
  */
 void blocked_open(struct sampler *s);
 
-/* May the thread have left the wait of @e before sampler_add_wait() added it? */
+/* May the thread have left the wait of @e before sampler_add_wait() added this wait? */
 bool blocked_is_doubted(const struct sampler *s, uint32_t host_tid, const struct wait_entry *e);
 
 /* Drains the rings of all CPUs, as sampler_drain() does. */

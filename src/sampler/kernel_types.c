@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Picks the kernel's types that programs use; see kernel_types.h. */
+/* Copies those of the kernel's types that programs use; see kernel_types.h. */
 #include "sampler/kernel_types.h"
 
 #include <bpf/btf.h>
@@ -24,19 +24,19 @@ struct part {
 	uint32_t size;
 };
 
-/* The beginning of a .BTF.ext section. Offsets are from the header's end. */
+/* The beginning of a .BTF.ext section. The offsets in it count from the header's end. */
 struct ext_head {
 	uint16_t magic;
 	uint8_t version, flags;
 	uint32_t head_bytes, func_at, func_bytes, line_at, line_bytes, relo_at, relo_bytes;
 };
 
-/* What precedes the relocations of each section of the object file. */
+/* The head of the relocations for one section of the object file. */
 struct ext_section {
 	uint32_t name, n;
 };
 
-/* Types that are copied from @all to @some. */
+/* What is copied: types of @all, to @some. */
 struct picked {
 	struct btf *all, *some;
 	/* by the id of a type in .all: the type's id in .some; 0: the type wasn't copied */
@@ -61,9 +61,9 @@ static struct part section(const uint8_t *elf, const char *name)
 }
 
 /*
- * Returns a hash of @name without its flavour (the part from ___ on; bpf/kernel.h), because libbpf
- * ignores flavours. If two names have the same hash, one type more than needed is copied, which
- * does no harm.
+ * Returns a hash of @name without its flavour (the part from ___ on; bpf/kernel.h), which libbpf
+ * also ignores. If two names have the same hash, a type is copied that isn't needed, which does no
+ * harm.
  */
 static uint64_t name_hash(const char *name)
 {
@@ -80,8 +80,8 @@ static const char *name_of(const struct btf *btf, const struct btf_type *t)
 enum { MAY_LACK, MUST_HAVE, HAS };
 
 /*
- * Adds type @id of the programs to the wanted types. If the kernel has a struct only in a module
- * (such as struct unix_sock), libbpf looks there.
+ * Adds type @id of the programs to the wanted types. (Structs that the kernel has only in a module,
+ * such as struct unix_sock, are looked up there by libbpf.)
  */
 static int want(struct picked *p, const struct btf *own, uint32_t id)
 {
@@ -93,7 +93,7 @@ static int want(struct picked *p, const struct btf *own, uint32_t id)
 		       btf_is_composite(t) ? MUST_HAVE : MAY_LACK);
 }
 
-/* Adds all types that the object file's relocations refer to to the wanted types. */
+/* Adds all types to which relocations of the object file refer to the wanted types. */
 static int want_all(struct picked *p, const struct btf *own, struct part ext)
 {
 	struct ext_head head;
@@ -129,7 +129,7 @@ static int pick(struct picked *p, uint32_t id)
 	return r;
 }
 
-/* Is @t of a kind of type that programs can refer to by name? */
+/* Is @t a kind of type to which programs can refer by name? */
 static bool is_nameable(const struct btf_type *t)
 {
 	return btf_is_composite(t) || btf_is_typedef(t) || btf_is_any_enum(t);
@@ -175,8 +175,8 @@ static uint32_t *reference(const struct picked *p, uint32_t id, uint32_t i)
 }
 
 /*
- * Copies the types of which the copied types consist. Types that are only pointed to are left out,
- * because a relocation needs just a struct and its members.
+ * Copies the types of which the copied types are made. Types that are only pointed to are left out,
+ * because a relocation needs only a struct and its members.
  */
 static int pick_parts(struct picked *p)
 {
@@ -189,7 +189,8 @@ static int pick_parts(struct picked *p)
 
 			if (r < 0)
 				return r;
-			*reference(p, id, i) = (uint32_t)r; /* the copies may have moved */
+			/* the pointer is taken anew, because the copied types may have moved */
+			*reference(p, id, i) = (uint32_t)r;
 		}
 	}
 	return 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each CPU has: a ring, and an event that runs the program. CPUs come and go. */
+/*
+ * Opens what each CPU needs: a ring, and an event that runs the program. CPUs may come online and
+ * go offline.
+ */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -15,13 +18,13 @@
 #include "sampler/internal.h"
 
 /*
- * A program that makes new code all the time can fill a ring as fast as it is drained. So all rings
- * together are read for at most TURNS_NS before other work is done, but each ring is read for at
- * least TURN_LEAST.
+ * A target that makes new code all the time can fill a ring as fast as krait drains it. So all
+ * rings together are read for at most TURNS_NS before other work is done, but each ring is read for
+ * at least TURN_LEAST.
  */
 #define TURNS_NS   (200 * NSEC_PER_MSEC)
 #define TURN_LEAST (5 * NSEC_PER_MSEC)
-#define TURN_CHECK 32 /* how many records of a ring are read before the time is looked at */
+#define TURN_CHECK 32 /* how many records are read from a ring between two looks at the time */
 
 static bool on_record(void *ctx, const void *data, size_t n)
 {
@@ -34,7 +37,7 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
-/* Once sampling has stopped, no records are added any more, so each ring is read to its end. */
+/* After sampling has stopped, no records are added any more, so each ring is read to its end. */
 int per_cpu_drain(struct sampler *s)
 {
 	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);
@@ -56,9 +59,7 @@ int per_cpu_drain(struct sampler *s)
 	return more;
 }
 
-/*
- * Returns how many thousand samples one CPU takes in a second, rounded up; 1 if that isn't known.
- */
+/* Returns how many thousand samples a second one CPU takes, rounded up; 1 if that isn't known. */
 static size_t thousands_of_samples(const struct sampler *s)
 {
 	size_t hz = 0;
@@ -80,8 +81,8 @@ static size_t ring_bytes(const struct sampler *s)
 }
 
 /*
- * EPOLLET: whoever is woken reads all rings, so epoll needn't ask each ring again whether it is
- * empty now.
+ * Maps a ring, and has epoll watch it. EPOLLET: when krait wakes up, it reads all rings, so epoll
+ * needn't check again whether each ring is empty.
  */
 static int map_ring(struct sampler *s, struct cpu_ring *ring, size_t bytes)
 {
@@ -108,7 +109,7 @@ static int make_ring(struct sampler *s, int cpu)
 	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1], bytes);
 }
 
-/* Gives the kernel program the rings with number @first and higher. */
+/* Gives the kernel program the rings from number @first on. */
 static int put_rings(struct sampler *s, size_t first)
 {
 	VEC(uint32_t) number = {};
@@ -137,9 +138,7 @@ static bool has_ring(const struct sampler *s, int cpu)
 	return false;
 }
 
-/*
- * Attaches the source's program to an event. Closing the event's descriptor detaches the program.
- */
+/* Attaches the source's program to an event. Closing the event detaches the program. */
 static int attach(struct sampler *s, const struct event_source *source, const struct event_cpu *c)
 {
 	struct bpf_program *program =
@@ -162,7 +161,10 @@ static int open_rings(struct sampler *s)
 	return r ? r : put_rings(s, before);
 }
 
-/* Attaches the program of a source that is .whole. It stays attached while CPUs come and go. */
+/*
+ * Attaches the program of a source with .whole. The program stays attached when CPUs come online or
+ * go offline.
+ */
 static int open_whole(struct sampler *s, const struct event_source *source)
 {
 	struct bpf_program *program =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a perf ring. The kernel writes at data_head, and never over what is after data_tail. The
- * barriers are those that include/uapi/linux/perf_event.h requires at data_head.
+ * Reads a perf ring. The kernel writes at data_head, and never over data between data_tail and
+ * data_head. The barriers are those that include/uapi/linux/perf_event.h requires for data_head.
  */
 #include "sampler/perf_ring.h"
 
@@ -140,8 +140,8 @@ void perf_ring_next(struct perf_ring *r)
 void perf_ring_end(struct perf_ring *r)
 {
 	/*
-	 * All reads of the records before data_tail must be finished before the kernel may
-	 * overwrite these bytes.
+	 * All reads of the records before data_tail must be done before the kernel may overwrite
+	 * these bytes.
 	 */
 	if (r->page)
 		__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);

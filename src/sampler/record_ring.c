@@ -2,8 +2,8 @@
 /*
  * Reads a BPF ring (kernel/bpf/ringbuf.c). The first page has the reader's position, the next page
  * has the writer's position. The data follow. A record starts at a multiple of 8 with a header of 8
- * bytes, whose first word has its size and two flags. The barriers are those of the kernel's own
- * reader, __bpf_user_ringbuf_peek().
+ * bytes, whose first word has the record's size and two flags. The barriers are those of the
+ * kernel's own reader, __bpf_user_ringbuf_peek().
  */
 #include "sampler/record_ring.h"
 
@@ -78,8 +78,8 @@ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx)
 			stop = take(ctx, record_at(r, at, n), n);
 		at += size;
 		/*
-		 * All reads of the records before @at must be finished before the kernel may
-		 * overwrite these bytes.
+		 * All reads of the records before @at must be done before the kernel may overwrite
+		 * these bytes.
 		 */
 		__atomic_store_n(r->consumed, at, __ATOMIC_RELEASE);
 	}

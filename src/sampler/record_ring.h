@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a BPF ring (BPF_MAP_TYPE_RINGBUF): records as they were written, in order, without copying
- * (except one that wraps around). libbpf's reader maps the data twice in a row so that no record
- * wraps; the kernel counts that as twice the memory.
+ * Reads a BPF ring (BPF_MAP_TYPE_RINGBUF). Records come in the order in which they were written.
+ * Only a record that wraps around the ring's end is copied. libbpf's reader maps the data twice in
+ * a row so that no record wraps around, but the kernel counts that as twice the memory.
  */
 #ifndef SAMPLER_RECORD_RING_H
 #define SAMPLER_RECORD_RING_H
@@ -14,24 +14,29 @@
 
 struct record_ring {
 	/*
-	 * position up to which records were read, in bytes; on a page of its own. NULL: not mapped
+	 * position, in bytes, up to which records were read; on a page of its own; NULL: the ring
+	 * isn't mapped
 	 */
 	uint64_t *consumed;
 	/*
-	 * position up to which records were written or are being written, in bytes; on the page
+	 * position, in bytes, up to which records were written or are being written; on the page
 	 * before the data
 	 */
 	const uint64_t *produced;
 	const uint8_t *data;
-	size_t bytes, page_bytes; /* bytes in .data, a power of two of pages, and bytes of a page */
-	uint8_t *wrapped;	  /* room for a record that wraps around the ring's end */
+	/* .bytes: size of .data, a power of two of pages; .page_bytes: size of a page */
+	size_t bytes, page_bytes;
+	uint8_t *wrapped; /* room for a record that wraps around the ring's end */
 };
 
 /* Maps the ring @fd, which has @bytes (bpf_attr.max_entries). 0 or -errno. */
 _must_use_ int record_ring_map(struct record_ring *r, int fd, size_t bytes);
 void record_ring_unmap(struct record_ring *r);
 
-/* Takes a record of @n bytes, which are valid during the call. True: stop reading after it. */
+/*
+ * A function that takes a record of @n bytes, which are valid during the call. It returns true if
+ * reading has to stop after this record.
+ */
 typedef bool (*record_ring_take)(void *ctx, const void *record, size_t n);
 
 /*

@@ -20,7 +20,10 @@
 #include "sampler/internal.h"
 #include "sampler/kernel_types.h"
 
-/* libbpf's last lines say why a program was refused; the text before them can be megabytes. */
+/*
+ * How much of libbpf's text about a refused program is kept: its last lines say why the program was
+ * refused, but the whole text may have megabytes.
+ */
 #define LIBBPF_TAIL 4000
 
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -47,9 +50,9 @@ int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list a
 }
 
 /*
- * krait's own PID namespace, whose numbers the programs report. Its depth can't be seen from
- * inside, so it is identified by its inode. The host's namespace has a fixed inode
- * (include/linux/proc_ns.h, PROC_PID_INIT_INO).
+ * Finds krait's own PID namespace, because the programs report numbers of that namespace. How deep
+ * it lies can't be seen from inside, so it is identified by its inode. The host's namespace has a
+ * fixed inode (include/linux/proc_ns.h, PROC_PID_INIT_INO).
  */
 #define HOST_PIDNS_INUM 0xEFFFFFFCu
 
@@ -75,8 +78,8 @@ static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 }
 
 /*
- * Attaches on_munmap or, if this kernel doesn't allow that, on_place. libbpf prints nothing about a
- * program that can't be attached.
+ * Attaches on_munmap or, if this kernel doesn't allow that, on_place. libbpf's message about a
+ * program that can't be attached isn't printed.
  */
 static void watch_unmap(struct sampler *s)
 {
@@ -133,9 +136,9 @@ static void describe_sources(struct sampler *s)
 }
 
 /*
- * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Perf events need the
- * first slot, the programs of waits need the second slot, fexit programs need all slots. The
- * program of execve() needs none, because it walks no stack.
+ * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Programs of perf
+ * events need the first slot, programs of waits the second slot, fexit programs all slots. The
+ * program of execve() needs no slot, because it walks no stack.
  */
 static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {
@@ -188,8 +191,8 @@ static int refused(int r)
 }
 
 /*
- * Gives the memory of the object file back, because it isn't read again once the programs are
- * loaded. It is part of krait's own file, so nothing is lost.
+ * Gives the memory of the object file back to the system, because it isn't read again once the
+ * programs are loaded. It can be read again from krait's own file, of which it is a part.
  */
 static void give_back_object(void)
 {
@@ -290,7 +293,10 @@ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns)
 {
 	int r;
 
-	/* Switching events off takes time. Unsetting .armed stops all events at the same moment. */
+	/*
+	 * Unsetting .armed stops all events at the same moment; switching the events off takes
+	 * time.
+	 */
 	if (!on) {
 		s->skel->bss->armed = s->enabled = false;
 		*ret_ns = s->ended_ns = clock_ns(CLOCK_MONOTONIC);
@@ -377,7 +383,7 @@ static uint64_t read_sum(struct sampler *s, const struct bpf_map *map, uint32_t 
 	return sum;
 }
 
-/* Since kernel 4.12, "memlock:\tN" in fdinfo tells what memory the map costs. */
+/* Reads the memory that a map takes: "memlock:\tN" in its fdinfo (Linux 4.12). */
 static size_t fd_memory(int fd)
 {
 	char path[64], line[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the state of threads from a task iterator; see tasks.h. */
+/* Reads the state of threads with a BPF task iterator; see tasks.h. */
 #include "sampler/tasks.h"
 
 #include <bpf/bpf.h>
@@ -83,7 +83,8 @@ void tasks_add_polled(struct tasks *t, const struct rec_task *rec, int fd)
 	const struct task_polled one = {.switches = rec->switches, .fd = fd};
 
 	/*
-	 * if the map has no room for the descriptor, krait doesn't learn what the thread waits for
+	 * if the map has no room for the descriptor, krait doesn't find out what the thread waits
+	 * for
 	 */
 	(void)!bpf_map_update_elem(bpf_map__fd(t->skel->maps.polled), &rec->host_tid, &one,
 				   BPF_ANY);
@@ -98,7 +99,7 @@ void tasks_forget_polled(struct tasks *t)
 		bpf_map_delete_elem(map, &tid);
 }
 
-/* Calls @fn for each complete record in @buf. Returns how many bytes these records have. */
+/* Calls @fn for each complete record in @buf. Returns how many bytes of @buf these records have. */
 static size_t take(const uint8_t *buf, size_t n, void (*fn)(void *ctx, const struct rec_task *rec),
 		   void *ctx)
 {

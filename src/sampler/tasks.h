@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel knows of threads that are blocked (abi/task.h): registers, kernel stack, since
+ * Reads what the kernel knows of blocked threads (abi/task.h): registers, kernel stack, and since
  * when they wait. Needs kernel 5.8+, CAP_BPF and CAP_PERFMON.
  */
 #ifndef SAMPLER_TASKS_H
@@ -25,13 +25,13 @@ _must_use_ int tasks_want(struct tasks *t, pid_t tgid, bool want);
 
 /*
  * Tells that the thread of @rec waits for descriptor @fd alone, in poll(): later records of this
- * wait say what the descriptor is. tasks_forget_polled() takes all this back.
+ * wait say what the descriptor refers to. tasks_forget_polled() forgets all such descriptors.
  */
 void tasks_add_polled(struct tasks *t, const struct rec_task *rec, int fd);
 void tasks_forget_polled(struct tasks *t);
 
 /*
- * Calls @fn for each thread of the processes of tasks_want(), as the thread is now. 0 or -errno +
+ * Reads all threads of the processes of tasks_want(), and calls @fn for each. 0 or -errno +
  * message.
  */
 _must_use_ int tasks_read(struct tasks *t, void (*fn)(void *ctx, const struct rec_task *rec),

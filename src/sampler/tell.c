@@ -15,15 +15,18 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* The map `procs` was changed. Processes that were noted as not recorded may be recorded now. */
+/*
+ * Called when the map `procs` was changed: forgets which processes were noted as not recorded,
+ * because these may be recorded now.
+ */
 static void forget_strangers(struct sampler *s)
 {
 	__atomic_fetch_add(&s->skel->bss->strangers_epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 /*
- * Deletes the entry of a process that isn't recorded. The process's next sample makes the kernel
- * program decide again.
+ * Deletes the entry of a process if the entry says that it isn't recorded. At the process's next
+ * sample the kernel program decides anew.
  */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides whether the programs that record waits are loaded (bpf/events/switch.bpf.h, wake.bpf.h).
- * Reads the waits that aren't over when the recording ends.
+ * Decides whether the programs that record waits are loaded (bpf/events/switch.bpf.h, wake.bpf.h),
+ * and reads the waits that aren't over at the recording's end.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -26,7 +26,7 @@ int waits_source(const struct sampler *s)
 	return -1;
 }
 
-/* The index of the event whose samples are of CPU time; ABI_MAX_SOURCES: there is none. */
+/* Returns the index of the event whose samples are of CPU time; ABI_MAX_SOURCES: there is none. */
 static uint8_t cpu_source(const struct sampler *s)
 {
 	unsigned i = 0;
@@ -111,8 +111,8 @@ struct counted waits_since_left(const struct wait_entry *e, const struct counted
 }
 
 /*
- * Returns what waits_since_left() returns for the thread of @e. All times are 0 if the thread has
- * ended, because another thread may have its number now.
+ * Does what waits_since_left() does, for the thread of @e. All times are 0 if the thread has ended,
+ * because another thread may have its number by now.
  */
 static struct counted since_it_left(const struct sampler *s, const struct wait_entry *e)
 {
@@ -129,8 +129,8 @@ static bool waits_for_gil(const struct wait_entry *e)
 }
 
 /*
- * How long other threads have waited for the GIL, up to @now_ns, since the thread left its CPU with
- * the GIL.
+ * Returns how long other threads have waited for the GIL, until @now_ns, since the thread of @e
+ * left its CPU while it held the GIL.
  */
 static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e, uint64_t now_ns)
 {
@@ -147,8 +147,8 @@ static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e,
 }
 
 /*
- * Adds the thread's times with the GIL (how long it waited, how long other threads waited for it)
- * that no record has yet.
+ * Adds to @e the thread's times with the GIL that no record has yet: how long the thread waited for
+ * the GIL, and how long other threads waited for the thread.
  */
 static void add_gil(const struct sampler *s, struct wait_entry *e)
 {
@@ -193,8 +193,8 @@ void sampler_begin_accounts(struct sampler *s, pid_t tgid)
 	char path[64];
 
 	/*
-	 * The map has the kernel's thread numbers. In a PID namespace of its own krait can't look
-	 * these up in /proc.
+	 * The map has the host's thread numbers, which krait can't look up in /proc if it is in a
+	 * PID namespace of its own.
 	 */
 	if (waits_source(s) < 0 || s->skel->rodata->pidns_inum)
 		return;
@@ -218,8 +218,8 @@ static uint64_t last_wait(const struct sampler *s, const struct wait_entry *e, u
 }
 
 /*
- * Hands on the account of a thread that hasn't ended. @ns: its last wait. @last: what the kernel
- * has counted since.
+ * Hands on the account of a thread that hasn't ended. @ns: the length of its last wait. @last: what
+ * the kernel has counted since that wait began.
  */
 static void hand_on_account(struct sampler *s, const struct wait_entry *e, uint64_t ns,
 			    const struct counted *last)
@@ -237,7 +237,7 @@ static void hand_on_account(struct sampler *s, const struct wait_entry *e, uint6
 	s->config.record(s->config.ctx, &a, sizeof(a));
 }
 
-/* Is it known that process image @key is recorded? */
+/* Is it known that the process image with key @key is recorded? */
 static bool is_recorded(const struct sampler *s, const struct proc_key *key)
 {
 	struct proc_entry p;
@@ -248,8 +248,8 @@ static bool is_recorded(const struct sampler *s, const struct proc_key *key)
 }
 
 /*
- * A thread of which no stack could be taken has a record without a stack, if the thread is
- * recorded.
+ * May the thread of @rec have a record? If no stack of the thread could be taken, the record has no
+ * stack, and the thread must be recorded.
  */
 static bool has_record(const struct sampler *s, struct rec_sample *rec)
 {
@@ -263,8 +263,8 @@ static bool has_record(const struct sampler *s, struct rec_sample *rec)
 }
 
 /*
- * Sets the record of the thread's last wait, which took @ns. At the recording's end each wait that
- * isn't over gets a record, so no such record stands for several waits.
+ * Completes the record of the thread's last wait, which took @ns. At the recording's end each wait
+ * that isn't over gets a record of its own, so such a record doesn't stand for several waits.
  */
 static void add_last(struct wait_entry *e, uint64_t ns)
 {
@@ -285,7 +285,7 @@ static void add_last(struct wait_entry *e, uint64_t ns)
 
 /*
  * Hands on the time of waits that no record has yet, one record for each site (a system call with
- * what it waits for). The record of the thread's last wait has the time of that wait's site.
+ * what it waits for). The time of the last wait's site is already in that wait's record.
  */
 static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 {
@@ -301,7 +301,7 @@ static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 	}
 }
 
-/* Does the record have any time that no other record has? */
+/* Has the record any time that isn't in another record? */
 static bool has_time(const struct rec_wait *rec)
 {
 	return rec->sample.weight || rec->others_ns || rec->gil_ns || rec->gil_others_ns ||
@@ -314,13 +314,13 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	struct counted last;
 	uint64_t ns;
 
-	/* the entry is new, and the program hasn't begun the thread's account yet */
+	/* the entry is new: the program hasn't begun the thread's account yet */
 	if (!e->start_ns)
 		return;
 	last = since_it_left(s, e);
 	/*
-	 * The thread left its CPU ready to run, and still is, unless it got a CPU and no program
-	 * saw that.
+	 * The thread was ready to run when it left its CPU, and still is, unless it got a CPU
+	 * without any program noticing.
 	 */
 	if (!e->has_cpu && e->phase == WAIT_RUNS)
 		last.delay_ns = s->ended_ns - MIN(e->left_ns + last.cpu_ns, s->ended_ns);
@@ -328,7 +328,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	if (e->phase == WAIT_RUNS)
 		e->wait.since_ns = s->ended_ns;
 	if (e->phase != WAIT_IS_OVER || !e->times)
-		e->wait.waker.tid = 0; /* the waker that is noted ended an earlier wait */
+		e->wait.waker.tid = 0; /* the waker in this entry ended an earlier wait */
 	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
 	if (e->phase != WAIT_IS_OVER)
 		e->over_ns = s->ended_ns;
@@ -348,8 +348,8 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 }
 
 /*
- * If an entry is deleted while the map is read, the kernel may start over, so the number of reads
- * is limited.
+ * If an entry is deleted while the map is being read, the kernel may start over. So the number of
+ * reads is limited.
  */
 bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e)
 {
@@ -378,10 +378,13 @@ void waits_read_open(struct sampler *s)
 			hand_on(s, &e);
 }
 
-/* If an entry changed less than this long ago, a program may be changing it while it is read. */
+/*
+ * If an entry has changed less than this long ago, a program may be changing it while krait reads
+ * it.
+ */
 #define SETTLED_NS NSEC_PER_MSEC
 
-/* Returns when the entry last changed, as far as the times of the thread's last wait show. */
+/* Returns when the entry last changed, according to the times of the thread's last wait. */
 static uint64_t changed_ns(const struct wait_entry *e)
 {
 	return e->phase == WAIT_WAITS ? e->wait.since_ns : e->over_ns;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A record in a ring, which may continue at the ring's beginning. For perf's rings and BPF's. */
+/*
+ * Reads a record of a ring that may continue at the ring's beginning, for perf's rings and BPF's
+ * rings.
+ */
 #ifndef SAMPLER_WRAPPED_H
 #define SAMPLER_WRAPPED_H
 
 #include "base/util.h"
 
 /*
- * The @n bytes at @at of the ring @data[0..@bytes). If they wrap around, they are put together in
- * @room.
+ * Returns the @n bytes at @at of the ring @data[0..@bytes). Bytes that wrap around the ring's end
+ * are put together in @room.
  */
 static inline const void *ring_record(const uint8_t *data, size_t bytes, size_t at, size_t n,
 				      uint8_t *room)

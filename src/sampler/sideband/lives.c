@@ -3,8 +3,8 @@
 #include "sampler/sideband/lives.h"
 
 /*
- * The value of a process in lives.of: two flags, and above them the time when the first thread
- * ended, 0 = the first thread hasn't ended.
+ * How a value of lives.of is made up: two flags, and above them the time when the first thread of
+ * the process ended; 0: it hasn't ended.
  */
 #define BEGAN	  1u
 #define THREADS	  2u

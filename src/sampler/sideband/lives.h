@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes have ended, by the side band's records of one drain. Only certain ends are
- * reported: if a process existed before the first of these records, it isn't known whether its
- * first thread was also the last one to end.
+ * Finds out from the side band's records of one drain which processes have ended. Only certain ends
+ * are reported: if a process existed before the first of these records, krait doesn't know whether
+ * its first thread was also the last to end.
  */
 #ifndef SAMPLER_SIDEBAND_LIVES_H
 #define SAMPLER_SIDEBAND_LIVES_H
@@ -12,21 +12,22 @@
 
 struct lives {
 	struct map of; /* what is known of each process, by its tgid */
-	bool unsure;   /* memory was lacking for a record that would show that a process goes on */
+	/* a record that would show that a process goes on couldn't be kept for lack of memory */
+	bool unsure;
 };
 
 /* Forgets all records. To be called before the records of a new drain come. */
 void lives_clear(struct lives *l);
 void lives_fini(struct lives *l);
 
-/* The three functions below are called for each record, in any order. */
+/* These three functions are called for the records, in any order. */
 /* a fork or an exec has begun the process, which has one thread at that moment */
 void lives_began(struct lives *l, uint32_t tgid);
 void lives_thread(struct lives *l, uint32_t tgid); /* the process has started one more thread */
 /* the first thread of the process has ended */
 void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns);
 
-/* Tells whether the image that process @tgid had at @time_ns has certainly ended. */
+/* Has the image that process @tgid had at @time_ns certainly ended? */
 bool lives_gone(const struct lives *l, uint32_t tgid, uint64_t time_ns);
 
 #endif

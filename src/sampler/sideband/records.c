@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records of the side band. Their formats: include/uapi/linux/perf_event.h, enum perf_event_type.
- * With sample_id_all and sample_type TIME each record ends with its time.
+ * Because sample_id_all and sample_type TIME are set, each record ends with its time.
  */
 #include <limits.h>
 
@@ -58,7 +58,7 @@ static bool is_of_thread(const struct record *r, const struct body_task *b)
 	}
 }
 
-/* All records begin with the tgid, except reports of lost records. */
+/* All records begin with the tgid, except those that report lost records. */
 bool sideband_is_of(const struct record *r, uint32_t tgid)
 {
 	struct body_task b = {};
@@ -174,14 +174,14 @@ bool sideband_dispatch(struct sideband *s, const struct record *r)
 		return on_task(s, r);
 	case PERF_RECORD_LOST:
 		return on_lost(s, r);
-	default: /* a kind of record that krait didn't ask for, perhaps of a newer kernel */
+	default: /* a type of record that krait hasn't asked for, perhaps of a newer kernel */
 		return true;
 	}
 }
 
 /*
- * For this long after its time a record may still be missing in another CPU's ring, because it is
- * being written.
+ * A record that another CPU is writing may be missing in that CPU's ring for this long after its
+ * time.
  */
 #define WRITTEN_NS NSEC_PER_MSEC
 

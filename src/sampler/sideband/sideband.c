@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band. The rings of all CPUs are merged by the time of their records: a process may
- * fork on one CPU and exec on another.
+ * The perf side band. Records of all CPUs' rings are merged by time, because a process may fork on
+ * one CPU and exec on another.
  */
 #include "sampler/sideband/sideband.h"
 
@@ -16,21 +16,20 @@
 #include "proc/machine/cpus.h"
 #include "sampler/sideband/internal.h"
 
-#define WATCHED	   0xffffffffu /* value in .epfd that stands for .watched */
+#define WATCHED	   0xffffffffu /* the number that stands for .watched in events of .epfd */
 #define LOOK_BYTES 8192 /* the most bytes of records that sideband_has_more() looks through */
 
 /*
- * Many processes end soon after they begin. So the records are read twice: the first reading finds
- * the processes whose ends are among them, and the second reading doesn't have these processes
- * examined.
+ * Finds the processes that end among this drain's records, in a first reading of the records. In
+ * the second reading these processes aren't examined: many processes end soon after they begin.
  */
 static void note_lives(struct sideband *s, uint64_t now_ns)
 {
 	lives_clear(&s->lives);
 	vec_foreach(c, &s->cpus) {
 		/*
-		 * reads by a copy of the position, so that the records stay in the ring for the
-		 * drain
+		 * reads with a copy of the position, so that the records stay in the ring for the
+		 * second reading
 		 */
 		struct perf_ring ring = c->ring;
 		const struct perf_event_header *h;
@@ -44,7 +43,10 @@ static void note_lives(struct sideband *s, uint64_t now_ns)
 	}
 }
 
-/* The ring whose next record is the oldest, and that record; NULL when all are empty. */
+/*
+ * Returns the channel whose next record is the oldest of all, and sets *ret to that record; NULL:
+ * all rings are empty.
+ */
 static struct channel *oldest(struct sideband *s, struct record *ret)
 {
 	struct channel *best = NULL;
@@ -67,9 +69,9 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 }
 
 /*
- * Removes events of CPUs that went offline. Such an event reports a hang-up all the time, and the
- * caller's epoll_wait() would never sleep. Events that epoll_wait() reports here don't wake the
- * caller again, so their records must be read after this.
+ * Removes events of CPUs that went offline. Such an event reports a hang-up all the time, so the
+ * caller's epoll_wait() would never sleep. Events that epoll_wait() reports in this function don't
+ * wake the caller again, so their records must be read afterwards.
  */
 static void forget_hung_up(struct sideband *s)
 {
@@ -86,8 +88,8 @@ static void forget_hung_up(struct sideband *s)
 }
 
 /*
- * Notes up to where records have been written. True if a ring was so full that the kernel may have
- * dropped a record.
+ * Notes in all rings up to where records were written. Returns true if a ring was so full that the
+ * kernel may have dropped a record.
  */
 static bool begin_all(struct sideband *s)
 {
@@ -120,7 +122,8 @@ size_t sideband_drain(struct sideband *s)
 	bool full;
 	size_t n = 0;
 
-	if (s->was_empty) /* the caller may have been woken although no record came */
+	/* the last drain found no record, so a hang-up may have woken the caller */
+	if (s->was_empty)
 		forget_hung_up(s);
 	empty_watched(s);
 	now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -131,8 +134,8 @@ size_t sideband_drain(struct sideband *s)
 			s->stats.malformed++;
 		perf_ring_next(&c->ring);
 		/*
-		 * The ring's space was given back as soon as the record was read, because callbacks
-		 * may take long.
+		 * The ring's space is given back as soon as a record was read, because the
+		 * callbacks may take long.
 		 */
 		perf_ring_end(&c->ring);
 	}
@@ -147,7 +150,7 @@ size_t sideband_drain(struct sideband *s)
 
 static bool ring_has(const struct perf_ring *from, uint32_t tgid)
 {
-	/* a copy of the position: the records stay in the ring for the next drain */
+	/* a copy of the position, so that the records stay in the ring for the next drain */
 	struct perf_ring ring = *from;
 	const struct perf_event_header *h;
 	struct record r;
@@ -181,7 +184,7 @@ static int open_event(pid_t tid, int cpu, uint32_t wakeup_bytes)
 		.sample_id_all = 1,
 		.disabled = 1,
 		/*
-		 * the event takes no samples; with the kernel excluded, opening it needs fewer
+		 * the event takes no samples; excluding the kernel makes opening it need fewer
 		 * rights
 		 */
 		.exclude_kernel = 1,
@@ -207,7 +210,7 @@ static int open_channel(struct sideband *s, int cpu)
 	int r;
 
 	if (fd == -ENODEV || fd == -ENXIO)
-		return 0; /* the CPU has gone offline since the list was read */
+		return 0; /* the CPU has gone offline since the list of CPUs was read */
 	if (fd < 0)
 		return perf_event_error(fd, "watching which process maps which file");
 	r = perf_ring_map(&c.ring, fd, s->config.ring_bytes);
@@ -300,7 +303,7 @@ void sideband_close(struct sideband *s)
 	free(s);
 }
 
-/* the ring of a watched thread has one page, because its reader is woken for each record */
+/* the ring for a watched thread has one page: its reader is woken for each record */
 #define WATCHED_BYTES 4096
 
 int sideband_watch(struct sideband *s, pid_t tid)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band: it reports which process maps which file, forks, execs and exits, when that
- * happens. One dummy event and one ring per online CPU. PIDs are numbers in krait's PID namespace
- * (processes outside of that namespace are left out). Times are CLOCK_MONOTONIC.
+ * The perf side band reports at once which process maps which file, forks, execs or exits. It is
+ * one dummy event and one ring for each online CPU. PIDs are numbers in krait's PID namespace;
+ * processes outside of that namespace are left out. Times are CLOCK_MONOTONIC.
  */
 #ifndef SAMPLER_SIDEBAND_SIDEBAND_H
 #define SAMPLER_SIDEBAND_SIDEBAND_H
@@ -12,19 +12,20 @@
 #include "base/util.h"
 
 /*
- * A mapping that is executable, at mmap or made so by mprotect (perf_event_mmap()). From
+ * A mapping that was made executable, by mmap() or later by mprotect() (perf_event_mmap()); from a
  * PERF_RECORD_MMAP2.
  */
 struct sideband_mmap {
 	uint32_t tgid, tid;
-	/* address and length of the mapping, and its offset in the file, in bytes */
+	/* the mapping's address and length, and its offset in the file, all in bytes */
 	uint64_t addr, len, pgoff;
 	/* number of the mapped file's file system, major << 20 | minor, as in /proc/PID/maps */
 	uint64_t dev;
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags; /* protection and flags of the mapping: PROT_*, MAP_* */
 	/*
-	 * path of the file, any bytes; for a mapping without a file "//anon", "[vdso]" and the like
+	 * path of the mapped file, any bytes; "//anon", "[vdso]" and the like for a mapping without
+	 * a file
 	 */
 	const char *path;
 	uint64_t time_ns;
@@ -32,9 +33,9 @@ struct sideband_mmap {
 };
 
 /*
- * Called by sideband_drain() in order of time. An event that another CPU is just writing comes with
- * the next call, and may be older than events of this call. Any function may be NULL. Pointers are
- * valid during the call.
+ * Functions that sideband_drain() calls in order of time. An event that another CPU is just writing
+ * comes only with the next drain, and may be older than events of this drain. Any function may be
+ * NULL. Pointers are valid during the call.
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
@@ -55,7 +56,7 @@ struct sideband_ops {
 	/*
 	 * @n records were lost. What is known of processes may be wrong now, so the callee has to
 	 * look into /proc again. The kernel reports a loss only with the next record that fits into
-	 * the ring, perhaps much later. So this is also called, with @n 0, when a ring was so full
+	 * the ring, perhaps much later. So .lost is also called, with @n 0, when a ring was so full
 	 * that a record may have been dropped.
 	 */
 	void (*lost)(void *ctx, uint64_t n);
@@ -65,7 +66,10 @@ struct sideband_config {
 	const struct sideband_ops *ops;
 	void *ctx;
 	size_t ring_bytes; /* bytes of each CPU's ring; 0: SIDEBAND_RING_BYTES */
-	/* the reader is woken when a ring has this many bytes; 0: by any record */
+	/*
+	 * how many bytes a ring must have for its reader to be woken; 0: any record wakes the
+	 * reader
+	 */
 	uint32_t wakeup_bytes;
 };
 
@@ -74,34 +78,34 @@ struct sideband_config {
 struct sideband;
 
 /*
- * Opens the side band on all online CPUs; events are recorded from here on. 0; -EACCES/-EPERM
- * without the rights, -errno, each with a message.
+ * Opens the side band on all online CPUs; from this call on, events are recorded. 0; -EACCES/-EPERM
+ * if krait lacks the rights, or another -errno; each with a message.
  */
 _must_use_ int sideband_open(struct sideband **ret, const struct sideband_config *config);
 void sideband_close(struct sideband *s);
 
 /*
  * Opens all events anew after CPUs came online or the machine slept, as sampler_renew_cpus() does.
- * Then calls back for what was recorded until now, and calls .lost with 0.
+ * After that calls the functions for what was recorded until now, and .lost with 0.
  */
 _must_use_ int sideband_renew_cpus(struct sideband *s);
 
 /* Returns a descriptor for epoll that is readable when there is something to drain. */
 int sideband_fd(const struct sideband *s);
 
-/* Calls back for everything that was recorded until now. Returns the number of records. */
+/* Calls the functions for everything that was recorded until now. Returns the number of records. */
 size_t sideband_drain(struct sideband *s);
 /*
  * Tells whether the rings may have a record of process @tgid for which sideband_drain() hasn't
- * called back yet, or is calling back now. True also if the rings have too many records to look
+ * called a function yet, or is calling it now. True also if the rings have too many records to look
  * through. Records that only say that a thread began, ended or has a new name don't count, because
  * they change nothing that the process maps.
  */
 bool sideband_has_more(const struct sideband *s, uint32_t tgid);
 
 /*
- * From now on each mapping and exec of thread @tid makes sideband_fd() readable at once, until
- * sideband_unwatch(). One thread at a time. 0 or -errno + message.
+ * Makes each mapping and exec of thread @tid make sideband_fd() readable at once, until
+ * sideband_unwatch(). One thread at a time can be watched. 0 or -errno + message.
  */
 _must_use_ int sideband_watch(struct sideband *s, pid_t tid);
 void sideband_unwatch(struct sideband *s); /* does nothing if no thread is being watched */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CPU time: a timer of the kernel's on every CPU. */
+/* The source of CPU time: the kernel runs a timer on every CPU. */
 #include "base/util.h"
 #include "sampler/sources/source.h"
 
@@ -16,8 +16,8 @@ const struct event_source source_clock = {
 	.unit = "nanoseconds",
 	.clock = true,
 	/*
-	 * for a shorter period perf_swevent_start_hrtimer() (kernel/events/core.c) takes this
-	 * period
+	 * the kernel's shortest period: perf_swevent_start_hrtimer() (kernel/events/core.c) takes
+	 * it in place of a shorter one
 	 */
 	.least_period = 10000,
 	.skips_idle = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel itself does and counts: page faults, context switches. */
+/* The source of events in the kernel itself: page faults, context switches. */
 #include "base/util.h"
 #include "sampler/sources/source.h"
 

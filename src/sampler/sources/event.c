@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events by name and rate; see event.h. */
+/* Parses events, which have a name and a rate; see event.h. */
 #include "sampler/sources/event.h"
 
 #include <ctype.h>
@@ -111,7 +111,7 @@ static int set_rate(struct event *e, uint32_t hz, uint64_t count)
 	return 0;
 }
 
-/* Reads "period=N" or "freq=HZ", @n characters of @s. 0; -EINVAL with a message. */
+/* Reads "period=N" or "freq=HZ", the @n bytes at @s. 0; -EINVAL + message. */
 static int parse_rate(struct event *e, const char *s, size_t n)
 {
 	bool period = str_starts(s, "period=");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens sampling events on all CPUs, switches them, and counts how the kernel throttles them. */
+/*
+ * Opens sampling events on all CPUs, switches them on and off, and counts how the kernel throttles
+ * them.
+ */
 #include "sampler/sources/event_set.h"
 
 #include <errno.h>
@@ -23,9 +26,9 @@ uint32_t event_max_sample_rate(void)
 }
 
 /*
- * Returns the attributes of event @e. @period: as .period of struct rate. @id: id of the source.
- * The kernel program finds it in .wakeup_events. krait doesn't need that member for its purpose,
- * because nobody waits for the event's ring.
+ * Returns the attributes of event @e. @period: a .period of struct rate. @id: id of the source,
+ * which is put into .wakeup_events, where the kernel program finds it. krait has no other use for
+ * that member, because nobody waits for the event's ring.
  */
 static struct perf_event_attr attr_of(const struct event *e, uint64_t period, uint32_t id)
 {
@@ -39,12 +42,12 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period, ui
 		.precise_ip = e->precise,
 		.wakeup_events = id,
 		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, /* the clock of the times in THROTTLE records */
+		.clockid = CLOCK_MONOTONIC, /* the clock for the times in THROTTLE records */
 	};
 
 	attr.exclude_idle = e->source->skips_idle;
 	attr.freq = !e->period;
-	/* .sample_period and .sample_freq are the same word of a union */
+	/* also sets .sample_freq, which is the same word (a union) */
 	attr.sample_period = period;
 	return attr;
 }
@@ -63,8 +66,7 @@ static bool available(const char *name)
 		return false;
 	if (e.source->whole)
 		/*
-		 * software events needn't be tried, because every kernel that loads krait's
-		 * programs has them
+		 * software events aren't tried: every kernel that loads krait's programs has them
 		 */
 		return true;
 	e.period = 1u << 20;
@@ -159,8 +161,8 @@ static void warn_of_limit(const struct event *e)
 	uint32_t max = event_max_sample_rate();
 
 	/*
-	 * The kernel accepts a fixed period that is too short, but then throttles the event in
-	 * every tick.
+	 * The kernel accepts a fixed period that is too short, but throttles the event in every
+	 * tick.
 	 */
 	if (e->source->clock && max && NSEC_PER_SEC / e->period > max)
 		log_warn("%llu Hz is above the kernel's limit of %u: samples will be throttled; "
@@ -177,13 +179,13 @@ int event_set_open(struct event_set *ret, const struct event *e, uint32_t id, bo
 	if (r)
 		return r;
 	if (getrandom(&s.random, sizeof(s.random), GRND_NONBLOCK) < 0)
-		/* early after boot the kernel has no random numbers yet */
+		/* early after boot the kernel has no random bytes yet */
 		s.random = clock_ns(CLOCK_MONOTONIC);
 	warn_of_limit(e);
 	vec_foreach(cpu, &cpus) {
 		r = open_cpu(&s, *cpu, watch_throttle);
 		if (r == -ENODEV || r == -ENXIO) {
-			gone = r; /* this CPU has gone offline since the list was read */
+			gone = r; /* the CPU has gone offline since the list of CPUs was read */
 			r = 0;
 		}
 		if (r)
@@ -229,8 +231,8 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n)
 }
 
 /*
- * An error is ignored, and the old rate stays: the CPU went offline, or the rate is above the
- * kernel's limit.
+ * Gives the events of a CPU new periods. An error is ignored, and the old period stays: the CPU
+ * went offline, or the rate is above the kernel's limit.
  */
 static void set_periods(struct event_set *s, const struct rate *rate)
 {
@@ -270,7 +272,8 @@ unsigned event_set_parts(const struct event_set *s)
 }
 
 /*
- * Counts a record: THROTTLE and UNTHROTTLE are {u64 time, id, stream_id}; LOST is {u64 id, lost}.
+ * Counts what a record tells. THROTTLE and UNTHROTTLE are {u64 time, id, stream_id}; LOST is {u64
+ * id, lost}.
  */
 static void count_record(struct event_set *s, struct event_cpu *c,
 			 const struct perf_event_header *h)

@@ -39,7 +39,7 @@ static const struct source_event events[] = {
 	CACHE("iTLB-load-misses", ITLB, READ, MISS),
 };
 
-/* "r1a8": an event code of this CPU's own PMU. */
+/* Parses a raw event like "r1a8": the code of an event of this CPU's own PMU. */
 static bool parse_raw(struct source_event *ret, const char *name)
 {
 	char *end;
@@ -59,8 +59,8 @@ const struct event_source source_hardware = {
 	.parse = parse_raw,
 	.unit = "count",
 	/*
-	 * on arm64 the kernel can't exclude the idle task (exclude_idle), so its samples come, and
-	 * the kernel program drops them
+	 * on arm64 the kernel can't exclude the idle task (exclude_idle), so the idle task's
+	 * samples come, and the kernel program drops them
 	 */
 	.skips_idle = false,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Draws periods of sampling at random; see rate.h. */
+/* Chooses sampling periods at random; see rate.h. */
 #include "sampler/sources/rate.h"
 
 #include <math.h>
@@ -7,10 +7,10 @@
 #include "sampler/sources/event.h"
 
 /*
- * A clock is split into parts: events with periods of their own. The more parts there are, the less
- * it matters if one of them keeps step with the program for a while. But with n parts each period
- * is n times as long, and each change of periods begins all of them again. Below this rate few
- * samples come between two changes, so there are only two parts.
+ * A clock is split into parts, which are events with periods of their own. The more parts there
+ * are, the less it matters if one of them keeps in step with a program for a while. But with n
+ * parts each period is n times as long, and at each change of periods all of them begin anew. Below
+ * this rate few samples come between two changes, so there are only two parts.
  */
 #define PARTS_MANY_HZ 400
 
@@ -20,18 +20,19 @@
  */
 #define LEAST_PERIODS 64
 
-/* A CPU's periods aren't changed before that CPU has sent this many records. */
+/* The periods of a CPU aren't changed before this many records have come from it. */
 #define LEAST_RECORDS 32
 
 /*
- * A change of a counter's period drops half a sample on average, and nothing makes up for that.
- * With this many records between two changes, 0.2 % of the samples are lost.
+ * Like LEAST_RECORDS, for a counter. A change of a counter's period drops half a sample on average,
+ * for which nothing makes up. With so many records between two changes, 0.2 % of the samples are
+ * lost.
  */
 #define LEAST_RECORDS_COUNTER 256
 
 /*
- * Additional samples replace samples that were dropped. At most this part of the rate is added for
- * that.
+ * Samples that a change of periods drops are replaced by additional samples, at most this part of
+ * the rate.
  */
 #define EXTRA_MOST 0.1
 
@@ -42,7 +43,7 @@ unsigned rate_parts(const struct event *e)
 	return NSEC_PER_SEC / e->period >= PARTS_MANY_HZ ? RATE_PARTS_MAX : 2;
 }
 
-static uint64_t next_random(uint64_t *random) /* the generator of random numbers is splitmix64 */
+static uint64_t next_random(uint64_t *random) /* random numbers by splitmix64 */
 {
 	uint64_t z = *random += 0x9e3779b97f4a7c15ull;
 
@@ -61,8 +62,8 @@ static double factor(uint64_t *random)
 }
 
 /*
- * To be called before a change: adds to .owed what the change will drop of each period, and
- * subtracts what was replaced since the last change.
+ * Called before a change of periods: adds to .owed what the change will drop of each period, and
+ * subtracts the samples that were replaced since the last change.
  */
 static void settle(struct rate *r, uint64_t ns)
 {
@@ -71,12 +72,14 @@ static void settle(struct rate *r, uint64_t ns)
 		r->owed += (double)(ns % r->period[i]) / (double)r->period[i];
 }
 
-/* @ns: how long the previous periods were in force */
+/* Draws new periods for a clock. @ns: how long the periods before them were in force. */
 static void draw_clock(struct rate *r, const struct event *e, uint64_t ns, uint64_t *random)
 {
 	double x[RATE_PARTS_MAX], sum = 0, rate = 1.0 / (double)e->period;
 
-	/* The next change of periods will cost each part half a sample. */
+	/*
+	 * half a sample of each part is added, because the next change of periods will drop as much
+	 */
 	r->extra_per_ns = (r->owed + 0.5 * r->parts) / (double)MAX(ns, e->period);
 	r->extra_per_ns = MAX(0.0, MIN(r->extra_per_ns, EXTRA_MOST * rate));
 	for (unsigned i = 0; i < r->parts; i++)
@@ -106,7 +109,7 @@ void rate_change(struct rate *r, const struct event *from, const struct event *t
 {
 	if (r->since_ns)
 		settle(r, now_ns - r->since_ns);
-	/* .owed is a time. If each sample weighs more, that time is fewer samples. */
+	/* .owed counts samples, and each of them weighs more or less at the new rate. */
 	r->owed *= (double)from->period / (double)to->period;
 	draw_clock(r, to, LEAST_PERIODS * to->period, random);
 	begin(r, now_ns);
@@ -116,8 +119,8 @@ void rate_change(struct rate *r, const struct event *from, const struct event *t
 #define PERIOD_MOST (UINT64_MAX >> 1)
 
 /*
- * Programs may repeat themselves after this many events, or fewer. Periods share no factor with
- * such numbers.
+ * The largest number of events after which programs are expected to repeat themselves. Periods
+ * share no factor with numbers up to this one.
  */
 #define RHYTHM_MOST 1000
 
@@ -132,8 +135,9 @@ static bool has_small_factor(uint64_t n)
 #define FEW 4
 
 /*
- * A program may do something at every second counted event, or at every tenth. A period that shares
- * no factor with such a number (2, 10) meets each of these events in turn.
+ * Draws a period for a counter. A program may do something at every second or every tenth counted
+ * event. A period that shares no factor with that number (2, 10) meets each of these events in
+ * turn.
  */
 static uint64_t draw_count(uint64_t count, uint64_t *random)
 {
@@ -141,7 +145,10 @@ static uint64_t draw_count(uint64_t count, uint64_t *random)
 
 	if (count == 1)
 		return 1;
-	/* avoids a period of 1: the kernel doesn't tell when such a period comes into force */
+	/*
+	 * keeps the period from being 1, because the kernel doesn't tell when a period of 1 comes
+	 * into force
+	 */
 	if (count < FEW)
 		n += 2;
 	n |= 1;
@@ -158,7 +165,9 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 		redraw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
-	/* The first rate is at most the wanted one, because the kernel may refuse a higher rate. */
+	/*
+	 * The first rate is at most the wanted rate, because the kernel may refuse a higher rate.
+	 */
 	else if (!r->since_ns)
 		r->period[0] = e->hz;
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When the sampling events of a CPU are due. With a fixed period, a program that works in step with
- * it would always be sampled at the same point of its work. So periods are drawn at random, again
- * and again (docs/decisions/0017-never-in-step.md). Arithmetic only: event_set.c tells the kernel.
+ * Decides when the sampling events of a CPU are due. With a fixed period, a program that works in
+ * step with the period would always be sampled at the same point of its work. So periods are chosen
+ * at random, again and again (docs/decisions/0017-never-in-step.md). This file only does the
+ * arithmetic; event_set.c tells the kernel.
  *
  * A clock is several events on each CPU, each with a period of its own. Their rates add up to the
  * rate that was asked for, so a sample always weighs the period that was asked for. A counter is
@@ -21,34 +22,35 @@ struct event;
 struct rate {
 	int cpu;
 	unsigned parts; /* number of sampling events of the CPU */
-	/* period of each event of the CPU; its rate in Hz if the kernel adapts the period */
+	/* the period of each event of the CPU; if the kernel adapts the period, the rate in Hz */
 	uint64_t period[RATE_PARTS_MAX];
-	uint64_t since_ns; /* since when the periods are in force, 0 = not yet */
+	uint64_t since_ns; /* since when the periods are in force; 0: they aren't yet */
 	uint64_t records;  /* how many samples came from this CPU since .since_ns */
 	/*
-	 * For clocks. A change of periods drops the part of each period that has passed. .owed:
-	 * samples that were dropped and not replaced yet. .extra_per_ns: samples taken in addition
-	 * to replace them.
+	 * For clocks: a change of periods drops that part of each period that has passed. .owed:
+	 * samples that were dropped and not replaced yet. .extra_per_ns: additional samples that
+	 * replace them, per ns.
 	 */
 	double owed, extra_per_ns;
 };
 
-/*
- * Returns how many sampling events each CPU would have for event @e if the event were opened now.
- */
+/* Returns how many sampling events each CPU would have for event @e if @e were opened now. */
 unsigned rate_parts(const struct event *e);
 
-/* Draws new periods. @random: state of the generator, which may be any number at first. */
+/*
+ * Draws new periods at random. @random: state of the random numbers; any number may be its first
+ * value.
+ */
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random);
 
 /*
- * Draws periods for clock @to, whose rate differs from that of @from, by which the present periods
- * were drawn. The number of parts stays.
+ * Draws periods for clock @to at random. @from: the clock with another rate for which the present
+ * periods were drawn. The number of parts stays.
  */
 void rate_change(struct rate *r, const struct event *from, const struct event *to, uint64_t now_ns,
 		 uint64_t *random);
 
-/* Tells whether it is time to draw new periods. */
+/* Is it time to draw new periods? */
 bool rate_is_due(const struct rate *r, const struct event *e, uint64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event sources: kinds of events at which a stack is taken, and how much such a sample weighs. A
- * source is a file of this folder with one struct event_source, and an entry in the table in
- * event.c.
+ * Sources of events. A source is a kind of events at which a stack is taken; it says how much each
+ * sample weighs. Each source is a file of this folder with a struct event_source, and an entry in
+ * the table in event.c.
  */
 #ifndef SAMPLER_SOURCES_SOURCE_H
 #define SAMPLER_SOURCES_SOURCE_H
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An event of a source. Names are the names that perf(1) uses. */
+/* An event of a source. Names are those that perf(1) uses. */
 struct source_event {
-	/* .alias: another name of the event; NULL: the event has only one name */
+	/* .alias: another name of the event; NULL: the event has no other name */
 	const char *name, *alias;
 	uint32_t type;	 /* PERF_TYPE_* */
 	uint64_t config; /* becomes perf_event_attr.config */
@@ -22,14 +22,14 @@ struct source_event {
 struct event_source {
 	const char *program; /* name of the kernel program that takes the source's samples */
 	/*
-	 * The program is attached once, to what its section names, and counts each event whole: it
-	 * has no rate. If not .whole, the event is a perf event, which is opened on every CPU.
+	 * The program is attached once, to the place that its section names, and each event counts:
+	 * there is no rate. If not .whole, the event is a perf event, which is opened on every CPU.
 	 */
 	bool whole;
 	const struct source_event *events;
 	unsigned n_events;
 	/*
-	 * Reads a name that isn't in .events. False: there is no such event. NULL: .events has all
+	 * Parses a name that isn't in .events. False: there is no such event. NULL: .events has all
 	 * names.
 	 */
 	bool (*parse)(struct source_event *ret, const char *name);
@@ -37,8 +37,8 @@ struct event_source {
 	const char *value;
 	const char *unit; /* unit of the profile's value and of periods */
 	/*
-	 * Samples fall due by time, and weigh the period that was asked for. If not .clock, they
-	 * fall due by counting, and weigh the period that was in force (rate.h).
+	 * Samples fall due after some time, and weigh the period that was asked for. If not .clock,
+	 * they fall due after a number of events, and weigh the period that was in force (rate.h).
 	 */
 	bool clock;
 	uint64_t least_period; /* the shortest period that the kernel takes */

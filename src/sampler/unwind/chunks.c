@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of the unwind store: slabs up to a limit, and the chunks in them. */
+/* The memory of the unwind store: slabs, up to a limit, and the chunks in these. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
 /*
- * if at least this many chunks are in .limbo, the store waits until these are free, and takes no
+ * if .limbo has at least so many chunks, the store waits until these are free instead of taking
  * more memory
  */
 #define LIMBO_WORTH 64
@@ -67,8 +67,8 @@ static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uin
 }
 
 /*
- * Makes slabs for @chunks more chunks, or as many as the limit allows. Releases .lock for that
- * time, but holds .supply, so that no other thread makes slabs.
+ * Makes slabs for @chunks more chunks, or as many as the limit allows. Releases .lock while it does
+ * so, but holds .supply, so that no other thread makes slabs.
  */
 static int add_slabs(struct unwind_store *s, size_t chunks)
 {
@@ -87,14 +87,14 @@ static int add_slabs(struct unwind_store *s, size_t chunks)
 	r = make_slabs(s, first, fd, n);
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t i = 0; !r && i < n; i++)
-		/* this can't fail: memory for all slabs' descriptors was reserved */
+		/* this can't fail, because memory for the descriptors of all slabs was reserved */
 		s->slabs.v[s->slabs.n++] = fd[i];
 	for (uint32_t i = n * UNWIND_SLAB_CHUNKS; !r && i; i--)
 		r = vec_push(&s->free, chunk + i - 1);
 	return r;
 }
 
-/* Makes the first @n numbers in @limbo usable again. */
+/* Moves the first @n numbers from @limbo to @free. */
 static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 {
 	int r = vec_reserve(free, free->n + n);
@@ -111,7 +111,7 @@ static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 /*
  * Makes the chunks and tables in limbo usable again. Changing a map of maps waits until every
  * running program has ended (kernel/bpf/syscall.c, maybe_wait_bpf_programs()). After that no
- * program reads them any more.
+ * program reads these chunks and tables any more.
  */
 static int empty_limbo(struct unwind_store *s)
 {

@@ -19,13 +19,13 @@ typedef VEC(uint32_t) chunk_vec;
 struct unwind_tree {
 	struct unwind_table table; /* the table as it is in the kernel's map, except .used */
 	/*
-	 * numbers of all chunks of the tree, the lowest level first; the contents of these chunks
-	 * never change
+	 * numbers of all chunks of the tree, those of its lowest level first; contents of chunks in
+	 * a tree never change
 	 */
 	chunk_vec chunks;
 	size_t entries; /* how many entries the lowest level of the tree has */
-	uint32_t refs;	/* how many tables use this tree, and how many threads are comparing it */
-	/* for how many seconds no sample has used the tree; for unwind_make_room() */
+	uint32_t refs;	/* how many tables use this tree, plus how many threads are comparing it */
+	/* for how many seconds no sample has used the tree; used by unwind_make_room() */
 	int32_t unused;
 };
 
@@ -47,32 +47,36 @@ struct unwind_store {
 	 * moves, because a thread that has taken a chunk writes it without the lock.
 	 */
 	VEC(int) slabs;
-	/* numbers of chunks that aren't used; a program may still read the chunks in .limbo */
+	/*
+	 * .free: numbers of unused chunks; .limbo: numbers of unused chunks that a program may
+	 * still read
+	 */
 	chunk_vec free, limbo;
-	/* trees by number of the table; NULL: the table is empty */
+	/* the trees, by number of their table; NULL: the table is empty */
 	VEC(struct unwind_tree *) tables;
 	VEC(uint32_t)
 	/*
 	 * numbers of tables that were emptied to make room; unwind_store_given_up() takes them out
+	 * of this list
 	 */
 	given_up;
 	/*
-	 * numbers of tables that aren't used; a program may still know the tables in .limbo_tables
+	 * .free_tables: numbers of unused tables; .limbo_tables: numbers of unused tables that a
+	 * program may still know
 	 */
 	chunk_vec free_tables, limbo_tables;
 	/*
-	 * rule_key() of a rule, or the next free key if another rule had that key -> number of the
-	 * rule
+	 * number of a rule, by its rule_key(); if another rule had that key, by the next free key
 	 */
 	struct map rule_index;
 	VEC(struct unwind_rule) rules;
 	/* the entries of map `spaces`, in memory shared with the kernel */
 	struct unwind_space *shared;
 	VEC(struct space) spaces;
-	/* the chunk of mappings that is being made, while .lock is held */
+	/* the chunk of mappings that is being made; only while .lock is held */
 	struct space_chunk making;
 	VEC(uint32_t) free_spaces;
-	/* chunks that the present walk has read; NULL: no walk has begun yet */
+	/* the chunks that the present walk has read; NULL: no walk has begun yet */
 	struct unwind_reading *reading;
 };
 
@@ -89,27 +93,30 @@ static inline void unwind_unlockp(struct unwind_store **s)
 #define _locked_ _cleanup_(unwind_unlockp) struct unwind_store *
 
 /*
- * All functions below, but for unwind_put(), unwind_chunk_write() and unwind_chunk_read(), are
- * called with .lock held.
+ * All functions below are called with .lock held, except unwind_put(), unwind_chunk_write() and
+ * unwind_chunk_read().
  */
 
 /* chunks.c: sets entry number @key of the BPF map @map. 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
-/* The most chunks that there can be, and how many are still available without emptying a table. */
+/*
+ * unwind_chunks_most(): the most chunks that there can be. unwind_chunks_left(): how many chunks
+ * are still available without emptying a table.
+ */
 size_t unwind_chunks_most(const struct unwind_store *s);
 size_t unwind_chunks_left(const struct unwind_store *s);
 
 /*
- * Takes a chunk that nobody reads. 0; -ENOSPC or another -errno. If only @keep chunks are left,
- * makes more, and releases the lock meanwhile. So a caller that can wait leaves @keep chunks for
- * callers that can't.
+ * Takes a chunk that no program reads. 0; -ENOSPC or another -errno. If only @keep chunks are left,
+ * makes more chunks, and releases the lock meanwhile. So a caller that can wait leaves @keep chunks
+ * for callers that can't.
  */
 #define UNWIND_KEEP_CHUNKS (UNWIND_SLAB_CHUNKS / 16)
 _must_use_ int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *ret);
 /*
- * Makes all the chunks at once that taking @n would make one by one, so that the kernel waits less
- * often.
+ * Makes at once all the chunks that taking @n chunks would make one by one, so that krait waits for
+ * the kernel less often.
  */
 void unwind_chunks_supply(struct unwind_store *s, size_t keep, size_t n);
 void unwind_chunk_give_back(struct unwind_store *s, uint32_t chunk);
@@ -117,18 +124,18 @@ _must_use_ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, 
 _must_use_ int unwind_chunk_read(const struct unwind_store *s, uint32_t chunk, void *bytes);
 
 /*
- * store.c: gets the kernel's number of each rule of @rows: (*@ret)[i] is that of rule i. The
- * caller frees *@ret. 0 or -errno.
+ * store.c: finds the kernel's numbers of the rules of @rows: (*@ret)[i] is the number of rule i.
+ * The caller frees *@ret. 0 or -errno.
  */
 _must_use_ int unwind_number_rules(struct unwind_store *s, const struct unwind_rows *rows,
 				   uint32_t **ret);
 
-/* table.c: forgets what user space knows of @table; tells the kernel nothing. */
+/* table.c: forgets what user space knows of @table; doesn't tell the kernel. */
 void unwind_table_forget(struct unwind_store *s, uint32_t table);
 
 /*
  * table.c: empties tables, the longest unused first, until @need chunks are available. Tables in
- * use stay. -ENOSPC: that isn't enough, and no table was emptied.
+ * use stay. -ENOSPC: emptying unused tables isn't enough, and no table was emptied.
  */
 _must_use_ int unwind_make_room(struct unwind_store *s, size_t need);
 

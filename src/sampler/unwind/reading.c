@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the store's rows for walks in user space; see store.h. Each chunk is copied from the
- * kernel's map once for a walk. The lock is held during the walk, because workers free chunks and
- * use them again.
+ * Reads the store's rows for walks in user space; see store.h. For each walk, a chunk is copied
+ * from the kernel's map only once. The lock is held during the walk, because workers free chunks
+ * and use them again.
  */
 #include <stdlib.h>
 
 #include "sampler/unwind/internal.h"
 
-#define KEPT 32 /* chunks that are kept during a walk; a power of two */
+#define KEPT 32 /* how many chunks are kept during a walk; a power of two */
 
 struct unwind_reading {
-	uint32_t number[KEPT]; /* 1 + the chunk's number; 0: the entry is free */
+	uint32_t number[KEPT]; /* 1 + number of the chunk; 0: this entry is free */
 	struct unwind_chunk chunk[KEPT];
 };
 

@@ -24,8 +24,8 @@ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot)
 }
 
 /*
- * .version is written last. The kernel program compares .version before and after it copies the
- * other members.
+ * Writes the mappings for the kernel program. .version is written last, because the kernel program
+ * compares .version before and after it copies the other members.
  */
 static void publish_space(struct unwind_space *to, const struct unwind_space *head,
 			  const struct space *space)

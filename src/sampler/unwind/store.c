@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store as a whole, and the rules that all its tables name; see store.h. */
+/* The store of unwind rows as a whole, and the rules to which all tables refer; see store.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,9 @@ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps 
 		free(s);
 		return err_sys(-errno, "can't map the table of mappings");
 	}
-	/* Number 0 of tables, spaces and rules means "none". Rule 0 is UNWIND_UNKNOWN. */
+	/*
+	 * Takes number 0 of tables, spaces and rules, which means "none". Rule 0 is UNWIND_UNKNOWN.
+	 */
 	if (vec_reserve(&s->slabs, slabs) || vec_push(&s->tables, NULL) ||
 	    vec_push(&s->spaces, (struct space){}) || vec_push(&s->rules, none) ||
 	    map_put(&s->rule_index, rule_key(&none), 0)) {
@@ -75,7 +77,7 @@ void unwind_store_close(struct unwind_store *s)
 	free(s);
 }
 
-/* Returns the number that @rule has in the kernel's map. */
+/* Returns the number of @rule in the kernel's map. */
 static int number_rule(struct unwind_store *s, const struct unwind_rule *rule, uint32_t *ret)
 {
 	uint64_t key = rule_key(rule), *known;

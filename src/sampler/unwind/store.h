@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel program unwinds with, in its maps: tables of rows (one per file), the rules that
- * they name, and what each process has mapped. Chunks of 4 KiB come from slabs, which are made when
- * they are needed, up to a limit. A chunk that was given back is used again only when no program
- * can still be reading it.
+ * The data by which the kernel program unwinds, in its maps: tables of rows (one for each file),
+ * the rules to which rows refer, and the mappings of each process. Chunks of 4 KiB come from slabs,
+ * which are made when they are needed, up to a limit. A chunk that was given back is used again
+ * only when no program can be reading it any more.
  */
 #ifndef SAMPLER_UNWIND_STORE_H
 #define SAMPLER_UNWIND_STORE_H
@@ -21,8 +21,8 @@ struct unwind_store_maps {
 };
 
 /*
- * How many slabs fit into @bytes of memory, together with the other maps. The map `slabs` has this
- * many entries.
+ * Returns how many slabs fit into @bytes of memory, together with the other maps. The map `slabs`
+ * has this many entries.
  */
 uint32_t unwind_store_slabs(size_t bytes);
 
@@ -32,39 +32,40 @@ _must_use_ int unwind_store_open(struct unwind_store **ret, const struct unwind_
 void unwind_store_close(struct unwind_store *s);
 
 /*
- * Gets the number of a new, empty table. Unwinding stops in the file's code until the table is
- * filled. 0; -ENOSPC: there are too many tables.
+ * Gets the number of a new, empty table. Until the table is filled, unwinding stops in the code of
+ * its file. 0; -ENOSPC: there are too many tables.
  */
 _must_use_ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret);
 
 /*
- * Empties a table that no mapping names any more. Its number is used again once no program can know
- * it.
+ * Empties a table that no mapping refers to any more. Its number is used again once no program can
+ * know it.
  */
 void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 
 /*
- * Fills table @table with @rows. Rows of the functions @eval are marked as the evaluation loop's.
- * Rows that @table has already are used until then, if there is room for both, their tree is as
- * deep, and neither is guarded. Tables with the same rows share memory. If there is no room, tables
- * that no sample has used for UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all
- * other tables are needed; -EFBIG: @rows take more than there can ever be; -errno; each with a
- * message. @table is empty then. Any thread may call this while others use the store. They don't
- * have to wait long for it.
+ * Fills table @table with @rows. Rows of the functions @eval are marked as those of the evaluation
+ * loop. Until that is done, rows that @table had before stay in use, if there is room for both, the
+ * old tree is as deep as the new one, and neither is guarded. Tables with the same rows share
+ * memory. If there is no room, tables that no sample has used for UNWIND_KEEP_SECONDS are emptied,
+ * longest unused first. -ENOSPC: all other tables are needed; -EFBIG: @rows need more chunks than
+ * there can ever be; or another -errno; each with a message. After an error @table is empty. Any
+ * thread may call this function while other threads use the store, and they don't have to wait long
+ * for it.
  */
 _must_use_ int unwind_store_fill(struct unwind_store *s, uint32_t table,
 				 const struct unwind_rows *rows, const struct unwind_fde *eval,
 				 size_t n_eval);
 
 /*
- * Returns the number of a table that was emptied to make room; 0: there is none. Returns each such
- * table once.
+ * Returns the number of a table that was emptied to make room, each such table once; 0: there is
+ * none left.
  */
 uint32_t unwind_store_given_up(struct unwind_store *s);
 
 /*
- * The present time, in seconds, on the clock by which the kernel program notes that it uses a
- * table.
+ * Returns the present time, in seconds, on the clock by which the kernel program notes when it used
+ * a table.
  */
 uint32_t unwind_store_epoch(void);
 
@@ -72,12 +73,13 @@ uint32_t unwind_store_epoch(void);
 _must_use_ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot);
 void unwind_store_free_space(struct unwind_store *s, uint32_t slot);
 
-/* Returns how often something executable was unmapped in the process of @slot. */
+/* Returns how often executable memory was unmapped in the process of @slot. */
 uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot);
 
 /*
- * Replaces the mappings in @slot. @head has .owner_*, .read_ns, .at_unmaps (from before the
- * mappings were read) and .version (not 0, different each time); the other members are filled in.
+ * Replaces the mappings in @slot. The caller has set .owner_*, .read_ns, .at_unmaps (from before
+ * the mappings were read) and .version (not 0, different each time) of @head; this function sets
+ * the other members.
  * @m is ascending; mappings beyond SPACE_CHUNKS * SPACE_MAPPINGS are left out. 0 or -errno +
  * message.
  */
@@ -86,24 +88,24 @@ _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 				      const struct unwind_mapping *m, size_t n);
 
 /*
- * Says that krait begins to read the mappings of the process in @slot (@begins), or has ended doing
- * so. Until they are set, the kernel program doesn't know what is mapped where. So it counts each
- * new mapping whose address the kernel chooses as an unmapping.
+ * Tells the kernel program that krait begins (@begins) to read the mappings of the process in
+ * @slot, or has stopped. During that time the kernel program doesn't know what is mapped where, so
+ * it counts each new mapping whose address the kernel chooses as an unmapping.
  */
 void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins);
 
 /*
- * Tells the kernel program that the mappings in @slot still hold as long as .unmaps equals
+ * Tells the kernel program that the mappings in @slot are valid as long as .unmaps equals
  * @at_unmaps.
  */
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps);
 
 /*
- * For walks in user space. Between unwind_store_begin_reading() and unwind_store_end_reading()
- * other threads can't change the store, and the functions below may be called. A chunk is valid
- * until the next chunk is read, a table until unwind_store_end_reading(). NULL: there is none.
- * unwind_store_space(): a copy of the mappings in @slot; false: the mappings aren't those of
- * process @tgid, or don't hold any more.
+ * These functions are for walks in user space. Between unwind_store_begin_reading() and
+ * unwind_store_end_reading() other threads can't change the store, and the functions below may be
+ * called. A chunk is valid until the next chunk is read, a table until unwind_store_end_reading().
+ * NULL: there is none. unwind_store_space() copies the mappings in @slot; false: they aren't those
+ * of process @tgid, or aren't valid any more.
  */
 _must_use_ bool unwind_store_begin_reading(struct unwind_store *s); /* false: out of memory */
 void unwind_store_end_reading(struct unwind_store *s);

@@ -14,8 +14,8 @@
 #include "unwind/rows/chunk.h"
 
 /*
- * 1/SPARE_SHARE of the chunks is kept free of tables, because the mappings of processes need chunks
- * too
+ * 1/SPARE_SHARE of all chunks isn't used for tables, because the mappings of processes need chunks
+ * as well
  */
 #define SPARE_SHARE 16
 
@@ -79,7 +79,7 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 	(void)!vec_push(&held->limbo_tables, table);
 }
 
-/* Replaces the tree of @table by @tree. Takes over the caller's reference to @tree. */
+/* Replaces the tree of @table by @tree. The caller's reference to @tree becomes the table's. */
 static int set_tree(struct unwind_store *s, uint32_t table, struct unwind_tree *tree)
 {
 	struct unwind_tree *before = s->tables.v[table];
@@ -107,7 +107,8 @@ static int get_chunk(void *ctx, size_t i, struct unwind_chunk *c)
 }
 
 /*
- * Has @tree the rows of @entries? Compares them without the lock, as a tree's chunks never change.
+ * Has @tree the same rows as @entries? Compares without the lock, because chunks in a tree never
+ * change.
  */
 static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 		     const struct unwind_entries *entries)
@@ -122,9 +123,9 @@ static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 }
 
 /*
- * Finds a tree with just these rows and takes a reference; NULL: there is none. The rows themselves
- * are compared, because files with equal build ids may differ. Most trees differ in their first
- * chunk.
+ * Finds a tree with exactly the rows of @entries, and takes a reference to it; NULL: there is none.
+ * The rows themselves are compared, because files with equal build ids may differ. Most trees
+ * differ in their first chunk.
  */
 static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind_entries *entries)
 {
@@ -142,8 +143,9 @@ static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind
 }
 
 /*
- * May @tree's rows be used until the rows of @entries take their place? The kernel program reads
- * the members of a table one after the other, so only .root may change between two of its reads.
+ * May the rows of @tree stay in use until the rows of @entries replace them? The kernel program
+ * reads the members of a table one after the other, so only .root may change between two of these
+ * reads.
  */
 static bool may_stay(const struct unwind_tree *tree, const struct unwind_entries *entries)
 {
@@ -152,8 +154,9 @@ static bool may_stay(const struct unwind_tree *tree, const struct unwind_entries
 }
 
 /*
- * Sets the numbers of the rules in @entries, which were made from @rows. Rows that may stay in
- * @table until then count as just used, so that they aren't dropped to make room for the new ones.
+ * Sets the numbers of the rules in @entries, which were made from @rows. If @table's present rows
+ * may stay in use until the new rows replace them, they count as just used, so that they aren't
+ * dropped to make room.
  */
 static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		   struct unwind_entries *entries)
@@ -174,8 +177,8 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 }
 
 /*
- * Lets @table share the tree of a table with the same rows. Returns 1 if the tree is shared, 0 if
- * there is no such table, or -errno.
+ * Lets @table share the tree of another table with the same rows. Returns 1 if it does, 0 if there
+ * is no such table, or -errno.
  */
 static int share(struct unwind_store *s, uint32_t table, const struct unwind_entries *entries)
 {
@@ -188,7 +191,7 @@ static int share(struct unwind_store *s, uint32_t table, const struct unwind_ent
 
 /*
  * Makes room for all @n entries of @table, or fails before anything is written. Some room stays for
- * mappings. The rows that @table has now stay in use meanwhile, unless their room is needed.
+ * mappings. Meanwhile the present rows of @table stay in use, unless their room is needed.
  */
 static int make_room(struct unwind_store *s, uint32_t table, size_t n)
 {
@@ -230,7 +233,7 @@ static int put_chunk(void *ctx, const struct unwind_chunk *c, uint32_t *number)
 	return unwind_chunk_write(f->store, *number, c);
 }
 
-/* Writes @entries as the tree of @table. After that @entries hold no rows any more. */
+/* Writes @entries as the tree of @table. Afterwards @entries has no rows. */
 static int write_tree(struct unwind_store *s, uint32_t table, struct unwind_entries *entries)
 {
 	struct filling f = {s, calloc(1, sizeof(*f.tree))};
@@ -288,7 +291,10 @@ struct unused {
 	const struct unwind_tree *tree;
 };
 
-/* Orders tables: the longest unused first; tables that share a tree are next to each other. */
+/*
+ * Sorts tables: those unused for longest come first; tables that share a tree are next to each
+ * other.
+ */
 static int longest_first(const void *a, const void *b)
 {
 	const struct unwind_tree *x = ((const struct unused *)a)->tree,
@@ -299,7 +305,7 @@ static int longest_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Notes for how long trees were unused. A tree is unused while all its tables are. */
+/* Notes for how long each tree was unused. A tree is unused if all its tables are. */
 static void note_unused(struct unwind_store *s)
 {
 	uint32_t now = unwind_store_epoch();
@@ -322,7 +328,7 @@ static void note_unused(struct unwind_store *s)
 
 typedef VEC(struct unused) unused_vec;
 
-/* Finds the tables that nothing needs now. *@chunks: how many chunks these tables have. */
+/* Finds the tables that nothing needs at present. *@chunks: how many chunks they have. */
 static int find_unused(struct unwind_store *s, unused_vec *ret, size_t *chunks)
 {
 	const struct unwind_tree *counted = NULL;
