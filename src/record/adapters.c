@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connects the parts of a recording: sampler, side band and collector; see adapters.h. Nothing is
- * decided here, except which events of the side band the collector gets.
+ * Connects the parts of a recording: sampler, side band and collector; see adapters.h. These
+ * functions decide nothing, except which events of the side band the collector gets.
  */
 #include "record/adapters.h"
 
@@ -41,8 +41,8 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 	struct session *s = ctx;
 
 	/*
-	 * if processes are chosen by name, each one must be examined before it is sampled, so the
-	 * kernel programs aren't told which executables are Python
+	 * if processes are chosen by name, each process must be examined before it is sampled, so
+	 * the kernel programs aren't told which executables are Python
 	 */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
@@ -196,7 +196,7 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 	struct session *s = ctx;
 
 	/*
-	 * If the user named processes, mappings of other processes are dropped here: examining
+	 * If the user named processes, mappings of other processes are ignored, because examining
 	 * every program that starts on the machine would be most of krait's cost. The side band
 	 * reports forks in order of time, so the children of the named processes are known already.
 	 */
@@ -250,8 +250,8 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	if (!s->match.by_pid)
 		return;
 	/*
-	 * The kernel program makes a target's children targets by itself, except where the parent
-	 * has ended in the meantime. So children are made targets here too.
+	 * The kernel program makes children of targets targets itself, unless the parent has ended
+	 * in the meantime. So user space makes children targets as well.
 	 */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;
@@ -263,7 +263,7 @@ static void on_lost(void *ctx, uint64_t n)
 
 	s->sideband_lost += n;
 	/*
-	 * The lost event may have been a mapping: processes that aren't known to be Python are
+	 * The lost event may have been a mapping. So processes that aren't known to be Python are
 	 * examined again.
 	 */
 	collect_look_again(s->collect);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds the memory of a recording: that of its tables, plus what condensing them
- * (profile/remake/condense.h) or writing the output will need. Condensing begins before the sum
- * exceeds the limit. krait reserves that much address space, and gives it back right before it
- * needs the memory. So even if the system refuses memory, what was recorded can still be written.
+ * Keeps the memory of a recording within its limit. Counted are the recording's tables, and what
+ * condensing them (profile/remake/condense.h) or writing the output will need. Condensing begins
+ * before the sum exceeds the limit. krait reserves address space for the second part, and gives it
+ * back right before it needs the memory. So even if the system refuses memory, what was recorded
+ * can still be written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -20,29 +21,29 @@
 #define LEAST_BYTES ((uint64_t)8 << 20)
 /*
  * recorded data may take 1/SHARE of the memory that krait may use, because the targets need memory
- * too
+ * as well
  */
 #define SHARE 4
 
 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
-/* condensing keeps at least one function for this many bytes of the limit */
+/* condensing keeps one function or more for each so many bytes of the limit */
 #define KEEP_BYTES 32768
-/* the least time between two condensings, so that pending samples are added in between */
+/* the least time between two condensings; in between, waiting samples can be added */
 #define APART_NS     NSEC_PER_SEC
 
 #define RESERVE_STEP ((size_t)8 << 20)
 
 /*
- * Recording twenty Python processes on two CPUs takes 37 MiB. That includes the kernel's own memory
- * for krait, which also counts for a control group's limit. If a group exceeds its limit, the
+ * Recording twenty Python processes on two CPUs takes 37 MiB. The sum includes the kernel's own
+ * memory for krait, which counts for a control group's limit. If a group exceeds its limit, the
  * kernel kills a process without a message.
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
 /*
- * NEEDED_CPU is counted for at most this many CPUs: on larger machines rings are smaller, or most
- * CPUs have no samples
+ * NEEDED_CPU is counted for at most this many CPUs, because on larger machines rings are smaller,
+ * or most CPUs have no samples
  */
 #define NEEDED_CPUS 8ull
 
@@ -94,8 +95,8 @@ void session_bound_release(struct session *s)
 }
 
 /*
- * Returns the memory held now plus the most that the next step will take (condensing, or writing
- * the output).
+ * Returns the bytes of memory that are held now, plus the most that the next step (condensing, or
+ * writing the output) will take.
  */
 static size_t needed(const struct session *s)
 {
@@ -107,8 +108,8 @@ static size_t needed(const struct session *s)
 }
 
 /*
- * Reserves address space. It is never touched, so it takes no memory, but a limit of address space
- * counts it.
+ * Reserves address space. krait never touches it, so it takes no memory, but limits of address
+ * space count it.
  */
 static int keep_reserve(struct session *s)
 {
@@ -134,7 +135,7 @@ static int add_stack(void *arg, const struct profile_sample *sample)
 			sample->values);
 }
 
-/* Begins to condense the profile. The samples so far decide which functions are kept. */
+/* Begins to condense the profile. Which functions are kept depends on the samples so far. */
 static int begin(struct session *s, struct condense *c)
 {
 	struct sums none = {}, by_stack;

@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 
-/* Refuses two events with the same name, because the profile's values must have different names. */
+/*
+ * Refuses an event whose name another event has, because the profile's values must have different
+ * names.
+ */
 static int check_distinct(const struct session_events *all, const struct event *e)
 {
 	for (unsigned i = 0; i < all->n; i++)

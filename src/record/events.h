@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The events of a recording, made from what the options say. */
+/* The events of a recording, made from the options. */
 #ifndef RECORD_EVENTS_H
 #define RECORD_EVENTS_H
 
@@ -7,7 +7,10 @@
 #include "records.h"
 #include "sampler/sources/event.h"
 
-/* The profile has a value that counts samples, one for each event, and three more for waits. */
+/*
+ * How many events a recording may have at most: the profile has a value for each event, one more
+ * that counts samples, and three more for waits.
+ */
 #define SESSION_EVENTS                                                                             \
 	(PROFILE_MAX_VALUES - 4 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 4 : ABI_MAX_SOURCES)
 
@@ -23,18 +26,18 @@ struct session_events {
  */
 _must_use_ int session_events_parse(struct session_events *ret, const struct session_options *o);
 
-/* The first event that counts CPU time; NULL: there is none. */
+/* Returns the first event that counts CPU time; NULL: there is none. */
 const struct event *session_events_cpu(const struct session_events *all);
 
-/* Does event @e count a time? */
+/* Does event @e measure time? */
 bool event_is_time(const struct event *e);
 
-/* Returns the index of the event that records what threads wait for; -1: there is none. */
+/* Returns the index of the event that records what threads wait for; -1: there is no such event. */
 int session_events_wait_index(const struct session_events *all);
 /* Does one of the events record what threads wait for? */
 bool session_events_wait(const struct session_events *all);
 
-/* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */
+/* Does event @e count all CPU time? An event with :u or :k leaves out some of it on purpose. */
 bool event_is_cpu_time(const struct event *e);
 
 #endif

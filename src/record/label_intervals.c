@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the file of intervals with the rights of the user who called krait, and warns of faults in
- * the file; see label_intervals.h.
+ * it; see label_intervals.h.
  */
 #include "record/label_intervals.h"
 
@@ -39,15 +39,15 @@ static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 }
 
 /*
- * The user who called krait: files are opened with this user's rights. krait's executable may have
- * the right to read all files, and that isn't used here.
+ * Returns the opener with the rights of the user who called krait. krait's executable may have the
+ * right to read all files, which isn't used for this file.
  */
 static struct opener opener(const struct caller *c)
 {
 	return c->other ? caller_opener(c) : (struct opener){.as_is = !geteuid()};
 }
 
-/* Makes @path absolute: file_open_as() takes no path relative to the current directory. */
+/* Makes @path absolute, because file_open_as() takes no relative path. */
 static int full_path(const char *path, struct str *ret)
 {
 	_cleanup_free_ char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -59,9 +59,9 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * Opens only a regular file, because a file of another kind may have no end. If krait runs as root
- * it follows no symbolic link, because the target could make a link to a file that only root may
- * read.
+ * Opens the file only if it is a regular one, because other files may have no end. If krait runs as
+ * root it follows no symbolic link, because the target could make a link to a file that only root
+ * may read.
  */
 static int open_file(const struct session *s)
 {
@@ -79,7 +79,7 @@ static int open_file(const struct session *s)
 	return fd < 0 ? err_sys(fd, "can't be read") : fd;
 }
 
-/* Reads a file, at most one byte more than is allowed. */
+/* Reads a file, at most one byte more than the limit. */
 static int read_file(int fd, struct str *text)
 {
 	static char buf[1 << 16];
@@ -125,8 +125,7 @@ static void sort_forks(struct session *s)
 }
 
 /*
- * Adds to @pids the processes with samples, and those from which these processes may inherit
- * labels.
+ * Adds to @pids the processes with samples, and the processes from which these may inherit labels.
  */
 static int add_pids(const struct session *s, struct map *pids)
 {
@@ -166,12 +165,12 @@ void label_intervals_met(struct session *s, const struct profile_sample *sample)
 
 struct clocks {
 	const struct session *session;
-	bool unknown; /* true: of some process it isn't known by how much its clock is shifted */
+	bool unknown; /* true: for some process it isn't known by how much its clock is shifted */
 };
 
 /*
- * Gets by how much the clocks of all processes are shifted. If no process's shift is known, gets
- * the shift of krait's own clock. Returns false if the processes differ.
+ * Sets *ret_ns to the shift that the clocks of all processes have. If no process's shift is known,
+ * it is the shift of krait's own clock. Returns false if the processes' shifts differ.
  */
 static bool common_shift(const struct session *s, int64_t *ret_ns)
 {
@@ -191,8 +190,8 @@ static bool common_shift(const struct session *s, int64_t *ret_ns)
 }
 
 /*
- * The function for intervals_clock.shift. A process that ended before its clock could be read is
- * taken to have the shift of the other processes.
+ * The function for intervals_clock.shift. If a process ended before its clock could be read, it is
+ * assumed to have the shift of the other processes.
  */
 static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A deadline for a wait, which the user can shorten by signals; see patience.h. */
+/* A deadline for waiting, which the user can shorten by signals; see patience.h. */
 #include "record/patience.h"
 
 #include <stdio.h>
@@ -8,7 +8,9 @@
 #include "base/system/log.h"
 #include "record/command/signals.h"
 
-/* after this time the user is told what krait waits for; shorter waits are hardly noticed */
+/*
+ * after this time the user is told what krait waits for, because shorter waits are hardly noticed
+ */
 #define SAY_AFTER_NS NSEC_PER_SEC
 #define SAY_AGAIN_NS (500 * NSEC_PER_MSEC)
 
@@ -17,7 +19,7 @@ void patience_begin(struct patience *p)
 	if (p->began_ns)
 		return;
 	p->began_ns = p->came_ns = clock_ns(CLOCK_MONOTONIC);
-	/* the signal that ended the sampling isn't counted */
+	/* doesn't count the signal that ended the sampling */
 	p->signals = MIN(signals_count(), 1u);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a session for record and top: checks that it is allowed, starts it, loops, and ends it. */
+/*
+ * Runs a session for `krait record` and `krait top`: checks that it is allowed, starts it, loops,
+ * and ends it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -19,22 +22,23 @@
 #include "record/command/signals.h"
 
 /*
- * How long the first sample may be delayed until unwind tables are ready: the tables of all
- * processes on the machine, or the tables of the named processes.
+ * The most time for which the first sample is delayed until unwind tables are ready: those of all
+ * processes on the machine, or those of the named processes.
  */
 #define PREPARE_ALL_NS	 (100 * NSEC_PER_MSEC)
 #define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
 
 /*
- * How often the rings are drained; no sample wakes krait up. If no new process, thread or code came
- * for SETTLED_NS, no process has to be examined before it ends. So the rings are drained as seldom
- * as their size allows, because each drain takes CPU time from a target.
+ * How often the rings are drained, because samples don't wake krait up. If no new process, thread
+ * or code has come for SETTLED_NS, there is no process that has to be examined before it ends. In
+ * this case the rings are drained as seldom as their size allows, because each drain takes CPU time
+ * from a target.
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
 #define POLL_SAMPLES	400 /* the most samples that one CPU takes between two drains */
 #define SETTLED_NS	NSEC_PER_SEC
-/* least time between two flushes while new processes wake krait more often */
+/* the least time between two flushes if new processes wake krait more often */
 #define FLUSH_APART_NS (60 * NSEC_PER_MSEC)
 
 int session_check_permitted(struct session *s)
@@ -50,9 +54,9 @@ int session_check_permitted(struct session *s)
 }
 
 /*
- * One epoll descriptor already watches the rings, which wake krait most often. All other
- * descriptors are added to it. A second epoll above it would cost time in krait and in the thread
- * that wakes it.
+ * Uses the epoll descriptor that already watches the rings, which wake krait most often, and adds
+ * all other descriptors to it. A second epoll on top of it would cost time in krait and in the
+ * thread that wakes krait.
  */
 static int make_epoll(struct session *s)
 {
@@ -71,8 +75,8 @@ static int make_epoll(struct session *s)
 }
 
 /*
- * Watches the pidfds of the targets: krait wakes up once when a target ends, and the other targets
- * may go on. Without pidfds (before 5.3) krait notices the end a little later.
+ * Watches the pidfds of the targets. Each target that ends wakes krait up once; the other targets
+ * may go on. Without pidfds (before 5.3) krait notices an end a little later.
  */
 static void watch_targets(struct session *s)
 {
@@ -88,8 +92,8 @@ static void watch_targets(struct session *s)
 }
 
 /*
- * For this long new mappings of the command wake krait up. After this time the command is loaded,
- * and Python has imported most modules.
+ * For this long, new mappings of the command wake krait up. After it, the command is loaded, and
+ * Python has imported most modules.
  */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
 
@@ -162,7 +166,7 @@ void session_give_back_memory(void)
 }
 
 /*
- * Gives free heap memory back to the system. Reading files and the kernel's types leaves that much
+ * Gives free heap memory back to the system. Reading files and the kernel's types leaves much heap
  * free: 6 of 30 MiB after the first second.
  */
 static void give_back_memory(struct session *s)
@@ -175,13 +179,13 @@ static void give_back_memory(struct session *s)
 	s->trim_ns = now + 10 * NSEC_PER_SEC;
 }
 
-/* Follows changes of the online CPUs. On failure the old CPUs are still sampled. */
+/* Reacts when CPUs go online or offline. On failure krait samples the old CPUs. */
 static void follow_cpus(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	/* checked at intervals, not at each drain, because drains may be frequent */
+	/* not at each drain, because drains may be frequent */
 	if (now < s->cpus_ns)
 		return;
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
@@ -201,7 +205,7 @@ static void follow_cpus(struct session *s)
 /* Varies a period by up to 10 %, so that krait's drains never keep step with a program. */
 #define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
 
-/* The most samples of one CPU in a second; 0: not known. */
+/* Returns the most samples that one CPU takes in a second; 0: not known. */
 static uint64_t samples_hz(const struct session *s)
 {
 	uint64_t hz = 0;
@@ -230,8 +234,7 @@ static int drain(struct session *s)
 	if (r)
 		return r;
 	/*
-	 * The side band is drained first, so that a mapping is known before the samples that need
-	 * it.
+	 * drains the side band first, so that mappings are known before the samples that need them
 	 */
 	sideband_drain(s->sideband);
 	session_exits(s);
@@ -247,8 +250,8 @@ static void keep_stack(void *c, uint64_t stack)
 }
 
 /*
- * Keeps the stacks of waits that aren't over from being forgotten: the stack comes when a wait
- * begins, the sample when it ends.
+ * Keeps the collector from forgetting the stacks of waits that aren't over: a wait's stack comes
+ * when the wait begins, but its sample only when it ends.
  */
 static void keep_waiting_stacks(struct session *s)
 {
@@ -319,8 +322,8 @@ int session_set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm)
 }
 
 /*
- * Was krait woken only because the kernel programs asked about a process? If many processes begin,
- * work that can wait is then done for several processes at once.
+ * Was krait woken only because the kernel programs asked about a process? In this case work that
+ * can wait is put off, so that it is done for several processes at once if many begin.
  */
 static bool is_asked(const struct session *s, const struct epoll_event *e, int n)
 {
@@ -333,7 +336,7 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 	       now < collect_due_ns(s->collect);
 }
 
-/* Drains the rings. Then reads from processes only what is lost when they end. */
+/* Drains the rings, and reads from processes only what would be lost when they end. */
 static int answer(struct session *s)
 {
 	int r = drain(s);

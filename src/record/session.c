@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts sampler, side band, collector and profile together for one recording; see session.h. */
+/* Connects sampler, side band, collector and profile for one recording; see session.h. */
 #include "record/session.h"
 
 #include <fcntl.h>
@@ -86,8 +86,8 @@ void session_describe_target(struct session *s)
 		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
 	}
 	/*
-	 * Notes krait's current directory, which is also the command's directory. A short command
-	 * may end before krait could read its directory.
+	 * Notes krait's current directory, which is that of the command. A short command may end
+	 * before krait can read its directory.
 	 */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);
@@ -117,13 +117,13 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_LEAST	((uint64_t)64 << 20)
 #define UNWIND_MOST	((uint64_t)512 << 20)
 #define UNWIND_SHARE	256
-#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the smallest value that .unwind_memory may have */
-/* of the memory of a small control group, the unwind tables take 1/UNWIND_PART */
+#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the least that .unwind_memory may be */
+/* if krait's control group is small, the unwind tables take 1/UNWIND_PART of its memory */
 #define UNWIND_PART 4
 
 /*
- * UNWIND_LEAST holds Python, numpy, polars, pyarrow and OpenSSL, but not PyTorch with CUDA and
- * Triton.
+ * Returns how much memory unwind tables may take. UNWIND_LEAST is enough for Python, numpy, polars,
+ * pyarrow and OpenSSL, but not for PyTorch with CUDA and Triton.
  */
 static uint64_t unwind_bytes(const struct session *s)
 {
@@ -157,8 +157,8 @@ static int open_kernel_side(struct session *s)
 		.ctx = s,
 	};
 	/*
-	 * The side band seldom wakes krait up. What needs an answer at once comes through the rings
-	 * (PROC_PENDING).
+	 * the side band seldom wakes krait up: what needs an answer at once comes through the rings
+	 * (PROC_PENDING)
 	 */
 	struct sideband_config side = {
 		.ops = &session_sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};
@@ -183,12 +183,12 @@ static void make_cache(struct session *s)
 }
 
 /*
- * How many descriptors are kept free, for examining processes and for writing files. The other
- * descriptors may hold libraries open.
+ * How many descriptors are kept free, for examining processes and for writing files. All others may
+ * be used to hold libraries open.
  */
 #define FREE_FILES 24
 
-/* Returns how many descriptors are in use: all below the lowest free descriptor. */
+/* Returns how many descriptors are in use: the number of the lowest free descriptor. */
 static size_t open_files(void)
 {
 	int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
@@ -201,8 +201,8 @@ static size_t open_files(void)
 /*
  * Each event needs up to four descriptors a CPU. On a machine with many containers, processes have
  * thousands of libraries, and krait holds each open. The usual 1,024 descriptors would leave none
- * for examining a process. So this raises the limit. The command, which was forked before, keeps
- * the old limit.
+ * for examining a process. So this function raises the limit. The command's child was forked
+ * before, and keeps the old limit.
  */
 static void raise_files(void)
 {
@@ -214,7 +214,7 @@ static void raise_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Sets *ret to how many libraries may be held open, in addition to the files open now. */
+/* Sets *ret to how many libraries may be held open in addition to the files that are open now. */
 static int allow_files(size_t *ret)
 {
 	struct rlimit limit = {.rlim_cur = 256};
@@ -278,7 +278,7 @@ static int make_collector(struct session *s)
 		config.services = s->services = services_new(&s->options->services, -1);
 	if (s->options->services.n && !s->services)
 		return err_nomem();
-	/* /proc/kallsyms is opened before krait gives up the right to see addresses. */
+	/* /proc/kallsyms is opened before krait gives up the right to see kernel addresses. */
 	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	s->collect = collect_new(&config);
@@ -321,8 +321,9 @@ int session_set_up(struct session *s)
 void session_end_sampling(struct session *s)
 {
 	/*
-	 * collect_free() gives its entries in the sampler's maps back, so the sampler is closed
-	 * after it. If a thread hangs, the cache isn't freed, because that thread may still use it.
+	 * The sampler is closed after collect_free(), which gives the collector's entries in the
+	 * sampler's maps back. If a thread hangs, the cache isn't freed, because that thread may
+	 * still use it.
 	 */
 	if (collect_free(TAKE_PTR(s->collect)))
 		unwind_cache_free(TAKE_PTR(s->cache));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds out which processes a recording is about, and whether they are still there. */
+/* Finds out which processes are recorded, and whether they still exist. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,9 +31,9 @@ static bool has_ended(pid_t pid)
 }
 
 /*
- * Examines process @pid and its descendants (@tree). Returns 0 if one of them is wanted: it is
- * Python, or will be once it is loaded. Returns -ENOTSUP or -EPERM if @pid itself can't be
- * profiled, else the first reason found.
+ * Examines process @pid and its descendants (@tree). Returns 0 if one of these processes is wanted:
+ * it is Python, or will be once its program is loaded. Returns -ENOTSUP or -EPERM if @pid itself
+ * can't be profiled, else the first reason found.
  */
 static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 {
@@ -48,7 +48,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 			return is;
 		if (is == 1 || is == -EAGAIN)
 			session_use_add(s, tree->v[i]);
-		/* A process that hangs counts as wanted: it is examined when it runs on. */
+		/* A process that hangs counts as wanted: krait examines it when it goes on. */
 		any |= is == 1 || is == -EAGAIN || is == -ETIMEDOUT || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
@@ -64,7 +64,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 		       s->options->no_children ? "" : ", nor is a child of it");
 }
 
-/* Adds a process that was named by number, and its children, as targets. */
+/* Adds a process that the user named by its number, and its children, as targets. */
 static int add_target(struct session *s, pid_t pid)
 {
 	pid_vec tree = {};
@@ -79,7 +79,10 @@ static int add_target(struct session *s, pid_t pid)
 	return rights_to_see(&s->rights, pid, r);
 }
 
-/* Whole machine: examines all processes, so that none of their samples waits for an answer. */
+/*
+ * Called if the whole machine is recorded: examines all processes, so that none of their samples
+ * has to wait for that.
+ */
 static int examine_all(struct session *s)
 {
 	pid_vec all = {};
@@ -143,7 +146,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
 {
 	if (!s->match.by_pid || !map_get(&s->match.pids, tgid))
 		return;
-	/* The first thread of a process may end before the process's other threads. */
+	/* A process's first thread may end before its other threads. */
 	if (tid == tgid || map_put(&s->exits, tgid, 1))
 		drop_if_ended(s, tgid);
 }
@@ -157,7 +160,7 @@ void session_exits(struct session *s)
 
 /*
  * The least time between two checks whether targets have ended. The side band reports an end at
- * once, but its record may be lost.
+ * once, but this record may be lost.
  */
 #define ENDED_APART_NS (50 * NSEC_PER_MSEC)
 
@@ -192,8 +195,8 @@ static int ascending(const void *a, const void *b)
 }
 
 /*
- * Finds processes of the command that are still running. A daemon forks a last time after the
- * command has ended; the side band has reported that fork by now.
+ * Finds processes of the command that are still running. A daemon's last fork may come after the
+ * command's end; the side band has reported it by now.
  */
 static void find_going(const struct session *s, pid_vec *ret)
 {

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 
 /*
- * A script's interpreter may itself be a script. As in the kernel, at most so many interpreters are
- * followed.
+ * The most interpreters that are followed, because a script's interpreter may be a script itself.
+ * The kernel has the same limit.
  */
 #define MAX_SCRIPTS    4
 #define FIRST_LINE     256
@@ -58,7 +58,7 @@ static int find(const char *word, const char *search, char path[PATH_MAX])
 	return fd;
 }
 
-/* Returns the program that follows `env` in a line, after env's options and variables. */
+/* Returns the program that a line starts with `env`: the word after env's options and variables. */
 static char *behind_env(char **rest)
 {
 	char *word;
@@ -70,8 +70,8 @@ static char *behind_env(char **rest)
 }
 
 /*
- * Returns the interpreter in a script's first line; "" if the line is bad; NULL if this is no
- * script.
+ * Returns the interpreter that a script's first line names; "" if the line is bad; NULL if the file
+ * is no script.
  */
 static const char *interpreter_of(int fd, char line[static FIRST_LINE])
 {

@@ -10,12 +10,12 @@
 #define SENT_BY_PROCESS 0x100
 
 /*
- * timeout(1) sends its signal to the process and then to the process group, so krait gets it twice.
- * A signal that comes this soon after another signal isn't counted.
+ * timeout(1) sends its signal first to the process and then to the process group, so krait gets it
+ * twice. A signal that comes this soon after another signal isn't counted.
  */
 #define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
 
-#define ABORTS	       3 /* at this number of signals, krait ends at once */
+#define ABORTS	       3 /* with this many signals, krait ends at once */
 #define ABORTS_WRITTEN 2
 
 /*
@@ -25,19 +25,19 @@
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t aborts = ABORTS;
-/* when the latest signal came that was counted; only the handler uses this */
+/* time of the latest signal that was counted; only the handler uses this */
 static uint64_t counted_at_ns;
 
 /*
- * SIGINT was ignored when krait started, as in a background job of a script. If so, krait ignores
- * Ctrl-C, but not a SIGINT that a process sends (`kill -INT`).
+ * SIGINT was ignored when krait started, as in a background job of a script. In this case krait
+ * ignores Ctrl-C, but not a SIGINT that a process sends (`kill -INT`).
  */
 static bool ignores_terminal;
 
 static volatile sig_atomic_t takes_reload, reload_flag;
 static volatile sig_atomic_t usr1_flag, usr1_sender;
 
-/* Called when a signal ends krait; NULL: nothing is called. */
+/* Function that is called when a signal ends krait; NULL: none. */
 static void (*undo)(void *);
 static void *undo_arg;
 
@@ -50,7 +50,9 @@ static void undo_now(void)
 		undo(undo_arg);
 }
 
-/* Ends krait by the signal's default action, so that its parent sees the signal's number. */
+/*
+ * Ends krait by the default action of the signal, so that krait's parent sees the signal's number.
+ */
 static void end_by(int number)
 {
 	sigset_t set;
@@ -65,7 +67,9 @@ static void end_by(int number)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-	/* Signals of the terminal come from the kernel: si_code is SI_KERNEL > 0. */
+	/*
+	 * Signals of the terminal come from the kernel, with si_code SI_KERNEL, which is above 0.
+	 */
 	bool sent = info->si_code <= 0;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -96,8 +100,8 @@ static void install(int flags)
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
 
 	/*
-	 * The first call of clock_ns() takes a lock. It is made here, because the handler may not
-	 * wait for a lock.
+	 * Calls clock_ns() once, because its first call takes a lock, and the handler may not wait
+	 * for a lock.
 	 */
 	(void)clock_ns(CLOCK_MONOTONIC);
 	sigemptyset(&action.sa_mask);
@@ -109,8 +113,8 @@ static void install(int flags)
 }
 
 /*
- * A program that starts krait may have blocked the signals, to wait for them itself. krait unblocks
- * them for itself. The command gets the old mask back.
+ * Unblocks the signals for krait. A program that starts krait may have blocked them, to wait for
+ * them itself. The command gets the old mask back.
  */
 static void unblock(void)
 {
@@ -129,8 +133,8 @@ void signals_take(void)
 	unblock();
 	signal(SIGPIPE, SIG_IGN);
 	/*
-	 * with SIGXFSZ ignored, a write beyond the limit of file sizes fails with an error, as on a
-	 * full disk
+	 * krait ignores SIGXFSZ, so that a write beyond the limit of file sizes fails with an
+	 * error, as on a full disk
 	 */
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -182,7 +186,10 @@ unsigned signals_count(void)
 	return (unsigned)count;
 }
 
-/* As the handler has SA_RESETHAND, raise() does what the signal does by default. */
+/*
+ * Does what the signal does by default: the handler has SA_RESETHAND, so raise() doesn't call it
+ * again.
+ */
 static void on_deadly(int number)
 {
 	undo_now();
@@ -225,7 +232,7 @@ bool signals_stop_was_sent(void)
 
 void signals_give_back(void)
 {
-	/* exec() itself resets handlers, but signals that are ignored stay ignored. */
+	/* exec() resets handlers itself, but not that a signal is ignored. */
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	if (ignores_terminal)

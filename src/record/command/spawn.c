@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Starts the command in a child that waits at a pipe before exec; see spawn.h. */
+/* Starts the command in a child that waits at a pipe before its exec; see spawn.h. */
 #include "record/command/spawn.h"
 
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #include "base/system/log.h"
 #include "record/command/signals.h"
 
-/* a shell's exit code for a program that a signal ended, minus the number of the signal */
+/* a shell's exit code for a program that was ended by a signal is this plus the signal's number */
 #define SIGNALED 128
 
-/* What a child that fails tells krait through its pipe. */
+/* What a child that fails writes into a pipe for krait. */
 struct failure {
 	int error; /* errno of the failure, positive */
 	enum { IN_PREPARE, IN_EXEC } where;
@@ -31,7 +31,7 @@ static void send_failure(int fd, int error, int where)
 	struct failure f = {error, where};
 
 	if (write(fd, &f, sizeof(f)) < 0)
-		return; /* krait has ended, so nobody would read the child's error */
+		return; /* krait has ended, so nobody reads the child's error */
 }
 
 /* Runs in the child: waits, then becomes the command. */
@@ -62,8 +62,8 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 }
 
 /*
- * Makes @fd the standard output. If @fd only occupies the number of a closed descriptor (main.c),
- * closes standard output instead.
+ * Makes @fd the standard output. If @fd only keeps the number of a closed descriptor in use
+ * (main.c), closes standard output instead.
  */
 int spawn_say_to(int fd)
 {
@@ -119,7 +119,7 @@ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *a
 	s->pid = pid;
 	s->go_fd = TAKE_FD(p.go[1]);
 	s->error_fd = TAKE_FD(p.error[0]);
-	/* pidfd_open() needs Linux 5.3; .pidfd may be -1 */
+	/* before Linux 5.3 there is no pidfd_open(), and .pidfd stays -1 */
 	s->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }
@@ -145,7 +145,7 @@ static void remember_end(struct spawn *s, int status)
 	s->ended = true;
 }
 
-/* Calls waitpid() until it reports something; false if it failed. */
+/* Calls waitpid() until it has a status; false if it failed. */
 static bool reap(struct spawn *s)
 {
 	int status;
@@ -185,8 +185,8 @@ int spawn_go(struct spawn *s)
 	ssize_t n;
 
 	/*
-	 * If prepare() failed, the child has closed its end of the pipe, so write() fails with
-	 * EPIPE. The child's reason is read below.
+	 * If prepare() has failed, the child has closed its end of the pipe, so write() fails with
+	 * EPIPE. The reason, which the child has sent, is read below.
 	 */
 	n = write(s->go_fd, "g", 1);
 	cleanup_close(&s->go_fd);
@@ -241,7 +241,7 @@ void spawn_say_goes_on(struct spawn *s)
 
 int spawn_wait(struct spawn *s)
 {
-	/* a signal that came before this call is passed on to the command by the caller */
+	/* the caller passes on a signal that came before this call */
 	bool passed_on = signals_stop();
 
 	while (!s->ended) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A command that is recorded. It is started in two steps, so that even its first instruction is
- * sampled: the child exists and waits, without ptrace, until everything is attached; then it
- * becomes the command. If krait dies in between, the child ends without having run anything.
+ * Starts the command that is recorded, in two steps, so that even its first instruction is sampled:
+ * a child waits, without ptrace, until everything is attached; after that it becomes the command.
+ * If krait dies in between, the child ends without having run anything.
  */
 #ifndef RECORD_COMMAND_SPAWN_H
 #define RECORD_COMMAND_SPAWN_H
@@ -11,8 +11,8 @@
 #include "base/util.h"
 
 /*
- * Exit codes. SPAWN_FAILED: waiting for the command failed. The other codes are those of a shell
- * for a command that it can't run.
+ * krait's exit codes. SPAWN_FAILED: waiting for the command failed. The other codes are those of a
+ * shell for a command that it can't run.
  */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
@@ -21,14 +21,21 @@ enum spawn_advice {
 	SPAWN_ADVICE_NONE,
 	/* the command is a Python script that isn't executable: name the interpreter first */
 	SPAWN_ADVICE_INTERPRETER,
-	SPAWN_ADVICE_PATH, /* no folder of PATH has the command: give its path */
+	SPAWN_ADVICE_PATH, /* no directory of PATH has the command: give its path */
 };
 
 struct spawn {
-	pid_t pid; /* process id of the child, which becomes the command; 0: none */
-	int pidfd; /* pidfd of the child, readable when it has ended; -1: none */
-	int go_fd; /* pipe that the child reads: a byte lets it run the command, closing ends it */
-	/* pipe over which the child reports why it failed; it is closed when the command runs */
+	/* number of the child's process, which becomes the command; 0: there is no child */
+	pid_t pid;
+	int pidfd; /* pidfd of the child, readable when the child has ended; -1: none */
+	/*
+	 * pipe that the child reads: a byte makes it run the command, closing the pipe makes it end
+	 */
+	int go_fd;
+	/*
+	 * pipe through which the child reports why it failed; the child closes it by becoming the
+	 * command
+	 */
 	int error_fd;
 	const char *name;
 	int exit_code; /* exit code of the command as a shell would give it; set by spawn_ended() */
@@ -38,17 +45,17 @@ struct spawn {
 };
 
 /*
- * Makes the child for @argv (NULL-terminated, at least one word, alive until spawn_go()). The child
- * calls @prepare with @arg before exec(), to change its user and environment; it returns 0 or
- * -errno. NULL: nothing is called. Call signals_take() before this function, because of SIGPIPE. 0
- * or -errno + message.
+ * Makes the child for @argv (NULL-terminated, at least one word, valid until spawn_go()). The child
+ * calls @prepare with @arg before exec(), to change its user and environment; @prepare returns 0 or
+ * -errno, and may be NULL. Call signals_take() before this function, because of SIGPIPE. 0 or
+ * -errno + message.
  */
 _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *arg);
 
 /*
  * Waits until the child is in /proc. A /proc that is mounted with hidepid= shows the child only
- * once it has given up krait's capabilities. Waits a second at most. If the child isn't there then,
- * later code fails with a message.
+ * once it has given up krait's capabilities. Waits at most a second. If the child still isn't there
+ * after it, later code fails with a message.
  */
 void spawn_await_seen(const struct spawn *s);
 
@@ -56,15 +63,15 @@ void spawn_await_seen(const struct spawn *s);
 _must_use_ int spawn_say_to(int fd);
 
 /*
- * Lets the child become the command, and returns when it has. 0; -errno + message if it can't, with
- * s->exit_code SPAWN_NOT_RUNNABLE or SPAWN_NOT_FOUND.
+ * Lets the child become the command, and returns when it has. 0; -errno + message if it can't, in
+ * which case s->exit_code is SPAWN_NOT_RUNNABLE or SPAWN_NOT_FOUND.
  */
 _must_use_ int spawn_go(struct spawn *s);
 
-/* Has the command ended? Never waits, and doesn't reap the command: /proc keeps its times. */
+/* Has the command ended? Never waits. Doesn't reap the command, so /proc keeps its times. */
 bool spawn_is_over(const struct spawn *s);
 
-/* Tells whether the command has ended; never waits. If so, reaps it and sets s->exit_code. */
+/* Has the command ended? Never waits. If it has, reaps it and sets s->exit_code. */
 bool spawn_ended(struct spawn *s);
 
 /*
@@ -73,25 +80,23 @@ bool spawn_ended(struct spawn *s);
  */
 int spawn_wait(struct spawn *s);
 
-/*
- * Sends the command the signal that asked krait to stop, unless the command also got that signal.
- */
+/* Sends the command the signal that asked krait to stop, unless the command has also got it. */
 void spawn_pass_on_stop(struct spawn *s);
 
 /* Kills the command if it hasn't ended. */
 void spawn_kill(struct spawn *s);
 
 /*
- * Tells the user if the command still runs. Says nothing after a signal that asked krait to stop,
- * because the command also gets that signal.
+ * Tells the user if the command is still running. Says nothing after a signal that asked krait to
+ * stop, because the command also gets that signal.
  */
 void spawn_say_goes_on(struct spawn *s);
 
-/* Ends a child that still waits, and closes descriptors; a running command goes on. */
+/* Ends the child if it still waits, and closes descriptors. A running command goes on. */
 void spawn_fini(struct spawn *s);
 
 /*
- * Returns a wait status in the form of a shell's exit code: the command's own code, or 128 +
+ * Converts a wait status to a shell's exit code: the command's own code, or 128 + number of the
  * signal.
  */
 int spawn_exit_code(int status);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many processes and threads a profile has samples of. Samples are of the same process if its
- * name and its pid are equal, as in the page, the report and krait top's tables. So a process that
- * execs another program counts as two, and one that execs its own program again as one.
+ * Counts the processes and threads of which a profile has samples. Samples with the same name and
+ * pid are of one process, as in the page, the report and krait top's tables. So a process that
+ * execs another program counts as two processes, and a process that execs its own program again as
+ * one.
  */
 #ifndef RECORD_FIGURES_CENSUS_H
 #define RECORD_FIGURES_CENSUS_H
@@ -10,10 +11,12 @@
 #include "base/map.h"
 #include "profile/profile.h"
 
-/* The processes and threads that census_take() has counted. Zero-initialise. */
+/*
+ * The processes and threads that census_take() has counted. The caller zero-initialises the struct.
+ */
 struct census {
 	struct map processes, threads;
-	size_t sets; /* how many label sets of the profile were already counted */
+	size_t sets; /* how many of the profile's label sets were counted already */
 };
 
 /*

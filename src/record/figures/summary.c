@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes the figures of a recording; see summary.h. */
+/* Computes the figures of a recording; see summary.h. */
 #include "record/figures/summary.h"
 
 #include <stdio.h>
@@ -9,15 +9,17 @@
 #include "record/figures/census.h"
 
 /*
- * Samples are called missing if there are fewer than CPU time x Hz, and the difference is larger
- * than this. The clock runs on a CPU and not with a thread. So it is chance how many samples a
+ * Samples are reported as missing if there are fewer than CPU time x Hz by more than so many
+ * percent. The clock runs on a CPU and not with a thread, so chance decides how many samples a
  * thread gets that often leaves its CPU.
  */
 #define MISSING_PERCENT 1.0
 #define RATE_PERCENT	5.0
 #define SIGMAS		3
 
-/* Returns the peak of resident memory in bytes, the mappings of the rings included. */
+/*
+ * Returns the most resident memory, in bytes, that krait has had, mappings of the rings included.
+ */
 static size_t peak_rss(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
@@ -58,7 +60,10 @@ static unsigned count_processes(const struct profile *p)
 	return n;
 }
 
-/* Copies the list of unsupported processes, which is needed after the collector is gone. */
+/*
+ * Makes a copy of the list of unsupported processes, because the list is needed after the collector
+ * was freed.
+ */
 static void own_unsupported(struct collect_stats *st)
 {
 	struct collect_unsupported *own = calloc(st->n_unsupported + 1, sizeof(*own));
@@ -82,8 +87,8 @@ static void take_figures(struct summary *m, struct session *s)
 		m->cpu_samples = m->collect.sources[cpu - s->events.v].samples;
 	own_unsupported(&m->collect);
 	/*
-	 * after condensing, the profile doesn't tell processes apart that have ended; after windows
-	 * were cut, it only has the processes of the last window
+	 * after condensing, the profile doesn't distinguish processes that have ended; after
+	 * windows were cut, it has only the processes of the last window
 	 */
 	if (!s->condensed && !s->windows)
 		m->collect.processes = count_processes(s->profile);
@@ -91,8 +96,8 @@ static void take_figures(struct summary *m, struct session *s)
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
 	/*
-	 * A sample may come late, after a task switch, and then it counts for the next thread.
-	 * Among threads whose CPU time is counted here, such errors cancel out. But the CPU time of
+	 * A sample may come late, after a task switch, and counts for the next thread. Among
+	 * threads whose CPU time is counted here, such errors cancel out. But the CPU time of
 	 * threads that ran only briefly isn't counted, and all samples of such a thread may be
 	 * late.
 	 */
@@ -108,7 +113,7 @@ static void take_figures(struct summary *m, struct session *s)
 	m->shadowed = MIN(m->missing, m->others_ns / cpu->period);
 }
 
-/* Returns how much CPU time the samples stand for; 0: they don't tell it. */
+/* Returns how much CPU time the samples stand for; 0: the samples don't tell it. */
 static uint64_t sampled_ns(const struct session *s, const struct summary *m)
 {
 	const struct event *cpu = session_events_cpu(&s->events);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The figures at the end of a recording: what was recorded, and what was lost. Every loss is
- * counted.
+ * The figures at a recording's end: what was recorded, and what was lost. Every loss is counted.
  */
 #ifndef RECORD_FIGURES_SUMMARY_H
 #define RECORD_FIGURES_SUMMARY_H
@@ -13,10 +12,11 @@ struct summary {
 	struct sampler_stats kernel;
 	struct collect_stats collect;
 	uint64_t wall_ns;
-	uint64_t cpu_samples; /* samples of the event that counts CPU time; 0: there is none */
+	/* number of samples of the event that counts CPU time; 0: there is no such event */
+	uint64_t cpu_samples;
 	/*
 	 * .due: how many samples of CPU time there should be, by the CPU time that the targets
-	 * used. .missing: how many of these didn't come.
+	 * used. .missing: how many of them didn't come.
 	 */
 	uint64_t due, missing;
 	/*
@@ -27,28 +27,28 @@ struct summary {
 	uint64_t others_ns, shadowed;
 	/* samples per second of the targets' CPU time; 0: not known */
 	double reached_hz;
-	/* CPU time of krait itself: in all, and until sampling began */
+	/* CPU time of krait itself: .own_cpu_ns in sum, .start_cpu_ns before sampling began */
 	uint64_t own_cpu_ns, start_cpu_ns;
 	size_t own_rss_bytes, map_bytes;
-	/* processes that the command started, and that go on after its end; ascending */
+	/* processes that the command started and that run on after its end; ascending */
 	pid_vec daemons;
 };
 
 /*
- * Returns how many of the @due samples are missing, if @came of them came. Returns 0 if the
+ * Returns how many samples are missing, if @due should have come and @came have come; 0 if the
  * difference may be chance.
  */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
 /*
- * Does the number of samples, @came, differ from the number that was asked for, @due? True if the
- * difference isn't chance and is large enough to matter.
+ * Do so many more or fewer samples come (@came) than were asked for (@due) that it is no chance,
+ * and large enough to matter?
  */
 bool summary_rate_is_off(uint64_t due, uint64_t came);
 
 /*
- * Takes the figures after session_stop(), before the sampler is closed. Adds to the profile, as
- * comments, how much processes ran and waited.
+ * Computes the figures, after session_stop() and before the sampler is closed. Adds comments to the
+ * profile that say how much processes ran and waited.
  */
 void summary_take(struct summary *m, struct session *s);
 void summary_fini(struct summary *m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much of the recording's time its processes ran and how much they waited. Samples come only
- * while a process runs, so the kernel's own counts are read when the recording begins and when it
- * ends. For a process that its parent has reaped by then, only samples are known.
+ * Finds out how much of the recording's time its processes ran and how much they waited. Samples
+ * come only while a process runs, so the kernel's own counts are read at the recording's beginning
+ * and at its end. If a process was reaped by its parent before the end, only its samples are known.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,22 +16,21 @@
 #include "record/command/signals.h"
 
 /*
- * If a thread is ready to run, its times are read again until it has run, for at most this many ms.
+ * If a thread is ready to run, its times are read again until it has run, but for no longer than
+ * this many ms.
  */
 #define WHOLE_MS 20
 
 /*
- * Some counts are only updated at the kernel's ticks (at least 100 a second): time that the host
+ * Two counts are updated only at the kernel's ticks (at least 100 a second): CPU time that the host
  * took, and CPU time of a running thread.
  */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
-/*
- * krait dump is worth suggesting for a process that waits for 1/WORTH_LOOKING of the time or more
- */
+/* krait dump is suggested for a process that waits for at least 1/WORTH_LOOKING of the time */
 #define WORTH_LOOKING 10
 
-/* the most processes that are listed in the recording; a machine may have thousands */
+/* the most processes whose times the recording lists; a machine may have thousands */
 #define TOLD_MOST 64
 
 void session_use_add(struct session *s, pid_t pid)
@@ -43,8 +42,8 @@ void session_use_add(struct session *s, pid_t pid)
 }
 
 /*
- * Reads incomplete times again, of processes that still exist. Returns true if some times are still
- * incomplete.
+ * Reads again the times of processes that still exist, where they were incomplete. Returns true if
+ * some times are still incomplete.
  */
 static bool read_again(struct session *s)
 {
@@ -111,7 +110,7 @@ static pid_t pid_of(const struct profile *p, uint32_t set)
 	return pid ? (pid_t)strtol(pid, NULL, 10) : 0;
 }
 
-/* Adds a process that was met during the recording, if it began during the recording. */
+/* Adds a process that krait met during the recording, if the process also began during it. */
 static void add_new(struct session *s, pid_t pid)
 {
 	struct session_use u = {.pid = pid};
@@ -120,7 +119,10 @@ static void add_new(struct session *s, pid_t pid)
 
 	if (run_time_read(pid, &u.first) || u.first.start_ns < began_ns)
 		return;
-	/* a process that began during the recording had used no time when it began */
+	/*
+	 * the process began during the recording, so its first times are those of its beginning:
+	 * none were used
+	 */
 	u.first = (struct run_time){.at_ns = s->start_ns + (u.first.start_ns - began_ns),
 				    .start_ns = u.first.start_ns,
 				    .runs = 1,
@@ -159,23 +161,23 @@ static uint64_t since(uint64_t first, uint64_t last)
 static void split(const struct session *s, const struct session_use *u, struct cpu_use *ret)
 {
 	/*
-	 * The kernel updates two counts only at its ticks: the time that the host took, and the
-	 * time of a thread that is running.
+	 * Two counts are updated only at the kernel's ticks: CPU time that the host took, and CPU
+	 * time of a running thread.
 	 */
 	uint64_t slack = (s->uses.taken_ns ? TICK_NS : 0) + (u->last.state == 'R' ? TICK_NS : 0) +
 			 (u->first.state == 'R' ? TICK_NS : 0);
 
 	ret->ran_ms = ms(since(u->first.ran_ns, u->last.ran_ns));
 	ret->queued_ms = ms(since(u->first.queued_ns, u->last.queued_ns));
-	/* A thread that never got a CPU lost no time to the host. */
+	/* a thread that never got a CPU hasn't lost any time to the host */
 	cpu_use_split(ret, u->last.runs == u->first.runs && u->last.state != 'R'
 				   ? 0
 				   : ms(s->uses.taken_ns + slack));
 }
 
 /*
- * Sets when the main thread ended. perf's report has the exact time, but it may be lost. krait
- * itself notices the end a little later.
+ * Returns when the main thread ended. perf's report of it has the exact time, but may be lost.
+ * krait itself notices the end a little later.
  */
 static uint64_t end_of(const struct session_use *u)
 {
@@ -184,8 +186,8 @@ static uint64_t end_of(const struct session_use *u)
 }
 
 /*
- * Do the counts at the beginning and at the end belong to the same thread? If another thread called
- * exec, that thread has had the main thread's number since then.
+ * Are the counts at the beginning and at the end those of the same thread? If another thread calls
+ * exec, it takes over the main thread's number.
  */
 static bool knows_main(const struct session *s, const struct session_use *u)
 {
@@ -208,11 +210,11 @@ static bool measure(const struct session *s, const struct session_use *u, const 
 	return ret->wall_ms > 0;
 }
 
-/* The processes with samples, by pid, and sums over the processes whose times are known. */
+/* The processes with samples, by pid, and sums over those processes whose times are known. */
 struct told {
-	struct map names; /* pid -> string of the process label */
+	struct map names; /* pid -> value of the label `process`, a string of the profile */
 	unsigned known;
-	uint64_t cpu_ms; /* CPU time of all known processes together */
+	uint64_t cpu_ms; /* CPU time of all processes with known times together */
 };
 
 static void tell(struct session *s, struct told *t, const struct cpu_use *u)
@@ -235,8 +237,8 @@ static void tell_process(struct session *s, struct told *t, struct session_use *
 	struct cpu_use use;
 
 	/*
-	 * A process without samples is listed only if it was asked for by pid. The command isn't
-	 * listed without samples: it may be any program that starts Python.
+	 * A process without samples is listed only if the user asked for it by pid. The command
+	 * isn't listed without samples, because it may be any program that starts Python.
 	 */
 	if (!label && (s->options->cmd || !s->options->pids.n))
 		return;
@@ -262,8 +264,9 @@ static void find_names(struct session *s, struct told *t)
 }
 
 /*
- * Adds the figures of all processes together. CPU time by samples counts if it is more than the CPU
- * time of known processes, because samples are also of processes that are gone.
+ * Adds the figures of all processes together. If the samples stand for more CPU time than known
+ * processes have used, the samples' time is taken, because they are also of processes that are
+ * gone.
  */
 static void tell_all(struct session *s, const struct told *t, uint64_t sampled_ns)
 {
@@ -284,8 +287,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 	struct told t = {};
 
 	/*
-	 * after condensing, processes that ended are a single one; windows that were handed over
-	 * took the samples of some processes with them
+	 * after condensing, all processes that ended count as a single one; windows that were cut
+	 * have taken the samples of some processes with them
 	 */
 	if (!s->tells_use || s->condensed || s->windows)
 		return;
@@ -298,7 +301,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 
 /*
  * Returns the process for which krait dump shows where all targets wait: the command, or the only
- * process that was asked for by pid. (krait dump also shows its children.) 0: there is none.
+ * process that was asked for by pid. (krait dump also shows its children.) 0: there is no such
+ * process.
  */
 static pid_t first_of(const struct session *s)
 {
@@ -317,7 +321,7 @@ pid_t session_use_living(struct session *s)
 	pid_t only = 0, first = first_of(s);
 	unsigned n = 0;
 
-	/* the signal that stopped krait also told the command to end */
+	/* the signal that stopped krait has also told the command to end */
 	if (s->options->cmd && signals_stop())
 		return 0;
 	vec_foreach(u, &s->uses.all) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads threads that wait, as `krait dump` does (docs/decisions/0008), where the kernel program
- * couldn't: when a recording of waits begins, and when krait has just met a process. Threads of
- * that process may still be in the wait in which the kernel program met them. Records made here are
- * handled like records from the kernel.
+ * Reads waiting threads, as `krait dump` does (docs/decisions/0008), if the kernel program couldn't
+ * read them: when a recording of waits begins, and when krait has just met a process, whose threads
+ * may still be in the wait in which the kernel program met them. The records that this file makes
+ * are handled like records from the kernel.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -18,16 +18,16 @@
 #include "record/session.h"
 #include "sampler/tasks.h"
 
-/* How long reading may take. A thread takes some 50 to 300 us. */
+/* The most time for reading threads at the beginning. Reading a thread takes some 50 to 300 us. */
 #define READ_NS (400 * NSEC_PER_MSEC)
 
 /*
- * Limits for the processes that were met in one drain: how long reading their threads may take, and
- * how many processes are read.
+ * Limits for the processes that were met in one drain: the most time for reading their threads, and
+ * the most processes that are read.
  */
 #define MET_NS	      (20 * NSEC_PER_MSEC)
 #define MET_PROCESSES 64
-/* the most stacks that are kept until their waits are over */
+/* the most waits whose stacks are kept until the waits are over */
 #define MET_WAITS 1024
 
 struct reading {
@@ -68,9 +68,8 @@ static const struct unwind_rule *rule_at(void *ctx, uint32_t number)
 static const struct walker_rows rows = {.chunk = chunk_at, .table = table_at, .rule = rule_at};
 
 /*
- * Gives the collector the record that the kernel program would send when it meets the process. If
- * the kernel program has met the process already, the collector has the real record, or gets it
- * from a ring.
+ * Gives the collector the record that the kernel program would send on meeting the process. If the
+ * kernel program has met it already, the collector has the real record, or gets it from a ring.
  */
 static void introduce(struct reading *r, const struct proc_entry *proc, const struct rec_task *task)
 {
@@ -88,7 +87,7 @@ static void introduce(struct reading *r, const struct proc_entry *proc, const st
 	collect_record(r->s->collect, &rec, sizeof(rec));
 }
 
-/* Of several interpreters, chooses the last interpreter in which the thread has frames. */
+/* If there are several interpreters, chooses the last of them in which the thread has frames. */
 static void choose_interpreter(struct reading *r, const struct proc_several *all,
 			       struct walker_thread *t)
 {
@@ -157,8 +156,8 @@ static struct walker *make_walker(struct session *s)
 }
 
 /*
- * If krait has its capabilities from its executable, it may read only threads that belong to its
- * user at this moment.
+ * May the thread be read? If krait has its capabilities from its executable, it may read only
+ * threads that belong to its user at this moment.
  */
 static bool may_read(const struct reading *r, const struct rec_task *task)
 {
@@ -166,8 +165,8 @@ static bool may_read(const struct reading *r, const struct rec_task *task)
 }
 
 /*
- * Keeps a wait's stack until the wait's record comes, which is when the wait is over. Returns false
- * if the wait may be over already.
+ * Keeps a wait's stack until the wait is over and its record comes. Returns false if the wait may
+ * be over already.
  */
 static bool keep(struct reading *r, const struct rec_task *task, const struct rec_sample *sample,
 		 uint64_t since_ns)
@@ -183,7 +182,7 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 
 	if (!sampler_still_waits(r->s->sampler, task, since_ns))
 		return false;
-	/* The thread's new wait takes the place of an earlier one, which is over. */
+	/* The thread's new wait replaces an earlier wait of the thread, which is over. */
 	vec_foreach(earlier, &r->s->met_waits) {
 		if (earlier->sample.tid != sample->tid)
 			continue;
@@ -193,15 +192,16 @@ static bool keep(struct reading *r, const struct rec_task *task, const struct re
 	if (r->s->met_waits.n < MET_WAITS)
 		return !vec_push(&r->s->met_waits, met);
 	/*
-	 * the table is full, perhaps with waits of threads that have ended: some entry is replaced
+	 * the table is full, perhaps with waits of threads that have ended, so some entry is
+	 * replaced
 	 */
 	r->s->met_waits.v[since_ns % MET_WAITS] = met;
 	return true;
 }
 
 /*
- * Tells the collector the name of the child process for which the thread waits: the child got its
- * name before the recording.
+ * Tells the collector the name of the child process for which the thread waits, because the child
+ * got its name before the recording.
  */
 static void name_child(struct reading *r, const struct rec_task *task)
 {
@@ -333,8 +333,8 @@ void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *
 }
 
 /*
- * The wait was never read, so it has no stack. Its time counts with the waits at the same site (a
- * system call with what it waits for) whose stacks weren't taken.
+ * Counts the time of a wait that was never read, and so has no stack, with those waits at the same
+ * site (a system call with what it waits for) whose stacks weren't taken.
  */
 static void count_with_others(struct rec_wait *wait)
 {

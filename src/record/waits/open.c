@@ -12,19 +12,19 @@
 #include "waits.h"
 
 /*
- * A wait whose stack the kernel program didn't take is read when it has lasted this long. Most
- * waits are much shorter.
+ * A wait whose stack the kernel program didn't take is read when it has lasted this long, because
+ * most waits are much shorter.
  */
 #define LEFT_NS	      (200 * NSEC_PER_MSEC)
-#define MOST_READ_NOW 64 /* the most processes whose threads are read at once */
+#define MOST_READ_NOW 64 /* the most processes whose threads are read at one time */
 /*
  * How often a recording looks for waits whose stacks the kernel program didn't take: often enough
- * to find each wait that takes WAIT_LONG_NS. With many threads it looks less often, so that looking
- * takes at most LOOK_PER_MILL thousandths of a CPU.
+ * to find each wait that takes WAIT_LONG_NS. If there are many threads, the recording looks less
+ * often, so that looking takes at most LOOK_PER_MILL thousandths of a CPU.
  */
 #define LOOK_NS	      (WAIT_LONG_NS / 2)
 #define LOOK_PER_MILL 4
-/* At the recording's end, waits are read if they have lasted at least this long. */
+/* At the recording's end, those waits are read that have lasted at least this long. */
 #define LEFT_END_NS (10 * NSEC_PER_MSEC)
 
 struct open_wait {
@@ -35,9 +35,9 @@ struct open_wait {
 struct opening {
 	struct session *s;
 	VEC(struct open_wait) waits;
-	pid_vec tgids; /* processes of which threads must be read */
+	pid_vec tgids; /* processes that have threads which must be read */
 	uint64_t left_until_ns;
-	bool young; /* there are waits without a stack that haven't lasted long enough to be read */
+	bool young; /* some waits without a stack haven't lasted long enough yet to be read */
 	bool failed;
 };
 
@@ -46,7 +46,7 @@ static bool lacks_stack(const struct rec_wait *wait)
 	return !wait->sample.stack && wait->sample.outcome == WALK_PENDING;
 }
 
-/* Notes the process of a wait that must be read. */
+/* Notes the process of a wait whose stack must be read. */
 static void note_left(void *ctx, const struct rec_wait *wait, bool left)
 {
 	struct opening *o = ctx;
@@ -70,7 +70,7 @@ static void take(void *ctx, const struct rec_wait *wait, bool left)
 /*
  * Completes a wait of which the kernel program has no stack. If the kernel program didn't choose
  * this wait's stack, its record still describes an earlier wait, so all of it is replaced. False:
- * user space hasn't read the wait.
+ * user space hasn't read the wait's stack.
  */
 static bool complete(const struct session *s, struct open_wait *open)
 {
@@ -120,7 +120,7 @@ int session_open_waits(struct session *s, session_open_fn fn, void *ctx)
 
 /*
  * Reads the stacks of waits that have lasted since @left_until_ns or longer, if the kernel program
- * didn't take them. Returns whether there are shorter waits without a stack.
+ * didn't take them. Returns true if there are also shorter waits without a stack.
  */
 static bool read_left(struct session *s, uint64_t left_until_ns)
 {
