@@ -24,8 +24,8 @@ static size_t names_bytes(const struct native_file *f)
 /* Frees the names of a file. When a stack needs these names, they are read again. */
 static void give_up_names(struct collect *c, struct native_file *f)
 {
-	log_info("%s: its names were dropped to make room for others: %zu KiB", f->path,
-		 names_bytes(f) >> 10);
+	log_info("%s: names of its functions were dropped to make room for other names: %zu KiB",
+		 f->path, names_bytes(f) >> 10);
 	c->kept.names -= names_bytes(f);
 	elf_names_free(TAKE_PTR(f->names));
 	method_names_free(TAKE_PTR(f->methods));

@@ -126,12 +126,12 @@ int tasks_read(struct tasks *t, void (*fn)(void *ctx, const struct rec_task *rec
 	ssize_t got;
 
 	if (fd < 0 || !buf)
-		return err_sys(fd < 0 ? fd : -ENOMEM, "can't read the threads");
+		return err_sys(fd < 0 ? fd : -ENOMEM, "can't read the state of the threads");
 	while ((got = read(fd, buf + n, STREAM_BYTES - n)) > 0) {
 		n += (size_t)got;
 		used = take(buf, n, fn, ctx);
 		n -= used;
 		memmove(buf, buf + used, n);
 	}
-	return got < 0 ? err_sys(-errno, "can't read the threads") : 0;
+	return got < 0 ? err_sys(-errno, "can't read the state of the threads") : 0;
 }

@@ -121,7 +121,9 @@ int sampler_set_several(struct sampler *s, const struct proc_several *several)
 	}
 	r = update(s->skel->maps.several, &tgid, several);
 	r = r ? r : map_put(&s->several, tgid, 1);
-	return r ? err_sys(r, "can't describe the interpreters of process %u", tgid) : 0;
+	return r ? err_sys(r, "can't tell the kernel programs about the interpreters of process %u",
+			   tgid)
+		 : 0;
 }
 
 void sampler_suspect(struct sampler *s, pid_t tgid)
@@ -136,7 +138,7 @@ int sampler_add_exe(struct sampler *s, const struct exe_key *key, const struct e
 {
 	int r = update(s->skel->maps.exes, key, entry);
 
-	return r ? err_sys(r, "can't describe an executable") : 0;
+	return r ? err_sys(r, "can't tell the kernel programs about an executable") : 0;
 }
 
 uint64_t sampler_code_pages(struct sampler *s, const struct proc_key *key, uint64_t task)

@@ -90,7 +90,7 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	int r;
 
 	if (far_stat(fd, &st))
-		return err_sys(-errno, "its file status can't be read");
+		return err_sys(-errno, "the status of the file can't be read");
 	f->version = file_version_of(&st);
 	if (!elf_file_open(fd, path, &elf)) {
 		elf_file_dynamic(elf, &f->dynamic);

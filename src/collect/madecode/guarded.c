@@ -85,7 +85,7 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 	int r = peek((pid_t)p->key.tgid, start, bytes, code.n);
 
 	if (r)
-		return err_sys(r, "its bytes can't be read");
+		return err_sys(r, "the function's bytes can't be read");
 	r = code_rows_guess(&code, &rows);
 	rule = r ? NULL : unwind_rows_find(&rows, pc);
 	if (!rule || rule->cfa == UNWIND_UNKNOWN)

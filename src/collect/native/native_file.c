@@ -200,7 +200,7 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	if (f->fd < 0)
 		return f->fd;
 	if (far_stat(f->fd, &st))
-		return err_sys(-errno, "its file status can't be read");
+		return err_sys(-errno, "the status of the file can't be read");
 	if (no_more_files(c))
 		return err_set(-EMFILE,
 			       "krait has %zu files open and may open no more; raise the limit "

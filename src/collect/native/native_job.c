@@ -38,7 +38,7 @@ static void note(struct job *j, int r)
 
 static int nobody_waits(void)
 {
-	return err_set(-ECANCELED, "the recording ended first");
+	return err_set(-ECANCELED, "the recording ended before this work was done");
 }
 
 /*

@@ -194,7 +194,8 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 
 	how = how ? how : &ignored;
 	if (!m->ino)
-		return err_set(-ENOENT, "mapping %llx has no file", (unsigned long long)m->start);
+		return err_set(-ENOENT, "the mapping at %llx has no file",
+			       (unsigned long long)m->start);
 	*how = FILE_MAP_FILES;
 	denied = fd = open_map_files(procdir, m, path);
 	if (fd >= 0 || fd == -EINVAL || fd == -ETIMEDOUT)
@@ -212,7 +213,7 @@ out:
 	if (fd == -ETIMEDOUT)
 		return err_set(fd, "the file system of %s doesn't answer", path);
 	if (fd == -ESTALE)
-		return err_set(fd, "another file is at %s now", path);
+		return err_set(fd, "another file than the mapped one is at %s now", path);
 	if (fd == -EINVAL)
 		return err_set(fd, "%s is not a regular file", path);
 	return fd < 0 ? err_sys(fd, "can't open the mapped file %s", path) : fd;
