@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds out what a process image runs. An image is examined once through /proc. Each ELF file is
- * looked into once, so a hundredth worker costs only a look at its mappings.
+ * looked into once, so the hundredth process of a program costs only a look at its mappings.
  */
 #include <errno.h>
 #include <stdio.h>

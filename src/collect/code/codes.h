@@ -15,7 +15,10 @@ static inline uint64_t code_key(uint64_t code, uint64_t check)
 	return code ^ check * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns the code object with this code_key(). NULL: no record of it has come, or it was freed. */
+/*
+ * Returns the code object whose code_key() is @key. NULL: no record of it has come, or it was
+ * freed.
+ */
 static inline struct py_code *code_of(const struct process *p, uint64_t key)
 {
 	const uint64_t *i = map_get(&p->code_index, key);

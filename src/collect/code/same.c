@@ -66,8 +66,8 @@ static void uncount(struct collect *c, const struct py_code *code)
 void same_free_code(struct collect *c, struct py_code *code)
 {
 	/*
-	 * .counted lacks names that were added to the code object later, so it isn't the present
-	 * size
+	 * subtracts what was counted, which isn't the present size: names that were added to the
+	 * code object later weren't counted
 	 */
 	c->kept.codes -= code->counted;
 	uncount(c, code->like);

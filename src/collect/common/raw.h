@@ -32,9 +32,9 @@ struct waiting {
 	 */
 	bool account;
 	/*
-	 * .woken: the next entry is the thread that ended this wait. .waker: this entry is the
-	 * thread that ended the wait before it. It isn't a sample, and is handed on right after
-	 * that wait.
+	 * .woken: the next entry in intake.waiting is the thread that ended this wait. .waker: this
+	 * entry is the thread that ended the wait in the entry before it; such an entry isn't a
+	 * sample, and is handed on right after that wait.
 	 */
 	bool woken, waker;
 	/*

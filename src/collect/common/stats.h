@@ -23,7 +23,7 @@ struct collect_unsupported {
 struct collect_other {
 	unsigned processes;
 	uint32_t tgid;
-	/* name of the last such interpreter, like "CPython 3.9" */
+	/* name of the second interpreter in the process that was met last, like "CPython 3.9" */
 	char name[32];
 	/* path of the file of interpreter .name, or as much of the path's beginning as fits */
 	char file[256];
@@ -104,7 +104,7 @@ struct collect_stats {
 	unsigned maps_unread;
 	/* how often an unwind table was emptied to make room for other tables */
 	uint64_t rows_given_up;
-	/* how often there was no room for a file's rows, which are tried again later */
+	/* how often there was no room for a file's rows; such rows are made again later */
 	uint64_t rows_refused;
 	/* number of files whose rows are too large for the kernel's maps */
 	uint64_t rows_too_large;
@@ -174,7 +174,10 @@ struct collect_stats {
 		 * and the profile lacks them
 		 */
 		uint64_t samples;
-		/* the first of these processes: "PID, name"; "": it may be another user's */
+		/*
+		 * the first process whose samples were only counted: "PID, name"; "": it may be
+		 * another user's
+		 */
 		char first[64];
 	} crowded;
 	/* processes whose lists of code registered for gdb were too long to be read whole */

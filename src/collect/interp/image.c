@@ -372,8 +372,8 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		e.lib_check = f->dynamic.check;
 		if (!e.debug_slot || !e.lib_dynamic)
 			/*
-			 * without both sections, krait learns only from perf's record of the mapped
-			 * library that the process is Python
+			 * without .debug_slot and .lib_dynamic, krait learns only from perf's
+			 * record of the mapped library that the process is Python
 			 */
 			return;
 	}

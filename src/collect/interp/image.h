@@ -61,9 +61,9 @@ _must_use_ bool images_init(struct collect *c);
 void images_fini(struct collect *c);
 
 /*
- * file_key(): a key of device and inode, by which files are found. Another file may get the same
- * inode later, so file_version_of() has more. file_stat_mapping(): stat() of the file behind @m; 0
- * or -errno.
+ * file_key(): returns a key made of device and inode, by which files are found. file_version_of():
+ * also has the file's mtime and size, because another file may get the same inode later.
+ * file_stat_mapping(): calls stat() for the file behind @m; 0 or -errno.
  */
 uint64_t file_key(uint64_t dev, uint64_t ino);
 struct file_version file_version_of(const struct stat *st);

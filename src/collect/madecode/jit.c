@@ -222,7 +222,7 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	name = clock_ns(CLOCK_MONOTONIC) - p->made->jit.looked_ns < REFRESH_APART_NS
 		       ? perf_map_find(p->made->jit.map, pc, start)
 		       : NULL;
-	/* without a name the map is read again, because a stack is named only once */
+	/* if the code has no name, the map is read again, because a stack is named only once */
 	return name ? name : look_again(c, p, pc, start);
 }
 

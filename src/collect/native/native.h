@@ -261,8 +261,8 @@ _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
 /*
- * Uses rows that native_rows_prove() has completed, with the arguments of native_rows_take(). The
- * kernel's maps have had the partial rows until now.
+ * Uses rows that native_rows_prove() has completed, as native_rows_take() does. Until now the
+ * file's rows were partial.
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);
@@ -322,8 +322,8 @@ const char *kernel_name(const struct collect *c, uint64_t pc, const char **modul
 uint64_t kernel_shown_address(const struct collect *c, uint64_t pc);
 
 /*
- * known.c: what was found at an address of a file. A new entry is all 0 but for its key (.vaddr,
- * .file).
+ * known.c: what was found at an address of a file. In a new entry everything is 0 except the key
+ * (.vaddr, .file).
  */
 struct known_native {
 	uint64_t vaddr;

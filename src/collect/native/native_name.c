@@ -16,7 +16,7 @@ static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t v
 	return unwind_fde_find(f->fdes.v, f->fdes.n, vaddr - f->base);
 }
 
-/* Returns where the code around @vaddr begins, which belongs to no known function. */
+/* Returns where the piece of code around @vaddr begins. This code belongs to no known function. */
 static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 {
 	size_t i = count_upto(f->fdes.v, f->fdes.n, end, vaddr - f->base);

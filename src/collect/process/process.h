@@ -234,8 +234,8 @@ struct processes {
 	struct map execs;
 	struct known_places *known; /* state of known_place.c */
 	/*
-	 * the mapping that process_mapping_of() returned last, and the version for which; .mapping
-	 * 0: it has returned none yet
+	 * .mapping: what process_mapping_of() returned last; 0: it has returned no mapping yet.
+	 * .mapping_version: the version for which it was called.
 	 */
 	uint32_t mapping;
 	uint16_t mapping_version;
@@ -250,8 +250,8 @@ struct processes {
 };
 
 /*
- * Makes the state of this folder. @made_bytes and @close become members of struct processes. False:
- * out of memory.
+ * Makes the state of this folder. The arguments become the members of the same names in struct
+ * processes. False: out of memory.
  */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
@@ -379,9 +379,9 @@ void facts_read_start(struct collect *c, struct process *p, const struct proc *p
  * known_place_find() sets cgroup, container and directory of @p, whose place was @at at @time_ns,
  * to the values that another process with that place had. False: no such process is known.
  * known_place_keep() notes that all processes with place @at have the cgroup, container and
- * directory of @p. known_place_directory() reads the path of
- * @proc's working directory into @path[*n]. False: the path can't be read without waiting, or it
- * may be the path of another directory than @dir.
+ * directory of @p. known_place_directory() reads the path of @proc's working directory into
+ * @path[*n]. False: the path can't be read without waiting, or it may be the path of another
+ * directory than @dir.
  */
 _must_use_ bool known_place_init(struct collect *c);
 void known_place_fini(struct collect *c);

@@ -54,8 +54,9 @@ struct process *process_known(const struct collect *c, const struct proc_key *ke
 }
 
 /*
- * Creates the process of @key for process_of(). Not inlined in process_of(), because the inlined
- * code set a whole struct process to 0 for each sample, which took a fifth of the sample's time.
+ * Creates the process of @key for process_of(). This function isn't inlined in process_of(),
+ * because the inlined code set a whole struct process to 0 for each sample, which took a fifth of
+ * the sample's time.
  */
 static __attribute__((noinline)) long process_new(struct collect *c, const struct proc_key *key)
 {

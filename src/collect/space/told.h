@@ -6,8 +6,8 @@
  *
  * The side band tells of all memory that becomes executable, not of what is unmapped. So a list is
  * used only if the process maps as much code as the list has, all of that code lies in files that
- * are known, nothing was mapped over it, and no event was lost. Else the mappings are read from
- * /proc.
+ * are known, nothing was mapped over that code, and no event was lost. Otherwise the mappings are
+ * read from /proc.
  */
 #ifndef COLLECT_SPACE_TOLD_H
 #define COLLECT_SPACE_TOLD_H

@@ -19,7 +19,7 @@ bool bodies_init(struct collect *c)
 }
 
 /*
- * Removes bodies (modules' top-level code) from the list and puts them into @ret: those that have
+ * Moves bodies (modules' top-level code) from the list of wanted bodies to @ret: those that have
  * the last body's process and layout, as many as @ret has room for. Returns how many.
  */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])

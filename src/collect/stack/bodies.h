@@ -41,8 +41,8 @@ _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
 /*
- * Puts @code, the body (top-level code) of a module, on the list. @rec, of @n bytes, is the record
- * in which the code object came.
+ * Adds @code, the body (top-level code) of a module, to the list of bodies. @rec, of @n bytes, is
+ * the record in which the code object came.
  */
 void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 		const struct rec_code *rec, size_t n);

@@ -107,8 +107,8 @@ struct threads {
 		/* sums over the threads that were forgotten, for collect_stats.cpu_ns and .came */
 		uint64_t cpu_ns, came;
 		/*
-		 * when ended threads were last forgotten: the time of the latest event that perf
-		 * had reported
+		 * the time of the latest event that perf had reported when ended threads were last
+		 * forgotten
 		 */
 		uint64_t at_ns;
 	} ended;

@@ -115,7 +115,10 @@ struct walk {
 	const struct profile *p;
 	const uint32_t *frames;
 	size_t n, i;
-	/* file and name of the Python function at .i; NULL: there is no such function */
+	/*
+	 * file and name of the Python function at frame .i; NULL: the frame isn't a Python
+	 * function's
+	 */
 	const char *file, *name;
 	bool collects; /* the walk has passed the garbage collector */
 };
@@ -185,7 +188,7 @@ static bool is_after_caller(const struct walk *w)
 	return caller->start_line > 0 && f->start_line > caller->start_line;
 }
 
-/* Is the outermost Python function that in which each threading.Thread begins? */
+/* Is the outermost Python function one in which a threading.Thread begins? */
 static bool is_in_thread(const struct walk *w)
 {
 	struct walk root = *w;

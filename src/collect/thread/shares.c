@@ -30,7 +30,7 @@ struct estimate {
 
 /* A stack of a site. */
 struct stack_share {
-	uint64_t key; /* key_of() of the waits with this stack */
+	uint64_t key; /* key_of() for the waits with this stack */
 	struct estimate of;
 	/* how much time of waits without a stack the waits with this stack have got */
 	uint64_t given_ns;

@@ -161,8 +161,8 @@ struct thread *thread_of_sample(struct collect *c, struct process *p, const stru
 /*
  * Counts a sample, for the rate of samples per CPU time. A sample is due after each period of CPU
  * time. The kernel updates a thread's CPU time only at ticks and task switches, so several samples
- * may show the same time. If a sample shows another time than the sample before, that time is exact
- * to one period. Only samples between two such moments are counted.
+ * may show the same time. If a sample shows another time than the sample before it, the new time is
+ * exact to one period. Only samples between two such moments are counted.
  */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns)
 {

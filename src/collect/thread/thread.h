@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps threads: their labels, their names, and how long they ran. */
+/* Keeps the threads of processes: their labels, their names, and how long they ran. */
 #ifndef COLLECT_THREAD_THREAD_H
 #define COLLECT_THREAD_THREAD_H
 
