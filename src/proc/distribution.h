@@ -15,10 +15,10 @@
 size_t distribution_site(const char *path);
 
 /*
- * Appends the packages that were installed together with @path, as the process at @procdir sees
- * that path. Each package is named once; spaces separate them. A child of krait does the search,
- * with the rights of the process's user. 0; -ENOENT: no distribution names the file; -EAGAIN: the
- * search ran out of time, and the next try gets further; -errno.
+ * Appends the packages that were installed together with the file @path, a path as the process at
+ * @procdir sees it. Each package is named once; spaces separate them. A child of krait does the
+ * search, with the rights of the process's user. 0; -ENOENT: no distribution names the file;
+ * -EAGAIN: the search ran out of time, and the next try gets further; -errno.
  */
 _must_use_ int distribution_of(int procdir, const char *path, struct str *ret);
 

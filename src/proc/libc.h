@@ -44,7 +44,7 @@ struct libc_info libc_default(enum libc_kind kind);
 /*
  * Reads the offsets from file @fd. @fd is the file that has the pthread functions (libc.so.6,
  * libpthread.so.0 before 2.34, ld-musl). With LIBC_NONE, @fd is a static executable, and .kind is
- * found too. Never fails: if the offsets can't be learnt, .learnt is false and the offsets are the
+ * also set. Never fails: if the offsets can't be learnt, .learnt is false and the offsets are the
  * usual ones.
  */
 struct libc_info libc_read(int fd, enum libc_kind kind);

@@ -105,8 +105,8 @@ int proc_maps(struct proc *p, unsigned want, struct maps *ret)
 }
 
 /*
- * Reads the first thread's own stat file, because the process's stat file sums up the times of all
- * threads.
+ * Reads the first thread's own stat file, because the stat file of the process sums up the times of
+ * all threads.
  */
 static int first_thread(const struct proc *p, struct proc_stat *ret)
 {

@@ -32,7 +32,7 @@ void proc_match_init(struct proc_match *m);
 void proc_match_fini(struct proc_match *m);
 
 /*
- * Adds the process @tgid. From now on only processes that were added by pid are wanted. 0 or
+ * Adds process @tgid. After this call, only processes that were added by pid are wanted. 0 or
  * -ENOMEM.
  */
 _must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid);

@@ -49,8 +49,8 @@ _must_use_ int run_time_again(pid_t pid, struct run_time *t);
 bool run_time_taken(uint64_t *ret_ns);
 
 /*
- * Do the work of run_time_read() and run_time_taken(), on the text of schedstat and of /proc/stat.
- * False: the text doesn't have the figures.
+ * These functions do the work of run_time_read() and run_time_taken() on the text of schedstat and
+ * of /proc/stat. False: the text doesn't have the figures.
  */
 bool run_time_parse(const char *text, struct run_time *ret);
 bool run_time_parse_taken(const char *text, uint64_t *ret_ticks);

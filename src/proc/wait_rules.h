@@ -79,7 +79,7 @@ extern const struct wait_rule wait_rules[];
  */
 const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char *wchan);
 
-/* What kind of thing the descriptor that a thread waits for refers to. */
+/* What a descriptor refers to for which a thread waits. */
 enum wait_target { TARGET_UNKNOWN, TARGET_SOCKET, TARGET_PIPE, TARGET_FILE };
 
 /*

@@ -44,8 +44,8 @@ static bool is_cgroup(int dir)
 }
 
 /*
- * Replaces the descriptor *@dir of a directory by that of the directory @name in it; -1: it has no
- * such directory.
+ * Replaces *@dir, the descriptor of a directory, by the descriptor of the directory @name in it;
+ * -1: there is no such directory.
  */
 static void step(int *dir, const char *name, size_t n)
 {

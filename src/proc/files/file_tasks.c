@@ -85,7 +85,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 	return 0;
 }
 
-/* One of the files that a keeper's child keeps open; used only in that child. */
+/* A file that a keeper's child keeps open. This struct is used only in that child. */
 struct kept {
 	int fd;
 	uint32_t serial; /* number of the kept file; 0: this entry is free */

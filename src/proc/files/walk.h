@@ -2,8 +2,8 @@
 /*
  * Finds and opens files for krait's threads, which mustn't hang. If a path stays within one file
  * system that always answers (answers.h), the thread follows it itself. A child follows all other
- * paths (reader.h). If a file's system may not answer, another child opens the file and keeps it
- * open (keeper.h). A job (base/work/worker.h) may hang, and opens everything itself.
+ * paths (reader.h). If the file's file system may not answer, another child opens the file and
+ * keeps it open (keeper.h). A job (base/work/worker.h) may hang, and opens everything itself.
  */
 #ifndef PROC_FILES_WALK_H
 #define PROC_FILES_WALK_H
@@ -18,9 +18,8 @@ struct opener;
 /*
  * walk_proc() and walk_below() return an O_PATH descriptor or -errno. walk_proc() follows the link
  * @name in @dir, which is a /proc/PID. walk_below() follows @path below directory @root, with
- * openat2()'s @flags and
- * @resolve. @pid: the process for which the file is opened; 0: none. -ETIMEDOUT: the file system
- * doesn't answer.
+ * openat2()'s @flags and @resolve. @pid: the process for which the file is opened; 0: none.
+ * -ETIMEDOUT: the file system doesn't answer.
  */
 _must_use_ int walk_proc(int dir, pid_t pid, const char *name);
 _must_use_ int walk_below(int root, pid_t pid, const char *path, uint64_t flags, uint64_t resolve);

@@ -87,7 +87,10 @@ void throttled_list(const char *root, throttled_vec *ret)
 			continue;
 		l.root = tree.n;
 		walk(&l, str_cstr(&tree), 0);
-		return; /* "cpu" is a controller in one of the trees only */
+		/*
+		 * "cpu" is a controller in only one of the trees, so the other tree needn't be read
+		 */
+		return;
 	}
 }
 

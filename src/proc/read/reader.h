@@ -95,9 +95,9 @@ void reader_child_free(struct reader_child *c);
 ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q);
 
 /*
- * Makes reads of resident memory go without a child from now on. This is for programs that read
- * much and have no ring buffers to empty in time. Only one thread may read from now on. That thread
- * can hang if a process takes a page away in the microsecond between the check and the read.
+ * After this call, resident memory is read without a child. This is for programs that read much and
+ * have no ring buffers to empty in time. After this call, only one thread may read. That thread can
+ * hang if a process takes a page away in the microsecond between the check and the read.
  */
 void reader_look_first(void);
 
