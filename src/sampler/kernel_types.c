@@ -36,7 +36,7 @@ struct ext_section {
 	uint32_t name, n;
 };
 
-/* What is copied: types of @all, to @some. */
+/* The types of .all that are copied to .some. */
 struct picked {
 	struct btf *all, *some;
 	/* by the id of a type in .all: the type's id in .some; 0: the type wasn't copied */

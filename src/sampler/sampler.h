@@ -104,8 +104,8 @@ _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 void sampler_remove_root(struct sampler *s, pid_t tgid);
 
 /*
- * Makes @layout known to the kernel programs; Sets *@index to the value for py_where.layout. Equal
- * layouts have one index. 0; -ENOSPC: there are too many layouts.
+ * Makes @layout known to the kernel programs, and sets *@index to the value for py_where.layout.
+ * Equal layouts have one index. 0; -ENOSPC: there are too many layouts.
  */
 _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,
 				  uint16_t *index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sampling events of a source on every online CPU. The caller attaches the program to each of
- * them.
+ * The sampling events of a source on every online CPU. The caller attaches the kernel program to
+ * each event.
  */
 #ifndef SAMPLER_SOURCES_EVENT_SET_H
 #define SAMPLER_SOURCES_EVENT_SET_H

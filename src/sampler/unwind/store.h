@@ -79,9 +79,8 @@ uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot);
 /*
  * Replaces the mappings in @slot. The caller has set .owner_*, .read_ns, .at_unmaps (from before
  * the mappings were read) and .version (not 0, different each time) of @head; this function sets
- * the other members.
- * @m is ascending; mappings beyond SPACE_CHUNKS * SPACE_MAPPINGS are left out. 0 or -errno +
- * message.
+ * the other members. @m is ascending; mappings beyond SPACE_CHUNKS * SPACE_MAPPINGS are left out.
+ * 0 or -errno + message.
  */
 _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 				      const struct unwind_space *head,
