@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the memory of a recording within its limit. Counted are the recording's tables, and what
- * condensing them (profile/remake/condense.h) or writing the output will need. Condensing begins
- * before the sum exceeds the limit. krait reserves address space for the second part, and gives it
- * back right before it needs the memory. So even if the system refuses memory, what was recorded
- * can still be written.
+ * Keeps the memory of a recording within its limit. It counts the recording's tables, and the
+ * memory that condensing them (profile/remake/condense.h) or writing the output will take.
+ * Condensing begins before the sum exceeds the limit. krait reserves address space for the second
+ * part, and gives it back right before it needs the memory. So even if the system refuses memory,
+ * what was recorded can still be written.
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -92,7 +92,7 @@ static void watch_targets(struct session *s)
 }
 
 /*
- * For this long, new mappings of the command wake krait up. After it, the command is loaded, and
+ * For this long, new mappings of the command wake krait up. By then the command is loaded, and
  * Python has imported most modules.
  */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)

@@ -58,7 +58,10 @@ static int find(const char *word, const char *search, char path[PATH_MAX])
 	return fd;
 }
 
-/* Returns the program that a line starts with `env`: the word after env's options and variables. */
+/*
+ * Returns the program that a line with `env` starts: the first word after env's options and
+ * variables.
+ */
 static char *behind_env(char **rest)
 {
 	char *word;

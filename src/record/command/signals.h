@@ -21,15 +21,15 @@
 void signals_take(void);
 
 /*
- * Makes a SIGHUP that a process sends no longer ask krait to stop. Instead signals_reload() returns
- * true once after it. A SIGHUP of the terminal still asks krait to stop.
+ * Makes a SIGHUP that a process sends no longer ask krait to stop. Instead, signals_reload()
+ * returns true once after such a SIGHUP. A SIGHUP of the terminal still asks krait to stop.
  */
 void signals_take_reload(void);
 bool signals_reload(void);
 
 /*
- * Makes a SIGUSR1 no longer end krait. Instead signals_usr1() returns true once after it, with the
- * process that sent the latest SIGUSR1 in *sender.
+ * Makes a SIGUSR1 no longer end krait. Instead, signals_usr1() returns true once after a SIGUSR1,
+ * with the process that sent the latest one in *sender.
  */
 void signals_take_usr1(void);
 bool signals_usr1(long *sender);

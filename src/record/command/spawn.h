@@ -54,8 +54,8 @@ _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *ar
 
 /*
  * Waits until the child is in /proc. A /proc that is mounted with hidepid= shows the child only
- * once it has given up krait's capabilities. Waits at most a second. If the child still isn't there
- * after it, later code fails with a message.
+ * once it has given up krait's capabilities. Waits at most a second; if the child isn't there by
+ * then, later code fails with a message.
  */
 void spawn_await_seen(const struct spawn *s);
 

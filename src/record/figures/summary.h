@@ -41,8 +41,8 @@ struct summary {
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
 /*
- * Do so many more or fewer samples come (@came) than were asked for (@due) that it is no chance,
- * and large enough to matter?
+ * Does the number of samples that came (@came) differ from the number that was asked for (@due)?
+ * True if the difference is larger than chance explains, and large enough to matter.
  */
 bool summary_rate_is_off(uint64_t due, uint64_t came);
 
