@@ -25,7 +25,7 @@ void batch_fini(struct batch *b)
 	vec_fini(&b->values);
 }
 
-/* Removes all but names. */
+/* Removes what a block has of its own: label sets, nodes, samples and comments. Its names stay. */
 static void clear_block(struct batch *b)
 {
 	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
@@ -49,7 +49,8 @@ void batch_clear(struct batch *b)
 void batch_forget_block(struct batch *b)
 {
 	clear_block(b);
-	b->meta.n_values = 1; /* a batch of names has no samples, so one value is enough */
+	/* a batch that holds only names has no samples, so any number of values will do */
+	b->meta.n_values = 1;
 }
 
 int batch_check_inlined(const struct batch *b)
@@ -106,13 +107,14 @@ bool batch_has_labels(const struct batch *b, uint32_t set, const struct profile_
 }
 
 /*
- * A batch's tree while it is put in order. All arrays are indexed by a node's number; [0] is the
- * root.
+ * The tree of a batch while its nodes are put in order. All arrays are indexed by a node's number;
+ * element 0 is the root's.
  */
 struct order {
-	uint32_t *first, *next; /* the first child, and the next child of the same parent */
-	uint32_t *number;	/* the new number */
-	uint32_t *by_location;	/* indices of the nodes in order of their locations */
+	/* the node's first child, and the next child of the node's parent */
+	uint32_t *first, *next;
+	uint32_t *number;      /* the new number */
+	uint32_t *by_location; /* indices of the nodes in order of their locations */
 	struct batch_node *nodes;
 };
 
@@ -126,8 +128,8 @@ static void order_fini(struct order *o)
 }
 
 /*
- * Makes the lists of children. Each node is put at the head of its parent's list. The last is put
- * there first, so each list ends up sorted by location.
+ * Makes the lists of children. A child is put at the head of its parent's list. The child that
+ * sorts last is put there first, so each list ends up sorted by location.
  */
 static int order_init(struct order *o, const struct batch *b)
 {

@@ -24,7 +24,10 @@ enum batch_table {
 	BATCH_TABLES
 };
 
-/* Counters of the agent since it began. Each frame of the store holds the values of its time. */
+/*
+ * Counters of the agent since it began. Each frame of the store has them as they were when it was
+ * written.
+ */
 enum batch_figure {
 	BATCH_BEGAN_MS,	   /* when the agent began: ms of wall clock since 1970 */
 	BATCH_SAMPLER_CPU, /* CPU time of the sampler in ns */
@@ -41,7 +44,7 @@ enum batch_figure {
 	BATCH_RESTARTS, /* how often the writer was started anew */
 	BATCH_CONFINED, /* enum confined bits (agent/confine/) of both processes */
 	BATCH_LIMIT,	/* the most bytes that the store may take; 0: not known */
-	/* sums over all earlier agents that wrote into this store */
+	/* the rest: sums over all earlier agents that wrote into this store */
 	BATCH_EARLIER_SAMPLER_CPU,
 	BATCH_EARLIER_WRITER_CPU,
 	BATCH_EARLIER_SAMPLES,
@@ -53,9 +56,7 @@ enum batch_figure {
 
 #define BATCH_MAX_COMMENTS 256
 #define BATCH_MAX_DEPTH	   65536
-/*
- * BATCH_MAX_BYTES and BATCH_MAX_SAMPLES bound a frame or segment: all its columns, and its samples
- */
+/* limits of one frame or segment: the bytes of all its columns, and the number of its samples */
 #define BATCH_MAX_BYTES	  (64u << 20)
 #define BATCH_MAX_SAMPLES (1u << 20)
 
@@ -87,15 +88,16 @@ struct batch_meta {
 };
 
 /*
- * Ids in .mappings, .functions, .locations and .labels are numbers of this batch's tables. All of
- * .meta is set only in a segment's first frame; .meta.n_values is set in each frame.
+ * A frame or block in memory. Ids in .mappings, .functions, .locations and .labels are numbers of
+ * this batch's tables. Only a segment's first frame has all of .meta; later frames have only
+ * .meta.n_values.
  */
 struct batch {
 	uint32_t base[BATCH_TABLES]; /* how many definitions earlier frames have, for each table */
 	/*
-	 * true: a block of a sealed segment. It has all its nodes, sets and samples. Its names
-	 * (strings, mappings, functions, locations) are kept elsewhere; .base is how many of these
-	 * exist.
+	 * true: the batch is a block of a sealed segment, which has all its nodes, label sets and
+	 * samples. Its names (strings, mappings, functions, locations) are kept elsewhere, and
+	 * .base says how many of them the block may refer to.
 	 */
 	bool block;
 	struct batch_meta meta;
@@ -132,13 +134,16 @@ void batch_forget_block(struct batch *b);
  */
 _must_use_ int batch_check_inlined(const struct batch *b);
 
-/* The bytes of string @number, and in *n how many there are; number 0: "". */
+/* Returns the bytes of string @number, and in *n how many there are; "" for number 0. */
 const char *batch_text(const struct batch *b, uint32_t number, size_t *n);
 
-/* Has label set @set (0: no labels) the label @want? */
+/* Tells whether label set @set (0: the empty set) has the label @want. */
 bool batch_has_label(const struct batch *b, uint32_t set, const struct profile_label_text *want);
 
-/* Has the set one of the wanted labels of each key? */
+/*
+ * Tells whether label set @set has, for each key among the wanted labels, one of the labels with
+ * that key.
+ */
 bool batch_has_labels(const struct batch *b, uint32_t set, const struct profile_label_text *wanted,
 		      size_t n);
 

@@ -10,17 +10,19 @@
 #include "base/nomem.h"
 #include "store/columns.h"
 
-#define MAGIC	    0x3142724bu /* "KrB1" */
-#define LEVEL	    1		/* higher ones take longer, and save less than a percent */
-#define LONG_COLUMN 256		/* bytes */
-#define PART_BYTES  32		/* the most by which a part that is compressed by itself grows */
+#define MAGIC 0x3142724bu /* "KrB1" */
+/* the level of zstd: higher levels take longer, and save less than a percent */
+#define LEVEL	    1
+#define LONG_COLUMN 256 /* bytes */
+/* by how many bytes a part that is compressed by itself may grow at most */
+#define PART_BYTES 32
 
 /*
  * The head of a blob. Numbers are stored little-endian; so are all processors that krait is built
  * for.
  */
 struct head {
-	uint32_t magic, raw; /* .raw: bytes of the columns before compression */
+	uint32_t magic, raw; /* .raw: how many bytes the columns have before compression */
 	struct blob_place place;
 	/* XXH3 hash of the head's members above and of the compressed bytes behind the head */
 	uint64_t check;
@@ -37,7 +39,7 @@ static uint64_t check(const struct head *head, const void *data, size_t n)
 
 struct packing {
 	ZSTD_CCtx *c;
-	const uint8_t *from, *end; /* what is left to be compressed */
+	const uint8_t *from, *end; /* the bytes that are still to be compressed */
 	ZSTD_outBuffer out;
 };
 
@@ -47,7 +49,10 @@ static void packing_fini(struct packing *p)
 	free(p->out.dst);
 }
 
-/* Compresses the bytes up to @to. What follows them has statistics of its own. */
+/*
+ * Compresses the bytes up to @to. @directive ends zstd's block there, because the bytes that follow
+ * have other frequencies.
+ */
 static bool pack_upto(struct packing *p, const uint8_t *to, ZSTD_EndDirective directive)
 {
 	ZSTD_inBuffer in = {p->from, (size_t)(to - p->from), 0};
@@ -59,7 +64,10 @@ static bool pack_upto(struct packing *p, const uint8_t *to, ZSTD_EndDirective di
 	return !left;
 }
 
-/* Reads how many columns there are, or how long one is; never more than what follows. */
+/*
+ * Reads the number of columns, or the length of one column. A result that is larger than the rest
+ * of the data is lowered to the size of the rest.
+ */
 static size_t get_length(struct column_cursor *c)
 {
 	uint64_t v = 0;

@@ -10,24 +10,30 @@
 #include "base/text/str.h"
 #include "base/util.h"
 
-/* How a blob is compressed. */
+/* In which pieces the columns of a blob are compressed. */
 enum blob_way {
-	/* as one piece: for a frame, which is compressed again when its segment is sealed */
+	/*
+	 * all columns as one piece: for a frame, which is compressed again when its segment is
+	 * sealed
+	 */
 	BLOB_FAST,
 	/* each long column by itself, because columns differ in which bytes are frequent */
 	BLOB_SMALL,
 };
 
 /*
- * Where a blob belongs. Its head says so, and the columns of its row in the database must say the
- * same.
+ * Where in the store a blob belongs. The blob's head says this, and the columns of its row in the
+ * database must say the same.
  */
 struct blob_place {
 	uint64_t segment;
-	/* a frame: its index in the segment, from 0; a sealed segment: how many frames it had */
+	/*
+	 * for a frame: its index in the segment, from 0; for a sealed segment: how many frames it
+	 * had
+	 */
 	uint32_t sequence;
 	uint32_t samples; /* how many samples the blob has */
-	/* The wall clock times that the blob covers. All its samples lie within. */
+	/* the wall clock times that the blob covers: those of all its samples are within them */
 	int64_t first_ms, last_ms;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For each table, which members of its rows are stored as columns; see columns.h. */
+/* Says for each table which members of its rows are stored as columns; see columns.h. */
 #include "store/columns.h"
 
 #define MEMBER(type, column, member, of, needed)                                                   \

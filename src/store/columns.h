@@ -9,7 +9,11 @@
 #include "store/batch.h"
 
 enum column {
-	COLUMN_HEAD, /* the tables' counts and bases, and the agent's counters (put_head()) */
+	/*
+	 * how many rows the tables have, the numbers that they begin with, and the agent's counters
+	 * (put_head())
+	 */
+	COLUMN_HEAD,
 	COLUMN_META,
 	COLUMN_STRING_BYTES,
 	COLUMN_STRING_LENGTH,
@@ -37,7 +41,7 @@ enum column {
 	COLUMN_LABEL_VALUE,
 	COLUMN_NODE_PARENT,
 	COLUMN_NODE_LOCATION,
-	/* a run is a series of samples with one label set; this is the set's number */
+	/* a run is a series of samples with one label set; this column has the set's number */
 	COLUMN_RUN_LABELS,
 	COLUMN_RUN_SIZE,
 	COLUMN_SAMPLE_TIME,
@@ -45,18 +49,22 @@ enum column {
 	COLUMN_SAMPLE_HAS, /* bit i: value i isn't 0 */
 	COLUMN_VALUE,	   /* the samples' first value; value i is in column COLUMN_VALUE + i */
 	/*
-	 * COLUMN_NODE_UP and COLUMN_NODE_STEP are all that is stored of a block's nodes, which are
-	 * in preorder. COLUMN_NODE_UP: how many steps up it is from the preceding node to this
-	 * node's parent.
+	 * COLUMN_NODE_UP and COLUMN_NODE_STEP are all that is stored of a block's nodes. The nodes
+	 * are in preorder. COLUMN_NODE_UP has how many levels a node's parent is above the
+	 * preceding node.
 	 */
 	COLUMN_NODE_UP = COLUMN_VALUE + PROFILE_MAX_VALUES,
-	/* the location's number less that of the preceding sibling, or else that of the parent */
+	/*
+	 * the number of the node's location, minus that of the preceding sibling's location, or of
+	 * the parent's if the node is a first child
+	 */
 	COLUMN_NODE_STEP,
 	/*
-	 * COLUMN_SAMPLE_TIME and COLUMN_SAMPLE_NODE have only the first byte of each number. Its
-	 * second byte is in the column with _2, all others are in that with _3. A column of bytes
-	 * that mean the same can be compressed better. Formats 2 and 3 have whole numbers in the
-	 * first column, and none of the columns from COLUMN_SPREAD on.
+	 * COLUMN_SAMPLE_TIME and COLUMN_SAMPLE_NODE have only the first byte of each number. The
+	 * number's second byte is in the column with _2, and all its further bytes are in the
+	 * column with _3. A column of bytes that mean the same can be compressed better. Formats 2
+	 * and 3 have whole numbers in the first column, and none of the columns from COLUMN_SPREAD
+	 * on.
 	 */
 	COLUMN_SPREAD,
 	COLUMN_SAMPLE_TIME_2 = COLUMN_SPREAD,
@@ -67,21 +75,21 @@ enum column {
 };
 
 /*
- * A member that is stored as a column. Each number is stored as its difference from that of the row
- * before.
+ * A member of a table's rows that is stored as a column. Each number is stored as its difference
+ * from the number in the preceding row.
  */
 struct column_member {
 	uint8_t column, size; /* size: 4 or 8 bytes */
 	uint16_t offset;
 	/*
-	 * the table to which the member's number refers: it may not exceed that table's size.
-	 * BATCH_TABLES: to none
+	 * The number may not exceed the size of this table, because it refers to one of the table's
+	 * rows. BATCH_TABLES: the number refers to no table.
 	 */
 	uint8_t of;
 	bool needed; /* true: the number may not be 0 */
 };
 
-/* A table all of whose rows have the same size. */
+/* How to store the rows of a table as columns. All its rows have the same size. */
 struct column_table {
 	size_t row; /* bytes of a row */
 	const struct column_member *members;
@@ -94,7 +102,10 @@ extern const struct column_table column_mappings, column_functions, column_locat
 /* How a node of a block is reached from the preceding node. */
 struct column_step {
 	uint32_t parent, up;
-	/* the location's number that the node's own is stored relative to; 0: no such location */
+	/*
+	 * the location's number that the node's own is stored relative to; 0: the node's own number
+	 * is stored whole
+	 */
 	uint32_t location;
 };
 
@@ -129,7 +140,7 @@ static inline int64_t column_unfold(uint64_t v)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-/* What of a column hasn't been read yet. */
+/* The part of a column that hasn't been read yet. */
 struct column_cursor {
 	const uint8_t *at, *end;
 };

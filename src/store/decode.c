@@ -8,7 +8,7 @@
 #include "base/nomem.h"
 #include "store/columns.h"
 
-#define MAX_SET 256 /* the most labels in a set; krait's samples have about ten */
+#define MAX_SET 256 /* the most labels that a label set may have; krait's samples have about ten */
 
 enum count {
 	COUNT_VALUES,
@@ -80,9 +80,7 @@ static int get_spread(struct decoder *d, enum column first, enum column second, 
 	return r;
 }
 
-/*
- * How many definitions a table has so far, which is also the highest number that may refer to one.
- */
+/* How many definitions table @table has so far: the highest number that may refer to one. */
 static uint32_t table_size(const struct batch *b, enum batch_table table)
 {
 	const size_t n[] = {[BATCH_STRINGS] = b->strings.n,	[BATCH_MAPPINGS] = b->mappings.n,
@@ -120,7 +118,7 @@ static int get_member(struct decoder *d, const struct column_member *m, uint8_t 
 	return 0;
 }
 
-/* Reads a table's columns into @rows, which has room for @n new rows. */
+/* Reads the columns of a table into @rows, which has room for @n new rows. */
 static int get_table(struct decoder *d, const struct column_table *t, void *rows, size_t n)
 {
 	int r = 0;
@@ -374,8 +372,8 @@ static int get_figures(struct column_cursor *c, int64_t figures[BATCH_FIGURES])
 }
 
 /*
- * Do a frame's definitions begin where those of @b end? A block may also refer to fewer names than
- * @b has.
+ * Tells whether the definitions of a frame begin where those of @b end. A block may also refer to
+ * fewer names than @b has.
  */
 static bool follows(const struct decoder *d, enum batch_table table, uint32_t base)
 {
@@ -385,8 +383,8 @@ static bool follows(const struct decoder *d, enum batch_table table, uint32_t ba
 }
 
 /*
- * Reads the counts, the bases of the tables and the agent's counters. *first: the meta column comes
- * with this frame or block.
+ * Reads how many rows the tables have, the numbers that they begin with, and the agent's counters.
+ * *first: this frame or block also has the column that says what the values mean.
  */
 static int get_head(struct decoder *d, bool *first)
 {
@@ -446,7 +444,7 @@ static int get_names(struct decoder *d)
 	return r ? r : get_locations(d);
 }
 
-/* Refuses a block that defines names: they are defined in rows of table names. */
+/* Refuses a block that defines names, because names are defined in the rows of table names only. */
 static int check_block(const struct decoder *d)
 {
 	uint64_t names = d->n[COUNT_STRINGS] | d->n[COUNT_MAPPINGS] | d->n[COUNT_FUNCTIONS] |

@@ -16,7 +16,7 @@ static void encoder_fini(struct encoder *e)
 		str_fini(&e->columns[i]);
 }
 
-/* Writes the lowest 7 bits of @v, and whether more follow. */
+/* Writes one byte: the lowest 7 bits of @v, and a bit that says whether more bytes follow. */
 static inline void put_byte(struct str *column, uint64_t v)
 {
 	char byte = (char)(v < 0x80 ? v : v | 0x80);
@@ -36,7 +36,7 @@ static void put(struct str *column, uint64_t v)
 	put_byte(column, v);
 }
 
-/* Writes a number that get_spread() in decode.c reads. */
+/* Writes a number with its bytes in up to three columns; get_spread() in decode.c reads it. */
 static void put_spread(struct encoder *e, enum column first, enum column second, int64_t number)
 {
 	uint64_t v = column_fold(number);
@@ -121,7 +121,10 @@ static int by_time(const void *a, const void *b, void *samples)
 	return (i > k) - (i < k);
 }
 
-/* @order is by labels. Samples of one label set are often in order already. */
+/*
+ * Sorts @order, which is sorted by label set already, by time within each label set. Samples of one
+ * label set are often in that order already.
+ */
 static void order_by_time(const struct batch *b, uint32_t *order)
 {
 	const struct batch_sample *v = b->samples.v;
@@ -137,7 +140,10 @@ static void order_by_time(const struct batch *b, uint32_t *order)
 	}
 }
 
-/* *ret, heap: the indices of the samples by labels and time. 0 or -ENOMEM + message. */
+/*
+ * Sets *ret to the indices (heap) of the samples, sorted by label set and time. 0 or -ENOMEM +
+ * message.
+ */
 static int order_samples(const struct batch *b, uint32_t **ret)
 {
 	int r = sort_rows(b->samples.n ? &b->samples.v->labels : NULL, sizeof(*b->samples.v),
@@ -168,8 +174,8 @@ static void put_run(struct encoder *e, uint32_t labels, size_t n)
 }
 
 /*
- * Writes the samples in @order. Returns how many runs there are; a run is a series of samples with
- * one label set.
+ * Writes the samples in the order @order. Returns the number of runs; a run is a series of samples
+ * with one label set.
  */
 static size_t put_samples(struct encoder *e, const uint32_t *order)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of src/store share: the open store, its tables' keys, and how SQLite's errors are
- * told.
+ * Declares what the files of src/store share: the open store, the keys of its tables, and functions
+ * that run SQL and report SQLite's errors.
  */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
@@ -25,9 +25,9 @@
 #define STORE_MOST_SEGMENT (1ull << 42)
 
 /*
- * The tier of a block: how much its samples are summed up. The database has these numbers. Blocks
- * of exact samples have ids by segment, as frames have. Blocks of coarser tiers have ids by tier
- * and window: STORE_OUTLINE().
+ * The tier of a block: how much its samples are summed up. The database has these numbers. The id
+ * of a block of exact samples has the segment's number in it, as a frame's id has. The id of a
+ * coarser block has its tier and window in it: STORE_OUTLINE().
  */
 enum store_tier {
 	STORE_EXACT,
@@ -35,14 +35,15 @@ enum store_tier {
 	STORE_HOUR,
 	STORE_DAY,
 	STORE_TIERS,
-	STORE_TOTALS = 100, /* not a tier: marks the one row that has the sums of sealed/totals.h */
+	/* no tier, but the mark of the one row that has the sums of sealed/totals.h */
+	STORE_TOTALS = 100,
 };
 #define STORE_OUTLINE(tier, ms, number)                                                            \
 	((sqlite3_int64)((uint64_t)(tier) << 60 |                                                  \
 			 (uint64_t)((ms) / STORE_TEN_MINUTES_MS) << STORE_SEQUENCE_BITS |          \
 			 (number)))
 
-/* A tier's step: the window of a coarser tier's block begins and ends at multiples of it. */
+/* A tier's step in ms: blocks of a coarser tier begin and end at multiples of it. */
 static inline int64_t store_step_ms(enum store_tier tier)
 {
 	static const int64_t steps[STORE_TIERS] = {1, STORE_TEN_MINUTES_MS, STORE_HOUR_MS,
@@ -51,7 +52,7 @@ static inline int64_t store_step_ms(enum store_tier tier)
 	return steps[tier];
 }
 
-/* Statements that are executed each second, and so are prepared once. */
+/* The SQL statements that are executed each second, and so are prepared only once. */
 enum store_kept {
 	KEPT_APPEND,
 	KEPT_PAGES,
@@ -66,38 +67,44 @@ struct store {
 	int lock_fd; /* -1: opened for reading */
 	sqlite3_stmt *kept[STORE_KEPT];
 	int64_t version;
-	/* for writing: the names of exact blocks, and those of the blocks of coarser tiers */
+	/*
+	 * used in writing: the names of blocks of exact samples, and those of blocks of coarser
+	 * tiers
+	 */
 	struct names names, outline;
 	/*
-	 * by tier: the time (ms) up to which its windows were made. A window of which all is
-	 * damaged gets no block, and isn't read again.
+	 * by tier: the time (ms) up to which its blocks were made. It is kept because a window
+	 * without any undamaged data gets no block, and must not be read again and again.
 	 */
 	int64_t rolled_ms[STORE_TIERS];
-	/* Names that were read, kept because many blocks share them; see sealed/blocks.c. */
+	/*
+	 * The names that were read from the store. They are kept because many blocks share them;
+	 * see sealed/blocks.c.
+	 */
 	struct store_cache {
 		uint64_t epoch; /* 0: none */
-		uint32_t rows;	/* how many of the epoch's rows of names .b has */
+		uint32_t rows;	/* how many rows of the epoch's names were read into .b */
 		struct batch b; /* the names, and the contents of the block that was read last */
 	} cache;
 };
 
-/* Are there blocks? A store of format 1 has only segments. */
+/* Tells whether the store has blocks. A store of format 1 has only segments. */
 static inline bool store_has_blocks(const struct store *s)
 {
 	return s->version > 1;
 }
 
-/* Stores of formats 1 and 2 have no pins. */
+/* Tells whether the store can have pins. Stores of formats 1 and 2 have none. */
 static inline bool store_has_pins(const struct store *s)
 {
 	return s->version > 2;
 }
 
-/* A condition of SQL on a row of the table block: a pinned window needs it. */
+/* A condition of SQL on a row of table block: true if the block overlaps a pinned window. */
 #define STORE_PINNED                                                                               \
 	"EXISTS (SELECT 1 FROM pin WHERE until_ms > block.first_ms AND since_ms <= block.last_ms)"
 
-/* A row of a frame, segment or block: its columns in the database other than the id. */
+/* What the database has of a row of a frame, segment or block, except its id. */
 struct store_row {
 	struct blob_place place;
 	const void *blob; /* the blob; valid until the statement's next step */
@@ -105,17 +112,20 @@ struct store_row {
 };
 
 /*
- * Sets *ret to the path (heap) of file @name in the store's directory. Returns 0 or -ENOMEM +
+ * Sets *ret to the path (heap) of the file @name in the store's directory. Returns 0 or -ENOMEM +
  * message.
  */
 _must_use_ int store_file_path(const struct store *s, const char *name, char **ret);
 
-/* Defined in no_extensions.c. From now on no SQL statement can load a shared library. */
+/*
+ * Makes sure that no SQL statement can load a shared library from now on. Defined in
+ * no_extensions.c.
+ */
 void store_refuse_extensions(struct store *s);
 
 /*
- * Turns @rc, which a call of SQLite returned, into 0 or -errno + message. @what completes "can't
- * …".
+ * Turns @rc, which a call of SQLite returned, into 0 or -errno + message. @what completes the
+ * message "can't …".
  */
 int store_error(const struct store *s, int rc, const char *what);
 
@@ -131,8 +141,8 @@ static inline void store_finalize(sqlite3_stmt **stmt)
 #define _cleanup_stmt_ _cleanup_(store_finalize)
 
 /*
- * As store_prepare(), but once for each @which. *ret belongs to @s; the caller ends each use with
- * sqlite3_reset().
+ * Does what store_prepare() does, but only at the first call for each @which. *ret belongs to @s;
+ * the caller ends each use of it with sqlite3_reset().
  */
 _must_use_ int store_prepare_kept(struct store *s, enum store_kept which, const char *sql,
 				  sqlite3_stmt **ret);
@@ -143,26 +153,26 @@ _must_use_ int store_prepare_kept(struct store *s, enum store_kept which, const 
  */
 _must_use_ int store_number(struct store *s, const char *sql, int64_t *ret);
 
-/* Binds a row's id, times, count of samples and blob: the statement's first five parameters. */
+/* Binds a row's id, times, count of samples and blob to the statement's first five parameters. */
 void store_bind_row(sqlite3_stmt *stmt, sqlite3_int64 id, const struct blob_place *place,
 		    const struct str *blob);
 
 /*
- * sealed/total_row.c: read and write the sums over all segments that were ever sealed. Return 0 or
+ * Read and write the sums over all segments that were ever sealed (sealed/total_row.c). Return 0 or
  * -errno + message.
  */
 _must_use_ int store_sealed_totals(struct store *s, struct totals *ret);
 _must_use_ int store_write_totals(struct store *s, const struct totals *t);
 
 /*
- * Finds the first segment with a number of at least *segment that has frames. It isn't sealed: it
- * is being written, or a crash left it. Returns 1, 0 if there is none, or -errno + message.
+ * Finds the first segment with a number of at least *segment that has frames, so isn't sealed: it
+ * is still being written, or a crash left it. Returns 1, 0 if there is none, or -errno + message.
  */
 _must_use_ int store_next_unsealed(struct store *s, uint64_t *segment);
 
 /*
- * Sets *ret to the time (ms) at which a tier's last block ends; 0 if it has none. Returns 0 or
- * -errno + message.
+ * Sets *ret to the time (ms) at which the last block of a tier ends; 0 if the tier has no block.
+ * Returns 0 or -errno + message.
  */
 _must_use_ int store_tier_end(struct store *s, enum store_tier tier, int64_t *ret);
 
@@ -173,67 +183,73 @@ _must_use_ int store_tier_end(struct store *s, enum store_tier tier, int64_t *re
 _must_use_ int store_remove_frames(struct store *s, uint64_t segment);
 
 /*
- * seal.c: inserts block @b as row @id. The caller has begun a transaction and set the times in
- * @place; the other members of @place are set here. @service: "" if the block is of no service, or
- * of several. Returns 0 or -errno + message.
+ * Inserts block @b as row @id (sealed/seal.c). The caller has begun a transaction and set the times
+ * in @place; this function sets the other members of @place. @service: "" if the block is of no
+ * service, or of several. Returns 0 or -errno + message.
  */
 _must_use_ int store_insert_block(struct store *s, enum store_tier tier, sqlite3_int64 id,
 				  struct blob_place *place, struct batch *b, const char *service,
 				  uint64_t epoch);
-/* Writes those names of @n that aren't in the database yet. @ms: when they were first used. */
+/* Writes those names of @n that aren't in the database yet. @ms: when these were first used. */
 _must_use_ int store_insert_names(struct store *s, const struct names *n, int64_t ms);
-/* Begins a new epoch of names in @n. Its number is higher than all in the store. */
+/* Begins a new epoch of names in @n. The epoch's number is higher than all in the store. */
 _must_use_ int store_begin_names(struct store *s, struct names *n, int64_t ms);
 
 /*
- * blocks.c: adds those samples of a tier's blocks that @q asks for to @p. @service: reads only that
- * service's blocks; NULL: those of all services that the labels of @q allow. Damaged blocks are
- * left out, as in store_read().
+ * Adds to @p those samples of a tier's blocks that @q asks for (sealed/blocks.c). @service: only
+ * that service's blocks are read; NULL: the blocks of all services that the labels of @q allow.
+ * Damaged blocks are left out, as in store_read().
  */
 _must_use_ int store_read_blocks(struct store *s, enum store_tier tier, const char *service,
 				 const struct store_query *q, struct profile *p);
 
-/* Frees the names in .cache. */
+/* Frees the names that .cache holds. */
 void store_forget_names(struct store *s);
 
 /* Decodes a row into @b. Returns 0; 1 + message if the row is damaged; -errno + message. */
 _must_use_ int store_add_row(struct batch *b, const struct store_row *row);
 void store_take_row(sqlite3_stmt *stmt, struct store_row *ret);
-/* The columns that a statement for store_take_row() must select first; it may select more. */
+/*
+ * The columns that a statement must select first so that store_take_row() can read them. It may
+ * select more columns after these.
+ */
 #define STORE_ROW "SELECT id, first_ms, last_ms, samples, body"
 /* Adds to the last error's message the time that the damaged row is from. Returns 1. */
 int store_tell_damage(const struct blob_place *at);
-/* Logs the message of the last error as a warning, and adds it to @p as a comment. */
+/* Logs the last error's message as a warning, and adds it to @p as a comment. */
 void store_leave_out(struct profile *p);
 
-/* Hash of a row's service. The head of the block has it too, so a changed name is noticed. */
+/*
+ * Returns the hash of the name of a row's service. The head of the row's blob has this hash too, so
+ * krait notices a changed name.
+ */
 uint32_t store_service_hash(const char *service);
 
 /*
- * rows.c: keeps SQLite's write-ahead log within its limit. While another process is in a
+ * Keeps SQLite's write-ahead log within its limit (rows.c). While another process is in a
  * transaction the log can't be emptied, and each commit makes it longer. Returns 0; -ENOSPC +
  * message: the log is at its limit, and nothing may be written until that process's transaction has
  * ended.
  */
 _must_use_ int store_bound_log(struct store *s);
 
-/* Ends the transaction, if there is one. Nothing was written in it. */
+/* Ends the transaction, if one was begun, in which nothing was written. */
 void store_end_reading(struct store *s);
 
 /* If @r is an error, rolls back the transaction that the error interrupted. Returns @r. */
 int store_undo(struct store *s, int r);
 
 /*
- * read.c: adds the frames of @segment to @b, in order, until one is missing or damaged. Sets *ret
- * to the times and counts of all that were added. Returns 0; 1 + message if a frame was missing or
- * damaged; -errno + message.
+ * Adds the frames of @segment to @b, in order, until one is missing or damaged (read.c). Sets *ret
+ * to the times and counts of all frames that were added. Returns 0; 1 + message if a frame was
+ * missing or damaged; -errno + message.
  */
 _must_use_ int store_read_frames(struct store *s, uint64_t segment, struct batch *b,
 				 struct blob_place *ret);
 
 /*
- * Reads the agent's counters from the newest frame, or from the newest block if that is later;
- * zeros if there is none. Returns 0 or -errno.
+ * Reads the agent's counters from the newest frame, or from the newest block if that is later than
+ * all frames; zeros if the store has neither. Returns 0 or -errno.
  */
 _must_use_ int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES]);
 

@@ -31,7 +31,7 @@ void numbering_forget(struct numbering *n)
 	n->sets.n = 0;
 }
 
-/* Returns where the number of @id is kept, or NULL if memory ran out. */
+/* Returns a pointer to the number of the object @id of the profile, or NULL if memory ran out. */
 static uint32_t *number_of(struct numbering *n, enum batch_table table, uint32_t id)
 {
 	struct numbers *of = &n->numbers[table];
@@ -52,8 +52,8 @@ static uint32_t *number_of(struct numbering *n, enum batch_table table, uint32_t
 }
 
 /*
- * The number of the profile's @id. If @id has none yet, DEFINE first appends its definition to
- * table @member. The result is 0 if @id is 0 or memory ran out.
+ * The number of the object @id of the profile. If @id has no number yet, DEFINE first appends its
+ * definition to table @member. The result is 0 if @id is 0 or memory ran out.
  */
 #define NUMBER(n, table, member, id, define)                                                       \
 	({                                                                                         \
@@ -112,8 +112,8 @@ static uint32_t function(struct numbering *n, const struct profile *p, uint32_t 
 static uint32_t location(struct numbering *n, const struct profile *p, uint32_t id);
 
 /*
- * Appends location @id to the frame. @outer is the number of the location of its caller, if it is
- * inlined; that one is defined already.
+ * Appends location @id to the frame. If its code is inlined, @outer is the number of the caller's
+ * location, which is defined already.
  */
 static int define_location(struct numbering *n, const struct profile *p, uint32_t id,
 			   uint32_t outer)
@@ -127,8 +127,8 @@ static int define_location(struct numbering *n, const struct profile *p, uint32_
 }
 
 /*
- * The number of location @id. The recursion is short: at most PROFILE_MAX_INLINED functions are
- * inlined into each other.
+ * Returns the number of location @id. The recursion is short: at most PROFILE_MAX_INLINED functions
+ * are inlined into each other.
  */
 static uint32_t location(struct numbering *n, const struct profile *p, uint32_t id)
 {
@@ -150,7 +150,10 @@ static int define_node(struct numbering *n, const struct profile *p, uint32_t id
 	return of ? vec_push(&n->batch.nodes, (struct batch_node){parent, of}) : -ENOMEM;
 }
 
-/* Defines the nodes on the way from the root to node @id that have no number yet, parents first. */
+/*
+ * Returns the number of node @id. Defines the nodes on the way from the root to it that have no
+ * number yet, parents first.
+ */
 static uint32_t node(struct numbering *n, const struct profile *p, uint32_t id)
 {
 	VEC(uint32_t) path = {};

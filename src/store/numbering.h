@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers what the samples of a growing profile refer to, for one segment of the store, and puts
- * each definition into a frame before its first use. A new segment begins with new numbers when the
- * profile's ids change.
+ * Numbers what the samples of a growing profile refer to, for one segment of the store. A
+ * definition is put into the frame that uses it first. When the profile's ids change, a new segment
+ * begins, with new numbers.
  */
 #ifndef STORE_NUMBERING_H
 #define STORE_NUMBERING_H
@@ -10,7 +10,8 @@
 #include "store/batch.h"
 
 struct numbers {
-	uint32_t *v; /* indexed by id in the profile: the number in the segment; 0: none yet */
+	/* indexed by id in the profile: the number in the segment; 0: the id has none yet */
+	uint32_t *v;
 	size_t cap;
 };
 
@@ -37,8 +38,8 @@ void numbering_fini(struct numbering *n);
 void numbering_begin(struct numbering *n);
 
 /*
- * To be called when the profile's ids have changed while a frame is being filled. That frame may
- * still be completed, but a new segment must begin before the next sample.
+ * Call this when the profile's ids have changed while a frame is being filled. That frame may still
+ * be completed, but a new segment must begin before the next sample.
  */
 void numbering_forget(struct numbering *n);
 

@@ -33,7 +33,7 @@ void store_take_row(sqlite3_stmt *stmt, struct store_row *ret)
 	};
 }
 
-/* If the columns contradict each other although the checksum is right, @b is emptied. */
+/* If the checksum is right but the columns contradict each other, @b is emptied. */
 int store_add_row(struct batch *b, const struct store_row *row)
 {
 	_cleanup_str_ struct str columns = {};
@@ -143,14 +143,14 @@ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGURES])
 	return r;
 }
 
-/* A query while it is answered. */
+/* The state of answering one query. */
 struct answer {
 	struct store *s;
 	const struct store_query *q;
 	struct profile *p;
 };
 
-/* Damaged rows don't hide the others: the profile has a comment that says what is missing. */
+/* A query goes on after a damaged row: a comment of the profile says what is missing. */
 void store_leave_out(struct profile *p)
 {
 	log_warn("%s", err_msg());
@@ -215,7 +215,9 @@ static int add_frames(struct answer *a, uint64_t segment)
 	return r ? r : add_batch(a, &b, &place);
 }
 
-/* Adds the segments that aren't sealed: the one being written, and those that a crash left. */
+/*
+ * Adds the segments that aren't sealed: the one that is being written, and those that a crash left.
+ */
 static int add_unsealed(struct answer *a)
 {
 	uint64_t segment = 0;
@@ -250,7 +252,8 @@ static int add_tier(const struct answer *a, enum store_tier tier, int64_t since,
 
 /*
  * Adds what was recorded from @since to @until. Windows of @tier that lie wholly in this time and
- * have blocks are read from these blocks. The time before and after them is read from finer tiers.
+ * have blocks are read from their blocks. The rest of the time, before and after these windows, is
+ * read from finer tiers.
  */
 static int add_outline(struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {
@@ -298,8 +301,8 @@ static int answer(struct answer *a)
 }
 
 /*
- * Finds the first and last time of @rows in the window. Lowers *first and raises *last if these are
- * beyond.
+ * Finds the first and last recorded time of @rows (an SQL table with a condition) within the
+ * query's window. Lowers *first and raises *last to include them.
  */
 static int span_of(struct store *s, const char *rows, const struct store_query *q, int64_t *first,
 		   int64_t *last)
@@ -323,7 +326,10 @@ static int span_of(struct store *s, const char *rows, const struct store_query *
 	return 0;
 }
 
-/* Narrows the window to the time that was recorded, so that the profile has the right duration. */
+/*
+ * Narrows the window to the time from which the store has samples, so that the profile has the
+ * right duration.
+ */
 static int narrow(struct store *s, struct store_query *q)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
@@ -333,7 +339,10 @@ static int narrow(struct store *s, struct store_query *q)
 		r = span_of(s, "block WHERE tier = 0 AND", q, &first, &last);
 	if (!r && q->outline)
 		r = span_of(s, "block WHERE tier = 1 AND", q, &first, &last);
-	/* days aren't asked: their hours are there too, and say better when the recording began */
+	/*
+	 * blocks of days aren't read: blocks of hours cover their time, and say more exactly when
+	 * the recording began
+	 */
 	if (!r && q->outline)
 		r = span_of(s, "block WHERE tier = 2 AND", q, &first, &last);
 	r = r ? r : span_of(s, "frame WHERE", q, &first, &last);
@@ -344,7 +353,10 @@ static int narrow(struct store *s, struct store_query *q)
 	return 0;
 }
 
-/* From when on all samples are there, not only pinned ones; 0: no sealed ones are. */
+/*
+ * Sets *ret to the time from which on the sealed blocks have all samples, not only pinned ones; 0:
+ * there are no sealed blocks.
+ */
 static int exact_since(struct store *s, int64_t *ret)
 {
 	return store_number(s,
@@ -355,9 +367,9 @@ static int exact_since(struct store *s, int64_t *ret)
 }
 
 /*
- * Widens an outline's window to whole blocks: to blocks of ten minutes, or to blocks of an hour
- * where those of ten minutes were removed. The end is widened only where the exact blocks were
- * removed.
+ * Widens the window of an outline to whole blocks: to blocks of ten minutes, or to blocks of an
+ * hour where those of ten minutes were removed. The window's end is widened only where the exact
+ * blocks were removed.
  */
 static int widen(struct store *s, struct store_query *q)
 {
@@ -375,8 +387,8 @@ static int widen(struct store *s, struct store_query *q)
 }
 
 /*
- * Decides whether the coarser tiers can answer: not if the query has labels that they lack, such as
- * uid. So a query for one user's samples never gets their sums, which are of all users.
+ * Decides whether the coarser tiers can answer a query. They can't if it asks for a label that
+ * their blocks lack, such as uid. So a query for one user's samples never gets sums over all users.
  */
 static enum store_outline outline_for(const struct store *s, const struct store_query *q)
 {
@@ -387,7 +399,7 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 	return told ? q->outline : OUTLINE_NONE;
 }
 
-/* Adds a comment that says what an outline leaves out and when it begins. */
+/* Adds a comment to an outline that says what it leaves out and when it begins. */
 static void say_outline(struct profile *p)
 {
 	char from[64], text[256];
@@ -401,7 +413,10 @@ static void say_outline(struct profile *p)
 	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
 }
 
-/* Says from when on all samples are there, if the window begins earlier and isn't pinned whole. */
+/*
+ * Adds a comment that says from when on all samples are there. It is needed only if the window
+ * begins earlier and isn't pinned as a whole.
+ */
 static int say_gaps(struct store *s, const struct store_query *q, struct profile *p)
 {
 	int64_t since = 0, gaps = 0;
@@ -442,8 +457,8 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 		return err_set(-EINVAL, "the window of time ends before it begins");
 	}
 	/*
-	 * All is read in one transaction. So a segment that is sealed meanwhile is seen either as
-	 * frames or as blocks, and counts once.
+	 * Everything is read in one transaction. So a segment that is sealed meanwhile is seen
+	 * either as frames or as blocks, and counts once.
 	 */
 	r = store_exec(s, "BEGIN", "read");
 	r = r ? r : say_gaps(s, &window, a.p);

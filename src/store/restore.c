@@ -13,11 +13,11 @@
 #include "store/sealed/paths.h"
 #include "store/sort.h"
 
-/* What was found out about a label set. TOLD is set in all that were looked at. */
+/* What is known of a label set. TOLD is set as soon as a label set was looked at. */
 enum told {
 	TOLD = 1,
-	TOLD_WANTED = 2,   /* the query wants them */
-	TOLD_ONE_WAIT = 4, /* each is of one moment, or of one wait */
+	TOLD_WANTED = 2,   /* the query wants samples with this label set */
+	TOLD_ONE_WAIT = 4, /* a sample with this label set is of one moment, or of one wait */
 };
 
 struct restoring {
@@ -28,16 +28,17 @@ struct restoring {
 	uint32_t *ids[BATCH_TABLES];
 	uint32_t *depths; /* indexed by a node's number: how many frames its stack has */
 	uint32_t deepest; /* the highest of .depths */
-	/* indexed by depth: the node that was made last, see make_node() */
+	/* indexed by depth: the node of that depth that make_node() made last */
 	struct made {
 		uint32_t parent, location, id; /* the profile's ids; .id 0: none was made */
 	} * made;
-	uint32_t n_made;    /* for how many depths .made has room */
-	struct paths paths; /* of the blocks of coarser tiers, whose trees have much in common */
-	/* indexed by a label set's number: enum told bits; 0: it wasn't looked at yet */
+	uint32_t n_made; /* for how many depths .made has room */
+	/* what is known of a service's tree, which the blocks of coarser tiers share */
+	struct paths paths;
+	/* indexed by a label set's number: bits of enum told; 0: the set wasn't looked at yet */
 	uint8_t *told;
 	unsigned value_at[PROFILE_MAX_VALUES];
-	struct part part; /* the part of the time that is wanted */
+	struct part part; /* the query's window, to which samples are cut */
 };
 
 void restore_end(struct restoring *x)
@@ -57,7 +58,7 @@ static inline void restoring_free(struct restoring **x)
 	restore_end(*x);
 }
 
-/* Replaces the array at *@v with one of @n + 1 zeros. */
+/* Replaces the array at *@v with an array of @n + 1 zeros. */
 static int renew(void *v, size_t n, size_t size)
 {
 	free(*(void **)v);
@@ -90,7 +91,7 @@ static int contradicts(const char *what)
 	return err_set(-EBADMSG, "%s", what);
 }
 
-/* Checks that no stack is too long, and that each inlined function's parent node is its caller. */
+/* Checks that stacks aren't too deep, and that inlined functions are below their callers. */
 static int check_nodes(struct restoring *x)
 {
 	const struct batch *b = x->b;
@@ -150,7 +151,7 @@ static uint32_t make_function(struct restoring *x, uint32_t number)
 	return *id = profile_function(x->p, &f);
 }
 
-/* Removes all from the location but the function, or the address if the function isn't known. */
+/* Leaves only the location's function in it, or its address if the function isn't known. */
 static void outline(struct profile_location *l)
 {
 	l->outer = 0;
@@ -158,7 +159,7 @@ static void outline(struct profile_location *l)
 	l->address = l->function ? 0 : l->address;
 }
 
-/* The id of location @number in the profile. The recursion is short: batch_check_inlined(). */
+/* Returns the profile's id of location @number. The recursion is short: batch_check_inlined(). */
 static uint32_t make_location(struct restoring *x, uint32_t number)
 {
 	uint32_t *id = &x->ids[BATCH_LOCATIONS][number];
@@ -222,9 +223,9 @@ static uint32_t make_labels(struct restoring *x, uint32_t number)
 	return *id;
 }
 
-#define WANTED UINT32_MAX /* of a node: a sample needs it, or a node below it does */
+#define WANTED UINT32_MAX /* marks a node that a sample needs, or that has such a node below it */
 
-/* Makes room in .made for the depths of the block. */
+/* Makes room in .made for all depths of the block's tree. */
 static int begin_made(struct restoring *x)
 {
 	int r = x->deepest < x->n_made ? 0 : renew(&x->made, x->deepest, sizeof(*x->made));
@@ -234,8 +235,8 @@ static int begin_made(struct restoring *x)
 }
 
 /*
- * Returns the id of node @at. Siblings are sorted by location, and an outline has one location for
- * all lines of a function, so a node is often the one that was made last at its depth.
+ * Returns the profile's id of node @at. Siblings are sorted by location, and an outline has one
+ * location for all lines of a function, so a node is often the one that was made last at its depth.
  */
 static uint32_t make_node(struct restoring *x, size_t at)
 {
@@ -257,7 +258,7 @@ static uint32_t make_node(struct restoring *x, size_t at)
 	return made->id;
 }
 
-/* Makes the nodes that samples need, in the order of the tree, so that the next is near. */
+/* Makes the nodes that samples need, in preorder, so that the next node is near in memory. */
 static int make_nodes(struct restoring *x)
 {
 	const struct batch_node *nodes = x->b->nodes.v;
@@ -284,8 +285,8 @@ static uint32_t make_stack(struct restoring *x, uint32_t number)
 }
 
 /*
- * Is the sample one wait, not a sum of several? The batch's labels tell, because the profile of an
- * outline has no label `state`.
+ * Tells whether a sample with label set @set is one wait, not a sum of several. The batch's labels
+ * tell this, because an outline has no label `state`.
  */
 static bool is_one_wait(const struct restoring *x, uint32_t set)
 {
@@ -372,7 +373,7 @@ static int take_comments(struct restoring *x)
 	return r;
 }
 
-/* May the sample overlap the window? A wait has a duration, so a part of it may. */
+/* Tells whether a sample may overlap the window, be it only with a part of a wait. */
 static bool touches(const struct restoring *x, int64_t ms, const int64_t *values)
 {
 	int64_t longest = 0;
@@ -393,7 +394,7 @@ static int add_up(struct restoring *x, const struct profile_sample *s)
 	return sums_add_near(x->q->into, &key, s->values);
 }
 
-/* Is sample @at wanted? *to: its time and values, cut to the window. */
+/* Tells whether the query wants sample @at. Sets *to to its time and values, cut to the window. */
 static bool cut_sample(struct restoring *x, size_t at, struct profile_sample *to)
 {
 	const struct batch_sample *s = &x->b->samples.v[at];
@@ -427,8 +428,8 @@ static int take_sample(struct restoring *x, size_t at)
 }
 
 /*
- * Is the sample in the answer? If its time is inside the window it is, because part of it is then
- * in the window too.
+ * Tells whether sample @at is in the answer. If its time is within the window, there is no need to
+ * cut it.
  */
 static bool is_taken(struct restoring *x, size_t at)
 {
@@ -440,7 +441,7 @@ static bool is_taken(struct restoring *x, size_t at)
 	return cut_sample(x, at, &cut);
 }
 
-/* Takes the samples: those of coarser tiers node after node, so that what is read next is near. */
+/* Adds the samples; those of coarser tiers node by node, so that the next is near in memory. */
 static int take_samples(struct restoring *x)
 {
 	const struct batch *b = x->b;

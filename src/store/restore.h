@@ -12,27 +12,31 @@
 /* The label by whose value samples are divided into blocks. */
 #define STORE_SERVICE_KEY "service"
 
-/* How much a query tells of each sample: all, or only functions without lines and a few labels. */
+/*
+ * How much the answer to a query tells of each sample: everything, or only functions without lines
+ * and a few labels.
+ */
 enum store_outline {
 	OUTLINE_NONE,
 	OUTLINE_CGROUPS,  /* labels: service, version and control group */
 	OUTLINE_SERVICES, /* labels: service and version */
 };
 
-/* Which samples are wanted. Of a wait that is partly in the window, only that part counts. */
+/* Says which samples are wanted. A wait that is partly in the window counts only with that part. */
 struct store_query {
-	int64_t since_ms, until_ms; /* since <= time < until, wall clock */
+	int64_t since_ms, until_ms; /* the window: since <= time < until, wall clock */
 	/*
-	 * labels that a sample must have, such as pid=4711; of several with the same key, one is
-	 * enough
+	 * labels that a sample must have, such as pid=4711; of several labels with the same key,
+	 * one is enough
 	 */
 	const struct profile_label_text *labels;
 	size_t n_labels;
 	enum store_outline outline;
-	/* the members below are set by src/store itself */
+	/* .origin_ms, .sums and .into are set by src/store itself */
 	int64_t origin_ms; /* the wall clock time at which times in the profile begin */
 	/*
-	 * samples are sums over a block of a coarser tier, so they aren't cut at the window's ends
+	 * each sample is a sum over a block of a coarser tier, so samples aren't cut at the
+	 * window's ends
 	 */
 	bool sums;
 	/*
@@ -42,7 +46,7 @@ struct store_query {
 	struct sums *into;
 };
 
-/* Has an outline of this kind the label with @key, which has @n bytes? */
+/* Tells whether an outline of this kind keeps the label whose key is the @n bytes at @key. */
 bool restore_tells(enum store_outline outline, const char *key, size_t n);
 
 /*
@@ -54,9 +58,10 @@ bool restore_tells(enum store_outline outline, const char *key, size_t n);
 _must_use_ int restore(const struct batch *b, const struct store_query *q, struct profile *p);
 
 /*
- * Do what restore() does, for several blocks that share names. restore_begin() is called once @b
- * has the names, which must stay; restore_block() each time @b has another block's nodes, sets and
- * samples. The caller frees *ret with restore_end(). The errors are those of restore().
+ * restore_begin(), restore_block() and restore_end() do together what restore() does, for several
+ * blocks that share names. restore_begin() is called once @b has the names, which must stay;
+ * restore_block() each time @b has another block's nodes, label sets and samples. The caller frees
+ * *ret with restore_end(). The errors are those of restore().
  */
 struct restoring;
 _must_use_ int restore_begin(const struct batch *b, const struct store_query *q, struct profile *p,

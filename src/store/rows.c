@@ -16,7 +16,9 @@
 #include "store/internal.h"
 
 #define INSERT_FRAME "INSERT INTO frame (id, first_ms, last_ms, samples, body) VALUES (?,?,?,?,?)"
-/* What SQLite's write-ahead log may take beside the database while a segment is sealed. */
+/*
+ * How many bytes SQLite's write-ahead log may take beside the database while a segment is sealed.
+ */
 #define LOG_BYTES ((uint64_t)12 << 20)
 /* how long krait waits for other processes' transactions when the log is full */
 #define READER_MS 100
@@ -146,8 +148,8 @@ static int kept_number(struct store *s, enum store_kept which, const char *sql, 
 }
 
 /*
- * Sets *ret to the bytes of the database in use, and *all to its size; SQLite uses freed pages
- * again.
+ * Sets *ret to the bytes of the database that are in use, and *all to its whole size. SQLite uses
+ * freed pages again.
  */
 static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 {
@@ -162,21 +164,24 @@ static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 }
 
 /*
- * What is removed when the store is full. The first statement that finds something removes the
- * oldest of its kind.
+ * What is removed when the store is full: the statements are tried in this order until one removes
+ * something. Each removes the oldest rows of its kind.
  */
 static const char *const removals[] = {
 	"DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
 	/*
-	 * all blocks of one segment, whose number is the id without the lowest STORE_SEQUENCE_BITS;
-	 * but not those that are pinned
+	 * removes the exact blocks of the oldest segment, except pinned ones; the segment's number
+	 * is the id without the lowest STORE_SEQUENCE_BITS
 	 */
 	("DELETE FROM block WHERE tier = 0 AND id >> 20 = "
 	 "(SELECT id >> 20 FROM block WHERE tier = 0 AND NOT " STORE_PINNED
 	 " ORDER BY id LIMIT 1) AND NOT " STORE_PINNED),
 	"DELETE FROM block WHERE tier = 1 AND last_ms = "
 	"(SELECT min(last_ms) FROM block WHERE tier = 1)",
-	/* hours; a day's block is removed with the last of its hours */
+	/*
+	 * removes the oldest blocks of hours; a block of a day is removed with the last of its
+	 * hours
+	 */
 	"DELETE FROM block WHERE tier IN (2, 3) AND last_ms <= "
 	"(SELECT min(last_ms) FROM block WHERE tier = 2)",
 };
@@ -184,8 +189,8 @@ static const char *const removals[] = {
 #define REMOVE_FRAME "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)"
 
 /*
- * Removes the names of epochs that no block belongs to. The epochs that are still being written
- * stay.
+ * Removes the names of epochs that no block belongs to, except the epochs that are still being
+ * written.
  */
 static int remove_names(struct store *s)
 {
@@ -206,7 +211,7 @@ static int remove_rows(struct store *s, const char *sql, bool *removed)
 	return r;
 }
 
-/* Gives up the oldest pin: its samples may be removed from now on. */
+/* Removes the oldest pin, whose samples may then be removed too. */
 static int give_up_pin(struct store *s, bool *removed)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -232,7 +237,10 @@ static int remove_oldest(struct store *s, bool *removed)
 	return r ? r : remove_names(s);
 }
 
-/* What pins keep: their blocks, and names of epochs that have ended. */
+/*
+ * Sets *ret to the bytes that pins keep: those of pinned blocks, and of their names if the names'
+ * epoch has ended.
+ */
 static int pinned_bytes(struct store *s, int64_t *ret)
 {
 	char sql[640];
@@ -246,7 +254,7 @@ static int pinned_bytes(struct store *s, int64_t *ret)
 	return store_number(s, sql, ret);
 }
 
-/* Pins are given up until they keep at most half of the store's limit (@most bytes). */
+/* Removes pins until the pinned samples take at most half of the store's limit (@most bytes). */
 static int bound_pins(struct store *s, uint64_t most)
 {
 	bool removed = true;
@@ -263,8 +271,8 @@ static int bound_pins(struct store *s, uint64_t most)
 }
 
 /*
- * Ends the epoch if its names take more than a quarter of the store's limit (@most bytes). The
- * names of an ended epoch are removed together with its last block.
+ * Ends the epoch of names if the names take more than a quarter of the store's limit (@most bytes).
+ * The names of an ended epoch are removed together with the last block that uses them.
  */
 static int end_large_epoch(struct store *s, uint64_t most)
 {
@@ -299,7 +307,7 @@ int store_keep_to(struct store *s, uint64_t bytes)
 	return r;
 }
 
-/* The pid of the process that holds the writer's lock; 0: none does. */
+/* Returns the pid of the process that holds the writer's lock; 0: no process holds it. */
 static pid_t writer_of(const struct store *s)
 {
 	_cleanup_free_ char *path = NULL;

@@ -14,21 +14,27 @@
 #include "base/nomem.h"
 #include "store/internal.h"
 
-/* 2 MiB in pages. When SQLite's log has that many pages, SQLite moves them into the database. */
+/*
+ * How long SQLite's log may become, in pages (2 MiB in all), before SQLite moves the pages into the
+ * database.
+ */
 #define CHECKPOINT "500"
 
-/* The tables, with the text that SQLite keeps of each. A database whose texts differ is refused. */
+/*
+ * The tables of a store, with the text that SQLite keeps of each. A database whose tables have
+ * other texts is refused.
+ */
 static const struct {
 	const char *name, *sql;
-	int since; /* the format in which the table was added */
+	int since; /* the format of the store in which the table was added */
 } tables[] = {
 	{"frame",
 	 "CREATE TABLE frame (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
 	 "last_ms INTEGER NOT NULL, samples INTEGER NOT NULL, body BLOB NOT NULL)",
 	 1},
 	/*
-	 * the segments of a store that had format 1; they are still read, and are removed when they
-	 * are old
+	 * table of the segments of a store that had format 1; these are still read, and are removed
+	 * when they are old
 	 */
 	{"segment",
 	 "CREATE TABLE segment (id INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, "
@@ -52,7 +58,7 @@ static const struct {
 	 "until_ms INTEGER NOT NULL, made_ms INTEGER NOT NULL, cause TEXT NOT NULL, "
 	 "words TEXT NOT NULL)",
 	 3},
-	/* how often each cause made a pin */
+	/* table of how often each cause made a pin */
 	{"fired",
 	 "CREATE TABLE fired (id INTEGER PRIMARY KEY, cause TEXT NOT NULL, "
 	 "times INTEGER NOT NULL)",
@@ -143,7 +149,7 @@ int store_file_path(const struct store *s, const char *name, char **ret)
 
 /*
  * Checks that nobody else may write to the directory. Another user could put a link there, and
- * krait would write to the file that the link leads to.
+ * krait would write to the file to which the link leads.
  */
 static int check_directory(const struct store *s)
 {
@@ -166,8 +172,8 @@ static int check_directory(const struct store *s)
 }
 
 /*
- * Takes the lock that only one writing process can have. The lock's file has this process's id, so
- * that a second agent can name it in its message.
+ * Takes the lock that only one writing process can have. The lock's file has this process's id in
+ * it, so that the message of a second agent can name the process.
  */
 static int lock(struct store *s, pid_t owner)
 {
@@ -203,8 +209,8 @@ static int open_file(struct store *s, const char *path, int flags)
 	if (r)
 		return r;
 	/*
-	 * no triggers or views of the file are run, and lengths in it are limited, in case it is
-	 * damaged or forged
+	 * the file may be damaged or forged: SQLite runs none of its triggers and views, and limits
+	 * lengths in it
 	 */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -216,7 +222,7 @@ static int open_file(struct store *s, const char *path, int flags)
 	return 0;
 }
 
-/* Makes the tables that were added in formats after @version. */
+/* Makes the tables that were added in formats later than @version. */
 static int make_tables(struct store *s, int64_t version)
 {
 	int r = 0;
@@ -228,8 +234,8 @@ static int make_tables(struct store *s, int64_t version)
 }
 
 /*
- * Makes an empty store. It gets its final name when it is complete, so a crash leaves no incomplete
- * one.
+ * Makes an empty store. It gets its final name only when it is complete, so a crash leaves no
+ * incomplete store of that name.
  */
 static int make(struct store *s, const char *path)
 {
@@ -296,7 +302,7 @@ static int count_tables(const struct store *s)
 	return n;
 }
 
-/* Are the database's tables exactly those of a store of its format? */
+/* Checks that the database's tables are exactly those of a store of its format. */
 static int check_tables(struct store *s)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -349,9 +355,9 @@ static void flush_directory(const char *path)
 }
 
 /*
- * Flushes the names of the store, of its log and of the directory. An agent may have been killed
- * after it had made these and before it had flushed them. SQLite only flushes the names of files
- * that it made itself.
+ * Flushes to the disk the names of the store, of its log and of the directory. An agent may have
+ * been killed after it had made these files and before it had flushed them. SQLite only flushes the
+ * names of files that it made itself.
  */
 static int flush_names(const struct store *s)
 {
@@ -366,8 +372,8 @@ static int flush_names(const struct store *s)
 }
 
 /*
- * Sets up SQLite for writing: a commit returns once it is on the disk, and other processes can read
- * during a write.
+ * Sets up SQLite for writing: a commit returns only once its data is on the disk, and other
+ * processes can read during a write.
  */
 static int prepare_to_write(struct store *s)
 {

@@ -14,12 +14,16 @@
 #include "store/internal.h"
 
 #define FILE_NAME "marks"
-#define WAIT_NS	  (10 * NSEC_PER_SEC) /* how long a mark may take until it is pinned */
-#define LOOK_MS	  100
+/* how long the sender of a mark waits until the agent has pinned it */
+#define WAIT_NS (10 * NSEC_PER_SEC)
+#define LOOK_MS 100
 
-/* What the pipe carries. The kernel writes so few bytes in one piece. */
+/*
+ * What is written into the pipe. It is at most PIPE_BUF bytes, which the kernel writes in one
+ * piece.
+ */
 struct mark {
-	char words[PIN_WORDS_BYTES]; /* ends with a NUL, and zeros */
+	char words[PIN_WORDS_BYTES]; /* the text ends with a NUL, and zeros fill the rest */
 };
 _Static_assert(sizeof(struct mark) <= PIPE_BUF, "");
 
@@ -28,7 +32,10 @@ static bool path_of(const char *dir, char path[PATH_MAX])
 	return snprintf(path, PATH_MAX, "%s/" FILE_NAME, dir) < PATH_MAX;
 }
 
-/* Opens the pipe. Anything else of that name isn't used. Returns a descriptor or -errno. */
+/*
+ * Opens the pipe. If a file of that name isn't a pipe, it isn't used. Returns a descriptor or
+ * -errno.
+ */
 static int open_pipe(const char *dir, int flags)
 {
 	_cleanup_close_ int fd = -1;
@@ -86,7 +93,10 @@ static int send_mark(const char *dir, const struct mark *m)
 			       : err_sys(-errno, "can't send the mark to the agent of %s", dir);
 }
 
-/* Looks for a mark with these words that is newer than number @after. Returns 1; 0; -errno. */
+/*
+ * Looks for a pinned mark with @words whose number is higher than @after. Returns 1 if there is
+ * one, 0 if not, or -errno.
+ */
 static int look(struct store *s, const char *words, int64_t after, struct pin *ret)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -143,7 +153,10 @@ int marks_send(const char *dir, const char *text, struct pin *ret)
 {
 	struct mark m = {};
 	struct store *s = NULL;
-	/* what is wrong with the words is said even if the store can't be opened */
+	/*
+	 * the words are checked first, so that their error is reported even if the store can't be
+	 * opened
+	 */
 	int r = pin_words(text, strlen(text), m.words);
 
 	r = r ? r : store_open(dir, 0, &s);

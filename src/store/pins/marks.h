@@ -11,25 +11,25 @@
 #include "store/pins/pins.h"
 
 /*
- * Makes the pipe in directory @dir, if that is this user's, and opens it for the agent. Marks that
- * were sent wait in it until the last of its descriptors is closed. Returns a descriptor; -1: there
- * is no pipe, and nobody can mark.
+ * Makes the pipe in directory @dir, if this user owns the directory, and opens the pipe for the
+ * agent. Marks that were sent wait in the pipe until its last descriptor is closed. Returns a
+ * descriptor; -1: there is no pipe, and nobody can mark.
  */
 int marks_open(const char *dir);
 
 /* Takes the next mark that was sent; false: there is none. Never waits. */
 bool marks_take(int fd, char words[PIN_WORDS_BYTES]);
 
-/* Removes the pipe at the agent's end. */
+/* Removes the pipe, when the agent ends. */
 void marks_end(const char *dir);
 
 /*
- * Sends a mark to the agent that records into @dir, and waits until it is pinned. 0; -EINVAL +
- * message: the words are wrong; -ESRCH + message: no agent records; -ETIMEDOUT + message; -errno +
- * message.
+ * Sends a mark to the agent that records into @dir, and waits until it is pinned. Returns 0;
+ * -EINVAL + message: the words are wrong; -ESRCH + message: no agent records; -ETIMEDOUT + message:
+ * the agent hasn't pinned the mark in time; -errno + message.
  */
 _must_use_ int marks_send(const char *dir, const char *text, struct pin *ret);
-/* Does the same for a store that is open. */
+/* Does what marks_send() does, for a store that the caller has opened. */
 _must_use_ int marks_send_to(struct store *s, const char *text, struct pin *ret);
 
 #endif

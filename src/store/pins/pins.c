@@ -13,7 +13,10 @@
 #define EXTEND                                                                                     \
 	"UPDATE pin SET until_ms = max(until_ms, ?) WHERE since_ms = ? AND cause = ? AND words = " \
 	"?"
-/* Pins that were given up count too, so that no number is given twice. */
+/*
+ * Inserts a pin with a new number. Pins that were removed count too, so that no number is given
+ * twice.
+ */
 #define INSERT                                                                                     \
 	"INSERT INTO pin (until_ms, since_ms, cause, words, made_ms, id) VALUES (?,?,?,?,?, "      \
 	"1 + max((SELECT ifnull(max(id), 0) FROM pin), "                                           \
@@ -27,7 +30,9 @@ void pins_fini(struct pins *p)
 	vec_fini(&p->counts);
 }
 
-/* Copies text of a file or a user into @to of @size bytes; what doesn't fit is cut off. */
+/*
+ * Copies text of a file or a user into @to, a buffer of @size bytes. What doesn't fit is cut off.
+ */
 static int copy_clean(const char *text, size_t n, char *to, size_t size)
 {
 	_cleanup_str_ struct str clean = {};
@@ -57,7 +62,7 @@ static int step(struct store *s, sqlite3_stmt *stmt)
 	return store_error(s, sqlite3_step(stmt), "write");
 }
 
-/* Executes a statement about a pin. *changed: how many rows it changed. */
+/* Executes an SQL statement about a pin. *changed: how many rows the statement changed. */
 static int change_pin(struct store *s, const char *sql, const struct pin *p, int *changed)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -129,7 +134,7 @@ static bool is_window(const struct pin *p)
 
 static int add(struct pins *to, const struct pin *p)
 {
-	/* what is damaged is left out */
+	/* a damaged pin is left out */
 	if (!is_window(p) || to->list.n >= PINS_MOST)
 		return 0;
 	return vec_push(&to->list, *p) ? err_nomem() : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pinned windows: samples of these times stay when others of their age are removed. Each says what
- * pinned it: a cause, which is a word of the agent's table of triggers, and words for people. The
- * store also counts for good how often each cause made a pin.
+ * Pinned windows of time: their samples stay when other samples of their age are removed. A pin
+ * says why its window is kept: it has a cause, which is a word of the agent's table of triggers,
+ * and words for people. The store also counts for good how often each cause made a pin.
  */
 #ifndef STORE_PINS_PINS_H
 #define STORE_PINS_PINS_H
@@ -11,20 +11,23 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-#define PINS_MOST	100 /* a further one takes the place of the oldest */
+#define PINS_MOST	100 /* the most pins of a store; a further pin replaces the oldest */
 #define PIN_WORDS_BYTES 200
 #define PIN_CAUSE_BYTES 16
-#define PIN_CAUSES	64 /* the most causes that are counted */
+#define PIN_CAUSES	64 /* the most causes for which the store counts pins */
 #define PIN_BY_MARK	"mark"
 
 struct store;
 
 struct pin {
-	int64_t id; /* from 1; a number is given once in a store */
-	/* since <= time < until; .made_ms: when it was pinned; ms of the wall clock */
+	int64_t id; /* the pin's number, from 1; a store never gives a number twice */
+	/*
+	 * the window: since <= time < until; .made_ms: when it was pinned; all in ms of the wall
+	 * clock
+	 */
 	int64_t since_ms, until_ms, made_ms;
 	char cause[PIN_CAUSE_BYTES];
-	char words[PIN_WORDS_BYTES]; /* made by pin_words() */
+	char words[PIN_WORDS_BYTES]; /* why the window is pinned, as made by pin_words() */
 };
 
 struct pins {
@@ -39,27 +42,35 @@ struct pins {
 void pins_fini(struct pins *p);
 
 /*
- * Makes the words of a pin from text[0..n), which may be anything: valid UTF-8, with '?' in place
- * of what a terminal would obey. 0; -EINVAL + message: there are no words, or too many.
+ * Makes the words of a pin from text[0..n), which may be anything. The result is valid UTF-8, with
+ * '?' in place of what a terminal would obey. Returns 0; -EINVAL + message: there are no words, or
+ * too many.
  */
 _must_use_ int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES]);
 
 /*
- * Adds a pin, whose .id isn't read. If the store has a pin with the same cause, begin and words,
- * changes the end of that pin instead. 0; -ENOSPC + message as store_keep_to(); -errno + message.
+ * Adds a pin. Its .id isn't read, because the store chooses the number. If the store has a pin with
+ * the same cause, begin and words, changes the end of that pin instead. 0; -ENOSPC + message as
+ * store_keep_to(); -errno + message.
  */
 _must_use_ int store_add_pin(struct store *s, const struct pin *p);
 
-/* Reads all pins and counts. 0 or -errno + message; the caller ends *ret in any case. */
+/*
+ * Reads all pins, and how often each cause made one. 0 or -errno + message; the caller ends *ret
+ * with pins_fini() in any case.
+ */
 _must_use_ int store_read_pins(struct store *s, struct pins *ret);
 
 /*
- * Finds the pin with number @id, or (@id 0) the newest mark with @words in it. NULL + message: it
- * isn't there.
+ * Finds the pin with number @id, or if @id is 0 the newest mark with @words in it. NULL + message:
+ * there is no such pin.
  */
 const struct pin *pins_find(const struct pins *p, int64_t id, const char *words);
 
-/* Appends the pins as lines of text; reads such lines from any text: -EBADMSG + message. */
+/*
+ * pins_write() appends the pins as lines of text. pins_read() reads such lines; its text may be
+ * anything, and -EBADMSG + message says that it isn't a list of pins.
+ */
 void pins_write(const struct pins *p, struct str *ret);
 _must_use_ int pins_read(struct pins *p, const char *text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads blocks of sealed segments and of coarser tiers into a profile, one epoch of names after the
- * other.
+ * Reads blocks of sealed segments and of coarser tiers into a profile. Blocks whose names belong to
+ * one epoch are read together.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include "base/system/log.h"
 #include "store/internal.h"
 
-/* A query while it is answered. */
+/* The state of answering one query from blocks. */
 struct answer {
 	struct store *s;
 	const char *service;
@@ -32,7 +32,7 @@ void store_forget_names(struct store *s)
 }
 
 /*
- * Adds those rows of the epoch's names that aren't in the cache yet, up to the first that is
+ * Reads those rows of the epoch's names that aren't in the cache yet. Stops at the first that is
  * missing or damaged.
  */
 static int read_names(struct store *s)
@@ -78,8 +78,8 @@ static int begin_epoch(struct answer *a, uint64_t epoch)
 	if (r != -EBADMSG)
 		return r;
 	/*
-	 * the names contradict each other: go on without them, and blocks that need names count as
-	 * damaged
+	 * the names contradict each other, so the query goes on without them, and blocks that need
+	 * them count as damaged
 	 */
 	answer_fini(a);
 	store_forget_names(a->s);
@@ -87,7 +87,7 @@ static int begin_epoch(struct answer *a, uint64_t epoch)
 	return restore_begin(&c->b, a->q, a->p, &a->restoring);
 }
 
-/* @stmt: at the row of a block. */
+/* Adds the samples of one block to the answer. @stmt: at the block's row. */
 static int add_block(struct answer *a, sqlite3_stmt *stmt)
 {
 	_cleanup_str_ struct str columns = {};
@@ -118,12 +118,15 @@ static bool is_service(const struct profile_label_text *l)
 	       !memcmp(l->key, STORE_SERVICE_KEY, l->key_len);
 }
 
-/* Blocks that share names follow each other, and among these the blocks of one service. */
+/*
+ * Sorts blocks such that those which share names are read together, and among these the blocks of
+ * one service.
+ */
 #define ORDER " ORDER BY epoch, service, id"
 
 /*
- * Adds a condition to @sql: only blocks of the services that the query names, and blocks that
- * several services share.
+ * Adds a condition to @sql that selects the blocks of the services which the query names, and the
+ * blocks that several services share.
  */
 static void add_services(const struct answer *a, struct str *sql)
 {
@@ -168,7 +171,10 @@ static void ids_fini(struct ids *ids)
 	vec_fini(&ids->list);
 }
 
-/* Only numbers of blocks, because SQLite would copy whole blocks to sort them. */
+/*
+ * Lists the ids of the blocks that the query needs. Only their ids are sorted, because SQLite would
+ * copy whole blocks to sort them.
+ */
 static int list_blocks(const struct answer *a, enum store_tier tier, struct ids *ret)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;

@@ -11,15 +11,19 @@
 #include "store/internal.h"
 
 #define IN_WINDOW "last_ms >= ?1 AND first_ms < ?2"
-#define SEGMENT	  "id >> 20" /* of a frame, as STORE_SEQUENCE_BITS says; likewise a name's epoch */
+/* the segment of a frame, or the epoch of a name, from the row's id (STORE_SEQUENCE_BITS) */
+#define SEGMENT "id >> 20"
 static_assert(STORE_SEQUENCE_BITS == 20, "the SQL above has the number");
 
-/* The tables in the order in which they are copied, and which of their rows. */
+/*
+ * The tables in the order in which they are copied, with a condition that says which of their rows
+ * are copied.
+ */
 static const struct {
 	const char *table, *where;
-	int since; /* the format in which the table was added */
+	int since; /* the format of the store in which the table was added */
 } parts[] = {
-	/* a frame can only be read together with those of its segment before it */
+	/* a frame can only be read together with the earlier frames of its segment */
 	{"frame", SEGMENT " IN (SELECT " SEGMENT " FROM frame WHERE " IN_WINDOW ")", 1},
 	{"segment", IN_WINDOW, 1},
 	{"names", SEGMENT " IN (SELECT epoch FROM block WHERE tier < 100 AND " IN_WINDOW ")", 2},
@@ -33,7 +37,7 @@ struct copy {
 	int64_t since_ms, until_ms;
 };
 
-/* Inserts each row that @rows selects. */
+/* Inserts each row that the statement @rows selects into the new store. */
 static int copy_rows(struct copy *c, sqlite3_stmt *rows, sqlite3_stmt *insert)
 {
 	int columns = sqlite3_column_count(rows), rc, r = 0;
@@ -74,7 +78,10 @@ static int copy_part(struct copy *c, size_t part)
 	return copy_rows(c, rows, insert);
 }
 
-/* Copies in one transaction of each store, because an agent may seal segments meanwhile. */
+/*
+ * Copies in one transaction of each store, because an agent may seal segments of the old store
+ * meanwhile.
+ */
 static int copy_parts(struct copy *c)
 {
 	int r = store_exec(c->from, "BEGIN", "read");
@@ -108,7 +115,7 @@ int store_copy(struct store *from, const char *dir, int64_t since_ms, int64_t un
 		return r;
 	r = check_empty(c.to);
 	r = r ? r : copy_parts(&c);
-	/* empties SQLite's log, so that one file has everything */
+	/* empties SQLite's write-ahead log, so that one file has everything */
 	r = r ? r : store_exec(c.to, "PRAGMA wal_checkpoint(TRUNCATE)", "write");
 	r = r ? r : store_facts(c.to, ret);
 	store_close(c.to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives the names of an epoch their numbers; see names.h. */
+/* Gives each name its number within an epoch; see names.h. */
 #include "store/sealed/names.h"
 
 #include "base/cleanup.h"
@@ -42,7 +42,10 @@ void names_begin(struct names *n, uint64_t epoch, int64_t ms)
 		intern_init(&n->of[i], sizes[i]);
 }
 
-/* .to: indexed by a name's number in the batch, its number in the epoch. */
+/*
+ * Changes the numbers of names in a batch to those in the epoch. .to, indexed by a name's number in
+ * the batch, is its number in the epoch.
+ */
 struct renumbering {
 	struct names *n;
 	struct batch *b;
@@ -56,8 +59,8 @@ static void renumbering_fini(struct renumbering *x)
 }
 
 /*
- * Gives item @at of a table its number in the epoch. Returns false if memory ran out or there are
- * too many items.
+ * Gives item @at of a table of the batch its number in the epoch. Returns false if memory ran out
+ * or there are too many items.
  */
 static bool number(struct renumbering *x, enum batch_table table, size_t at, const void *item,
 		   size_t n)
@@ -68,7 +71,10 @@ static bool number(struct renumbering *x, enum batch_table table, size_t at, con
 	return id;
 }
 
-/* Items are compared as bytes, padding included. So each is copied into a structure of zeros. */
+/*
+ * Items are compared as bytes, padding included. So each mapping is copied into a structure of
+ * zeros.
+ */
 static bool number_mapping(struct renumbering *x, size_t at)
 {
 	const struct profile_mapping *m = &x->b->mappings.v[at];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Merges the trees of a service's blocks; see paths.h. */
+/* Merges the trees of a service's blocks, to find nodes that are known; see paths.h. */
 #include "store/sealed/paths.h"
 
 #include "base/nomem.h"
 
 /*
- * If more than so many paths are known for each node of a block, all are forgotten: most are of
- * another service. To go past a known path takes about a thirtieth of a look-up in the profile.
+ * If more than so many paths per node of a block are known, all paths are forgotten, because most
+ * must be of another service. To skip a known path takes about a thirtieth of the time of a look-up
+ * in the profile.
  */
 #define MOST_FOR_NODE 32u
 
@@ -17,8 +18,8 @@ void paths_fini(struct paths *p)
 }
 
 /*
- * Does the known path come before the block's node at @depth with @location? A deeper path does,
- * because the block's tree has left the node above it.
+ * Tells whether the known path @path comes in preorder before the block's node at @depth with
+ * @location. A deeper path does: the block has no more nodes at that depth below the common parent.
  */
 static bool is_before(const struct path *path, uint32_t depth, uint32_t location)
 {

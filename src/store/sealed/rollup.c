@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the coarser tiers: for each service a tree of functions for every ten minutes, one for
- * every hour, and one for every day (UTC). Code that has little of the service's time counts as
- * "[rare code]" in its caller. A tree is made of sealed blocks, for one service and one window at a
- * time.
+ * Makes the blocks of coarser tiers: for each service one tree of functions for every ten minutes,
+ * one for every hour, and one for every day (UTC). Code that has little of the service's time
+ * counts as "[rare code]" in its caller. A tree is made from blocks that exist already, for one
+ * service and one window of time after another.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -12,12 +12,12 @@
 #include "store/internal.h"
 #include "store/numbering.h"
 
-/* At most so many windows are made in one call, so that the writer isn't busy for long. */
+/* How many windows of time one call rolls up at most, so that the writer isn't busy for long. */
 #define MOST_WINDOWS 12
 
 /*
- * A wait is recorded when it ends, or piece by piece (agent/pieces.h), with the time at which it
- * began. So samples of a window may still come for this long after the window's end.
+ * How long after a window's end samples of it may still be written: a wait is recorded when it
+ * ends, or piece by piece (agent/pieces.h), but with the time at which it began.
  */
 #define LATE_MS STORE_TEN_MINUTES_MS
 
@@ -34,7 +34,7 @@ static const struct {
 
 struct pruning {
 	struct profile *p;
-	const struct sums *sums; /* the samples, added up by stack and labels */
+	const struct sums *sums; /* the samples, summed up by stack and labels */
 	/* indexed by node and value: the sum over the samples at the node and below it */
 	int64_t *totals;
 	int64_t least[PROFILE_MAX_VALUES];
@@ -97,10 +97,7 @@ static uint32_t rare_location(struct profile *p)
 							      .function = profile_function(p, &f)});
 }
 
-/*
- * Returns the stack that ends at the innermost node of @stack that isn't rare. What was cut off
- * becomes a frame "[rare code]".
- */
+/* Returns @stack without the rare nodes at its end: they become one frame "[rare code]". */
 static uint32_t prune_stack(struct pruning *x, uint32_t stack)
 {
 	uint32_t node = profile_stack_node(x->p, stack), kept = node, parent, location;
@@ -121,7 +118,7 @@ static uint32_t prune_stack(struct pruning *x, uint32_t stack)
 	return profile_stack_at(x->p, kept, deep);
 }
 
-/* Adds the sums up again, with their new stacks. */
+/* Sums up again, with the shortened stacks as keys. */
 static int prune_sums(struct pruning *x, struct sums *ret)
 {
 	int r = 0;
@@ -181,7 +178,7 @@ static int add_numbers(struct rolling *x, const struct sums *sums)
 	return r ? r : numbering_end(&x->n, x->p);
 }
 
-/* Writes the sums as one block. */
+/* Writes the sums into the store as one block. */
 static int insert(struct rolling *x, const struct sums *sums, const char *service, uint32_t number)
 {
 	struct blob_place place = {.first_ms = x->first_ms,
@@ -261,7 +258,10 @@ static int list_services(struct store *s, enum store_tier from, int64_t ms, int6
 	return r ? r : store_error(s, rc, "read");
 }
 
-/* Makes all blocks of one window in one transaction, with the names that they need. */
+/*
+ * Makes the blocks of all services for one window, in one transaction, with the names that they
+ * need.
+ */
 static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 {
 	_cleanup_(services_fini) struct services services = {};
@@ -277,8 +277,8 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 }
 
 /*
- * Sets *ret to the begin of the first window that wasn't made yet and has blocks to roll up;
- * INT64_MAX: there is none.
+ * Sets *ret to the begin of the first window whose blocks of this tier aren't made yet, and for
+ * which the finer tier has blocks; INT64_MAX: there is no such window.
  */
 static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 {
@@ -296,7 +296,7 @@ static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 	return r;
 }
 
-/* Sets *ret to the time up to which tier @from is complete: later writes add nothing before it. */
+/* Sets *ret to the time before which tier @from won't change any more. */
 static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 {
 	int r;
@@ -328,8 +328,8 @@ static int roll_tier(struct store *s, enum store_tier tier)
 }
 
 /*
- * Blocks of ten minutes are kept for a week, those of an hour and of a day for 90 days. That leaves
- * room for exact samples.
+ * Removes old blocks. Blocks of ten minutes are kept for a week, those of an hour and of a day for
+ * 90 days, so that room is left for exact samples.
  */
 #define REMOVE_OLD                                                                                 \
 	"DELETE FROM block WHERE tier = 1 AND last_ms < "                                          \

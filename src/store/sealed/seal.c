@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Seals segments: divides each into one block per service, and moves names into the epoch's tables
- * (names.h). So a query for one service reads little, and a name is written once a day.
+ * Seals segments: divides a segment into one block per service, and moves its names into the tables
+ * of the epoch (names.h). So a query for one service reads little, and a name is written once a
+ * day.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -15,17 +16,21 @@
 	"VALUES (?,?,?,?,?,?,?,?)"
 
 /*
- * The most blocks of a segment. Services beyond that share block 0 with samples that have no
- * service.
+ * The most blocks of a segment. If there are more services, the samples of the further ones go to
+ * block 0, which also has the samples without a service.
  */
 #define MOST_BLOCKS   250
 #define SERVICE_BYTES 256 /* samples of a service with a longer name go to block 0 */
 
-/* Says to which block the samples of a label set go. */
+/* Says to which block of the segment the samples with a label set go. */
 struct parts {
-	/* indexed by block: the number of its service's name; 0: several services, or none */
+	/*
+	 * indexed by block: the number of the name of its service; 0: the block has several
+	 * services, or none
+	 */
 	VEC(uint32_t) services;
-	uint32_t *block; /* indexed by a label set's number (0: no labels): its block */
+	/* indexed by a label set's number (0: the empty set): the number of its block */
+	uint32_t *block;
 };
 
 static void parts_fini(struct parts *p)
@@ -39,7 +44,10 @@ static const char *string_of(const struct names *n, uint32_t number, size_t *len
 	return number ? intern_get(&n->of[BATCH_STRINGS], number, length) : "";
 }
 
-/* The number of the service's name in a label set; 0: the set has no service. */
+/*
+ * Returns the number of the string that is the service's name in a label set; 0: the set has no
+ * service.
+ */
 static uint32_t service_of(const struct names *n, const struct batch *b,
 			   const struct batch_set *set)
 {
@@ -84,8 +92,8 @@ static int divide(const struct names *n, const struct batch *b, struct parts *p)
 }
 
 /*
- * A block that is being made from a part of a segment's batch. In the batch each node comes before
- * the nodes below it.
+ * A block that is being made, with a part of a segment's samples. In the segment's batch a node
+ * comes before the nodes below it.
  */
 struct part {
 	const struct batch *from;
@@ -95,8 +103,8 @@ struct part {
 	struct blob_place place;
 	int64_t end_ms; /* when the segment ends */
 	/*
-	 * index of the value lock_blame, whose samples are timed at the end of a wait; -1: there is
-	 * no such value
+	 * index of the value lock_blame, whose samples have the time at which a wait ended; -1:
+	 * there is no such value
 	 */
 	int blame;
 };
@@ -108,7 +116,7 @@ static void part_fini(struct part *p)
 	free(p->sets);
 }
 
-/* Marks the node and its ancestors. */
+/* Marks a node and all nodes above it as needed by the block. */
 static void mark(struct part *p, uint32_t node)
 {
 	for (; node && !p->nodes[node]; node = p->from->nodes.v[node - 1].parent)
@@ -145,9 +153,9 @@ static int copy_set(struct part *p, uint32_t number)
 }
 
 /*
- * Returns when sample @at ends if it is a wait. The times of a block include the ends of its waits,
- * so that a query for the last part of a wait reads the block. The values of a sample that is no
- * wait aren't durations, so the result is at most the segment's end.
+ * Returns when sample @at ends, if it is a wait. The times of a block include the ends of its
+ * waits, so that a query for the last part of a wait reads the block. If a sample is no wait, its
+ * values aren't durations, so the result is never later than the segment's end.
  */
 static int64_t end_of(const struct part *p, size_t at)
 {

@@ -9,7 +9,7 @@
 #include "base/system/log.h"
 #include "store/internal.h"
 
-/* the row's id in table block; no block has it, because segments are numbered from 1 */
+/* the row's id in table block; no real block has this id, because segments are numbered from 1 */
 #define TOTALS_ID 0
 #define SELECT	  "SELECT body FROM block WHERE id = 0 AND tier = ?"
 #define REPLACE                                                                                    \
@@ -74,7 +74,7 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 }
 
 /*
- * Removes the functions that the user doesn't name any more, to make room for those that are named
+ * Removes the functions that the user doesn't name any more, to make room for those that he names
  * now.
  */
 static void forget_others(struct totals *t, const char *const *names, size_t n)
@@ -110,7 +110,7 @@ static int add_segment(struct store *s, uint64_t segment, struct totals *t)
 	struct blob_place place;
 	int r = store_read_frames(s, segment, &b, &place);
 
-	/* damaged frames aren't counted; they are also left out when the segment is sealed */
+	/* damaged frames aren't counted; sealing leaves them out too */
 	return r < 0 ? r : totals_add(t, &b);
 }
 

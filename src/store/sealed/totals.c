@@ -52,7 +52,7 @@ struct total *totals_get(struct totals *t, enum total_kind kind, const char *nam
 	return &t->list.v[t->list.n - 1];
 }
 
-/* Is @module the name of the file without folder and ".py"? */
+/* Tells whether @module is the name of the file without its folder and ".py". */
 static bool is_stem(const char *module, size_t n, const char *file)
 {
 	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
@@ -96,7 +96,7 @@ static bool is_string(const struct batch *b, uint32_t number, const char *text)
 	return s && s->n == strlen(text) && !memcmp(b->text.s + s->at, text, s->n);
 }
 
-/* State of adding a batch to the totals: which sample belongs to which total. */
+/* The state of adding a batch to the totals: to which totals a sample is added. */
 struct adding {
 	struct totals *t;
 	const struct batch *b;
@@ -107,9 +107,12 @@ struct adding {
 	 * known yet
 	 */
 	uint32_t *service;
-	/* indexed by a node's number: a bit for each function of .wanted that is on its stack */
+	/*
+	 * indexed by a node's number: a bit for each function of .wanted that is on the node's
+	 * stack
+	 */
 	uint64_t *functions;
-	VEC(size_t) wanted; /* indexes in .t of the functions' totals */
+	VEC(size_t) wanted; /* for each function: the index of its total in .t */
 };
 
 static void adding_fini(struct adding *a)
@@ -145,7 +148,7 @@ static int find_service(struct adding *a, uint32_t number)
 	return t ? 0 : -ENOMEM;
 }
 
-/* Sets *ret to bits: which of the functions in .wanted @location is in. */
+/* Sets *ret to the functions of .wanted that @location is in, one bit for each. */
 static int functions_at(const struct adding *a, uint32_t location, uint64_t *ret)
 {
 	uint32_t number = a->b->locations.v[location - 1].function;
@@ -165,7 +168,8 @@ static int functions_at(const struct adding *a, uint32_t location, uint64_t *ret
 }
 
 /*
- * Finds for each node which wanted functions are on its stack. Parents come before their children.
+ * Finds for each node which of the functions in .wanted are on its stack. Parents come before their
+ * children.
  */
 static int find_functions(struct adding *a)
 {
@@ -243,7 +247,7 @@ static int damaged(void)
 	return err_set(-EBADMSG, "the sums of services are damaged");
 }
 
-/* Reads one total from *at. */
+/* Reads one total from the text at *at. */
 static int read_one(struct totals *t, const char **at)
 {
 	long long cpu, waiting;

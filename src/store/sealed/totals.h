@@ -11,7 +11,8 @@
 #include "base/vec.h"
 #include "store/batch.h"
 
-#define TOTALS_SERVICES	  200 /* the most services; further ones are summed under TOTALS_OTHERS */
+/* the most services that are counted; the time of further ones is summed under TOTALS_OTHERS */
+#define TOTALS_SERVICES	  200
 #define TOTALS_FUNCTIONS  50
 #define TOTALS_NAME_BYTES 256
 #define TOTALS_OTHERS	  "[other services]"
@@ -20,7 +21,8 @@ enum total_kind { TOTAL_SERVICE, TOTAL_FUNCTION };
 
 struct total {
 	enum total_kind kind;
-	char *name; /* owned; for a service, "" stands for samples without a service */
+	/* the name, which this struct owns; "" is the total of samples without a service */
+	char *name;
 	int64_t cpu_ns, waiting_ns;
 };
 
@@ -31,8 +33,8 @@ struct totals {
 void totals_fini(struct totals *t);
 
 /*
- * Finds a total, or adds one with zeros. Returns NULL + message if memory ran out or there are too
- * many.
+ * Finds the total of that kind and name, or adds it with zeros. Returns NULL + message if memory
+ * ran out or there are too many totals.
  */
 struct total *totals_get(struct totals *t, enum total_kind kind, const char *name);
 
@@ -43,7 +45,7 @@ struct total *totals_get(struct totals *t, enum total_kind kind, const char *nam
 _must_use_ int totals_add(struct totals *t, const struct batch *b);
 
 /*
- * Is function @qualname of @file the one that a user means by @wanted? @wanted may begin with the
+ * Tells whether a user means function @qualname of @file by @wanted. @wanted may begin with the
  * module's name, as reports show it.
  */
 bool totals_is_function(const char *wanted, const char *qualname, const char *file);
