@@ -19,7 +19,7 @@
 #endif
 
 static _Thread_local char message[1024];
-/* the arguments of err_of() for the message; .what is NULL if another function set the message */
+/* what the last call of err_of() was told; .what is NULL if another function set the message */
 static _Thread_local struct {
 	const char *what;
 	char which[256];
@@ -72,8 +72,8 @@ const char *err_subject(const char **which)
 }
 
 /*
- * Returns the system's words for error @code. If a single command mends the cause, adds that
- * command.
+ * Returns the system's words for the error @code. If a single command removes the cause, the words
+ * name that command.
  */
 static const char *words_of(int code)
 {

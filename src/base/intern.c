@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives equal items one number, with an open-addressing table over chunks that never move; see
- * intern.h.
+ * Gives equal items the same number. An open-addressing hash table finds items, which are kept in
+ * blocks that never move; see intern.h.
  */
 #include <assert.h>
 #include <sys/random.h>
@@ -70,7 +70,10 @@ const void *intern_get(const struct intern *t, uint32_t id, size_t *n)
 	return at + sizeof(len);
 }
 
-/* Most items of large tables are two numbers, for which the compiler makes shorter code. */
+/*
+ * The size of an item in most large tables: two 32-bit numbers. The compiler makes shorter code for
+ * it.
+ */
 #define SHORT sizeof(uint64_t)
 
 static bool equal(const struct intern *t, uint32_t id, const void *key, size_t n)
@@ -113,7 +116,7 @@ static int make_slots(struct intern *t, size_t size)
 	return 0;
 }
 
-/* Doubles the number of slots when 3/4 of them are used. */
+/* Doubles the number of slots when 3/4 of the slots are used. */
 static int grow_slots(struct intern *t)
 {
 	if (t->n_slots && t->n < t->n_slots / 4 * 3)
@@ -127,14 +130,14 @@ void intern_reserve(struct intern *t, size_t n)
 
 	while (size / 4 * 3 <= n && size <= UINT32_MAX)
 		size *= 2;
-	/* if memory runs out here, the table grows later, when it must */
+	/* if memory runs out here, the table grows later, when its slots are full */
 	if (size != t->n_slots)
 		(void)make_slots(t, size);
 }
 
 /*
- * Returns room for @n bytes, aligned to 4, which never moves. A big item gets a block of its own.
- * NULL: out of memory.
+ * Returns room for @n bytes, aligned to 4, which never moves. If @n is large, the room is a block
+ * of its own. NULL: out of memory.
  */
 static uint8_t *arena_alloc(struct intern *t, size_t n)
 {
@@ -163,7 +166,7 @@ out:
 	return at;
 }
 
-/* Stores @key as item t->n + 1, but leaves t->n as it is; 0 or -ENOMEM. */
+/* Stores @key as item t->n + 1, but doesn't count it in t->n. 0 or -ENOMEM. */
 static int store(struct intern *t, const void *key, size_t n)
 {
 	uint32_t len = (uint32_t)n;

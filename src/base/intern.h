@@ -25,8 +25,8 @@ struct intern {
 	VEC(uint8_t *) items;
 	VEC(uint8_t *) arena; /* blocks that hold the bytes of items of any length */
 	/*
-	 * how many bytes are free, from .arena_at on, at the end of the last block that several
-	 * items share
+	 * how many bytes are still free, from .arena_at on, in the last block of .arena that
+	 * several items share
 	 */
 	size_t arena_left;
 	uint8_t *arena_at;
@@ -53,8 +53,9 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n);
 void intern_reserve(struct intern *t, size_t n);
 
 /*
- * Adds an item of a table whose items have one size. The caller knows that it isn't there yet, and
- * uses no intern_put() with this table. Returns its id, or 0 as intern_put().
+ * Adds an item to a table whose items have one size. The caller knows that the item is new, and
+ * never calls intern_put() for this table. Returns the item's id, or 0 in the cases in which
+ * intern_put() does.
  */
 uint32_t intern_append(struct intern *t, const void *key);
 

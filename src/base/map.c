@@ -9,7 +9,10 @@
 
 enum { SLOT_FREE, SLOT_USED, SLOT_DELETED };
 
-/* Finalizer of MurmurHash3: every input bit reaches every output bit. */
+/*
+ * Spreads keys over the table: the finalizer of MurmurHash3, in which every input bit affects every
+ * output bit.
+ */
 static uint64_t mix(uint64_t x)
 {
 	x ^= x >> 33;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hash table from u64 to u64 (ids, indices, pointers), open addressing, linear probing. Keys are
- * mixed, so they may be addresses or sequences. Iteration follows the slots of the table, so its
- * order means nothing.
+ * A hash table from u64 to u64 (ids, indices, pointers), with open addressing and linear probing.
+ * Keys are mixed, so addresses and sequences are good keys too. Iteration follows the slots of the
+ * table, so its order means nothing.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -12,7 +12,10 @@
 struct map {
 	struct map_slot {
 		uint64_t key, value;
-		/* 0: the slot is free; 1: the slot has an entry; 2: the slot's entry was deleted */
+		/*
+		 * 0: the slot is free; 1: the slot has an entry; 2: the slot had an entry, which
+		 * was deleted
+		 */
 		uint8_t state;
 	} * slots;
 	/* n: entries; used: entries and deleted slots; size: all slots, a power of two */
@@ -22,10 +25,13 @@ struct map {
 void map_init(struct map *m);
 void map_fini(struct map *m);
 
-/* Pointer to the value of @key, or NULL; valid until the next map_put(). */
+/*
+ * Returns a pointer to the value of @key, valid until the next map_put(); NULL: the map has no such
+ * key.
+ */
 uint64_t *map_get(const struct map *m, uint64_t key);
 
-/* Sets @key to @value; 0 or -ENOMEM (map unchanged). */
+/* Sets the value of @key to @value. Returns 0, or -ENOMEM and the map is unchanged. */
 _must_use_ int map_put(struct map *m, uint64_t key, uint64_t value);
 
 /* Removes @key; false: the map has no such key. */

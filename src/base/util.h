@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small things that all code needs: attributes, array sizes, MIN and MAX, comparing strings. */
+/* Small things that all code needs: attributes, array sizes, MIN and MAX, comparison of strings. */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
@@ -43,7 +43,7 @@ static inline bool str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
-/* Do the @n bytes at @s end with @suffix, and are they longer than @suffix? */
+/* Tells whether the @n bytes at @s end with @suffix and are longer than @suffix. */
 static inline bool str_n_ends(const char *s, size_t n, const char *suffix)
 {
 	size_t m = strlen(suffix);
@@ -51,7 +51,7 @@ static inline bool str_n_ends(const char *s, size_t n, const char *suffix)
 	return n > m && memcmp(s + n - m, suffix, m) == 0;
 }
 
-/* The sum of two numbers, @b at least 0; INT64_MAX if it is larger. */
+/* Returns @a + @b, or INT64_MAX if the sum is larger. @b must not be negative. */
 static inline int64_t add_up_to_max(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -59,7 +59,7 @@ static inline int64_t add_up_to_max(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The value of a hexadecimal digit; -1: @c is none. */
+/* Returns the value of a hexadecimal digit; -1: @c isn't such a digit. */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -68,7 +68,7 @@ static inline int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The part of @path after the last '/'; without a '/' all of @path. */
+/* Returns the part of @path after its last '/'; all of @path if it has no '/'. */
 static inline const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -49,8 +49,8 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
 /*
- * How many of the @n elements of @list have a @member at or below @key. The list is sorted by
- * @member, the lowest first.
+ * Returns how many of the @n elements of @list have a @member at or below @key. The list is sorted
+ * by @member, the lowest first.
  */
 #define count_upto(list, n, member, key)                                                           \
 	({                                                                                         \
@@ -65,7 +65,10 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 		_low;                                                                              \
 	})
 
-/* Frees the unused room of @vec, for arrays that are kept for long and don't grow any more. */
+/*
+ * Frees the memory that @vec has for further elements. For arrays that are kept for long and don't
+ * grow any more.
+ */
 #define vec_shrink(vec)                                                                            \
 	do {                                                                                       \
 		void *_v = (vec)->n ? realloc((vec)->v, (vec)->n * sizeof(*(vec)->v)) : NULL;      \

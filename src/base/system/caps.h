@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Capabilities of the calling thread: Linux keeps them per thread. Threads that parse data of
- * targets have no capability in effect, so that whatever such data leads them to open is opened
+ * Capabilities of the calling thread: Linux keeps them per thread. Data of a target may lead krait
+ * to open a file. So threads that parse such data have no capability in effect, and open the file
  * with the rights of krait's user alone.
  */
 #ifndef BASE_SYSTEM_CAPS_H

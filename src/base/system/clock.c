@@ -103,7 +103,7 @@ int clock_shift_of(pid_t pid, int64_t *ret_ns)
 
 	pthread_once(&once, settle_shift);
 	*ret_ns = shift_ns;
-	if (r) /* the kernel has no time namespaces */
+	if (r) /* the shift can't be read, because the kernel has no time namespaces */
 		return 0;
 	snprintf(process, sizeof(process), "%d", pid);
 	r = namespace_of(process, "time", &own);

@@ -16,9 +16,9 @@
 #include "base/util.h"
 
 /*
- * How to reach the real files. @number is the one that far_new() was given for the file. read:
- * reads all bytes that the file has in the range, and returns their number (0 at the file's end) or
- * -errno. stat: 0 or -errno.
+ * Functions that reach the real files. @number is what far_new() was given for the file. read:
+ * reads all bytes that the file has in the range, and returns how many these are (0 at the file's
+ * end), or -errno. stat: returns 0 or -errno.
  */
 struct far_ops {
 	ssize_t (*read)(uint64_t number, void *bytes, size_t n, uint64_t offset);
@@ -26,8 +26,9 @@ struct far_ops {
 };
 
 /*
- * Returns a descriptor that stands for a file of @bytes bytes, or -errno. @ops know the file as
- * @number. Every call must pass the same @ops: those of the first call are used for all files.
+ * Returns a descriptor that stands for a file of @bytes bytes, or -errno. The functions @ops know
+ * the file by its @number. Every call must pass the same @ops, because those of the first call are
+ * used for all files.
  */
 _must_use_ int far_new(const struct far_ops *ops, uint64_t number, uint64_t bytes);
 

@@ -10,15 +10,18 @@
 #include "base/text/visible.h"
 
 #define MAX_TEXT 8192 /* the most bytes of one message: two long paths fit */
-#define KINDS	 64   /* kinds of messages beyond this number share the last entry */
+/* how many kinds of messages are counted apart; all further kinds share the last entry */
+#define KINDS 64
 
 /* How many messages of each kind were shown in the kind's last period. */
 static struct limit {
 	pthread_mutex_t lock;
-	unsigned most; /* the most messages of one kind in .ns; 0: no limit */
+	/* how many messages of one kind may be shown within .ns nanoseconds; 0: any number */
+	unsigned most;
 	uint64_t ns;
 	struct kind {
-		uintptr_t place; /* 0: this entry is free */
+		/* where in the program messages of this kind are sent; 0: this entry is free */
+		uintptr_t place;
 		uint64_t began_ns;
 		unsigned shown, left_out;
 	} kind[KINDS];
@@ -60,8 +63,8 @@ static struct kind *kind_of(uintptr_t place)
 }
 
 /*
- * Is a message of kind @place shown? *left_out: how many of the kind weren't shown since the last
- * shown one.
+ * Tells whether a message of kind @place may be shown now. *left_out: how many messages of the kind
+ * were left out since one was shown.
  */
 static bool is_shown(uintptr_t place, unsigned *left_out)
 {

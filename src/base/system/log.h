@@ -22,8 +22,8 @@ enum log_level log_level(void);
 struct log_sink {
 	void (*say)(enum log_level level, const char *text);
 	/*
-	 * Shows in one line what krait does now, in place of the last progress line. NULL: the work
-	 * that the last line was about is over.
+	 * Shows in one line what krait does now, in place of the last progress line. @text NULL:
+	 * the last progress line is no longer true, because that work is done.
 	 */
 	void (*progress)(const char *text);
 };
@@ -32,9 +32,9 @@ struct log_sink {
 void log_set_sink(const struct log_sink *sink);
 
 /*
- * For a program that runs for months: from now on each kind of message is shown at most @most times
- * in @ns. The first message of the kind after that time says how many were left out. A kind is all
- * messages that one place in the program sends.
+ * For a program that runs for months: from now on at most @most messages of each kind are shown in
+ * @ns. The first message of the kind after that time says how many were left out. All messages that
+ * one place in the program sends are of one kind.
  */
 void log_limit(unsigned most, uint64_t ns);
 

@@ -19,7 +19,7 @@ static const char *const sudo_path[] = {
 
 static struct str name;
 
-/* Finds the file that `sudo krait` runs. False: sudo finds none. */
+/* Finds the file that `sudo krait` would run. False: sudo finds no such file. */
 static bool sudo_finds(struct stat *ret)
 {
 	char path[64];
@@ -38,8 +38,8 @@ static void find_name(void)
 	struct stat own, found;
 
 	/*
-	 * If krait's file was replaced, its path is unknown, and the plain name is the best there
-	 * is.
+	 * If krait's own file was replaced, its path isn't known. Then the plain name is the best
+	 * that can be said.
 	 */
 	if (!path || stat(path, &own) ||
 	    (sudo_finds(&found) && found.st_dev == own.st_dev && found.st_ino == own.st_ino))

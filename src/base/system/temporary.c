@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 
 /*
- * A new file without a name in @dir; -1 on failure. O_TMPFILE leaves no name behind even if krait
- * is killed.
+ * Opens a new file without a name in @dir; -1 on failure. O_TMPFILE leaves no name behind even if
+ * krait is killed.
  */
 static int file_in(const char *dir)
 {
@@ -15,8 +15,7 @@ static int file_in(const char *dir)
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 
 	/*
-	 * not every file system has O_TMPFILE; without it, the file gets a name, which is removed
-	 * at once
+	 * some file systems lack O_TMPFILE; on these the file gets a name, which is removed at once
 	 */
 	if (fd >= 0)
 		return fd;

@@ -35,7 +35,10 @@ int json_in_enter(struct json_in *in, char open)
 	return 0;
 }
 
-/* Consumes the comma before the next member (returns 1) or the closing @close (returns 0). */
+/*
+ * Consumes the comma before the next member or item, and returns 1, or the closing bracket @close,
+ * and returns 0.
+ */
 static int next(struct json_in *in, char close)
 {
 	bool fresh = in->fresh;
@@ -121,7 +124,10 @@ static int take_literally(struct json_in *in, struct str *out, const char *at, c
 	return 0;
 }
 
-/* Reads what follows \u: one escape, or two that are the surrogates of one character. */
+/*
+ * Reads what follows \u: the digits of one escape, or of two escapes that are the surrogates of one
+ * character.
+ */
 static int take_unicode(struct json_in *in, struct str *out)
 {
 	const char *before = in->at - 1;
@@ -213,7 +219,10 @@ int json_in_integer(struct json_in *in, int64_t *ret)
 	return 0;
 }
 
-/* Appends digits to *v until it has 18, and adds to *power the powers of ten that *v lacks. */
+/*
+ * Appends the number's digits to *v until it has 18 digits. Changes the power of ten *power by the
+ * digits that were left out, and by those that are a fraction's.
+ */
 static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t *power)
 {
 	for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
@@ -274,8 +283,8 @@ int json_in_scaled(struct json_in *in, int times, int64_t *ret)
 }
 
 /*
- * Steps over a number, true, false, null, NaN or Infinity. Only its letters are checked, not which
- * word it is.
+ * Skips a number, true, false, null, NaN or Infinity. Only checks that each character may occur in
+ * one of these words.
  */
 static int skip_word(struct json_in *in)
 {
@@ -288,7 +297,7 @@ static int skip_word(struct json_in *in)
 	return in->at == start ? bad(in, "a value is expected here") : 0;
 }
 
-/* Only the brackets within the skipped value are checked; commas and colons may be anywhere. */
+/* Of a skipped value only the brackets are checked; commas and colons may be anywhere. */
 int json_in_skip(struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};

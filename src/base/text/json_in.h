@@ -12,7 +12,7 @@
 
 struct json_in {
 	const char *start, *at, *end;
-	bool fresh; /* .at is right after a { or [, so no comma comes before the next item */
+	bool fresh; /* true: .at is right after a { or [, so no comma comes before the next item */
 	/*
 	 * Accept strings with unknown escapes and control characters, and take these literally. Set
 	 * for files of other tools.
@@ -26,7 +26,7 @@ struct json_in {
  */
 void json_in_init(struct json_in *in, const char *s, size_t n);
 
-/* All functions below return -EINVAL + message if the text isn't what they expect. */
+/* All functions below return -EINVAL + message if the text isn't what the function expects. */
 
 /* Steps into an object ('{') or a list ('['). */
 _must_use_ int json_in_enter(struct json_in *in, char open);
@@ -53,7 +53,8 @@ _must_use_ int json_in_string(struct json_in *in, struct str *out);
 _must_use_ int json_in_integer(struct json_in *in, int64_t *ret);
 
 /*
- * Reads any number and multiplies it by 10^@times, rounded to an integer in the range of int64_t.
+ * Reads any number and multiplies it by 10^@times. *ret: the product, rounded to an integer, which
+ * must be in the range of int64_t.
  */
 _must_use_ int json_in_scaled(struct json_in *in, int times, int64_t *ret);
 

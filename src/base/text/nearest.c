@@ -54,8 +54,8 @@ void nearest_fini(struct nearest *n)
 }
 
 /*
- * A word that holds the typed one is nearer than a misspelt one, and a short word nearer than a
- * long one.
+ * Returns how far @word is from @typed. A word that contains @typed is nearer than a misspelt one,
+ * and a short word nearer than a long one.
  */
 static unsigned int score(const char *typed, const char *word)
 {

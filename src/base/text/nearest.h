@@ -9,8 +9,8 @@
 enum { NEAREST_MOST = 3 };
 
 /*
- * The distance of two words: how many letters were added, lost, changed, or swapped with the next
- * one. UINT32_MAX for words over 31 letters.
+ * Returns the distance of two words: how many letters were added, lost, changed, or swapped with
+ * the next letter. UINT32_MAX for words of more than 31 letters.
  */
 unsigned int word_distance(const char *a, const char *b);
 
@@ -31,8 +31,8 @@ void nearest_init(struct nearest *n, const char *typed);
 void nearest_fini(struct nearest *n);
 
 /*
- * Adds @word, which the user may have meant; messages show it as @shown. Adding it again does
- * nothing. Without memory the word is left out.
+ * Adds @word, which the user may have meant; messages show it as @shown. Adding a word twice does
+ * nothing. If memory runs out, the word is left out.
  */
 void nearest_add(struct nearest *n, const char *word, const char *shown);
 

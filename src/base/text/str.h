@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A growing byte string, always NUL-terminated (the NUL isn't counted). A zero-initialised struct
- * is the empty string. Its .s is NULL, so read it with str_cstr(). A failed allocation is
- * remembered in .failed, so that a chain of appends is checked once, at its end.
+ * is the empty string. The .s of an empty string may be NULL, so read a string with str_cstr(). A
+ * failed allocation is remembered in .failed, so that a chain of appends is checked once, at its
+ * end.
  */
 #ifndef BASE_TEXT_STR_H
 #define BASE_TEXT_STR_H

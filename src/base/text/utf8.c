@@ -5,8 +5,8 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /*
- * The length of the well-formed character at @s. 0: no such character is there, and one U+FFFD
- * stands for *bad bytes.
+ * Returns the length of the well-formed character at @s. 0: @s has no such character, and one
+ * U+FFFD is to stand for *bad bytes.
  */
 static size_t character(const unsigned char *s, size_t n, size_t *bad)
 {
@@ -20,13 +20,13 @@ static size_t character(const unsigned char *s, size_t n, size_t *bad)
 		return 0;
 	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 	if (s[0] == 0xe0)
-		lo = 0xa0; /* a lower byte would make an overlong form */
+		lo = 0xa0; /* a lower second byte would make an overlong form */
 	else if (s[0] == 0xed)
-		hi = 0x9f; /* a higher byte would make a surrogate */
+		hi = 0x9f; /* a higher second byte would make a surrogate */
 	else if (s[0] == 0xf0)
 		lo = 0x90;
 	else if (s[0] == 0xf4)
-		hi = 0x8f; /* a higher byte would make a character above U+10FFFF */
+		hi = 0x8f; /* a higher second byte would make a character above U+10FFFF */
 	for (size_t i = 1; i < len; i++, lo = 0x80, hi = 0xbf) {
 		if (i >= n || s[i] < lo || s[i] > hi) {
 			*bad = i;

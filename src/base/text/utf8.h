@@ -9,15 +9,21 @@
 
 #include "base/text/str.h"
 
-/* How many of the @n bytes at @s, from the first on, are valid UTF-8 without NUL; @n if all are. */
+/*
+ * Returns how many bytes at the beginning of the @n bytes at @s are valid UTF-8 without NUL; @n if
+ * all are.
+ */
 size_t utf8_valid(const char *s, size_t n);
 
-/* How many bytes the valid character has that @s begins with, 0 if @s doesn't begin with one. */
+/*
+ * Returns how many bytes the valid character at the beginning of @s has; 0 if @s doesn't begin with
+ * one.
+ */
 size_t utf8_valid_one(const char *s, size_t n);
 
 /*
- * Returns how many bytes at @s, the place where utf8_valid() stopped, one U+FFFD stands for. @n
- * isn't 0.
+ * To be called for @s where utf8_valid() stopped. Returns how many bytes from there on one U+FFFD
+ * stands for. @n isn't 0.
  */
 size_t utf8_invalid(const char *s, size_t n);
 

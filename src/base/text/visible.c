@@ -9,7 +9,10 @@
 
 #define MAX_CHARACTER 4 /* the most bytes of a character in UTF-8 */
 
-/* Characters that a terminal doesn't draw: controls and format characters (Cf) of Unicode 15. */
+/*
+ * Characters that a terminal doesn't draw: control characters and format characters (Cf) of Unicode
+ * 15.
+ */
 static const struct {
 	uint32_t from, to;
 } hidden[] = {{0x0000, 0x001f},	  {0x007f, 0x009f},  {0x00ad, 0x00ad}, {0x061c, 0x061c},
@@ -77,7 +80,7 @@ static bool is_layout(char c)
 	return c == '\n' || c == '\t';
 }
 
-/* Could the @n bytes at @s be the beginning of a longer character? */
+/* Tells whether the @n bytes at @s may be the beginning of a character of more bytes. */
 static bool is_begun(const char *s, size_t n)
 {
 	unsigned char c = (unsigned char)*s;

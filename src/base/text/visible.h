@@ -11,19 +11,21 @@
 #include "base/text/str.h"
 
 /*
- * Can character @c be shown as it is? Not so for: controls (C0, DEL, C1), marks that change the
- * direction of the text around them, line separators, and characters without width and shape. The
- * joiners U+200C and U+200D can be shown: some scripts and emoji aren't written without them.
+ * Tells whether character @c can be shown as it is. These can't: controls (C0, DEL, C1), marks that
+ * change the direction of the text around them, line separators, and characters without width and
+ * shape. The joiners U+200C and U+200D can be shown, because some scripts and emoji aren't written
+ * without them.
  */
 bool visible(uint32_t c);
 
 /*
- * Returns the next character of @s and moves @s past it. At the end it returns 0, and @s stays.
- * *@shown: the character is UTF-8 and visible(). A byte that isn't UTF-8 is a character of its own.
+ * Returns the next character of @s and moves @s past it. At the end of @s it returns 0 and doesn't
+ * move. *@shown: the character is UTF-8 and visible(). A byte that isn't UTF-8 is a character by
+ * itself.
  */
 uint32_t visible_next(const char **s, bool *shown);
 
-/* Puts '?' in place of what can't be shown (visible()), in @s itself; the text gets no longer. */
+/* Replaces by '?', in @s itself, what can't be shown (visible()). The text gets no longer. */
 void visible_in_place(char *s);
 
 /*

@@ -67,8 +67,8 @@ void slice_limit_memory(struct slice *s, uint64_t bytes);
 bool slice_hold(uint64_t bytes);
 
 /*
- * CPU time that was spent on some work. A burst may be spent at once; after that, a share of the
- * time that passes.
+ * CPU time that was spent on some work. A limit says how much may be spent: a burst at once, and
+ * after that a share of the time that passes.
  */
 struct budget {
 	/* when the first work was charged to this budget, CLOCK_MONOTONIC; 0: none was yet */
@@ -82,12 +82,16 @@ struct budget_limit {
 };
 
 bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns);
-/* The time (CLOCK_MONOTONIC) from which on some of the budget is left; 0: some is left now. */
+/*
+ * Returns the time (CLOCK_MONOTONIC) from which on some of the budget will be left; 0: some is left
+ * now.
+ */
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
 /*
- * Charges the budget as budget_spend() does, for a budget that is only checked against @limit. Time
- * in which nothing is spent doesn't add up: at most @limit's burst may be spent at once.
+ * Charges work to the budget as budget_spend() does. For a budget that is only checked against
+ * @limit: time in which nothing is spent doesn't add up, so at most @limit's burst may be spent at
+ * once.
  */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 

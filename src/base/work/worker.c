@@ -100,7 +100,7 @@ static bool is_stuck(const struct slot *s, uint64_t now)
 	return s->runs && now - s->since_ns >= STUCK_NS;
 }
 
-/* Tells whether a job of the same group as @job is stuck already. */
+/* Tells whether a job of @job's group is stuck already, so that @job would hang too. */
 static bool would_hang(const struct lane *l, const struct worker_job *job, uint64_t now)
 {
 	for (size_t i = 0; job->group && i < l->started; i++)
@@ -183,7 +183,7 @@ static bool is_running(const struct lane *l)
 	return false;
 }
 
-/* Sees to it that no further job is started. True: no job is running now. */
+/* Makes sure that no further job is started. True: no job is running now. */
 static bool stop(struct worker *w)
 {
 	bool running;
@@ -260,8 +260,8 @@ static void *work(void *arg)
 
 		if (job) {
 			/*
-			 * takes the capabilities out of effect again: seteuid() in another thread,
-			 * which changes all threads, may have put them into effect
+			 * Takes the capabilities out of effect again. seteuid() in another thread
+			 * changes all threads, so it may have put them into effect.
 			 */
 			caps_rest();
 			run(s, job);

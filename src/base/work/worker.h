@@ -15,7 +15,7 @@
 
 struct worker;
 
-/* What the worker knows of a job: the first member of the job's own struct. */
+/* What the worker knows of a job. It is the first member of the job's own struct. */
 struct worker_job {
 	void (*run)(struct worker_job *job);
 	struct worker_job *next; /* the worker's link to the next job of its queue */
@@ -85,7 +85,10 @@ bool worker_cancelled(void);
 /* Tells whether the calling thread runs a job of a worker. */
 bool worker_is_job(void);
 
-/* Says what the job does now, for whoever waits for the job: static text, as in "unwind tables". */
+/*
+ * Says what the job does now, for code that waits for the job: static text, such as "unwind
+ * tables".
+ */
 void worker_step(const char *words);
 
 /*
