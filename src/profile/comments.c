@@ -28,7 +28,7 @@ static int insert(struct comments *c, size_t at, const char *text)
 }
 
 /*
- * Tells whether another comment fits. The last place stays free for the comment that says how many
+ * Tells whether another comment fits. Room is kept free for a last comment, which says how many
  * comments were left out.
  */
 static bool fits(const struct comments *c, size_t bytes)
@@ -81,10 +81,7 @@ bool comments_is_ended(const char *text)
 	return str_starts(text, COMMENTS_ENDED ": ");
 }
 
-/*
- * a comment that names more runs than this says nothing: no recording has that many, but a file may
- * say anything
- */
+/* the most runs that a comment may name; no recording has more, but a file may say anything */
 #define MAX_RUNS 1000000000
 
 static uint64_t runs_of(const char *ended)

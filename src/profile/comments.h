@@ -14,29 +14,29 @@
 
 #define COMMENTS_MAX 4096
 /*
- * The most bytes that all comments have together. A command line, which is one of the comments, has
- * at most 2 MiB unless the limit of the stack's size was raised.
+ * The most bytes that all comments together may have. A command line, which is one of the comments,
+ * has at most 2 MiB unless the limit of the stack's size was raised.
  */
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"
 #define COMMENTS_ENDED	   "ended"
 /*
- * Keys of comments that name a package of the user's own, wherever it is installed. COMMENTS_MINE:
- * the user said so. COMMENTS_ENTRY: a process was started to run the package.
+ * Keys of comments that name a package which counts as the user's own, wherever it is installed.
+ * COMMENTS_MINE: the user said so. COMMENTS_ENTRY: a process was started to run the package.
  */
 #define COMMENTS_MINE  "mine"
 #define COMMENTS_ENTRY "entry"
-/* Key of a comment: packages that were installed together, separated by spaces. */
+/* Key of a comment that lists packages which were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
 /*
- * Keys of comments about another tool's file, or an outline from the agent's store: what was left
- * out, or changed, when it was read. The report shows them.
+ * Keys of comments in a profile made from another tool's file, or from an outline of the agent's
+ * store: what was left out, or changed, when it was read. Reports show these comments.
  */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"
 /*
- * Key of a comment which says that there are too few samples, so that the recording's numbers are
- * only estimates. The report shows this comment.
+ * Key of a comment which says that there are too few samples, so that all numbers of the recording
+ * are only estimates. Reports show this comment.
  */
 #define COMMENTS_TOO_FEW "too few"
 
@@ -55,9 +55,9 @@ void comments_fini(struct comments *c);
 void comments_remove(struct comments *c, bool (*is)(const char *text));
 
 /*
- * Returns how many whole runs of commands the profile is of: 1 if its comment is "ended: 0", 12 if
- * it is "ended: 0, 12 runs" (a merged profile). Returns 0 if there is no such comment, if it says
- * anything else, or if there are several.
+ * Returns how many whole runs of commands the profile has samples of: 1 if its comment is "ended:
+ * 0", 12 if it is "ended: 0, 12 runs" (a merged profile). Returns 0 if there is no such comment, if
+ * it says anything else, or if there are several.
  */
 uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);

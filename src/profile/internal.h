@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The members of a profile, for the files of src/profile that fill or read them. */
+/* The members of a profile, for the files of src/profile that set or read them. */
 #ifndef PROFILE_INTERNAL_H
 #define PROFILE_INTERNAL_H
 
@@ -15,17 +15,20 @@ struct profile {
 	struct str scratch;
 	/* the last two results of profile_get_stack(); each has room for the deepest stack */
 	struct known_stack {
-		uint32_t *v, *nodes; /* locations, leaf first, and their nodes in the tree */
+		/*
+		 * the stack's locations, leaf first, and the nodes of the tree that they belong to
+		 */
+		uint32_t *v, *nodes;
 		size_t n;
 		uint32_t id; /* id of the stack; 0: none yet */
 	} known[2];
 	size_t stack_cap;
 	unsigned stack_turn;
-	/* the nodes of the last stack that profile_stack() made, from the root on; 0: none yet */
+	/* the nodes of the last stack that profile_stack() made, from the root on; 0: no node */
 	uint32_t last_nodes[128];
 	/*
-	 * by function id - 1: the time that profile_ran_before() stored; 0 for functions beyond the
-	 * end
+	 * by function id - 1: the time that profile_ran_before() stored; functions beyond the end
+	 * have 0
 	 */
 	VEC(uint64_t) ran_before;
 	VEC(uint32_t)

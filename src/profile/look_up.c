@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what profile.c made: strings, frames, stacks and labels by their ids. Changes nothing. */
+/*
+ * Looks up strings, frames, stacks and labels of a profile by their ids. Changes nothing of what
+ * profile.c made.
+ */
 #include <assert.h>
 
 #include "profile/internal.h"
@@ -15,8 +18,8 @@ const char *profile_get_string(const struct profile *p, uint32_t id)
 }
 
 /*
- * Like intern_get(), for items of @size bytes. It is inlined, because views look up items for each
- * frame of each sample.
+ * Does what intern_get() does, for items of @size bytes. It is inlined, because views look up items
+ * for each frame of each sample.
  */
 static inline const void *item_of(const struct intern *t, uint32_t id, size_t size)
 {
@@ -81,8 +84,8 @@ static void walk_stack(const struct profile *p, uint32_t id, const struct known_
 }
 
 /*
- * .known caches the last two stacks, because callers often ask for the same stack again at once. It
- * changes although @p is const.
+ * .known caches the last two stacks, because callers often ask for the same stack again soon. The
+ * cache changes although @p is const.
  */
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
 {

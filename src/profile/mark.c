@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes tables of the lists in abi/marks.h; see mark.h. */
+/* Makes tables of the lists of marks and outcomes in abi/marks.h; see mark.h. */
 #include "profile/mark.h"
 
 #include "base/util.h"
@@ -43,9 +43,9 @@ void mark_add(struct str *s, enum mark mark, const char *what)
 }
 
 /*
- * Returns the length of the part of a mark that is always the same: "[incomplete". Marks without a
- * reason also have such a part, because older files have a reason in some of them: "[no Python:
- * why]".
+ * Returns the length of the part of a mark that doesn't depend on the reason: "[incomplete". Also
+ * works for marks without a reason, because older files have a reason in some of these: "[no
+ * Python: why]".
  */
 static size_t fixed_part(const char *text)
 {

@@ -19,7 +19,7 @@ enum frame_kind profile_kind(const char *mapping)
 		enum frame_kind kind;
 	} kinds[] = {
 		{"[python", KIND_PYTHON},
-		/* this prefix also covers perf's [kernel.kallsyms] */
+		/* names that begin with this include perf's [kernel.kallsyms] */
 		{"[kernel", KIND_KERNEL},
 		{"[jit]", KIND_JIT},
 		{"[gc]", KIND_GC},
@@ -156,7 +156,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 {
 	struct profile_mapping key;
 
-	/* also clears the padding, because keys are compared byte by byte */
+	/* the padding must be zero too, because keys are compared byte by byte */
 	memset(&key, 0, sizeof(key));
 	key.name = m->name;
 	key.build_id = m->build_id;
@@ -191,7 +191,7 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l)
 {
 	struct profile_location key;
 
-	/* also clears the padding, because keys are compared byte by byte */
+	/* the padding must be zero too, because keys are compared byte by byte */
 	memset(&key, 0, sizeof(key));
 	key.mapping = l->mapping;
 	key.function = l->function;
@@ -227,8 +227,8 @@ static int reserve_stack(struct profile *p, size_t n)
 }
 
 /*
- * As put(), for a node at @depth. A stack mostly begins like the one before. The table needn't be
- * searched for the nodes that both have.
+ * Does what put() does, for a node at @depth of a stack. A stack mostly begins like the last one.
+ * So the node at that depth of the last stack is tried first.
  */
 static uint32_t put_node(struct profile *p, size_t depth, const struct profile_node *node)
 {
@@ -243,7 +243,7 @@ static uint32_t put_node(struct profile *p, size_t depth, const struct profile_n
 	return id;
 }
 
-/* The stack that ends at @node. */
+/* Returns the id of the stack that ends at @node, which is made if it is new. */
 static uint32_t stack_at(struct profile *p, uint32_t node)
 {
 	size_t had = p->stack_at.n;
@@ -271,7 +271,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		/* an id of 0 means that this location couldn't be made */
+		/* a location with id 0 couldn't be made */
 		p->failed |= !locations[i];
 		if (!locations[i])
 			return 0;
@@ -321,8 +321,8 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 	if (!set)
 		return profile_no_memory(p);
 	/*
-	 * Insertion sort by key, since a set has about ten labels. Of labels with the same key the
-	 * last one counts.
+	 * Insertion sort by key, because a set has only about ten labels. Of labels with the same
+	 * key the last one counts.
 	 */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t key = label_key(p, labels[i].key);
@@ -339,9 +339,9 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 }
 
 /*
- * Changes the set in place, so that it keeps its id. The table of sets finds it only under the hash
- * that it had before. So an equal set that is made later gets another id. Sets that are changed
- * belong to a single thread, so no other thread has an equal set.
+ * The set is changed in place, so that it keeps its id. The table of sets still has it under its
+ * old hash, so an equal set that is made later gets another id. That doesn't matter: sets that are
+ * changed belong to one thread, and no other thread has an equal set.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value)
 {

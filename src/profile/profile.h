@@ -27,8 +27,8 @@ struct profile_value_type {
 };
 
 /*
- * The unit of counts that have fractions. Such counts are kept as millionths. Code that shows or
- * writes a count adds the decimal point.
+ * The unit of counts that have fractions, kept as millionths. Code that shows or writes such a
+ * count adds the decimal point.
  */
 #define PROFILE_MICROCOUNT	  "microcount"
 #define PROFILE_MICROCOUNT_DIGITS 6
@@ -53,7 +53,10 @@ static inline bool profile_same_type(const struct profile_value_type *a,
 	return streq(a->type, b->type) && streq(a->unit, b->unit);
 }
 
-/* The most values that a sample may have. Memory is only used for as many as the profile has. */
+/*
+ * The most values that a sample may have. In memory a sample only has as many as the profile has
+ * types of values.
+ */
 #define PROFILE_MAX_VALUES 16
 
 /*
@@ -72,19 +75,19 @@ struct profile_meta {
 };
 
 /*
- * Tells whether the values of type "samples", and .period, belong to value @value. In a recording
- * of several events they belong to the event that .period_type names (docs/decisions/0021). If
- * .period_type names no value of the profile, as in files of other tools, they belong to every
- * value.
+ * Tells whether the values of type "samples", and .period, belong to the event of value @value. In
+ * a recording of several events they belong to the event that .period_type names
+ * (docs/decisions/0021). If .period_type names no value of the profile, as in files of other tools,
+ * they belong to every value.
  */
 bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
 
 /*
- * A mapping: what code belongs to. Its name tells the kind, because files keep only the name:
- * "[python 3.12]", "[kernel]", "[jit]", "[gc]", "[krait]" for marks, or a native file. So
- * profile_kind() of the name must be .kind. An ELF file is one mapping, whatever address it was
- * loaded at. .start and .limit are where its code begins and ends, in the file's own addresses
- * (p_vaddr); .offset is where that code is in the file.
+ * A mapping: the file that code is in, or another origin of the code. Its name tells the kind,
+ * because files keep only the name: "[python 3.12]", "[kernel]", "[jit]", "[gc]", "[krait]" for
+ * marks, or a native file. So profile_kind() of the name must be .kind. An ELF file is one mapping,
+ * whatever address it was loaded at. .start and .limit are where the file's code begins and ends,
+ * in the file's own addresses (p_vaddr); .offset is where that code is in the file.
  */
 struct profile_mapping {
 	uint32_t name, build_id; /* ids of strings; .build_id 0: none */
@@ -94,13 +97,13 @@ struct profile_mapping {
 struct profile_function {
 	uint32_t name, file; /* ids of strings; .file 0: none */
 	/*
-	 * Id of a string: the symbol as it is in an ELF file. The symbol tells the language. 0 for
-	 * Python, marks and JIT code.
+	 * Id of a string: the symbol as an ELF file has it, from which the language is guessed. 0
+	 * for Python, marks and JIT code.
 	 */
 	uint32_t system_name;
 	/*
-	 * Id of a string: for code without a file (<string>), the file of the module that the code
-	 * runs in; 0: not known.
+	 * Id of a string: for code without a file (<string>), the file of the module in which the
+	 * code runs; 0: not known.
 	 */
 	uint32_t made_in;
 	int32_t start_line;
@@ -118,15 +121,17 @@ struct profile_function {
  */
 #define PROFILE_MAX_INLINED 256
 struct profile_location {
-	/* id of the mapping, never 0; pprof_read() invents a mapping that a file leaves out */
+	/*
+	 * id of the mapping, never 0; if a file leaves the mapping out, pprof_read() makes one up
+	 */
 	uint32_t mapping;
 	uint32_t function; /* id of the location's function; 0: none */
 	uint32_t outer;	   /* id of the location that this location was inlined into; 0: none */
 	int32_t line;	   /* line in the file of the function; 0: none */
 	int32_t column;	   /* column, counted from 1 as in pprof; 0: none */
 	/*
-	 * End of the expression: the place after its last byte, as in co_positions(); 0, 0: not
-	 * known.
+	 * the place right after the last byte of the expression, as in co_positions(); 0, 0: not
+	 * known
 	 */
 	int32_t end_line, end_column;
 	/*
@@ -138,7 +143,7 @@ struct profile_location {
 struct profile_label {
 	uint32_t key, value; /* strings, by id */
 };
-/* A label that is to be added to a profile. */
+/* A label that is to be added to a profile, as text. */
 struct profile_label_text {
 	const char *key; /* the key, never empty; not NUL-terminated: key_len bytes */
 	size_t key_len;
@@ -146,8 +151,8 @@ struct profile_label_text {
 };
 
 /*
- * Removes the end of @l's expression if it isn't after the beginning. Generated code may have such
- * an end.
+ * Removes the end of @l's expression if the end isn't after the beginning, which may happen in
+ * generated code.
  */
 static inline void profile_check_end(struct profile_location *l)
 {
@@ -157,7 +162,7 @@ static inline void profile_check_end(struct profile_location *l)
 		l->end_line = l->end_column = 0;
 }
 
-/* Returns the kind that frames in a mapping with this name have. */
+/* Returns the kind of the frames whose mapping has this name. */
 enum frame_kind profile_kind(const char *mapping);
 
 /* Makes an empty profile. NULL: out of memory. */
@@ -166,16 +171,19 @@ void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
-/* Index of the value of this type that is in nanoseconds; -1: the profile has none. */
+/*
+ * Returns the index of the value of type @type that is in nanoseconds; -1: the profile has no such
+ * value.
+ */
 int profile_time_value(struct profile *p, const char *type);
 
-/* Exchanges all that profiles @a and @b hold, except what profile_meta() returns. */
+/* Exchanges the contents of profiles @a and @b, except what profile_meta() returns. */
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
- * Each of these functions returns the id of an equal object if there is one, else the id of a new
+ * The functions below return the id of an equal object if the profile has one, else the id of a new
  * object. 0: memory ran out, which profile_failed() tells; or the string is "". @s needs no NUL.
- * Invalid UTF-8 and NUL in it are replaced by U+FFFD.
+ * Invalid UTF-8 and NUL in @s are replaced by U+FFFD.
  */
 uint32_t profile_string_n(struct profile *p, const char *s, size_t n);
 uint32_t profile_string(struct profile *p, const char *s);
@@ -185,12 +193,13 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
 		       size_t n); /* @locations: innermost frame first; @n may be 0 */
 /*
- * Make a stack frame by frame, outermost first. So a caller that walks a deep tree doesn't have to
- * name all frames for each stack. profile_node() returns the node of @location below node @parent
- * (0: at the root). profile_stack_at() returns the stack of @n frames that ends at @node.
+ * profile_node() and profile_stack_at() make a stack frame by frame, outermost frame first. So a
+ * caller that walks a deep tree doesn't have to list all frames for each stack. profile_node()
+ * returns the node of @location below node @parent (0: at the root). profile_stack_at() returns the
+ * stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
-/* Makes room for @n more nodes at once. */
+/* Makes room for @n more nodes at once, so that the table of nodes needn't grow step by step. */
 void profile_expect_nodes(struct profile *p, size_t n);
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
 /*
@@ -200,9 +209,9 @@ uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
  */
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 /*
- * Changes the value of @key in label set @id, for all samples that have the set, including earlier
- * samples: a thread's name may be found out after its first sample. Returns false if the set has no
- * such key.
+ * Changes the value of @key in label set @id. That also changes earlier samples with the label set,
+ * as is needed when a thread's name is found out after its first sample. Returns false if the set
+ * has no label with that key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
 /*
@@ -220,15 +229,16 @@ bool profile_failed(const struct profile *p);
 void profile_forget_failure(struct profile *p);
 
 /*
- * The lowest of the ids that krait invents where a format needs a process or thread id that isn't
- * known. It is above all of Linux's own ids (PID_MAX_LIMIT).
+ * The lowest of the process and thread ids that krait makes up, where a format needs an id and none
+ * is known. It is above all ids that Linux gives (PID_MAX_LIMIT).
  */
 #define PROFILE_MADE_UP_ID (1u << 22)
 
 /*
  * profile_ran_before() stores that a process which ran @function (a valid id) began @ms before the
- * recording did. Of several such times the longest is kept. If a source file changed after that
- * time, its text may not be what ran. profile_get_ran_before() returns the time, or 0.
+ * recording did. Of several such times the longest is kept. If a source file changed after the
+ * process began, its text may not be what ran. profile_get_ran_before() returns the stored time, or
+ * 0.
  */
 /* the most milliseconds that profile_ran_before() takes: 31 years */
 #define PROFILE_MAX_RAN_BEFORE 1000000000000ull
@@ -236,10 +246,10 @@ void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms);
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
 
 /*
- * Look-ups. Ids must be valid (asserted). Returned pointers are valid as long as the profile. But
- * pointers of profile_get_stack() are valid only for the last two stacks that were asked for, so
- * that two can be compared, and only until something is added to the tables. String 0 is "", label
- * set 0 is empty.
+ * The functions below look up objects by id. Ids must be valid (asserted). Returned pointers are
+ * valid as long as the profile, except pointers of profile_get_stack(). These are valid for the
+ * last two stacks that were asked for, so that two stacks can be compared, and only until something
+ * is added to the tables. String 0 is "", label set 0 is empty.
  */
 const char *profile_get_string(const struct profile *p, uint32_t id);
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
@@ -274,8 +284,8 @@ size_t profile_n_locations(const struct profile *p);
 size_t profile_n_stacks(const struct profile *p);
 size_t profile_n_labels(const struct profile *p);
 /*
- * Stacks are paths in a tree, outermost frame first. Some formats write the tree itself. Its nodes
- * are numbered from 1, parents before children. profile_stack_node() returns the node where a stack
+ * Stacks are paths in a tree, outermost frame first. Some formats write that tree. Its nodes are
+ * numbered from 1, parents before children. profile_stack_node() returns the node where a stack
  * ends; 0 for the empty stack.
  */
 size_t profile_n_nodes(const struct profile *p);
@@ -284,18 +294,19 @@ uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
 size_t profile_bytes(const struct profile *p); /* returns how many bytes the tables hold */
 
 /*
- * A sample: values of a stack with labels, either of one moment or a sum of samples. The frames
- * that the option --by puts at the root aren't part of it; writers add them.
+ * A sample: the values of a stack with labels, taken at one moment or summed up from several
+ * samples. The root frames that the option --by adds to a stack aren't in it; writers add them.
  */
 struct profile_sample {
 	uint32_t stack, labels;
-	int64_t time_ns; /* time since profile_meta.time_ns; -1: none */
+	int64_t time_ns; /* ns since profile_meta.time_ns; -1: the sample has no time */
 	int64_t values[PROFILE_MAX_VALUES];
 };
 
 /*
- * Appends a sample; takes tens of ns. A negative time means none. Values beyond meta.n_values
- * aren't kept. Samples that a full disk can't take stay in memory. 0 or -ENOMEM.
+ * Appends a sample, which takes tens of ns. A negative time means that the sample has none. Values
+ * beyond meta.n_values aren't kept. Samples for which the disk has no room stay in memory. 0 or
+ * -ENOMEM.
  */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 
@@ -306,8 +317,8 @@ _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
 /*
- * As profile_each(), but only for the samples with first_ns <= time <= last_ns. Samples without a
- * time count as having time -1.
+ * Does what profile_each() does, but only for the samples with first_ns <= time <= last_ns. A
+ * sample without a time counts as having time -1.
  */
 _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
 				    int (*fn)(void *arg, const struct profile_sample *s),
@@ -329,12 +340,16 @@ void profile_add_comment(struct profile *p, const char *key, const char *value);
  */
 _must_use_ int profile_forget_times(struct profile *p);
 
-/* Returns how often profile_add() was called; after profile_forget_times() the number of sums. */
+/*
+ * Returns how often profile_add() was called. After profile_forget_times(), returns the number of
+ * sums instead.
+ */
 uint64_t profile_n_samples(const struct profile *p);
 
 /*
- * The samples, summed up by stack and labels, in the order of first use, as pictures and tables
- * need them. The caller frees *ret. Sums stop at INT64_MAX.
+ * A sum of all samples with the same stack and labels, as pictures and tables need it.
+ * profile_sums() makes them in the order of first use. The caller frees *ret. Sums stop at
+ * INT64_MAX.
  */
 struct profile_sum {
 	uint32_t stack, labels;

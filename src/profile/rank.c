@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts stacks (by the tree that they form) and label sets in order; see rank.h. */
+/* Ranks stacks (by the tree that they form) and label sets; see rank.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -27,10 +27,11 @@ static int by_parent(const void *a, const void *b, void *arg)
 }
 
 /*
- * Returns the position of each node in a walk of the tree from the root that visits children in the
- * order of their locations. A parent has a smaller id than its children. So one pass from the last
- * id to the first adds up the sizes of subtrees. A second pass, in the order of parents, assigns
- * positions: a child's subtree begins where that of the child before it ends. NULL: out of memory.
+ * Returns the position of each node in a walk of the tree that starts at the root and visits
+ * children in the order of their locations. A parent has a smaller id than its children. So a pass
+ * from the last id to the first adds up the sizes of subtrees. Then a pass in the order of parents
+ * assigns positions: a child's subtree begins where the subtree of the child before it ends. NULL:
+ * out of memory.
  */
 static uint32_t *walk_order(const struct intern *nodes)
 {
@@ -61,7 +62,7 @@ static uint32_t *walk_order(const struct intern *nodes)
 
 struct stack_order {
 	const struct intern *stacks;
-	const uint32_t *place; /* by node id: the position of the node in the order */
+	const uint32_t *place; /* by node id: the position of the node that walk_order() returned */
 };
 
 static int by_place(const void *a, const void *b, void *arg)
@@ -83,7 +84,7 @@ static int by_labels(const void *a, const void *b, void *arg)
 	return r ? r : n < m ? -1 : n > m;
 }
 
-/* Makes an array of ranks by id from an array of ids in order. */
+/* Turns @ids, an array of ids in order, into an array of ranks indexed by id. */
 static int to_ranks(const uint32_t *ids, uint32_t n, uint32_t **ret)
 {
 	uint32_t *rank = new_ids(n);

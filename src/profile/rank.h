@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An order of stacks and label sets. It depends only on what they contain (ids of locations and
- * strings), not on which came first. Neighbours have the most outer frames in common, so they
+ * Ranks stacks and label sets in an order that depends only on what they contain (ids of locations
+ * and strings), not on which came first. Neighbours have the most outer frames in common, so they
  * compress well. A profile that was written and read back has the same order.
  */
 #ifndef PROFILE_RANK_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sorts the samples of a recording that doesn't fit in memory. A first pass over the log counts the
- * samples of each group. Then the groups are read, summed and sorted, as many at a time as have
- * WINDOW samples together. A group with more samples is read in parts, by ranges of stacks. See
- * sample_order.h.
+ * Sorts the samples of a recording that doesn't fit in memory. A first pass over the log of samples
+ * counts the samples of each group (10 s of time). Then as many groups as have WINDOW samples
+ * together are read, summed and sorted at a time. A group with more samples is read in parts, by
+ * ranges of stacks. See sample_order.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@
 
 struct group {
 	/*
-	 * .number: the group's place in time, 0 for samples without a time; .n: how many samples it
-	 * has
+	 * .number: the group's place in time, or 0 for samples without a time; .n: the number of
+	 * its samples
 	 */
 	uint64_t number, n;
 };
@@ -39,13 +39,15 @@ struct sorter {
 	struct profile *p;
 	enum profile_times times;
 	uint32_t *stack_rank, *labels_rank;
-	/* ranks of the first and the last stack of the present window */
+	/* ranks of the first and the last stack that the present window is for */
 	uint32_t first_rank, last_rank;
 	struct map counts;
 	VEC(struct group) groups;
 	struct sums sums;
 	VEC(struct sort_key) keys;
-	/* by rank of the stack: number of samples in the present group; NULL: not needed so far */
+	/*
+	 * by rank of the stack: how many samples the present group has; NULL: wasn't needed so far
+	 */
 	uint32_t *per_stack;
 	int (*fn)(void *arg, const struct profile_sample *s);
 	void *arg;
@@ -57,7 +59,7 @@ static uint64_t group_of(const struct sorter *s, int64_t time_ns)
 							     : (uint64_t)(time_ns / GROUP_NS) + 1;
 }
 
-/* Return the range of times in the log that a group covers. */
+/* group_first_ns() and group_last_ns() return the range of times that a group covers. */
 static int64_t group_first_ns(uint64_t group)
 {
 	return group ? (int64_t)(group - 1) * GROUP_NS : -1;
@@ -136,7 +138,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /*
- * Calls .fn for the sums of the groups from @first to @last, as far as their stacks are between
+ * Calls .fn for the sums of samples in the groups from @first to @last whose stacks are between
  * .first_rank and .last_rank.
  */
 static int do_window(struct sorter *s, uint64_t first, uint64_t last)
@@ -177,8 +179,8 @@ static int count_stack(void *arg, const struct profile_sample *sample)
 }
 
 /*
- * Like do_window(), for a group of more than WINDOW samples. It is done in parts, each with as many
- * stacks as fit.
+ * Does what do_window() does, for a group of more than WINDOW samples. The group is done in parts,
+ * each with as many stacks as fit.
  */
 static int do_parts(struct sorter *s, uint64_t group)
 {

@@ -20,7 +20,8 @@
 
 #define SAMPLELOG_BLOCK 65536u
 #define RECORD_MAX	(1 + 4 + 4 + 8 + 3 + 10 * PROFILE_MAX_VALUES)
-#define RECORD_RESERVE	(RECORD_MAX + 8) /* stores are 8 bytes wide */
+/* room for one record; stores write 8 bytes even if fewer are needed */
+#define RECORD_RESERVE	(RECORD_MAX + 8)
 #define LABELS_EXPLICIT 3
 #define LABELS_WIDE	0x8000u
 #define F_VALUES	0x04
@@ -77,7 +78,7 @@ static bool read_all(int fd, uint8_t *v, size_t n, uint64_t off)
 	return true;
 }
 
-/* Closes the open block: puts it into the file, if possible. 0 or -ENOMEM. */
+/* Closes the open block: moves its bytes to the temporary file, if possible. 0 or -ENOMEM. */
 static int close_block(struct samplelog *l)
 {
 	struct samplelog_block b = l->open;
@@ -121,11 +122,11 @@ static int reserve(struct samplelog *l)
 	return 0;
 }
 
-/* Stores the low @n bytes of @v; overwrites up to 8 bytes. */
+/* Stores the low @n bytes of @v at @at. Writes 8 bytes, so it overwrites what follows. */
 static inline uint8_t *put(uint8_t *at, uint64_t v, unsigned n)
 {
 	v = htole64(v);
-	/* not a loop over the bytes, which took a seventh of the time that a sample takes */
+	/* a loop over the bytes would take a seventh of the time that storing a sample takes */
 	memcpy(at, &v, sizeof(v));
 	return at + n;
 }
@@ -136,8 +137,8 @@ static inline unsigned bytes_of(uint32_t v)
 }
 
 /*
- * Returns the position of @labels among the label sets used last, or LABELS_EXPLICIT if @labels
- * isn't among them. Moves @labels to the front.
+ * Returns the position of @labels among the label sets that were used last, or LABELS_EXPLICIT if
+ * it isn't among them. Moves @labels to the front.
  */
 static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 {
@@ -152,8 +153,8 @@ static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 }
 
 /*
- * Stores the id of a label set: two bytes if it is below LABELS_WIDE. Else four bytes, with that
- * bit set in the first two.
+ * Stores the id of a label set. An id below LABELS_WIDE takes two bytes. Any other takes four
+ * bytes, and has the bit LABELS_WIDE set in the first two.
  */
 static inline uint8_t *put_labels(uint8_t *at, uint32_t labels)
 {
@@ -280,8 +281,8 @@ static void get_values(const uint8_t **at, int64_t *v)
 }
 
 /*
- * Decodes the sample at @at into @s, and returns what follows it. Before the call @s is the sample
- * before it in the block, because only values that differ from that sample's are stored.
+ * Decodes the sample at @at into @s, and returns the address of the next one. Before the call @s is
+ * the preceding sample of the block, because only values that differ from it are stored.
  */
 static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
 			     struct profile_sample *s)
@@ -330,8 +331,8 @@ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 	if (!copy)
 		return err_set(-ENOMEM, "out of memory for samples");
 	/*
-	 * Stops after as many samples as there are now, because @fn may add samples. These may fill
-	 * the open block, which then is among .blocks and has some of the new samples in it.
+	 * Only the samples that exist now are visited, because @fn may add samples. These may fill
+	 * the open block, which is then among .blocks and has some of the new samples in it.
 	 */
 	for (size_t i = 0; i < n_blocks && !r; i++) {
 		struct samplelog_block b = i < l->blocks.n ? l->blocks.v[i] : l->open;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of a profile, in the order in which they came. A sample takes 4 to 7 bytes. They are
- * in blocks that can be decoded by themselves. Full blocks go to an unlinked temporary file, so
- * memory doesn't grow with recording time. The file is made when the first block is full, in the
- * first of $TMPDIR, /var/tmp and /tmp that works. Without such a file, or once it is full, blocks
- * stay in memory, so nothing is lost.
+ * The samples of a profile, in the order in which they came. A sample takes 4 to 7 bytes. Samples
+ * are in blocks, each of which can be decoded by itself. Full blocks go to an unlinked temporary
+ * file, so memory doesn't grow with recording time. The file is made when the first block is full,
+ * in the first of $TMPDIR, /var/tmp and /tmp that works. Without a file, or once the disk is full,
+ * blocks stay in memory, so nothing is lost.
  */
 #ifndef PROFILE_SAMPLELOG_H
 #define PROFILE_SAMPLELOG_H
@@ -15,8 +15,8 @@
 #define SAMPLELOG_MRU 3
 
 /*
- * What the next sample is compared with, to store only what differs. All members are 0 at the start
- * of every block.
+ * What the next sample is compared with, so that only the differences are stored. All members are 0
+ * at the start of every block.
  */
 struct samplelog_state {
 	int64_t values[PROFILE_MAX_VALUES];
@@ -25,7 +25,7 @@ struct samplelog_state {
 };
 
 struct samplelog_block {
-	uint8_t *mem; /* bytes of the block; NULL: they are in the file at .off */
+	uint8_t *mem; /* bytes of the block; NULL: they are in the temporary file, at offset .off */
 	uint64_t off;
 	uint32_t n, samples;
 	/* least and greatest time of the samples in the block; -1 counts as a time */
@@ -33,11 +33,11 @@ struct samplelog_block {
 };
 
 struct samplelog {
-	int fd; /* descriptor of the temporary file; -1: there is none (yet) */
+	int fd; /* descriptor of the temporary file; -1: it doesn't exist (yet) */
 	bool no_file;
 	uint64_t file_size, n;
 	VEC(struct samplelog_block) blocks; /* blocks that are full */
-	/* the block that is filled now; its .mem has SAMPLELOG_BLOCK bytes or is NULL */
+	/* the block that new samples go to; its .mem has SAMPLELOG_BLOCK bytes or is NULL */
 	struct samplelog_block open;
 	struct samplelog_state state;
 };
@@ -53,9 +53,10 @@ _must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s
 			     unsigned n_values);
 
 /*
- * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added. Blocks with no
- * sample of that time aren't read. Stops at the first return that isn't 0, and returns it. -errno +
- * message if the temporary file can't be read. @fn may add samples; it isn't called for these.
+ * Calls @fn for the samples with first_ns <= time <= last_ns, in the order in which they were
+ * added. Blocks without such samples aren't read. Stops at the first return that isn't 0, and
+ * returns it. -errno + message if the temporary file can't be read. @fn may add samples; it isn't
+ * called for these.
  */
 _must_use_ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 			      int (*fn)(void *arg, const struct profile_sample *s), void *arg);

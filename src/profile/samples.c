@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of a profile. They aren't in tables but in a log (samplelog.h). Samples are only
+ * The samples of a profile, which are in a log (samplelog.h), not in tables. Samples are only
  * appended to the log, or the whole log is written anew.
  */
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums samples that have stack and labels in common; see sums.h. */
+/* Sums up samples that have the same stack and labels; see sums.h. */
 #include <sys/random.h>
 
 #define XXH_INLINE_ALL
@@ -46,7 +46,7 @@ static size_t home(const struct sums *s, const struct sums_key *k)
 	return XXH3_64bits_withSeed(key, sizeof(key), s->seed) & (s->n_slots - 1);
 }
 
-/* Makes room in the hash table for one more entry than there are. */
+/* Makes the hash table large enough for one more entry. */
 static int grow_slots(struct sums *s)
 {
 	size_t size = s->n_slots ? s->n_slots : 256;
@@ -66,7 +66,7 @@ static int grow_slots(struct sums *s)
 	return 0;
 }
 
-/* Puts the entries that aren't there yet into the hash table. */
+/* Puts the entries that aren't in the hash table yet into it. */
 static int hash_entries(struct sums *s)
 {
 	if (grow_slots(s))
@@ -99,7 +99,10 @@ static int no_memory(void)
 	return err_set(-ENOMEM, "out of memory for the sums of samples");
 }
 
-/* Adds an entry of zeros, which isn't in the hash table yet. Sets *ret to its index. */
+/*
+ * Adds an entry whose values are 0, and doesn't put it into the hash table yet. Sets *ret to its
+ * index.
+ */
 static int append(struct sums *s, const struct sums_key *key, size_t *ret)
 {
 	struct sums_entry *e;
@@ -114,7 +117,7 @@ static int append(struct sums *s, const struct sums_key *key, size_t *ret)
 	return 0;
 }
 
-/* Sets *ret to the index of the entry with @key, which is made if it is new. */
+/* Sets *ret to the index of the entry with @key, which is added if it is new. */
 static int find_entry(struct sums *s, const struct sums_key *key, size_t *ret)
 {
 	size_t at;
@@ -144,7 +147,7 @@ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
 	return r;
 }
 
-/* The stack's element of .last. NULL: out of memory. */
+/* Returns the element of .last for @stack. NULL: out of memory. */
 static uint32_t *last_of(struct sums *s, uint32_t stack)
 {
 	size_t had = s->last.n;

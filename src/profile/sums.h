@@ -12,25 +12,29 @@
 
 struct sums_key {
 	uint32_t stack, labels;
-	int64_t time_ns; /* the start of the time bucket, or -1 */
+	int64_t time_ns; /* the start of the time bucket; -1: no time */
 };
 
 struct sums_entry {
 	struct sums_key key;
-	int64_t values[]; /* the number of values is in struct sums */
+	int64_t values[]; /* as many values as .n_values of struct sums says */
 };
 
 struct sums {
 	unsigned n_values;
-	uint8_t *entries; /* the entries, which differ in size with .n_values; use sums_at() */
+	uint8_t *entries; /* the entries; use sums_at(), because their size depends on .n_values */
 	size_t n, cap;	  /* how many entries there are, and for how many there is room */
-	uint32_t *slots;  /* hash table: 1 + index of an entry; 0: free */
+	uint32_t *slots;  /* hash table: 1 + index of an entry; 0: free slot */
 	size_t n_slots;
-	size_t n_hashed; /* how many entries the hash table has; the others have different keys */
+	/*
+	 * how many entries are in the hash table; all other entries have keys that differ from
+	 * these and from each other
+	 */
+	size_t n_hashed;
 	uint64_t seed;
 	/* by stack: 1 + index of the entry that sums_add_near() used last; 0: none */
 	VEC(uint32_t) last;
-	bool plain; /* sums_add() was used, so .last may lack an entry's stack */
+	bool plain; /* sums_add() was used, so .last may lack the stacks of some entries */
 };
 
 /* Prepares @s for adding up the first @n_values values of samples. */
@@ -50,7 +54,10 @@ _must_use_ int sums_add(struct sums *s, const struct sums_key *key, const int64_
  */
 _must_use_ int sums_add_near(struct sums *s, const struct sums_key *key, const int64_t *values);
 
-/* Makes .n_values @n, which is no fewer: entries have 0 for new ones. 0 or -ENOMEM + message. */
+/*
+ * Changes .n_values to @n, which isn't smaller. New values are 0 in all entries. 0 or -ENOMEM +
+ * message.
+ */
 _must_use_ int sums_widen(struct sums *s, unsigned n);
 
 /* Adds the @n values @v to the values @to; sums stop at the ends of int64_t. */

@@ -8,9 +8,9 @@
 #include "base/intern.h"
 #include "profile/profile.h"
 
-/* A node of the tree that stacks are paths in, outermost frame first. */
+/* A node of the tree in which stacks are paths, outermost frame first. */
 struct profile_node {
-	/* ids of the parent node (0: the node is an outermost frame) and of the location */
+	/* id of the parent node (0: this node is an outermost frame), and id of the location */
 	uint32_t parent, location;
 };
 
@@ -21,7 +21,10 @@ struct profile_tables {
 	 * children
 	 */
 	struct intern nodes;
-	/* ids of nodes where a stack ends; 0: the empty stack; the profile finds them by node */
+	/*
+	 * ids of the nodes where a stack ends; 0: the empty stack; .stack_at of the profile finds a
+	 * stack by its node
+	 */
 	struct intern stacks;
 };
 

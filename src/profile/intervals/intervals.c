@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out which intervals a sample is in; see intervals.h. All intervals of one process, thread
- * and key together are a track. A track is divided into segments that don't overlap. So a sample is
- * in at most one segment of a track, which bisection finds.
+ * Finds out which intervals a sample is in; see intervals.h. All intervals with the same process,
+ * thread and key form a track. A track is divided into segments that don't overlap. So a sample is
+ * in at most one segment of a track, which is found by bisection.
  */
 #include "profile/intervals/intervals.h"
 
@@ -14,10 +14,11 @@
 #include "base/nomem.h"
 
 struct segment {
-	uint64_t begin_ns, end_ns; /* begin and end of the segment; the end isn't part of it */
+	/* beginning and end of the segment; the end isn't part of the segment */
+	uint64_t begin_ns, end_ns;
 	/*
-	 * when the segment's interval ends; the segment may end earlier, where another interval
-	 * hides it
+	 * when the segment's interval ends; the segment may end earlier, because another interval
+	 * hides the rest
 	 */
 	uint64_t interval_end_ns;
 	uint32_t value;
@@ -28,22 +29,20 @@ struct track {
 	size_t first, n; /* the track's segments */
 };
 
-/*
- * A range of tracks: the tracks of one thread, or the tracks that are for all threads of a process.
- */
+/* A range of tracks: the tracks of one thread, or those that hold for all threads of a process. */
 struct tracks {
 	size_t first, n;
 };
 
 /*
- * A label that a process has from the process that started it. Times are CLOCK_MONOTONIC's of the
- * machine, not as a process with a shifted clock sees them.
+ * A label that a process inherited from the process that started it. Times are those of the
+ * machine's CLOCK_MONOTONIC, even if the process sees a shifted clock.
  */
 struct inherited {
 	uint64_t begin_ns, end_ns;
 	/*
-	 * the label's key; 0: this process was started without labels. Such an entry hides the
-	 * labels of an earlier process with the same pid.
+	 * the label's key; 0: this process was started without labels, and the entry hides the
+	 * labels of an earlier process with the same pid
 	 */
 	uint32_t key;
 	uint32_t value;
@@ -69,13 +68,14 @@ struct labeller {
 	VEC(struct inherited) inherited;
 	struct map children; /* pid -> 1 + index of its last entry in .inherited */
 	/*
-	 * Only while the segments of a track are made: the intervals that have begun and may not
-	 * have ended yet, the latest last.
+	 * the intervals that have begun and may not have ended yet, the latest last; used only
+	 * while the segments of a track are made
 	 */
 	VEC(const struct interval *) open;
 	struct owner *owners; /* by label set id: the process and thread that have it */
-	uint32_t *strings;    /* by id in v->values: id of the string in .p; 0: not made yet */
-	/* by index in v->keys + 1: id of the string in .p; 0: not made yet */
+	/* by id of a value in v->values: id of the same string in .p; 0: not made yet */
+	uint32_t *strings;
+	/* by index of a key in v->keys, plus 1: id of the same string in .p; 0: not made yet */
 	uint32_t keys[INTERVALS_MAX_KEYS + 1];
 	VEC(struct profile_label) set;
 };
@@ -86,8 +86,8 @@ static int compare_numbers(uint64_t a, uint64_t b)
 }
 
 /*
- * Orders intervals by track. Within a track, of two intervals that overlap, the interval whose
- * label counts comes last.
+ * Orders intervals by track, and within a track by their beginning. So of two intervals that
+ * overlap, the one whose label counts comes last.
  */
 static int compare(const void *a, const void *b)
 {
@@ -106,8 +106,8 @@ static bool same_track(const struct interval *a, const struct interval *b)
 }
 
 /*
- * Adds segments from @now until @until, when the next interval begins. At each moment the last of
- * the open intervals counts. A segment ends where its interval ends, or at @until.
+ * Adds segments for the time from @now to @until, the beginning of the next interval. At each
+ * moment the last interval in .open counts. A segment ends where its interval ends, or at @until.
  */
 static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 {
@@ -226,8 +226,8 @@ static const struct segment *segment_at(const struct labeller *l, const struct t
 }
 
 /*
- * Returns the label with @key that process @pid inherited and has at @at_ns; NULL: the process has
- * no such label.
+ * Returns the label with @key that process @pid inherited and still has at @at_ns; NULL: the
+ * process has no such label.
  */
 static const struct inherited *inherited_at(const struct labeller *l, uint32_t pid, uint32_t key,
 					    uint64_t at_ns)
@@ -260,7 +260,7 @@ static const struct segment *segment_of_key(const struct labeller *l, const stru
 
 /*
  * Finds the label with @key that a sample of the forking thread would have got at the moment of the
- * fork. Returns false if there is none.
+ * fork. Returns false if it would have got none.
  */
 static bool label_at_fork(const struct labeller *l, const struct interval_fork *f, uint32_t key,
 			  struct inherited *ret)

@@ -22,10 +22,10 @@
 /* the most bytes of a file of intervals that are read */
 #define INTERVALS_MAX_BYTES ((size_t)64 << 20)
 #define INTERVALS_MAX_KEYS  8 /* the most different keys in a file of intervals */
-/* the most different values in a file of intervals; further values become INTERVALS_OTHER */
+/* the most different values in a file of intervals; all further values become INTERVALS_OTHER */
 #define INTERVALS_MAX_VALUES 65536
 #define INTERVALS_MAX_TEXT   4096 /* the most bytes of a label's key or value */
-/* the most labels of a whole file; further labels are left out */
+/* the most labels that are read from a file of intervals; further labels are left out */
 #define INTERVALS_MAX_LABELS (1 << 20)
 #define INTERVALS_MAX_FORKS  65536
 #define INTERVALS_OTHER	     "[other]"
@@ -53,9 +53,9 @@ struct intervals {
 
 /*
  * Reads the lines of @text. Bad lines are counted and skipped; .first_bad says what is wrong with
- * the first. A last line without a line break is left out, because it is still being written. Only
- * lines of processes that are keys of @pids are kept; NULL: all lines are. 0 or -ENOMEM + message.
- * Call intervals_fini() in any case.
+ * the first of them. A last line without a line break is left out, because the program is still
+ * writing it. Only lines of processes that are keys of @pids are kept; NULL: all lines are. 0 or
+ * -ENOMEM + message. Call intervals_fini() in any case.
  */
 _must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,
 			      const struct map *pids);
@@ -64,14 +64,14 @@ void intervals_fini(struct intervals *v);
 struct intervals_clock {
 	uint64_t start_ns; /* time 0 of the profile, CLOCK_MONOTONIC without a shift */
 	/*
-	 * Gets by how many ns the clock of process @pid is shifted against the machine's (time
-	 * namespaces). Returns false if that isn't known. NULL: no clock is shifted.
+	 * Gets the number of ns by which the clock of process @pid is ahead of the machine's clock
+	 * (time namespaces). Returns false if the number isn't known. NULL: no clock is shifted.
 	 */
 	bool (*shift)(void *arg, uint32_t pid, int64_t *ret_ns);
 	void *arg;
 };
 
-/* A process @pid that thread @parent_tid of process @parent has started. */
+/* A process @pid that thread @parent_tid of process @parent started. */
 struct interval_fork {
 	uint64_t time_ns; /* when the process was started, CLOCK_MONOTONIC without a shift */
 	uint32_t pid, parent, parent_tid;
@@ -80,14 +80,15 @@ typedef VEC(struct interval_fork) interval_fork_vec;
 
 /*
  * Gives the samples of @p the labels of the intervals that they are in. *ret: how many samples got
- * a label. Samples of a process whose clock isn't known get none from its own intervals. If several
- * intervals with the same key cover a sample, those of its thread come before those of its process;
- * among these, the one that begins last counts, and if both begin at once, the later line.
+ * a label. Samples of a process whose clock isn't known get no labels from that process's
+ * intervals. If several intervals with the same key cover a sample, those of its thread come before
+ * those of its process; among these, the one that begins last counts, and if both begin at once,
+ * the later line.
  *
- * @forks are processes that were started, in order of time; NULL: none is known. Such a process
- * inherits the labels that a sample of the thread which started it would have had at that time,
- * each until its interval ends. A label of its own with the same key replaces an inherited one. 0,
- * or -ENOMEM or -errno + message: then the samples of @p are unchanged.
+ * @forks lists processes that were started, in order of time; NULL: no such process is known. Each
+ * inherits the labels that a sample of the thread which started it would have had at that time. An
+ * inherited label lasts until its interval ends. A label of its own with the same key replaces an
+ * inherited one. 0, or -ENOMEM or -errno + message: then the samples of @p are unchanged.
  */
 _must_use_ int intervals_apply(struct intervals *v, struct profile *p,
 			       const struct intervals_clock *clock, const interval_fork_vec *forks,

@@ -11,7 +11,7 @@
 
 #define MAX_LABELS INTERVALS_MAX_KEYS /* the most labels of one line */
 
-/* A line of the file. .has tells which of the numbers the line has. */
+/* A line of the file, parsed. .has tells which of the numbers the line has. */
 struct parsed {
 	int64_t numbers[4];
 	bool has[4];
@@ -22,7 +22,10 @@ struct parsed {
 enum { PID, TID, BEGIN, END };
 static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "begin", [END] = "end"};
 
-/* Is @key the key of a label that krait itself gives samples, and that views rely on? */
+/*
+ * Tells whether @key is the key of a label that krait itself gives to samples, and that views rely
+ * on.
+ */
 static bool is_own(const char *key)
 {
 	static const char *const own[] = {"pid",       "tid", "thread", "process",    "cgroup",
@@ -109,8 +112,8 @@ static int parse(struct parsed *l, const char *text, size_t n)
 }
 
 /*
- * Returns the number of a key, counted from 1. -EINVAL: there are too many keys; or -ENOMEM; both
- * with a message.
+ * Returns the number of a key, counted from 1. -EINVAL + message: there are too many keys. -ENOMEM
+ * + message.
  */
 static int key_of(struct intervals *v, const struct str *key)
 {

@@ -3,8 +3,8 @@
 #include "profile/intervals/part.h"
 
 /*
- * Returns value @value of a sample as a duration in ns; 0: the sample has none, or no time, or the
- * end would overflow.
+ * Returns the value with index @value of a sample as a duration in ns. 0: the sample has no such
+ * value, or no time, or its end would overflow.
  */
 static int64_t length_of(const struct profile_sample *s, int value)
 {
@@ -43,8 +43,8 @@ static bool in_time(const struct part *part, int64_t time_ns)
 }
 
 /*
- * A value of @ns grows evenly from @time_ns on, for @length ns. Returns by how much it grows within
- * the part.
+ * Returns how much of a value is within the part. The value is @ns in all, and is spread evenly
+ * over the @length ns from @time_ns on.
  */
 static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_ns, int64_t length)
 {
@@ -63,8 +63,8 @@ static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_n
 }
 
 /*
- * Does what part_cut() does, for a sample of a thread that ended another thread's wait for a lock.
- * The sample's time is when that wait ended.
+ * Cuts a sample of a thread that ended another thread's wait for a lock, as part_cut() does. The
+ * sample's time is when that wait ended, so the wait lies before it.
  */
 static bool cut_ended(const struct part *part, struct profile_sample *s)
 {
@@ -80,9 +80,9 @@ static bool cut_ended(const struct part *part, struct profile_sample *s)
 }
 
 /*
- * Reduces each value in nanoseconds to what the sample spent of it within the part. A wait may have
- * two lengths: the value gil_wait also counts the time until the thread got a CPU, all other values
- * don't.
+ * Reduces each value in nanoseconds to what lies within the part. A wait may have two lengths: the
+ * value gil_wait also counts the time from the wait's end until the thread got a CPU, the other
+ * values don't.
  */
 bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
 		 bool one_wait)

@@ -10,12 +10,16 @@
 #include "profile/profile.h"
 
 struct part {
-	uint64_t since_ns, until_ns; /* since <= time < until; .until_ns 0: to the end */
-	/* indices of these three values in the profile; -1: the profile has no such value */
+	/* the part: since <= time < until; .until_ns 0: to the end of the recording */
+	uint64_t since_ns, until_ns;
+	/* indices of these three values in the profile; -1: the profile doesn't have the value */
 	int off_cpu, gil_wait, lock_blame;
 };
 
-/* Returns this part of the time of profile @p. All value types of @p must be set already. */
+/*
+ * Returns the part of the time of profile @p from @since_ns to @until_ns. All value types of @p
+ * must be set already.
+ */
 struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 
 /*
@@ -25,16 +29,16 @@ struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s);
 
 /*
- * Like part_cut(), but for a sample whose labels aren't in @p. @one_wait: false if the sample's
- * state is one whose samples sum up several moments; see wait_length().
+ * Does what part_cut() does, for a sample whose labels aren't in @p. @one_wait: false if the sample
+ * is a sum over several waits, as samples of some states are; see wait_length().
  */
 bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
 		 bool one_wait);
 
 /*
- * Length in ns of the wait that sample @s is, and that began at the sample's time. @value: index of
- * the value off_cpu; -1: the profile has none. Returns 0 if the sample isn't one wait: samples of
- * the states runnable and stolen have the sum of several moments.
+ * If sample @s is one wait, returns the wait's length in ns; the wait begins at the sample's time.
+ * @value: index of the value off_cpu; -1: the profile doesn't have it. Returns 0 if the sample
+ * isn't one wait: samples of the states runnable and stolen are sums of several moments.
  */
 int64_t wait_length(const struct profile *p, const struct profile_sample *s, int value);
 

@@ -13,9 +13,9 @@
 enum detail { WHOLE, FUNCTIONS, INNERMOST };
 
 /*
- * A frame of a condensed stack as a number. A frame that is kept whole is the id of its location.
- * One that is kept without its line is LINELESS | mapping << 32 | function. RARE: the frame isn't
- * kept.
+ * A frame of a condensed stack is coded as a number. A frame that is kept whole is the id of its
+ * location. A frame that is kept without its line is LINELESS | mapping << 32 | function. RARE
+ * stands for a frame that isn't kept.
  */
 #define RARE	 0
 #define LINELESS (1ull << 63)
@@ -41,16 +41,16 @@ static int compare(const void *va, const void *vb)
 }
 
 /*
- * The weight that the total of each value gets. It is so small that the sum of PROFILE_MAX_VALUES
- * such weights fits in an int64_t.
+ * The weight that the total of each value gets. The sum of PROFILE_MAX_VALUES such weights still
+ * fits in an int64_t.
  */
 #define WEIGHT_OF_TOTAL ((int64_t)1 << 58)
 
 /*
- * Sets the factors that make weights of values. The total of each value has the same weight then.
- * So what is heavy by any event is kept, even if the event's numbers are small. In a profile with
- * several values, value 0 ("samples") gets no weight, because it counts the samples of the first
- * event, whose value has a weight.
+ * Sets the factors that turn values into weights, such that the total of each value has the same
+ * weight. So what is heavy by any event is kept, even if the event's numbers are small. In a
+ * profile with several values, value 0 ("samples") gets no weight, because it counts the samples of
+ * the first event, whose own value has a weight.
  */
 static void set_factors(struct condense *c)
 {
@@ -63,10 +63,7 @@ static void set_factors(struct condense *c)
 		c->factors[v] = totals[v] > 0 ? MAX(WEIGHT_OF_TOTAL / totals[v], (int64_t)1) : 0;
 }
 
-/*
- * Returns the sum of the weights of an entry's values. A value's weight is its share of the value's
- * total.
- */
+/* Returns the weight of an entry: the sum over its values, each as a share of the value's total. */
 static int64_t weight_of(const struct condense *c, const struct sums_entry *s)
 {
 	int64_t sum = 0;
@@ -84,7 +81,7 @@ static const struct profile_location *location_at(const struct condense *c, uint
 	return profile_get_location(c->rebase.copy.from, location);
 }
 
-/* Tells whether this is the first call for @function since .turn last changed. */
+/* Tells whether this is the first call for @function since .turn was last changed. */
 static bool meet(struct condense *c, uint32_t function)
 {
 	bool first = c->seen[function] != c->turn;
@@ -132,7 +129,7 @@ static int choose_functions(struct condense *c)
 	return 0;
 }
 
-/* Notes that the functions and stacks of samples in @last, the last interval, are kept. */
+/* Marks the functions and stacks of the samples in @last, the last interval, as kept. */
 static void keep_last(struct condense *c, const struct sums *last)
 {
 	sums_foreach(s, last)
@@ -193,7 +190,7 @@ static int add_frame(struct condense *c, uint64_t frame)
 	return vec_push(&c->frames, frame);
 }
 
-/* Fills .frames with the frames that stack @stack has in the condensed profile, outermost first. */
+/* Sets .frames to the frames that stack @stack has in the condensed profile, outermost first. */
 static int make_frames(struct condense *c, uint32_t stack, enum detail detail)
 {
 	size_t n, inner = 1;
@@ -264,8 +261,8 @@ static int leave_heaviest(struct map *values, size_t keep)
 }
 
 /*
- * Chooses c->keep stacks that are to have this detail: the heaviest of the stacks for which no
- * detail has been chosen yet. Stacks that look alike with this detail count as one.
+ * Chooses up to c->keep stacks to keep with this detail: the heaviest of those for which no detail
+ * was chosen yet. Stacks that look alike with this detail count as one.
  */
 static int choose_stacks(struct condense *c, enum detail detail)
 {
@@ -327,8 +324,8 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 	r = choose_functions(c);
 	keep_last(c, last);
 	/*
-	 * "[rare code]" of an earlier condensing isn't a function to keep: it is joined with what
-	 * becomes rare now
+	 * the frame "[rare code]" of an earlier condensing isn't kept as a function: it is joined
+	 * with what becomes rare now
 	 */
 	c->functions[rare] = false;
 	r = r ? r : choose_stacks(c, WHOLE);

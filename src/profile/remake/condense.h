@@ -17,7 +17,7 @@
 #include "profile/remake/rebase.h"
 #include "profile/sums.h"
 
-/* value of the label "pid" in samples of processes that have ended, whose pid was given up */
+/* value of the label "pid" in samples of processes that have ended and whose own pid was removed */
 #define CONDENSE_ENDED "0"
 
 struct condense {
@@ -31,7 +31,8 @@ struct condense {
 	/* for each value: the factor by which it is multiplied to get its weight */
 	int64_t factors[PROFILE_MAX_VALUES];
 	bool *functions; /* by function id: whether the function is kept */
-	uint32_t *seen;	 /* by function id: the last .turn in which the function was met */
+	/* by function id: the value that .turn had when the function was last met */
+	uint32_t *seen;
 	uint32_t turn;
 	uint8_t *detail;      /* by stack id: how much of the stack is kept (enum detail) */
 	VEC(uint64_t) frames; /* frames of the stack being made, coded as in condense.c */
@@ -52,16 +53,19 @@ struct condense {
 _must_use_ int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 			      const struct sums *const *sums, size_t n, size_t keep);
 
-/* Return the new id for an old id. If memory runs out, profile_failed() tells. */
+/*
+ * Return the new id for the old id of a function, stack or label set. If memory runs out,
+ * profile_failed() tells.
+ */
 uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
 /*
- * Like condense_labels(), but keeps all labels. If both functions are called for the same id,
- * condense_labels_whole() must be called first.
+ * Does what condense_labels() does, but keeps all labels. If both functions are called for the same
+ * id, condense_labels_whole() must be called first.
  */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
-/* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */
+/* Replaces the samples summed up in @s by sums under their new ids. 0 or -ENOMEM + message. */
 _must_use_ int condense_sums(struct condense *c, struct sums *s);
 
 /*

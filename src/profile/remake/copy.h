@@ -21,8 +21,8 @@ _must_use_ int profile_copy_init(struct profile_copy *c, const struct profile *f
 void profile_copy_fini(struct profile_copy *c);
 
 /*
- * Return the id in .to for @id in .from, which is copied if it wasn't yet; 0 for 0. If memory runs
- * out, they return 0, and profile_failed(to) is true.
+ * The functions below return the id in .to for @id in .from, and copy the object if that wasn't
+ * done yet; 0 for 0. If memory runs out, they return 0, and profile_failed(to) is true.
  */
 uint32_t profile_copy_string(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_mapping(struct profile_copy *c, uint32_t id);
@@ -38,14 +38,14 @@ uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
 			     size_t n_extra);
 
-/* Copies @type; its texts live as long as @to. */
+/* Returns a copy of @type whose texts live as long as @to. */
 struct profile_value_type profile_copy_value_type(struct profile *to,
 						  const struct profile_value_type *type);
 
 /* Copies value types, period, times and comments. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_meta(struct profile *from, struct profile *to);
 
-/* Copies comments, as many as there is room for. 0 or -ENOMEM + message. */
+/* Copies comments from @from, as many as @to has room for. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_comments(struct profile *from, struct profile *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes one profile of several; see merge.h. */
+/* Merges several profiles into one; see merge.h. */
 #include "profile/remake/merge.h"
 
 #include <errno.h>
@@ -14,8 +14,9 @@
 struct merge {
 	struct profile *to;
 	VEC(struct profile_label) labels;
-	int64_t start_ns; /* wall clock time of the earliest start; 0: no profile has one */
-	bool all_ended;	  /* each profile is of whole runs that ended with 0 */
+	/* wall clock time at which the earliest profile started; 0: no profile has such a time */
+	int64_t start_ns;
+	bool all_ended; /* each profile consists of whole runs that ended with exit code 0 */
 	/* each profile has comments about CPU use, so the merged profile gets such comments */
 	bool tells_use;
 
@@ -35,8 +36,8 @@ static bool is_taken(const struct merge *m, unsigned n, unsigned at)
 }
 
 /*
- * Finds the value type @n of a profile, @type, in the merged profile; adds the type if it isn't
- * there. If a profile has a type twice, the merged profile has the type twice.
+ * Finds value type @type, number @n of a profile, in the merged profile; adds the type if it isn't
+ * there. If a profile has the same type twice, the merged profile has it twice.
  */
 static int find_type(struct merge *m, const struct profile_value_type *type, unsigned n)
 {
@@ -86,9 +87,9 @@ static int take_sample(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Adds a line that says how many whole runs the profiles are of. This line replaces the lines about
- * runs in the single profiles. But if any profile isn't of whole runs, the lines of the single
- * profiles stay, and the new line says why they don't count.
+ * Adds a comment that says how many whole runs the profiles consist of. It replaces the comments
+ * about runs in the single profiles. But if any profile doesn't consist of whole runs, these
+ * comments stay, and the new one says why they don't count.
  */
 static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 {
@@ -162,8 +163,8 @@ static bool has_samples(const struct profile_meta *meta)
 }
 
 /*
- * Sets the period to that of the first profile. If the values "samples" of the profiles count
- * samples of different events, the period is one sample.
+ * Sets the period to that of the first profile, or to one sample if the values "samples" of the
+ * profiles count samples of different events.
  */
 static void set_period(struct merge *m, struct profile *const *in, size_t n)
 {
