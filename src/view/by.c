@@ -15,7 +15,7 @@ struct owners {
 	struct profile *from, *to;
 	uint32_t mapping;
 	uint32_t *stacks; /* id of a label set of .from -> the stack in .to; 0: not made yet */
-	bool found;	  /* some sample has the label by which samples are grouped */
+	bool found;	  /* true: a sample has the label by which samples are grouped */
 };
 
 static const char *name_of(struct owners *o, uint32_t labels, struct str *none)

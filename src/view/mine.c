@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notes which packages are the user's own; see view.h. */
+/* Finds out which packages count as the user's own; see view.h. */
 #include "view/names/origin.h"
 #include "view/view.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a profile of the part of another profile that is shown; see view.h. */
+/* Makes a new profile of the part of a profile that is shown; see view.h. */
 #include "view/view.h"
 
 #include "base/cleanup.h"
@@ -17,9 +17,9 @@
 
 /*
  * How many bytes a profile of @n bytes may take when its stacks are inverted. Real profiles take
- * two or three times @n. But stacks share their outer frames; in an inverted stack these are the
- * inner frames, and inner frames aren't shared. So n nested calls, each with own time, take n
- * frames, and n * n / 2 when they are inverted.
+ * two or three times @n. But stacks share their outer frames, and in an inverted stack these become
+ * the inner frames, which aren't shared. So n nested calls that each have own time take n frames,
+ * but n * n / 2 frames when they are inverted.
  */
 #define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
 
@@ -29,18 +29,21 @@ struct viewer {
 	struct profile *from, *to;
 	struct profile_copy copy;
 	struct render_names *names; /* names of the frames of .from, if modules are shown */
-	/* id of a stack in .from -> its id in .to, NOT_SHOWN, or 0: not made yet */
+	/* from the id of a stack in .from to its id in .to, or NOT_SHOWN; 0: not made yet */
 	uint32_t *stacks;
-	/* location in .from -> location in .to without .outer; 0: not made yet */
+	/* from a location in .from to the location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
-	bool reframed;	  /* some stack of .to has other frames than in .from */
+	bool reframed;	  /* at least one stack of .to has other frames than it had in .from */
 	size_t budget;	  /* how many bytes .to may take */
 	uint64_t timed;	  /* number of samples that have a time */
 	struct part part; /* the part of the time that is shown */
 	struct view_totals totals;
 };
 
-/* The function that stands for a frame's module: it has the module's name and the frame's file. */
+/*
+ * Returns the function that stands for a frame's module: it has the module's name and the frame's
+ * file.
+ */
 static uint32_t module_function(struct viewer *v, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(v->from, id);
@@ -55,7 +58,9 @@ static uint32_t module_function(struct viewer *v, uint32_t id)
 	return profile_function(v->to, &f);
 }
 
-/* Returns a frame as @v's grain shows it (a line, a function or a module), without .outer. */
+/*
+ * Returns a frame as the user wants to see it (as a line, a function or a module), without .outer.
+ */
 static struct profile_location coarser(struct viewer *v, uint32_t id)
 {
 	struct profile_location l = *profile_get_location(v->from, id);
@@ -69,7 +74,7 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 	if (v->o->grain == VIEW_AS_IS)
 		return l;
 	l.column = l.end_line = l.end_column = 0;
-	/* A frame without a name keeps its address, the only thing that says what it is. */
+	/* a frame without a name keeps its address, because nothing else says what it is */
 	if (l.function)
 		l.address = 0;
 	if (v->o->grain != VIEW_LINES)
@@ -78,8 +83,9 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 }
 
 /*
- * Converts a frame. An inlined function stays inlined if the function that contains it is still the
- * next frame. @outer_from, @outer_to: ids of the next outer frame in .from and in .to.
+ * Returns the id in .to of a frame, which may have become coarser. An inlined function stays
+ * inlined if the function that contains it is still the next frame. @outer_from, @outer_to: ids of
+ * the next outer frame in .from and in .to.
  */
 static uint32_t reframe(struct viewer *v, uint32_t id, uint32_t outer_from, uint32_t outer_to)
 {
@@ -112,7 +118,7 @@ static enum frame_kind kind_of(const struct viewer *v, uint32_t id)
 	return profile_get_mapping(v->from, profile_get_location(v->from, id)->mapping)->kind;
 }
 
-/* Returns from which index of @stack on (leaf first) native frames are left out. */
+/* Returns the index in @stack (leaf first) from which on native frames are left out. */
 static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t n)
 {
 	size_t i = 0;
@@ -125,8 +131,9 @@ static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t 
 }
 
 /*
- * May the frame be left out as a native frame? Marks stay, since they say why frames are missing.
- * The garbage collector's frames also stay, unless no native frames are shown at all.
+ * Tells whether the frame may be left out as a native frame. Marks stay, because they say why
+ * frames are missing. The garbage collector's frames stay too, unless no native frames are shown at
+ * all.
  */
 static bool is_native(const struct viewer *v, uint32_t id)
 {
@@ -137,8 +144,8 @@ static bool is_native(const struct viewer *v, uint32_t id)
 }
 
 /*
- * Converts the frames that stay. Begins with the outermost, so that the next outer frame's id is
- * known.
+ * Makes the stack in .to from the frames that stay. Begins with the outermost frame, so that the id
+ * of the next outer frame is always known.
  */
 static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 {
@@ -156,7 +163,7 @@ static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 		id = reframe(v, from[i], outer_from, outer_to);
 		outer_from = from[i];
 		outer_to = id;
-		/* Consecutive frames of one module become one. */
+		/* consecutive frames of one module become one frame */
 		if (v->o->grain == VIEW_MODULES && left && to[left - 1] == id)
 			continue;
 		to[left++] = id;
@@ -185,7 +192,7 @@ static uint32_t stack_of(struct viewer *v, uint32_t id)
 	return v->stacks[id];
 }
 
-/* Do the options limit the time that is shown? */
+/* Tells whether the options limit the time that is shown. */
 static bool is_limited(const struct view_options *o)
 {
 	return o->since_ns || o->until_ns;

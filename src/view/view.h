@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes a profile of the part of another profile that struct view_options (filter/options.h)
- * chooses. The result is a profile again, so every writer can write it.
+ * chooses. The result is a profile too, so every writer can write it.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
@@ -11,15 +11,15 @@
 #include "view/names/frame.h"
 
 /*
- * Writes to @p's comments which packages are the user's own: the packages of .mine, and the
- * packages that the stacks show to have been started, if frames are to be left out. Call it before
- * view_apply(). Returns NULL, or an entry of .mine in which no file of @p is.
+ * Writes into the comments of @p which packages are the user's own: the packages of .mine, and, if
+ * frames are to be left out, the packages that were started according to the stacks. Call it before
+ * view_apply(). Returns NULL, or the first entry of .mine that no file of @p belongs to.
  */
 const char *view_mine(const struct view_options *o, struct profile *p);
 
 /*
- * Sums of each value, over all samples and over the samples shown, so that shares of both can be
- * told.
+ * The sums of each value over all samples and over the samples that are shown, from which shares
+ * can be computed.
  */
 struct view_totals {
 	int64_t all[PROFILE_MAX_VALUES], shown[PROFILE_MAX_VALUES];
@@ -27,11 +27,11 @@ struct view_totals {
 };
 
 /*
- * Replaces *p by the part of it that @o shows, and frees the old profile, even if all is shown.
- * Stores in *ret (may be NULL) how much is shown. With --since and --until, the new profile has the
- * start and duration of that time. 0; on errors *p is unchanged: -EINVAL + message (such as: the
- * profile has no times); -E2BIG + message: .invert would need far more memory than real profiles
- * do; -ENOMEM + message.
+ * Replaces *p by a profile of the part that @o shows, and frees the old profile, even if everything
+ * is shown. Stores in *ret (may be NULL) how much is shown. With --since and --until, the new
+ * profile has the start and duration of that time. 0; on errors *p is unchanged: -EINVAL + message
+ * (such as: the profile has no times); -E2BIG + message: .invert would need far more memory than
+ * real profiles do; -ENOMEM + message.
  */
 _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 			  struct view_totals *ret);
@@ -39,8 +39,8 @@ _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 /*
  * Replaces each stack by one frame that says whose the sample is: the name of its process or thread
  * (without ids, which differ from run to run), or the value of label @by; "[no cgroup]" if the
- * sample has none. *p is replaced as by view_apply(). 0; -EINVAL + message if no sample has that
- * label; -ENOMEM + message.
+ * sample has no such label. *p is replaced as by view_apply(). 0; -EINVAL + message if no sample
+ * has the label; -ENOMEM + message.
  */
 _must_use_ int view_by(struct profile **p, const char *by);
 

@@ -6,7 +6,7 @@ static const struct profile_value_type cpu = {"cpu", "nanoseconds"};
 static const struct profile_value_type off_cpu = {"off_cpu", "nanoseconds"};
 static const struct profile_value_type wall = {VALUE_WALL, "nanoseconds"};
 
-/* The index of the value of this type; -1: the profile has none. */
+/* Returns the index of the value of this type; -1: the profile has none. */
 static int find(struct profile *p, const struct profile_value_type *type)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -52,7 +52,7 @@ int wall_derive(struct profile *p, const char *value, const char *format)
 	if (!value || !is_wall(value) || is_kept(format) || a.cpu < 0 || a.off_cpu < 0)
 		return 0;
 	/*
-	 * In a page that shows wall time, the samples have the value `wall` already. After a merge
+	 * The samples of a page that shows wall time have the value `wall` already. After a merge
 	 * some samples may lack it.
 	 */
 	if (there >= 0) {

@@ -10,18 +10,20 @@
 #include "base/error.h"
 
 #define MAX_FUNCTIONS 200000 /* the most functions that are compared; each takes 1.6 kB */
-/* a function with fewer samples on both sides together isn't judged: so few prove nothing */
+/*
+ * a function with fewer samples than this, on both sides together, isn't judged, because so few
+ * prove nothing
+ */
 #define MIN_SAMPLES 10
 /*
- * The cost of native code that Python calls counts as the Python function's own. So a native
- * function that keeps less than this part of its total as its own cost was nearly always called by
- * Python.
+ * A native function whose own cost is less than this part of its total is taken for one that Python
+ * calls. (The cost of native code that Python calls counts as the Python function's own.)
  */
 #define HARDLY 0.05
 #define FAR    5 /* a difference of this many standard errors is never taken for chance */
 /*
- * A function that ran in at most this many stretches of time can't be judged. A function that runs
- * all the time has some 20 stretches (see stretches()).
+ * A function that ran in no more than this many separate stretches of time can't be judged. A
+ * function that runs all the time has some 20 stretches (see stretches()).
  */
 #define FEW 6
 
@@ -41,8 +43,8 @@ double diff_effect(const struct diff *d, const struct diff_cost *c)
 }
 
 /*
- * Joins both sides' keys, which are sorted by name. Each name gives one row, with its key on both
- * sides.
+ * Makes the rows: joins the functions of both sides, whose keys are sorted by name. Each name gives
+ * one row, with the function's key on each side.
  */
 static int join(struct maker *m)
 {
@@ -85,9 +87,9 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 }
 
 /*
- * The average value of one sample. enough() divides a row's value by this average, to know how many
+ * Returns the average value of one sample. enough() divides a row's value by it, to know how many
  * samples the row has. In a profile without times all samples of a stack are one entry, so the
- * number of samples is taken from the profile.
+ * number of samples is taken from the profile's value .count_at.
  */
 static double sample_value(const struct maker *m, int side)
 {
@@ -98,8 +100,9 @@ static double sample_value(const struct maker *m, int side)
 }
 
 /*
- * Returns the average value of one sample. Uses the number of samples that the profile has, if it
- * has one, because samples of a stack within 10 ms are one entry even in a profile with times.
+ * Returns the average value of one sample, by the number of samples that the value .count_at gives,
+ * if the profile has it. Even in a profile with times, samples of a stack within 10 ms are one
+ * entry, so counting entries isn't enough.
  */
 static double single_sample(const struct maker *m, int side)
 {
@@ -107,8 +110,8 @@ static double single_sample(const struct maker *m, int side)
 }
 
 /*
- * Returns the value of one independent sample of a function. Waits have different lengths: a
- * function with one long wait has one sample, however long that wait was.
+ * Returns the average value of one independent sample of a function. Waits differ in length, and a
+ * function with one long wait has one sample, however long the wait was.
  */
 static double one_sample(const struct maker *m, const struct noise_row *row, int side)
 {
@@ -124,8 +127,8 @@ static bool enough(const struct maker *m, const struct noise_row *row)
 }
 
 /*
- * Did the cost change in the same direction as the share, and by more than a change of the
- * machine's speed explains?
+ * Tells whether the cost changed in the same direction as the share, and by more than a change of
+ * the machine's speed explains.
  */
 static bool is_of_the_cost(const struct diff_cost *c)
 {
@@ -155,8 +158,9 @@ static int apart(const struct maker *m, const struct noise_row *row, const struc
 }
 
 /*
- * Did the function change? If it is known how much work both programs did (.work_known), its cost
- * must have changed by more than noise and in the direction in which the recorded value changed.
+ * Tells whether the function changed. If it is known how much work both programs did (.work_known),
+ * the function's cost must have changed by more than noise and in the direction in which the
+ * recorded value changed.
  */
 static bool is_changed(const struct maker *m, const struct diff_cost *c)
 {
@@ -195,7 +199,10 @@ static bool is_doubtful(const struct maker *m, const struct noise_row *row,
 	       fabs(diff_share_change(c)) > FAR * sqrt(v);
 }
 
-/* Judges the self and total costs of all functions together, if they have enough samples. */
+/*
+ * Judges the changes of the self and total costs of all functions that have enough samples, in one
+ * test.
+ */
 static int judge(struct maker *m)
 {
 	struct diff *d = m->d;
@@ -211,8 +218,8 @@ static int judge(struct maker *m)
 		if (!enough(m, row))
 			continue;
 		/*
-		 * If the function calls no other function, self and total come from the same
-		 * samples. In that case only self is judged.
+		 * If the function calls no other function, its self and total costs come from the
+		 * same samples. Then only the self cost is judged.
 		 */
 		if (i >= n && !memcmp(row->in, m->self[i - n].in, sizeof(row->in)))
 			continue;
@@ -268,7 +275,10 @@ static int compare(const void *va, const void *vb, void *arg)
 	return ca > cb ? -1 : 1;
 }
 
-/* Does either side contain Python? If not, no function counts as called by Python (.below). */
+/*
+ * Tells whether either side contains Python. If not, no function counts as called by Python
+ * (.below).
+ */
 static bool has_python(const struct diff *d)
 {
 	for (int side = 0; side < DIFF_SIDES; side++)
@@ -278,7 +288,7 @@ static bool has_python(const struct diff *d)
 	return false;
 }
 
-/* Notes whose code the function of the row is. */
+/* Sets in a row whose code its function is. */
 static void describe(const struct diff *d, struct diff_row *row, bool python)
 {
 	const double *self = row->of[DIFF_SELF].value, *total = row->of[DIFF_TOTAL].value;

@@ -17,10 +17,16 @@
 
 struct passing {
 	struct diff *d;
-	/* by key of the side: the number of the row, from 1; 0: the row isn't examined */
+	/*
+	 * by key of a function on this side: the number of its row, from 1; 0: the row isn't
+	 * examined
+	 */
 	uint32_t *at[DIFF_SIDES];
 	size_t n; /* number of changed rows; changed rows come before all other rows */
-	/* [i * n + j]: the change in cost of the samples in which row i is a caller of row j */
+	/*
+	 * at [i * n + j]: the change in cost of the samples in which row i's function is a caller
+	 * of row j's
+	 */
 	double *with;
 
 	enum diff_side side;
@@ -40,8 +46,8 @@ static int take_sample(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Returns a factor for a side's values that makes both sides comparable. Side A's factor is
- * negative, so that a sum over both sides is B minus A.
+ * Returns the factor by which a side's values are multiplied so that both sides are comparable.
+ * Side A's factor is negative, so a sum over both sides is B minus A.
  */
 static double weight(const struct passing *g)
 {
@@ -101,8 +107,8 @@ static bool is_passed_on(const struct passing *g, size_t caller, size_t below)
 }
 
 /*
- * Sets .passes_on to the first row that explains the change. Rows whose own cost changed come
- * first.
+ * Sets .passes_on of each row to the first row that explains its change. Rows whose own cost
+ * changed are tried first.
  */
 static void decide(struct passing *g)
 {

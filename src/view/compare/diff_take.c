@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Collects what each function costs in each block of time. A wait lasts from its sample's time on,
- * so the wait counts for all blocks of time in which it lies.
+ * so it counts for all blocks of time in which it lies.
  */
 #include <errno.h>
 
 #include "base/error.h"
 #include "view/compare/diff_internal.h"
 
-/* Values of the sums of one stack in one block: its cost, and the squares of its samples' costs. */
+/*
+ * What is summed up for one stack in one block of time: the cost, and the squares of the costs of
+ * single samples.
+ */
 enum { COST, SQUARES, SUMS };
 
-/* squares are in square microseconds, so that their sums fit into 64 bits */
+/* squares are in square microseconds, so that sums of them fit into 64 bits */
 #define SQUARE_UNIT 1000.0
 
 /*
- * For how long the sample's thread waited, from the sample's time on; 0: the sample isn't a wait.
+ * Returns for how long the sample's thread waited, from the sample's time on; 0: the sample isn't a
+ * wait.
  */
 static int64_t length_of(const struct maker *m, const struct profile_sample *s)
 {
@@ -31,7 +35,7 @@ static int find_end(void *arg, const struct profile_sample *s)
 
 	m->length_ns = MAX(m->length_ns,
 			   s->time_ns > INT64_MAX - length ? INT64_MAX : s->time_ns + length);
-	if (s->values[m->d->value[m->side]] <= 0) /* this is a sample of another event */
+	if (s->values[m->d->value[m->side]] <= 0) /* no cost: this is a sample of another event */
 		return 0;
 	m->samples[m->side]++;
 	m->timed[m->side] += s->time_ns >= 0;
@@ -47,7 +51,10 @@ static int64_t block_of(const struct maker *m, int64_t time_ns)
 	return MIN((int64_t)(at * NOISE_BLOCKS), (int64_t)NOISE_BLOCKS - 1);
 }
 
-/* The square of a sample's value; of several samples in one entry, the sum of their squares. */
+/*
+ * Returns the square of a sample's value. If the entry is a sum of several samples, returns the sum
+ * of their squares.
+ */
 static int64_t square_of(const struct maker *m, const struct profile_sample *s, int64_t value)
 {
 	double one = (double)value / SQUARE_UNIT, n = 1;
@@ -57,7 +64,7 @@ static int64_t square_of(const struct maker *m, const struct profile_sample *s, 
 	return (int64_t)MIN(one * one / n + 1, 1e18);
 }
 
-/* Returns which part, 0 to 1, of the @length ns from @time_ns on lies in a block. */
+/* Returns which part, 0 to 1, of the @length ns from @time_ns on lies in block @block. */
 static double part_in(const struct maker *m, int64_t time_ns, int64_t length, int64_t block)
 {
 	double each = (double)m->length_ns / NOISE_BLOCKS, from = (double)time_ns;
@@ -122,9 +129,9 @@ static int spread(struct maker *m)
 }
 
 /*
- * Turns .one of each row from the sum of its samples' squared values into the value of one typical
- * sample: if all samples of the row had that value, the row's sum would have the same variance.
- * Where all samples have one value, .one becomes 0 (struct noise_row).
+ * Sets .one of each row, which is the sum of its samples' squared values so far, to the value of
+ * one typical sample: if all samples of the row had that value, the row's sum would have the same
+ * variance. If all samples really have one value, .one becomes 0 (struct noise_row).
  */
 static void find_one(struct maker *m, struct noise_row *rows)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A permutation test whose yardstick is the maximum over all functions (single-step max-T by
- * Westfall and Young). It works because, if nothing changed, the two runs' costs in a block of time
- * are exchangeable. Some differences between runs are the same in all blocks, and can't be
- * estimated from blocks. A fixed amount is allowed for these; docs/decisions/0013.
+ * Westfall and Young). It relies on this: if nothing changed, the costs of the two runs in a block
+ * of time may be exchanged. Some differences between runs are the same in all blocks, so blocks
+ * don't show them. A fixed amount is allowed for such differences; docs/decisions/0013.
  */
 #include "view/compare/noise.h"
 
@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 
-#define REPLICATES 1000 /* how often blocks of time are swapped */
-#define LEVEL	   0.03 /* chance that any function is flagged although nothing has changed */
+#define REPLICATES 1000 /* in how many repetitions blocks of time are swapped */
+/* chance that any function is called changed although nothing has changed */
+#define LEVEL 0.03
 /*
  * half of LEVEL is for functions with at least this share of all costs, the other half for all
- * smaller functions
+ * other functions
  */
 #define LARGE 0.05
 /*
@@ -27,27 +28,32 @@
 #define WIDTHS 3 /* number of block widths: one, two and four blocks */
 /*
  * Two runs of a program differ by chance as if each had only RUN_SAMPLES independent samples. For a
- * function with share p of all, p (1 - p) counts as RUN_MOST at most.
+ * function whose share of all costs is p, the variance p (1 - p) counts as RUN_MOST at most.
  */
 #define RUN_SAMPLES 2000
 #define RUN_MOST    0.08
 
-/* The errors that each block contributes, on side A and on side B. */
+/*
+ * How far the cost in each block is from what the average leads one to expect, on side A and on
+ * side B.
+ */
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
- * One difference of a row, of its values or of its shares. For each difference, a large row has a
- * second test without the part that a larger row's change explains. For example, if a caller runs
- * more often, so does all that it calls.
+ * A test of one difference of a row: of its values, or of its shares. A row that is large has a
+ * second test of each difference, without the part that the change of a larger row explains. For
+ * example, if a caller runs more often, so does everything that it calls.
  */
 struct test {
 	size_t row, with;
-	/* this row's error contains .slope times the error of row .with; 0: nothing is explained */
+	/*
+	 * the row's error contains .slope times the error of row .with; 0: no other row explains it
+	 */
 	double slope;
 	bool share, large;
 	/*
-	 * the difference, its standard error from blocks, and the factor for programs whose phases
-	 * are longer than a block
+	 * .d: the difference; .se: its standard error, from blocks; .inflate: the factor for
+	 * programs whose phases are longer than a block
 	 */
 	double d, se, inflate;
 };
@@ -56,13 +62,14 @@ struct state {
 	struct noise *n;
 	struct test *tests;
 	size_t n_tests;
-	/* sums of the variances of all rows, by values and by shares, for each block width */
+	/* sums of the variances of all rows, by values and by shares, for each width of blocks */
 	double by_width[2][WIDTHS];
-	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this repetition swaps this block; else 1 */
+	/* -1: this repetition swaps this block between the sides; else 1 */
+	double sign[NOISE_BLOCKS][REPLICATES];
 	/*
-	 * For each replicate: the largest error of all differences, in standard errors. Small and
-	 * large functions are separate, because small functions are many and have few samples, so
-	 * that large errors are more frequent.
+	 * For each repetition: the largest error of all differences, in standard errors. Small and
+	 * large functions are kept apart, because there are many small functions with few samples,
+	 * which have large errors more often.
 	 */
 	double largest[2][REPLICATES];
 };
@@ -87,7 +94,7 @@ static double change(const struct noise *n, bool as_share, const double sum[2], 
 	return measure(n, as_share, 1, sum[1], all[1]) - measure(n, as_share, 0, sum[0], all[0]);
 }
 
-/* Finds the error that each block contributes to the value or share of its side. */
+/* Sets @e to the error that each block contributes to the value or share of its side. */
 static void find_errors(const struct noise *n, const struct noise_row *row, bool as_share,
 			block_errors e)
 {
@@ -115,9 +122,9 @@ static double product(block_errors a, block_errors b)
 }
 
 /*
- * The variance of the difference, if blocks of @width are independent. It is computed from
- * differences of the two sides. What both runs do at the same time, such as at their start, isn't
- * chance.
+ * Returns the variance of the difference, if blocks of @width are independent. It is computed from
+ * differences between the sides, because what both runs do at the same time, such as at their
+ * start, isn't chance.
  */
 static double variance(block_errors e, int width)
 {
@@ -133,10 +140,7 @@ static double variance(block_errors e, int width)
 	return sum * blocks / (blocks - 1);
 }
 
-/*
- * Returns the variance for profiles without times. This variance is right if samples are
- * independent.
- */
+/* Returns the variance for profiles without times, as if samples were independent. */
 static double variance_of_samples(const struct noise *n, const struct noise_row *row, bool as_share)
 {
 	double sum = 0;
@@ -157,8 +161,9 @@ static bool is_timed(const struct noise *n)
 }
 
 /*
- * If longer blocks vary more than chance explains, the program has phases longer than a block. The
- * estimate from one function's few blocks is rough, so only a clear excess counts.
+ * Returns the factor .inflate. If longer blocks vary more than chance explains, the program has
+ * phases that are longer than a block. The estimate from the few blocks of one function is rough,
+ * so only a clear excess counts.
  */
 static double phases(block_errors e, double v)
 {
@@ -170,10 +175,9 @@ static double phases(block_errors e, double v)
 }
 
 /*
- * Estimates from all functions together how much more the sums of longer blocks vary than the sums
- * of single blocks, and raises .inflate to at least that. All functions together give a better
- * estimate than a single function, because the program's phases have the same length in all its
- * functions.
+ * Estimates how much more the sums of longer blocks vary than the sums of single blocks, from all
+ * functions together, and raises .inflate to at least that. This estimate is better than that from
+ * a single function, because the program's phases have the same length in all its functions.
  */
 static void allow_for_phases(struct state *s)
 {
@@ -187,8 +191,8 @@ static void allow_for_phases(struct state *s)
 }
 
 /*
- * Swaps blocks in each replicate. If nothing has changed, the resulting differences are as large as
- * chance makes them.
+ * Swaps blocks in each repetition. If nothing has changed, the resulting differences are as large
+ * as chance makes them.
  */
 static void swap_blocks(struct state *s, const struct test *t, block_errors e)
 {
@@ -231,9 +235,9 @@ static void add_row(struct state *s, size_t row, bool as_share)
 }
 
 /*
- * Tests a row without the part of its errors that another row's errors explain. The other row is
- * the one that explains most of the errors, and more than half of them. It must be larger than the
- * row, because a nearly equal row would explain any change.
+ * Adds a test of a row without the part of its errors that another row's errors explain: the row
+ * that explains most of them, and more than half. The other row must be larger, because a row of
+ * nearly the same size would explain any change.
  */
 static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
 {
@@ -319,8 +323,7 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Finds how many standard errors chance can explain, for small (c[0]) and for large functions
- * (c[1]).
+ * Sets how many standard errors chance can explain: c[0] for small functions, c[1] for large ones.
  */
 static void yardsticks(struct state *s, double c[2])
 {
@@ -360,9 +363,9 @@ static double between_runs(const struct noise *n, const struct test *t)
 }
 
 /*
- * Returns the size of a row's difference with its caller's change subtracted. If only the caller
- * changed, subtracting makes a difference in the row that it doesn't have. So the result is at most
- * the row's own difference, and 0 if the two have different signs.
+ * Returns the size of a row's difference without its caller's change. If only the caller changed,
+ * the subtraction would make a difference that the row doesn't have. So the result is at most the
+ * row's own difference, and 0 if the two have different signs.
  */
 static double size(const struct noise *n, const struct test *t)
 {
@@ -386,9 +389,9 @@ static void judge(struct state *s, const double c[2])
 			row->value_changed = true;
 	}
 	/*
-	 * Other programs may take CPU time from this one, which changes the cost per second of all
-	 * its functions by the same factor. So a change of a cost per second counts only if the
-	 * share also changed.
+	 * Other programs may take CPU time from the recorded program, which changes the cost per
+	 * second of all its functions by the same factor. So a change of a cost per second counts
+	 * only if the share changed too.
 	 */
 	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
 		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;

@@ -8,55 +8,59 @@
 #include "base/util.h"
 #include "profile/profile.h"
 
-/* The label that says to which of several merged runs a sample belongs; docs/ci.md. */
+/* The label that says to which of several merged runs a sample belongs (docs/ci.md). */
 #define NOISE_RUN_LABEL "run"
 
 #define NOISE_BLOCKS	48   /* how many blocks of time a profile is divided into */
-#define NOISE_SPEED	0.03 /* the machine's speed may differ by this part between two runs */
+#define NOISE_SPEED	0.03 /* by which part the machine's speed may differ between two runs */
 
-/* What one function costs in each block of time of both profiles. */
+/* What one function costs in each block of time of both profiles, and the verdict on it. */
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
 	double sum[2];
 	/*
-	 * the value of one independent sample of the function on each side, where samples differ in
+	 * value of one independent sample of the function on each side, if its samples differ in
 	 * value; else 0
 	 */
 	double one[2];
 	bool value_changed, share_changed;
 };
 
-/* How much the runs differ from the other runs of their side. All zero: nothing is known. */
+/* How much the merged runs of a side differ from each other. All zero: that isn't known. */
 struct noise_runs {
-	/* sum of squares: how far the logarithm of what a run costs is from its side's mean */
+	/*
+	 * sum over the runs: the square of how far the logarithm of a run's cost is from its side's
+	 * mean
+	 */
 	double squares;
-	double freedom; /* number of runs less the number of sides that have runs */
+	double freedom; /* number of runs minus the number of sides that have runs */
 };
 
 struct noise {
 	struct noise_row *rows;
 	size_t n;
-	/* what all functions together cost: in each block of time, and in the whole */
+	/* what all functions together cost, in each block of time and as a whole */
 	double all[2][NOISE_BLOCKS], sum[2];
 	double runs[2]; /* number of runs merged in each side; 0 counts as 1 */
-	/* divisor of each side: .sum / .per is compared */
+	/* what each side's costs are divided by: .sum / .per is compared */
 	double per[2];
 	bool per_time;	  /* .per is a wall time, not an amount of work */
-	double speed_sd;  /* noise_speed_sd(); 0 counts as NOISE_SPEED */
+	double speed_sd;  /* from noise_speed_sd(); 0 counts as NOISE_SPEED */
 	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
 	/*
-	 * without times: the value of one sample, each of which counts as independent; with times:
-	 * 0
+	 * in profiles without times: the value of one sample, which counts as independent; with
+	 * times: 0
 	 */
 	double poisson[2];
 };
 
 /*
- * The variance of the difference between two sides, for a function that has @share of all; each
- * side has @runs merged runs of a program. It is the part of the variance that blocks of time can't
- * show: other addresses, hash seeds and machines. Each further merged run lowers it as much as half
- * an independent run would. So merging runs finds more changes, and finds fewer by chance.
+ * Returns the variance of the difference between two sides, for a function that has @share of all
+ * costs. @runs: how many runs of a program are merged in each side. It is the part of the variance
+ * that blocks of time can't show, because it comes from addresses, hash seeds and machines that
+ * differ between runs. Each further merged run lowers it as much as half an independent run would.
+ * So merging runs finds more changes, and finds fewer by chance.
  */
 double noise_between_runs(double share, const double runs[static 2]);
 
@@ -67,21 +71,25 @@ double noise_between_runs(double share, const double runs[static 2]);
 double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
 
 /*
- * Returns 1 if the cost surely rose by more than @speed, or the function is new; -1 if the cost
- * surely rose by less or fell, or the function is gone; 0 if neither is sure.
+ * Returns 1 if the function's cost surely rose by more than @speed, or the function is new; -1 if
+ * the cost surely rose by less or fell, or the function is gone; 0 if neither is sure.
  */
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 
 /*
- * Adds the runs of one side, which differ in the label NOISE_RUN_LABEL. Adds none if the label is
- * missing or has not exactly one value for each whole run. 0 or -ENOMEM + message.
+ * Adds the merged runs of one side, which the label NOISE_RUN_LABEL tells apart. Adds none if the
+ * samples lack that label, or if it doesn't have exactly one value for each whole run. 0 or -ENOMEM
+ * + message.
  */
 _must_use_ int noise_add_runs(struct profile *p, unsigned value, struct noise_runs *ret);
 
-/* Standard deviation of the logarithm of the factor by which the machine's speed changes. */
+/*
+ * Returns the standard deviation of the logarithm of the factor by which the machine's speed
+ * changes.
+ */
 double noise_speed_sd(const struct noise_runs *r);
 
-/* Sets .value_changed and .share_changed of all rows. 0 or -ENOMEM (no message). */
+/* Sets .value_changed and .share_changed of all rows. Returns 0 or -ENOMEM (no message). */
 _must_use_ int noise_judge(struct noise *n);
 
 #endif

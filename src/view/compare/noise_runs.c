@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Estimates how much the machine's speed varies. The merged runs of a side all do the same work, so
- * they differ only by the machine's speed; docs/decisions/0013.
+ * Estimates how much the machine's speed varies. All merged runs of a side do the same work, so
+ * what they cost differs only by the machine's speed; docs/decisions/0013.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 struct reader {
 	const struct profile *p;
 	unsigned value;
-	struct map sums; /* by id of the label's value: what that run cost */
+	struct map sums; /* by id of a value of the label: what the run with that value cost */
 };
 
 static int take_sample(void *arg, const struct profile_sample *s)
@@ -43,9 +43,10 @@ static void add_deviations(const struct map *sums, struct noise_runs *ret)
 }
 
 /*
- * A program may have a label `run` of its own, for parts that do different work. These parts would
- * look like runs on a machine whose speed varies much, and then nearly every change would count as
- * noise. So the label must have exactly as many values as the profile has whole runs.
+ * Tells whether the values of the label `run` are whole runs. A program may use a label of that
+ * name for parts that do different work. These would look like runs on a machine whose speed varies
+ * much, and then nearly every change would count as noise. So the label must have exactly as many
+ * values as the profile has whole runs.
  */
 static bool are_runs(struct profile *p, const struct map *sums)
 {
@@ -70,9 +71,9 @@ double noise_speed_sd(const struct noise_runs *r)
 	double of_a_run = r->freedom > 0 ? r->squares / r->freedom : 0;
 
 	/*
-	 * Two sides differ as much as two single runs. The runs of a side come one after the other.
-	 * A machine that is busy during one run is mostly busy during all runs. So the mean of the
-	 * runs varies as much as one run.
+	 * Two sides differ as much as two single runs do, however many runs are merged: the runs of
+	 * a side come one after the other, and a machine that is busy during one of them is mostly
+	 * busy during all.
 	 */
 	return sqrt(NOISE_SPEED * NOISE_SPEED + 2 * of_a_run);
 }

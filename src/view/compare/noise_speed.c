@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Estimates how much slower the machine was in one run than in the other, from what all functions
- * have in common; docs/decisions/0013.
+ * Estimates how much slower the machine was in one run than in the other, from the changes that all
+ * functions have in common; docs/decisions/0013.
  */
 #include <math.h>
 #include "view/compare/noise.h"
 
-#define SURE   2.5  /* a change of this many standard errors is sure */
-#define SOME   0.01 /* a function with less than this part of all costs isn't used */
-#define ENOUGH 50   /* how many samples a function needs on each side */
-#define MOST   100  /* the most functions that can have SOME of all costs each */
+#define SURE 2.5 /* a change of this many standard errors is sure */
+/* a function with less than this part of all costs isn't used for the estimate */
+#define SOME   0.01
+#define ENOUGH 50  /* how many samples a function needs on each side */
+#define MOST   100 /* the most functions that can each have SOME of all costs */
 /*
- * How much a change of the machine's speed is doubted: the larger the change, the more. A factor of
- * two is doubted as much as if one function surely contradicted it. So if two of four functions
- * cost twice as much, the other two, which didn't change, decide.
+ * How much a change of the machine's speed is doubted: the larger it is, the more. A change by a
+ * factor of two is doubted as much as if one function surely contradicted it. So if two of four
+ * functions cost twice as much, the other two, which didn't change, decide.
  */
 #define DOUBT 4.0
 /*
- * A change of the machine's speed doesn't change the costs of all functions by the same factor. One
- * function's change may differ from another's by this part of the change. Where a second thread of
- * the core was busy, a program took 1.45 times as long, its SHA-256 1.24 times and its sorting 1.43
- * times.
+ * A change of the machine's speed doesn't change the costs of all functions by exactly the same
+ * factor: one function's change may differ from another's by this part of the change. For example,
+ * where a second thread of the core was busy, a program took 1.45 times as long, its SHA-256 1.24
+ * times and its sorting 1.43 times.
  */
 #define RESPONSE 0.2
 
@@ -29,7 +30,7 @@ static double pooled_share(const struct noise *n, const struct noise_row *row)
 	return (row->sum[0] + row->sum[1]) / (n->sum[0] + n->sum[1]);
 }
 
-/* The value of one independent sample. */
+/* Returns the value of one independent sample of a function. */
 static double one_sample(const struct noise *n, const struct noise_row *row, int side)
 {
 	return row->one[side] > 0 ? row->one[side] : n->sample[side];
@@ -52,7 +53,7 @@ static bool tells(const struct noise *n, const struct noise_row *row)
 	       row->sum[1] > ENOUGH * one_sample(n, row, 1) && pooled_share(n, row) >= SOME;
 }
 
-/* How far a function's change is from @speed, in standard errors. */
+/* Returns how far a function's change is from @speed, in standard errors. */
 static double distance(double change, double speed, double se)
 {
 	return fabs(change - speed) / hypot(se, RESPONSE * speed);
@@ -60,8 +61,9 @@ static double distance(double change, double speed, double se)
 
 /*
  * Returns how badly a speed fits: the sum of its distances to each function's change, plus its
- * distance to "no change", because speeds mostly are nearly equal (@sd: by how much they differ).
- * Each distance is limited to SURE, so that functions that changed by themselves weigh little.
+ * distance to "no change", because the machine's speed mostly is nearly the same in both runs (@sd:
+ * by how much it differs). Each distance is limited to SURE, so that functions which changed for
+ * their own reasons have little weight.
  */
 static double against(double speed, double sd, const double *changes, const double *se, size_t n)
 {

@@ -115,7 +115,7 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
-	/* Code that a program made from a text at run time counts for its caller. */
+	/* code that a program made from a text at run time counts for the code that calls it */
 	return costs_is_python(c, location) && l->function &&
 	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
@@ -132,7 +132,7 @@ uint32_t costs_own(const struct costs *c, uint32_t stack)
 	return 0;
 }
 
-/* The innermost frame of the garbage collector among the @n frames; 0: there is none. */
+/* Returns the innermost frame of the garbage collector among the @n frames; 0: there is none. */
 static uint32_t gc_frame(const struct costs *c, const uint32_t *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -187,7 +187,7 @@ bool costs_is_gc(const struct costs *c, uint32_t stack)
 
 /*
  * Returns a key that is the same for one line of a file, whichever functions contain the line. Many
- * files may be called <string> or the like, so a line of such a file is told apart by function.
+ * texts may be called <string> or the like, so a line of such a text is told apart by its function.
  */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
@@ -199,7 +199,7 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 	       (uint32_t)l->line;
 }
 
-/* Adds to the costs of a line. @location 0: there is no such line in the stack. */
+/* Adds a value to the costs of a line. @location 0: the stack has no such line. */
 static int add_line(const struct costs *c, struct cost_lines *lines, uint32_t location,
 		    int64_t value)
 {

@@ -15,10 +15,10 @@
 
 struct cost {
 	uint32_t key; /* number of the function in order of names (costs.keys) */
-	/* id of one of the function's locations; 0: the entry stands for stacks without frames */
+	/* id of one of the function's locations; 0: this entry is for stacks without frames */
 	uint32_t location;
 	int64_t self;  /* value of the samples that the function owns */
-	int64_t gc;    /* the part of .self in stacks with the garbage collector */
+	int64_t gc;    /* the part of .self that is in stacks with the garbage collector */
 	int64_t total; /* value of all stacks in which the function is */
 };
 
@@ -29,7 +29,7 @@ struct cost_line {
 	int64_t self;
 };
 
-/* The value of each line. After costs_sort() the line with the largest value is first. */
+/* The values of lines. After costs_sort() the line with the largest value is first. */
 struct cost_lines {
 	VEC(struct cost_line) list;
 	struct map at;
@@ -39,7 +39,7 @@ struct cost_lines {
 /*
  * What one row of a table stands for. NAME: all functions with the same dotted name. FILE: all
  * functions with the same dotted name in files of the same name. LINE: one line of the functions
- * that FILE would sum up.
+ * that are one row with FILE.
  */
 enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
 
@@ -48,44 +48,51 @@ struct costs {
 	enum costs_by by;
 	struct render_names *names;
 	/*
-	 * the name of each location's row: text i is that of location i, text 0 that of stacks
-	 * without frames
+	 * the name of each location's row: text i is the name for location i, text 0 that for
+	 * stacks without frames
 	 */
 	struct rank keys;
 	/* a cost for each key, in order of keys; after costs_sort() in order of .self */
 	VEC(struct cost) functions;
-	struct cost_lines lines; /* lines of the functions that own samples, where they are known */
+	/* lines of the functions that own samples, where lines are known */
+	struct cost_lines lines;
 	/*
-	 * Lines of the innermost frames of the user's code. Library code that such a line calls
-	 * counts for the line.
+	 * Lines of the innermost frame of the user's code in each stack. What a library that the
+	 * line calls costs counts for the line.
 	 */
 	struct cost_lines own;
-	/* value of the samples by kind (view_stack_kind()), and of stacks without frames */
+	/*
+	 * value of the samples by kind (view_stack_kind()), and value of the stacks without frames
+	 */
 	int64_t kinds[KIND_MAX], no_frames;
 	int64_t all;
-	/* the sum of the values below 0, without its sign; only comparisons have such values */
+	/* the sum of all values below 0, without its sign; only comparisons have such values */
 	int64_t less;
 	/* stacks begin with their innermost frame (--invert); set after costs_init() */
 	bool inverted;
 	/*
-	 * filters removed frames, so a stack without frames may have had some before; set after
+	 * filters removed frames, so a stack without frames may have had frames before; set after
 	 * costs_init()
 	 */
 	bool left_out;
 
-	uint8_t *kind;	       /* by location id: enum frame_kind */
-	uint32_t *seen, stamp; /* by key: the last .stamp in which the function was met */
+	uint8_t *kind; /* by location id: the kind of the frame, enum frame_kind */
+	/* .seen: by key, the value that .stamp had when the function was last met */
+	uint32_t *seen, stamp;
 	VEC(uint32_t) unique;
 };
 
 /*
- * Lists the functions of @p. Their values are added by costs_add(). Nothing may be added to @p
- * afterwards. 0 or -ENOMEM + message. Call costs_fini() in any case.
+ * Lists the functions of @p, whose values costs_add() adds. Nothing may be added to @p afterwards.
+ * 0 or -ENOMEM + message. Call costs_fini() in any case.
  */
 _must_use_ int costs_init(struct costs *c, struct profile *p, enum costs_by by);
 void costs_fini(struct costs *c);
 
-/* The frame of a stack that has @i other frames inside it. @frames: @n frames of a stack of .p. */
+/*
+ * Returns the frame of a stack that has @i other frames inside it, also if stacks are inverted.
+ * @frames: the @n frames of a stack of .p.
+ */
 static inline uint32_t costs_frame(const struct costs *c, const uint32_t *frames, size_t n,
 				   size_t i)
 {
@@ -106,7 +113,7 @@ static inline bool costs_is_python(const struct costs *c, uint32_t location)
 bool costs_is_gc(const struct costs *c, uint32_t stack);
 
 /*
- * Does @location belong to a Python function of the user's own code? The rule is in
+ * Tells whether @location belongs to a Python function of the user's own code, by the rule in
  * view/names/origin.h.
  */
 bool costs_is_own(const struct costs *c, uint32_t location);
@@ -115,28 +122,29 @@ bool costs_is_own(const struct costs *c, uint32_t location);
 uint32_t costs_own(const struct costs *c, uint32_t stack);
 
 /*
- * Returns the location that owns a stack: that of its innermost Python function; without Python, of
- * the garbage collector's function if it is in the stack; else of the innermost frame. 0: the stack
- * has no frames.
+ * Returns the location of the function that owns a stack: the innermost Python function; without
+ * Python, the garbage collector's function if it is in the stack, otherwise the innermost frame. 0:
+ * the stack has no frames.
  */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 
 /*
- * The keys of the functions in a stack, each once. Valid until the next call. NULL: out of memory.
+ * Returns the keys of the functions in a stack, each once. Valid until the next call. NULL: out of
+ * memory.
  */
 const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n);
 
 /* Adds up the values with index @value of the sums. 0 or -ENOMEM + message. */
 _must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value);
 
-/* Adds @v to a sum, which stops at the largest and the smallest number. */
+/* Adds @v to *sum, which stops at the largest and the smallest number. */
 static inline void costs_sum(int64_t *sum, int64_t v)
 {
 	if (__builtin_add_overflow(*sum, v, sum))
 		*sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* Returns what a share of 100 % is: the sum of all values without their signs. */
+/* Returns the value that is 100 %: the sum of all values without their signs. */
 static inline int64_t costs_whole(const struct costs *c)
 {
 	int64_t whole;
@@ -147,62 +155,81 @@ static inline int64_t costs_whole(const struct costs *c)
 		       : whole;
 }
 
-/* Sorts functions by .self without its sign, the largest first; then by total and by name. */
+/*
+ * Sorts functions by the size of .self (without its sign), the largest first; if equal, by total
+ * and by name.
+ */
 void costs_sort(struct costs *c);
 
-/* Appends "json.decoder.JSONDecoder.decode", in a table of lines with ":355"; or "[no stack]". */
+/*
+ * Appends a row's name: "json.decoder.JSONDecoder.decode", in a table of lines with ":355" behind
+ * it; or "[no stack]".
+ */
 void costs_name(const struct costs *c, uint32_t location, struct str *b);
 
 /*
- * Appends "json.dumps (app.py:88)": the function of @owner, and the line of @at. 0: not known.
+ * Appends "json.dumps (app.py:88)": the function of location @owner, and the line of location @at.
+ * Either may be 0: not known.
  */
 void costs_add_line(const struct costs *c, uint32_t owner, uint32_t at, struct str *b);
 
-/* Appends "json/decoder.py:12" (if @line > 0) or "libz.so.1"; nothing if that isn't known. */
+/*
+ * Appends where the location is: "json/decoder.py:12" (if @line > 0) or "libz.so.1"; nothing if
+ * that isn't known.
+ */
 void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b);
 
 /*
  * What the first sentence of a report says. A sample counts for the innermost function of the
  * user's own code, with all library code that it calls; so a function that only calls other
- * functions of the user doesn't count. If one of these functions has a tenth of all time, the
- * sentence names the one with the most. Else the sentence names the library function with the
- * highest own time, and the line that calls it most.
+ * functions of the user doesn't count. If any of these functions has a tenth of all time, the
+ * sentence names the one with the most time. Otherwise it names the library function with the
+ * highest own time, and the line that calls that function most.
  */
 struct lede {
-	/* location of the function or line that is named; 0: there is nothing to say */
+	/* location of the function or line that the sentence names; 0: there is nothing to say */
 	uint32_t location;
 	int64_t value;
 	bool own; /* the named function is the user's own */
 	/* there is code of the user's own, but none of its functions has a tenth of all time */
 	bool small;
-	/* if .own: .value includes other functions of the user that .location calls, each small */
+	/*
+	 * if .own: .value includes other functions of the user that .location calls, each of which
+	 * is small
+	 */
 	bool flat;
 	/*
-	 * if .own: the function also calls other functions of the user, whose time makes a
-	 * difference in whole percents
+	 * if .own: the function also calls other functions of the user, and with their time it
+	 * would have another whole percentage
 	 */
 	bool others;
-	uint32_t line; /* if .own: the line that has most of .value, at least half; 0: none */
+	/*
+	 * if .own: the line that has most of .value, and at least half of it; 0: there is no such
+	 * line
+	 */
+	uint32_t line;
 	int64_t line_value;
 	/*
-	 * if .own: .line has nearly all of .value, so the line is named and not its function; the
-	 * small rest is in the head of a loop or similar
+	 * if .own: .line has nearly all of .value, so the sentence names the line and not its
+	 * function; the small rest is in the head of a loop or similar
 	 */
 	bool at_line;
 	/*
-	 * if .own: location of a function that the named function (with .at_line: the named line)
-	 * calls directly, and that has at least a quarter of the value named; 0: none
+	 * if .own: location of a function that the named function (or line, if .at_line) calls
+	 * directly, and that has at least a quarter of the named value; 0: there is none
 	 */
 	uint32_t callee;
 	int64_t callee_value;
-	int64_t without;     /* if .own: value of the stacks without the user's code */
-	uint32_t apart;	     /* the function that has most of .without */
-	int64_t apart_value; /* value of .apart; 0: that value is less than a quarter of .without */
-	uint32_t around;     /* if .own: the framework that runs most of the user's code; 0: none */
+	int64_t without; /* if .own: value of the stacks that have none of the user's code */
+	uint32_t apart;	 /* the function that has most of .without */
+	/* value of .apart within .without; 0: that value is less than a quarter of .without */
+	int64_t apart_value;
+	/* if .own: the framework that runs most of the user's code; 0: there is none */
+	uint32_t around;
 	int64_t around_value; /* value of what the framework itself takes */
 	/*
-	 * if .own, and the garbage collector takes more than the function: the line of a library
-	 * that calls the collector; 0: none
+	 * if .own, and the garbage collector takes more than the named function: the line of a
+	 * library that calls the collector; 0: there is none
 	 */
 	uint32_t collects;
 	int64_t collects_value;
@@ -212,26 +239,26 @@ struct lede {
 	 */
 	uint32_t caller;
 	/*
-	 * the garbage collector itself has the most time; in that case only .value, .caller and
+	 * the garbage collector itself takes the most time; then only .value, .caller and
 	 * .by_function may be set
 	 */
 	bool gc;
-	/* most calls come from the function of .caller, but not from a single line */
+	/* most calls come from the function of .caller, but not from a single line of it */
 	bool by_function;
 };
 
 /*
- * Changes *@ret if the garbage collector takes more than @without, the value of the function in
- * *@ret without garbage collection. If a line of a library called the collector, *@ret keeps the
- * user's function, and .collects is set to that line. Otherwise *@ret becomes the collector. 0 or
+ * Changes *@ret if the garbage collector takes more than @without, the time of the function in
+ * *@ret without garbage collection. If a line of a library called the collector, *@ret still names
+ * the user's function, and .collects is set to that line. Otherwise *@ret names the collector. 0 or
  * -ENOMEM.
  */
 _must_use_ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t without, struct lede *ret);
 
 /*
- * Finds what to say first. To be called after costs_add() and before costs_sort(). 0 or -ENOMEM +
- * message.
+ * Finds what the first sentence of a report says. To be called after costs_add() and before
+ * costs_sort(). 0 or -ENOMEM + message.
  */
 _must_use_ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct lede *ret);

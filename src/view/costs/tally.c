@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up sums by key and remembers the largest; see tally.h. */
+/* Adds up values by key, and remembers the key with the largest sum; see tally.h. */
 #include "view/costs/tally.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums by key. The caller wants the key with the largest sum. */
+/* Sums of values by key, for a caller that wants to know the key with the largest sum. */
 #ifndef VIEW_COSTS_TALLY_H
 #define VIEW_COSTS_TALLY_H
 
 #include "base/map.h"
 
 struct tally {
-	struct map of;	   /* key -> sum, as int64_t */
+	struct map of;	   /* from a key to its sum, as int64_t */
 	int64_t most;	   /* the largest sum */
-	uint32_t location; /* location with which the largest sum last grew */
+	uint32_t location; /* the location that was passed when the largest sum last grew */
 };
 
 static inline void tally_init(struct tally *t)

@@ -51,7 +51,7 @@ int frame_names_of(struct frame_names *n, struct profile *p, const struct render
 		       : 0;
 }
 
-/* Matches the file with its line, "a/b.py:12", and then without the line, "a/b.py". */
+/* Matches the file with its line ("a/b.py:12") and without it ("a/b.py"). */
 static bool match_file(const struct patterns *p, struct str *s, size_t n)
 {
 	char end;
@@ -68,7 +68,7 @@ static bool match_file(const struct patterns *p, struct str *s, size_t n)
 	return found;
 }
 
-/* Matches the module and each package that contains it. Regular expressions aren't tried here. */
+/* Matches the module and each package that contains it, but not with regular expressions. */
 static bool match_package(const struct patterns *p, const char *module)
 {
 	char part[512];

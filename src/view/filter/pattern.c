@@ -70,7 +70,10 @@ void patterns_fini(struct patterns *p)
 bool patterns_match_name(const struct patterns *p, const char *name)
 {
 	vec_foreach(one, &p->list)
-		/* The plain text is compared first, because "[kernel]" is also a valid glob. */
+		/*
+		 * the plain text is compared first, because a text such as "[kernel]" is also a
+		 * valid glob
+		 */
 		if (!one->is_regex &&
 		    (streq(one->text, name) || (one->is_glob && !fnmatch(one->text, name, 0))))
 			return true;

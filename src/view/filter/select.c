@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Matches each frame and each label set once; see select.h. */
+/* Matches the patterns of a view once with each frame and each label set; see select.h. */
 #include "view/filter/select.h"
 
 #include "base/cleanup.h"
@@ -43,7 +43,10 @@ static bool same_key(const char *a, const char *b)
 	return n == strcspn(b, "=") && !memcmp(a, b, n);
 }
 
-/* Tells whether a label set matches: for each key, one of the patterns for that key must match. */
+/*
+ * Tells whether a label set matches the patterns for labels: for each key, one of the patterns for
+ * that key must match.
+ */
 static bool match_labels(const struct select *s, uint32_t labels)
 {
 	for (size_t i = 0; i < s->o->labels.n; i++) {
@@ -61,8 +64,8 @@ static bool match_labels(const struct select *s, uint32_t labels)
 }
 
 /*
- * Is the state of a label set among the states that are shown? "other" stands for all states
- * "other: ...".
+ * Tells whether the state of a label set is among the states that are shown. The word "other" also
+ * stands for all states "other: ...".
  */
 static bool match_states(const struct select *s, uint32_t labels)
 {
@@ -143,8 +146,8 @@ static bool any(const struct select *s, const uint32_t *stack, size_t n, uint8_t
 }
 
 /*
- * Is the innermost frame, or the innermost Python frame, in one of the modules? So native code that
- * Python calls is in two modules: its own and the Python module.
+ * Tells whether the innermost frame, or the innermost Python frame, is in one of the modules. So
+ * native code that Python calls belongs to two modules: its own, and that of the Python code.
  */
 static bool in_modules(const struct select *s, const uint32_t *stack, size_t n)
 {

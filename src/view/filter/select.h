@@ -5,7 +5,7 @@
 
 #include "view/filter/options.h"
 
-/* Bits that say what is known of a location. */
+/* Bits that say what is known of a location, for the patterns of a view. */
 enum {
 	FRAME_FOCUS = 1,
 	FRAME_IGNORE = 2,
@@ -18,7 +18,7 @@ struct select {
 	const struct view_options *o;
 	struct profile *p;
 	struct patterns processes, threads, modules, focus, ignore, hide, show;
-	/* one list for each entry of o->labels; each has one pattern */
+	/* one list for each entry of o->labels; each list has one pattern */
 	struct patterns *label_patterns;
 	uint8_t *frames; /* by location id: its FRAME_* bits */
 	bool *labels;	 /* by label set id: whether samples with the label set are shown */

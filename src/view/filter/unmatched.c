@@ -9,13 +9,13 @@
 #include "view/filter/frame_names.h"
 #include "view/names/frame.h"
 
-/* What kind of name a pattern is matched with. */
+/* Which names a pattern is matched with. */
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };
 
 struct unmatched_one {
 	/*
-	 * the choice to which the user's pattern belongs ("hide"), and the pattern; a pattern for a
-	 * label begins with the label's key
+	 * .choice: the member of struct view_options to which the user's pattern belongs ("hide");
+	 * .text: the pattern; a pattern for a label begins with the label's key
 	 */
 	const char *choice, *text;
 	enum domain of;
@@ -85,7 +85,7 @@ void unmatched_fini(struct unmatched *u)
 	vec_fini(&u->list);
 }
 
-/* Adds a module, and the packages that contain it, to the names that may have been meant. */
+/* Adds a module, and the packages that contain it, to the names that the user may have meant. */
 static void add_packages(struct nearest *near, const char *module)
 {
 	char part[512];

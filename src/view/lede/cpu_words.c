@@ -4,29 +4,33 @@
 
 #include "profile/cpu_use.h"
 
-#define LITTLE	   0.5	/* if less of one CPU was used, the report says so first */
-#define HARDLY	   0.1	/* if less of one CPU was used, the report names no function */
-#define WORTH_WORD 0.05 /* a smaller share of the time isn't mentioned */
+/* if the processes used less than this much of one CPU, the report says so first */
+#define LITTLE 0.5
+/* if the processes used less than this much of one CPU, the report names no function */
+#define HARDLY	   0.1
+#define WORTH_WORD 0.05 /* a share of the time that is smaller than this isn't mentioned */
 
 /*
  * A process is named if it waited for a CPU for at least STARVED of its time, and at least
- * STARVED_TIMES as long as the other processes on average.
+ * STARVED_TIMES as long as the other processes did on average.
  */
 #define STARVED	      0.1
 #define STARVED_TIMES 2
 
-/* The sum of what the comments on CPU use say. */
+/* Sums over the comments on CPU use. */
 struct uses {
 	uint64_t wall_ms, cpu_ms; /* wall time and CPU time of all processes together */
 	unsigned processes;
 	/*
-	 * how many processes have a comment, and for how many of them the main thread's times are
-	 * known
+	 * .told: how many processes have a comment; .main: for how many of these the main thread's
+	 * times are known
 	 */
 	unsigned told, main;
-	struct cpu_use one;	/* the last process that has a comment on its CPU use */
+	struct cpu_use one;	/* the last process for which there is a comment on CPU use */
 	struct cpu_use starved; /* the process that has waited longest for a CPU */
-	/* times of all main threads together; the host may have taken .unknown_ms */
+	/*
+	 * sums over all main threads; of .unknown_ms it isn't known whether the host took the time
+	 */
 	struct cpu_use sum;
 };
 
@@ -99,7 +103,7 @@ static void add_starved(struct str *b, const struct uses *all)
 	str_add(b, ")");
 }
 
-/* Appends which shares of their time all main threads ran and waited. */
+/* Appends for which shares of their time all main threads together ran and waited. */
 static void add_main_threads(struct str *b, const struct uses *all)
 {
 	const struct cpu_use *sum = &all->sum;
@@ -115,8 +119,8 @@ static void add_main_threads(struct str *b, const struct uses *all)
 }
 
 /*
- * Is the main thread the only thread that ran? If so, the main thread's times are the process's
- * times.
+ * Tells whether the main thread is the only thread that ran. If so, the main thread's times are
+ * also the process's.
  */
 static bool is_alone(const struct cpu_use *u)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds which function a report names first; see costs.h. */
+/* Finds which function the first sentence of a report names; see costs.h. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "view/lede/lede.h"
 #include "view/costs/tally.h"
 
-/* The locations that one stack counts for; 0: none. */
+/* The locations that the time of one stack counts for; 0: there is none. */
 struct choice {
 	/*
-	 * the innermost frame of the user's code; if that function has no name of its own, the
-	 * frame of the function that contains it (lede_is_part_of())
+	 * the innermost frame of the user's code; if its function has no name of its own, the frame
+	 * of the function that contains it (lede_is_part_of())
 	 */
 	uint32_t own;
-	bool named; /* .own is final: no frame further out replaces it */
+	bool named; /* .own is final: no frame further out can replace it */
 	/* what the user's code called directly: a Python function, else native code */
 	uint32_t callee;
 	/*
-	 * the stack's owner, as by costs_owner(), except that the importing code owns what
-	 * importlib does
+	 * the owner of the stack as costs_owner() gives it, except that the importing code owns
+	 * what importlib does
 	 */
 	uint32_t owner;
 	uint32_t caller; /* the Python code that called .owner */
@@ -52,8 +52,8 @@ static void take_own(const struct costs *c, struct choice *choice, uint32_t fram
 }
 
 /*
- * Is @frame in a function of the user, with a total of at least @least? Unless @least is 0, a
- * module's top-level code isn't such a function.
+ * Tells whether @frame is in a function of the user whose total is at least @least. Unless @least
+ * is 0, a module's top-level code isn't such a function.
  */
 static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 {
@@ -66,7 +66,7 @@ static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 		      "<module>");
 }
 
-/* Notes a Python frame that is further out than all frames noted before. */
+/* Takes the next Python frame of a stack into account. Frames come from the innermost outwards. */
 static void take_python(const struct costs *c, struct choice *choice, uint32_t frame, int64_t least)
 {
 	bool own = is_told(c, frame, least);
@@ -77,9 +77,9 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
-	/* a frame of the same function isn't a caller: the function calls itself */
+	/* if the function calls itself, the frame of the same function isn't the caller */
 	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
-		 /* a frame called `import NAME` has no line, so it is no caller */
+		 /* a frame called `import NAME` has no line, so it can't be named as the caller */
 		 profile_get_location(c->p, frame)->line > 0)
 		choice->caller = frame;
 }
@@ -111,14 +111,14 @@ static struct choice choose(const struct costs *c, uint32_t stack, int64_t least
 	return choice;
 }
 
-/* Returns a key for a line of a function, the same for all columns of the line. */
+/* Returns a key for a line of a function, which is the same for all columns of the line. */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
 	return (uint64_t)c->keys.of[location] << 32 |
 	       (uint32_t)profile_get_location(c->p, location)->line;
 }
 
-/* What is summed up. For each of these a tally finds the location with the largest sum. */
+/* What is summed up. Each has a tally, which finds the location with the largest sum. */
 enum { OWN, LIBRARY, AROUND, WITHOUT, LINE, CALLEE, CALLER, TALLIES };
 
 struct finder {
@@ -126,14 +126,16 @@ struct finder {
 	struct lede *ret;
 	struct trunk trunk;
 	struct tally of[TALLIES];
-	int64_t least;	 /* a function of the user counts only if its total is at least this */
+	/* a function of the user can only be named if its total is at least this */
+	int64_t least;
 	int64_t without; /* value of the stacks without the user's own code */
 	/* value of the chosen function's stacks in which the garbage collector runs */
 	int64_t collected;
 };
 
 /*
- * Was the sample taken in a framework that runs the user's code, and not in user code called by it?
+ * Tells whether the sample was taken in a framework that runs the user's code, and not in user code
+ * that the framework called.
  */
 static bool is_around(const struct finder *f, const struct choice *choice)
 {
@@ -142,8 +144,8 @@ static bool is_around(const struct finder *f, const struct choice *choice)
 }
 
 /*
- * Adds to the sums of functions. A function of the user counts with all library code that it calls,
- * a library function only with its own time.
+ * Adds a sample to the sums of functions. A function of the user counts with all library code that
+ * it calls, a library function only with its own time.
  */
 static int add_function(struct finder *f, const struct choice *choice, int64_t value)
 {
@@ -163,7 +165,7 @@ static int add_function(struct finder *f, const struct choice *choice, int64_t v
 	return r;
 }
 
-/* Does the sample count for the function that was chosen? */
+/* Tells whether the sample counts for the function that was chosen. */
 static bool is_of_chosen(const struct finder *f, const struct choice *choice)
 {
 	uint32_t counts_for = f->ret->own ? choice->own : choice->owner;
@@ -172,7 +174,10 @@ static bool is_of_chosen(const struct finder *f, const struct choice *choice)
 	       !(f->ret->own && is_around(f, choice));
 }
 
-/* Adds to the sums of the chosen function's lines, or of its callers. */
+/*
+ * Adds a sample to the sums of the chosen function's lines or, if the function is a library's, of
+ * its callers.
+ */
 static int add_detail(struct finder *f, const struct choice *choice, int64_t value)
 {
 	uint32_t at = f->ret->own ? choice->own : choice->caller;
@@ -187,8 +192,8 @@ static int add_detail(struct finder *f, const struct choice *choice, int64_t val
 }
 
 /*
- * Adds to the sums of what the chosen function calls. If a line is named instead, adds what that
- * line calls.
+ * Adds a sample to the sums of the functions that the chosen function calls. If the sentence names
+ * a line, only calls from that line count.
  */
 static int add_callee(struct finder *f, const struct choice *choice, int64_t value)
 {
@@ -216,7 +221,7 @@ static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsi
 	return r;
 }
 
-/* the user's code is named if it has at least 1/OWN_LEAST of the whole value */
+/* the user's code is named only if it has at least 1/OWN_LEAST of the whole value */
 #define OWN_LEAST 10
 
 static bool is_worth(const struct finder *f, const struct tally *t)
@@ -256,9 +261,9 @@ static int scan_again(struct finder *f, const struct profile_sum *sums, size_t n
 }
 
 /*
- * Chooses the function to name. If no function of the user has enough by itself, tries functions
- * together with the functions that they call. If that isn't enough either, takes the framework that
- * runs all of the user's code.
+ * Chooses the function to name. If no function of the user has enough time by itself, tries
+ * functions together with the functions that they call. If that isn't enough either, takes the
+ * framework that runs all of the user's code.
  */
 static int find_function(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value)
 {
@@ -278,15 +283,15 @@ static int find_function(struct finder *f, const struct profile_sum *sums, size_
 	return r;
 }
 
-/* Tells whether both values are the same whole percentage of all. */
+/* Tells whether @a and @b are the same whole percentage of all. */
 static bool is_close(const struct costs *c, int64_t a, int64_t b)
 {
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
 }
 
 /*
- * Tells whether caller and library function are in the same file. If so, the caller isn't worth
- * naming.
+ * Tells whether the caller and the library function are in the same file. If so, the caller isn't
+ * worth naming.
  */
 static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)
 {
@@ -333,7 +338,7 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	int r;
 
 	*ret = (struct lede){};
-	if (c->less) /* with negative values, shares say nothing */
+	if (c->less) /* with values below 0, shares mean nothing */
 		return 0;
 	for (int i = 0; i < TALLIES; i++)
 		tally_init(&f.of[i]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of costs_lede(), which finds what a report says first. */
+/* Declares the parts of costs_lede(), which finds what the first sentence of a report says. */
 #ifndef VIEW_LEDE_LEDE_H
 #define VIEW_LEDE_LEDE_H
 
 #include "view/costs/costs.h"
 
 /*
- * Is @location in a function of importlib? False for a frame called `import NAME`, which stands for
- * all of these functions.
+ * Tells whether @location is in a function of importlib. False for a frame called `import NAME`,
+ * which stands for all these functions together.
  */
 bool lede_is_importlib(const struct costs *c, uint32_t location);
 
@@ -15,8 +15,8 @@ bool lede_is_importlib(const struct costs *c, uint32_t location);
 bool lede_is_nameless(const struct costs *c, uint32_t location);
 
 /*
- * Is the nameless function at @nameless written inside the function at @outer? If so, its time
- * counts for the outer function, whose name and line readers look for.
+ * Tells whether the nameless function at @nameless is written inside the function at @outer. If so,
+ * its time counts for the outer function, whose name and line readers look for.
  */
 bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
 
@@ -29,12 +29,12 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
 }
 
 /*
- * The trunk: calls from the user's code into a framework that then runs most of the rest of the
- * user's code, such as `asyncio.run(main())` and `app.run()`. The framework's own time isn't
+ * The trunk: the calls by which the user's code starts a framework that then runs most of the rest
+ * of the user's code, such as `asyncio.run(main())` and `app.run()`. The framework's own time isn't
  * counted for the line with such a call.
  */
 struct trunk {
-	struct map calls; /* the calls of the trunk, by trunk_key() */
+	struct map calls; /* the calls that belong to the trunk, by trunk_key() */
 };
 
 static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t callee)
@@ -42,7 +42,7 @@ static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t c
 	return (uint64_t)c->keys.of[own] << 32 | c->keys.of[callee];
 }
 
-/* Finds the trunk of @c. 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
+/* Finds the trunk of the stacks in @sums. 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
 _must_use_ int trunk_find(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct trunk *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides whether a report names the garbage collector first, and finds out who makes it run; see
- * costs.h.
+ * Decides whether a report names the garbage collector first, and finds out which code makes the
+ * collector run; see costs.h.
  */
 #include <errno.h>
 
@@ -9,15 +9,16 @@
 
 struct callers {
 	const struct costs *c;
-	struct map of; /* caller_key() -> index + 1 in .sums */
+	struct map of; /* from caller_key() to 1 + index in .sums */
 	VEC(int64_t) sums;
 	int64_t most;
 	uint32_t best;
 };
 
 /*
- * Who made the collector run: the innermost function of the user's code that called it, else the
- * innermost Python function; 0 if it wasn't called from Python.
+ * Returns the location that made the collector run: the innermost function of the user's code that
+ * called the collector, otherwise the innermost Python function that did; 0 if it wasn't called
+ * from Python.
  */
 static uint32_t who_collects(const struct costs *c, uint32_t stack)
 {
@@ -25,7 +26,10 @@ static uint32_t who_collects(const struct costs *c, uint32_t stack)
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	uint32_t any = 0;
 
-	/* begins at the outermost collection, because a finalizer may collect again */
+	/*
+	 * begins at the outermost frame of the collector, because a finalizer may start another
+	 * collection
+	 */
 	for (i = n; i > 0; i--)
 		if (costs_kind(c, costs_frame(c, frames, n, i - 1)) == KIND_GC)
 			break;
@@ -61,8 +65,8 @@ static int add_caller(struct callers *callers, uint32_t location, bool by_line, 
 }
 
 /*
- * Finds a line (or without @by_line a function) from which more than half of @all is called; *ret
- * is 0 if there is none.
+ * Finds a line (without @by_line, a function) from which calls took more than half of @all; *ret is
+ * 0 if there is none.
  */
 static int find_caller(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, bool by_line, int64_t all, uint32_t *ret)
@@ -85,14 +89,16 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 	return r;
 }
 
-/* a function with more than this percentage of all isn't worth naming as a cause */
+/* a function with more than this percentage of all time isn't worth naming as a cause */
 #define NEARLY_ALL 80
 
-/* A function of the user's own code that calls the collector, directly or not. */
+/*
+ * A function of the user's own code that calls the collector, directly or through other functions.
+ */
 struct around {
 	/*
-	 * value of all stacks that contain the function; value of those stacks that also contain
-	 * the collector
+	 * .sum: value of all stacks that contain the function; .gc: value of those among them that
+	 * also contain the collector
 	 */
 	int64_t sum, gc;
 	size_t last; /* number, from 1, of the last stack in which the function was found */
@@ -123,8 +129,8 @@ static int add_around(struct arounds *a, uint32_t location, size_t stack, int64_
 }
 
 /*
- * Notes the functions of @stack, innermost first. Nameless functions count for the function that
- * contains them.
+ * Adds the functions of @stack to @a, innermost first. Nameless functions count for the function
+ * that contains them.
  */
 static int add_arounds(struct arounds *a, const struct profile_sum *sum, size_t stack,
 		       unsigned value)
@@ -145,8 +151,8 @@ static int add_arounds(struct arounds *a, const struct profile_sum *sum, size_t 
 }
 
 /*
- * Finds the innermost of the user's functions that calls, directly or not, more than half of @all;
- * *ret is 0 if there is none.
+ * Finds the innermost of the user's functions whose calls, direct or not, lead to more than half of
+ * @all; *ret is 0 if there is none.
  */
 static int find_around(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t all, uint32_t *ret)

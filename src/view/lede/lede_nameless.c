@@ -11,7 +11,10 @@ static const struct profile_function *function_of(const struct costs *c, uint32_
 	return id ? profile_get_function(c->p, id) : NULL;
 }
 
-/* Returns the length of a name up to the dot before its last part: of "f.<locals>.". */
+/*
+ * Returns the length of a name without its last part: for "f.<locals>.<lambda>" that of
+ * "f.<locals>.".
+ */
 static size_t before_last(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -40,8 +43,8 @@ bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer)
 	of = profile_get_string(c->p, o->name);
 	n = before_last(name);
 	/*
-	 * Without a dot in its name (before 3.11, or at module level), a function is taken to be
-	 * inside @outer if @outer runs the line where the function begins.
+	 * If the function has no dot in its name (before 3.11, or at module level), it is taken to
+	 * be inside @outer if @outer runs the line where the function begins.
 	 */
 	if (!n)
 		return f->start_line == profile_get_location(c->p, outer)->line;

@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the calls in the user's code that only lead to the rest of the user's code; see lede.h. */
+/*
+ * Finds the calls in the user's code that only lead to the rest of the user's code (the trunk); see
+ * lede.h.
+ */
 #include "view/lede/lede.h"
 
 /*
- * How many calls in a stack are examined, from the outermost inwards. Calls into frameworks are
- * among the outermost calls.
+ * How many calls of a stack are examined, from the outermost inwards, because calls into frameworks
+ * are among the outermost ones.
  */
 #define CALLS 16
 /*
- * a call belongs to the trunk (lede.h) only if it leads to more of the user's code in at least
- * 1/PASSED_ON of all stacks
+ * a call belongs to the trunk (lede.h) only if in at least 1/PASSED_ON of all stacks it leads to
+ * more of the user's code
  */
 #define PASSED_ON 10
 /*
- * there is a trunk (lede.h) only if its calls are in at least this many percent of the stacks with
- * the user's code
+ * there is a trunk (lede.h) only if its calls are in at least this many percent of the stacks that
+ * have user code
  */
 #define TRUNK 80
 
-/* One stack's calls from the user's code to other code, each call once. */
+/* The calls from the user's code to other code in one stack, each once. */
 struct calls {
-	uint64_t passed[CALLS]; /* calls within which more of the user's code runs */
+	uint64_t passed[CALLS]; /* the calls that lead to more of the user's code */
 	size_t n;
-	uint64_t last; /* the call within which no more of the user's code runs; 0: there is none */
+	uint64_t last; /* the call that leads to no more of the user's code; 0: there is none */
 };
 
 struct sums {
 	struct map passed, last;
-	int64_t own; /* value of the stacks with the user's code */
+	int64_t own; /* value of the stacks that have user code */
 };
 
 static void pass(struct calls *calls, uint64_t key)
@@ -39,7 +42,7 @@ static void pass(struct calls *calls, uint64_t key)
 		calls->passed[calls->n++] = key;
 }
 
-/* Finds the calls of a stack; false if none of the user's code is in it. */
+/* Finds the calls of a stack; false if the stack has none of the user's code. */
 static bool find_calls(const struct costs *c, uint32_t stack, struct calls *ret)
 {
 	uint32_t own = 0, callee = 0, native = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Collects the directories that a recording names; see dirs.h. */
+/* Collects the directories and scripts that a recording names; see dirs.h. */
 #include "view/names/dirs.h"
 
 #include "base/text/str.h"
@@ -32,10 +32,7 @@ static void sort(struct dirs *d)
 		qsort(d->all.v, d->all.n, sizeof(*d->all.v), compare_dirs);
 }
 
-/*
- * Collects the values of label @key. Of equal values that come one after another only one is
- * collected.
- */
+/* Collects the values of label @key. Of equal values in a row only one is collected. */
 static int collect_labels(struct profile *p, const char *key, texts_t *ret)
 {
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Directories of a profile's processes. Files are shown relative to them, so that a path tells
- * which module the file is.
+ * The directories of a profile's processes and scripts. Files are shown relative to them, so that a
+ * path tells which module the file is.
  */
 #ifndef VIEW_NAMES_DIRS_H
 #define VIEW_NAMES_DIRS_H
@@ -17,7 +17,7 @@ struct dir {
 	size_t n;	  /* length of .path without slashes at its end */
 };
 
-/* Directories that a recording names. Zero-initialised is empty. */
+/* The directories that a recording names. If zero-initialised, there are none. */
 struct dirs {
 	VEC(struct dir) all; /* the directories, sorted */
 };

@@ -63,8 +63,7 @@ void view_dotted(struct profile *p, const struct render_names *names, uint32_t l
 	    *render_names_file(names, l->function))
 		view_module(p, names, location, &module);
 	/*
-	 * With --modules, the frame is a module itself and has no line. A frame `import NAME` is no
-	 * function.
+	 * with --modules, a frame is a module and has no line; a frame `import NAME` is no function
 	 */
 	if (module.n && !str_starts(str_cstr(&name), "import ") &&
 	    (l->line || profile_get_function(p, l->function)->start_line ||

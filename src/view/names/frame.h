@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What single frames are in options and tables: their kind, module, and name with the module. */
+/*
+ * Tells what a single frame is called in options and tables: its kind, its module, and its name
+ * with the module.
+ */
 #ifndef VIEW_NAMES_FRAME_H
 #define VIEW_NAMES_FRAME_H
 
 #include "view/names/names.h"
 
 /*
- * Returns the kind that a sample counts for. If the garbage collector is anywhere in the stack,
- * that is KIND_GC, because the collector has caused all that it calls, even finalizers. Otherwise
- * it is the kind of the innermost frame. @stack: @n > 0 frames, leaf first or (@inverted) last.
+ * Returns the kind of frame that a sample counts as. If the garbage collector is anywhere in the
+ * stack, that is KIND_GC, because the collector has caused everything that it calls, even
+ * finalizers. Otherwise it is the kind of the innermost frame. @stack: @n > 0 frames, innermost
+ * first, or with @inverted last.
  */
 enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
 				bool inverted);
 
 /*
- * Return the word for a kind, such as "python", and the kind for a word (-EINVAL + message: no such
- * word).
+ * view_kind_word() returns the word for a kind, such as "python". view_kind_by_word() returns the
+ * kind for a word (-EINVAL + message: no kind has that word).
  */
 const char *view_kind_word(enum frame_kind kind);
 _must_use_ int view_kind_by_word(const char *word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guesses the language of a native function from its symbol. A recording has nothing else to tell
- * it by (docs/format.md).
+ * Guesses the language of a native function from its symbol, because a recording has nothing else
+ * that tells the language (docs/format.md).
  */
 #include "view/names/names.h"
 
@@ -21,8 +21,8 @@ static bool is_old_rust(const char *symbol)
 }
 
 /*
- * GCC makes copies of a function for several processors: f.avx2.0, f.arch_haswell, f.resolver. Is
- * this the suffix of such a copy?
+ * Tells whether @suffix is one that GCC gives to copies of a function for several processors:
+ * f.avx2.0, f.arch_haswell, f.resolver.
  */
 static bool is_clone(const char *suffix)
 {
@@ -57,7 +57,7 @@ const char *render_language(const char *name, const char *symbol)
 	if (str_starts(symbol, "_Z"))
 		return "C++";
 	/*
-	 * if @name and @symbol differ, a suffix that the compiler added was cut off, such as .cold
+	 * if @name and @symbol differ, @name lacks a suffix that the compiler added, such as .cold
 	 * or .part.0
 	 */
 	return streq(name, symbol) && is_go(symbol) ? "Go" : "C";

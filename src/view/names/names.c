@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of frames as text. A path is cut to the part that shows which module it is: what follows
- * site-packages/, lib/pythonX.Y/ or the process's directory. The cut is decided for a whole profile
- * at once: files that would become equal keep their full paths.
+ * Makes the names of frames as text. A path is cut to the part that shows which module it is: the
+ * part after site-packages/, lib/pythonX.Y/ or the process's directory. Paths of a whole profile
+ * are cut together: files whose cut paths would be equal keep their full paths.
  */
 #include "view/names/names.h"
 
@@ -13,11 +13,12 @@
 #include "view/names/rank.h"
 
 /*
- * The names of a file and of its module. .file and .from point into the profile's string.
+ * The names of a file and of its module. .file and .from point into the string of the profile that
+ * is the file's full path.
  */
 struct name {
 	const char *file;
-	const char *from; /* the part of the path that begins where the module's name does */
+	const char *from; /* the part of the path that begins where the module's name begins */
 	char *module;	  /* name of the module, owned */
 	enum render_origin origin;
 	/* the file is in a directory of libraries, even if the library is the user's own */
@@ -50,7 +51,7 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 	struct name name = {.file = path + (path[cut] ? cut : 0),
 			    .origin = origin_of(o, file, own)};
 
-	/* `python ./app.py` gives the file of the script a name that begins with "./". */
+	/* `python ./app.py` gives the script's file a name that begins with "./" */
 	while (str_starts(name.file, "./") && name.file[2])
 		name.file += 2;
 	name.library = str_starts(path, "<frozen ") || (cut && cut == library);
@@ -59,8 +60,8 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 }
 
 /*
- * Returns the text that must be different for each file: with @module the part of the path that
- * becomes the module's name, otherwise the path that is shown.
+ * Returns the text that must differ between files: with @module the part of the path that becomes
+ * the module's name, otherwise the path that is shown.
  */
 static const char **text_of(struct name *name, bool module)
 {
@@ -68,8 +69,9 @@ static const char **text_of(struct name *name, bool module)
 }
 
 /*
- * Returns a longer text, for a file whose text is equal to another file's. The module of a library
- * keeps its name: the other file may be the same library in another Python or virtual environment.
+ * Returns a longer text for a file whose text is equal to another file's. The module of a library
+ * keeps its name, because the other file may be the same library in another Python or virtual
+ * environment.
  */
 static const char *longer(const struct render_names *names, uint32_t file, bool module)
 {
@@ -81,9 +83,9 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 }
 
 /*
- * Does one round: gives all files with equal texts a longer text. Returns how many texts were
- * changed, or -ENOMEM. The rounds come to an end, because each text is lengthened only once and
- * full paths differ.
+ * Gives all files with equal texts a longer text, once. Returns how many texts were changed, or
+ * -ENOMEM. The caller repeats it until nothing changes, which comes to an end because each text is
+ * lengthened only once and full paths differ.
  */
 static int separate(struct render_names *names, const dirs_files *files, bool module)
 {
@@ -185,7 +187,7 @@ static int name_modules(struct render_names *names, const dirs_files *files)
 	return r;
 }
 
-/* Finds the strings that are names of files, each once; @names gets their short forms. */
+/* Finds the strings that are names of files, each once, and stores their short forms in @names. */
 static int shorten_all(struct render_names *names, const struct dirs *dirs)
 {
 	struct profile *p = names->p;
@@ -255,8 +257,8 @@ const char *render_names_file(const struct render_names *n, uint32_t function)
 }
 
 /*
- * The string of the file whose module a function belongs to. Code without a file belongs to the
- * module that it runs in.
+ * Returns the string that is the file of a function's module. Code without a file belongs to the
+ * module in which it runs.
  */
 static uint32_t file_of_module(const struct profile_function *f)
 {
@@ -286,10 +288,10 @@ const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 }
 
 /*
- * Returns an address as addr2line takes it. krait stores such addresses. Other tools store
- * addresses in the process's memory. These are converted by their mapping, which is right for most
- * files. A mapping with such addresses is recognized by .start - .offset, which is 4 GiB or more
- * only then.
+ * Returns an address as addr2line takes it: in the file. krait stores such addresses, but other
+ * tools store addresses in the process's memory. These are converted by their mapping, which is
+ * right for most files. They are recognized by .start - .offset of the mapping, which is 4 GiB or
+ * more only for addresses in memory.
  */
 static uint64_t address_in_file(const struct profile_mapping *m, uint64_t address)
 {
@@ -317,9 +319,7 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
 	}
 }
 
-/*
- * Tells whether the function stands for its whole mapping: such a function has the mapping's name.
- */
+/* Tells whether the function stands for a whole mapping, because it has the mapping's name. */
 static bool is_name(const struct render_names *n, uint32_t function, const char *mapping)
 {
 	return streq(profile_get_string(n->p, profile_get_function(n->p, function)->name), mapping);

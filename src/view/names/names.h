@@ -7,38 +7,41 @@
 #include "profile/profile.h"
 
 /*
- * How frames of a profile are written as text: "qualname (file:line)". Of a file's path, only what
- * follows site-packages/, lib/pythonX.Y/ or the process's directory is shown (whichever is
- * longest), unless two files would become equal.
+ * How frames of a profile are written as text: "qualname (file:line)". Of a file's path only the
+ * part after site-packages/, lib/pythonX.Y/ or the process's directory is shown (after the longest
+ * of these), unless two files would then look equal.
  */
 struct render_names;
 /*
- * Chooses the names of @p. Adding strings to @p afterwards invalidates the result. NULL + message
- * if out of memory.
+ * Chooses the names for the frames of @p. They become invalid when strings are added to @p. NULL +
+ * message if out of memory.
  */
 struct render_names *render_names_new(struct profile *p);
 void render_names_free(struct render_names *n);
 
-/* The shortened file of a function; "" if the function has no file. Valid as long as @n. */
+/*
+ * Returns the shortened path of a function's file; "" if the function has no file. Valid as long as
+ * @n.
+ */
 const char *render_names_file(const struct render_names *n, uint32_t function);
 
 /*
- * The module of a function's file, as Python imports it: "json.decoder". For files of the project
- * the name is relative to the script's directory. Two files of the project have different modules;
- * two copies of a library's file have the same module. "": the function has no file.
+ * Returns the name of the module of a function's file, as Python imports it: "json.decoder". For
+ * files of the project the name is relative to the script's directory. Two files of the project
+ * never have the same module name; two copies of a library's file do. "": the function has no file.
  */
 const char *render_names_module(const struct render_names *n, uint32_t function);
 
 /*
- * Whose code a Python function is: the project's, an installed package's, or the standard
- * library's.
+ * To whom the code of a Python function belongs: to the project, to an installed package, or to the
+ * standard library.
  */
 enum render_origin { ORIGIN_OWN, ORIGIN_PACKAGE, ORIGIN_STDLIB };
 enum render_origin render_names_origin(const struct render_names *n, uint32_t function);
 
 /*
- * A notebook shows "/tmp/ipykernel_7/In [3]" as In [3]. Returns the length of the part before "In";
- * 0: @path is another kind of file.
+ * For the file of a notebook's cell, such as "/tmp/ipykernel_7/In [3]", returns the length of the
+ * part before "In", so that only In [3] is shown. 0: @path is another kind of file.
  */
 size_t render_after_kernel(const char *path);
 
@@ -46,14 +49,14 @@ size_t render_after_kernel(const char *path);
 const char *render_names_mapping(const struct render_names *n, uint32_t mapping);
 
 /*
- * Appends the name of a location's function, without file: "qualname", "symbol", or
- * "[libz.so.1+0x1234]" if there is no symbol. addr2line and objdump accept that address.
+ * Appends the name of a location's function, without the file: "qualname", "symbol", or
+ * "[libz.so.1+0x1234]" if there is no symbol. addr2line and objdump take the address in that form.
  */
 void render_names_function(const struct render_names *n, uint32_t location, struct str *b);
 
 /*
- * The language of a native function: "C", "C++", "Rust", "Go"; "" if @symbol is "". @symbol: the
- * name in its file; @name: the name as shown.
+ * Returns the language of a native function: "C", "C++", "Rust", "Go"; "" if @symbol is "".
+ * @symbol: the name in the function's file; @name: the name as shown.
  */
 const char *render_language(const char *name, const char *symbol);
 

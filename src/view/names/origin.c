@@ -25,7 +25,8 @@ static const char *skip_digits(const char *s)
 }
 
 /*
- * The end of "pythonX.Y/" at @s, with the "t" or "d" that some builds add; NULL if it isn't there.
+ * Returns the end of "pythonX.Y/" at @s, with the "t" or "d" that some builds add; NULL if @s
+ * doesn't begin with it.
  */
 static const char *python_directory(const char *s)
 {
@@ -45,7 +46,10 @@ static const char *python_directory(const char *s)
 	return *s == '/' ? s + 1 : NULL;
 }
 
-/* The length of @path up to and including its last "/lib/pythonX.Y/" (or lib64), or 0. */
+/*
+ * Returns the length of @path up to and including its last "/lib/pythonX.Y/" (or lib64); 0 if it
+ * has none.
+ */
 static size_t after_stdlib(const char *path)
 {
 	size_t cut = 0;
@@ -82,7 +86,9 @@ const char *origin_below_archive(const char *file)
 	return file;
 }
 
-/* Tells whether the file may be a console script, such as pip writes. */
+/*
+ * Tells whether the file may be a console script, such as pip writes, which only starts a package.
+ */
 static bool may_be_launcher(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -99,7 +105,7 @@ static bool may_be_launcher(const char *path)
 	return false;
 }
 
-/* Tells whether a console script calls the program from a function of this name. */
+/* Tells whether a console script starts the program in a function of this name. */
 static bool is_start(const char *function)
 {
 	/* setuptools' scripts start the program from importlib_load_entry_point */
@@ -142,7 +148,10 @@ static int find_packages(struct origin *o)
 	return r;
 }
 
-/* Is one of @names the package, or inside the package, or a package that contains it? */
+/*
+ * Tells whether one of @names is the package, or is inside the package, or is a package that
+ * contains it.
+ */
 static bool has_name(const char *names, const struct origin_package *package)
 {
 	for (const char *s = names; *s; s += *s == ' ') {
@@ -170,8 +179,8 @@ static int add_names(struct origin *o, const char *names)
 }
 
 /*
- * Finds packages that were installed together with one of the user's packages: these are also the
- * user's.
+ * Adds the packages that were installed together with one of the user's packages, because they are
+ * the user's too.
  */
 static int find_together(struct origin *o)
 {
@@ -215,8 +224,8 @@ void origin_fini(struct origin *o)
 }
 
 /*
- * Is @path the name of code without a file that somebody typed: at a prompt, in a notebook, in a
- * docstring's example?
+ * Tells whether @path is the name of code without a file that somebody typed: at a prompt, in a
+ * notebook, or in a docstring's example.
  */
 static bool is_typed(const struct origin *o, const char *path)
 {
@@ -234,7 +243,8 @@ static bool is_typed(const struct origin *o, const char *path)
 }
 
 /*
- * Tells whether the file @path, relative to the directory it is imported from, is in the package.
+ * Tells whether the file @path, relative to the directory from which it is imported, is in the
+ * package.
  */
 static bool is_in(const struct origin_package *package, const char *path)
 {
@@ -282,14 +292,15 @@ enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own)
 	if (str_starts(path, "<frozen "))
 		return ORIGIN_STDLIB;
 	/*
-	 * Code that a library makes from a text at run time: <string>, <attrs generated init a.B>.
+	 * the name is that of code that a library makes from a text at run time: <string>, <attrs
+	 * generated init a.B>
 	 */
 	if (path[0] == '<' && str_ends(path, ">") && !is_typed(o, path))
 		return ORIGIN_PACKAGE;
 	if (o->launcher[file])
 		return ORIGIN_PACKAGE;
 	/*
-	 * A virtual environment is often inside the project, so the longest of these parts of the
+	 * A virtual environment is often inside the project, so the longest of the two parts of the
 	 * path decides.
 	 */
 	if (!library || library != cut || is_theirs(o, path + cut, !site))

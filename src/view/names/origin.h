@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose code a Python file is. This is the only rule; the report, the page, pictures, top and diff
- * use it. Own code is what belongs neither to the standard library nor to an installed package.
+ * Decides whose code a Python file is. The report, the page, pictures, top and diff all use this
+ * rule. The user's own code is what belongs neither to the standard library nor to an installed
+ * package.
  */
 #ifndef VIEW_NAMES_ORIGIN_H
 #define VIEW_NAMES_ORIGIN_H
@@ -11,8 +12,8 @@
 #include "view/names/names.h"
 
 /*
- * Where in the path of a file the name of a library's module begins, as offsets in bytes. 0: the
- * path has no such directory.
+ * The offsets, in bytes, in the path of a file at which the name of a library's module begins. 0:
+ * the path has no such directory.
  */
 struct origin_cuts {
 	size_t site;   /* offset in the path after site-packages/ or dist-packages/ */
@@ -25,29 +26,29 @@ struct origin_package {
 	const char *name;
 	size_t n;
 	/*
-	 * krait found the package, the user didn't name it; no file of the standard library counts
-	 * as a file of such a package
+	 * true: krait found the package, the user didn't name it; files of the standard library
+	 * never count as files of such a package
 	 */
 	bool entry;
 	/*
-	 * the package is here only because it was installed together with another package of the
-	 * user's
+	 * true: the package is here only because it was installed together with another package of
+	 * the user's
 	 */
 	bool together;
 };
 
-/* What is known of all files of a profile. It decides whose code each file is. */
+/* What is known of all files of a profile, by which origin_of() decides whose code each file is. */
 struct origin {
 	const struct profile *p;
 	bool typed; /* the file <string> is a text that a user gave to `python -c` */
 	/*
-	 * by string id of a file: whether the file only starts a package, so that it isn't own code
+	 * by string id of a file: true if the file only starts a package, so that it isn't own code
 	 */
 	bool *launcher;
 	VEC(struct origin_package) packages;
 };
 
-/* Collects what the rule needs to know of @p. 0 or -ENOMEM. Call origin_fini() in any case. */
+/* Collects what origin_of() needs to know of @p. 0 or -ENOMEM. Call origin_fini() in any case. */
 _must_use_ int origin_init(struct origin *o, const struct profile *p);
 void origin_fini(struct origin *o);
 
@@ -61,14 +62,14 @@ enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 _must_use_ int origin_add_package(struct origin *o, const char *name, size_t n, bool together);
 
 /*
- * Adds the packages that were started, as stacks show: `python -m shop`, a console script. 0 or
- * -ENOMEM.
+ * Adds the packages whose programs were started (`python -m shop`, a console script), as the stacks
+ * show. 0 or -ENOMEM.
  */
 _must_use_ int origin_find_started(struct origin *o);
 
 /*
- * Stores the packages that were started (origin_find_started()) as comments of @p: they can't be
- * found in the stacks any more once frames are left out.
+ * Stores the packages that were started (origin_find_started()) as comments of @p, because the
+ * stacks don't show them any more once frames are left out.
  */
 void origin_note(struct profile *p);
 
@@ -76,13 +77,13 @@ void origin_note(struct profile *p);
 bool origin_is_there(const struct profile *p, const char *package);
 
 /*
- * origin_is_runner(): does a package of that name run other people's programs? origin_is_wrapper():
- * does it help to write command lines?
+ * origin_is_runner() tells whether a package of that name runs other people's programs.
+ * origin_is_wrapper() tells whether it only helps to write command lines.
  */
 bool origin_is_runner(const char *name, size_t n);
 bool origin_is_wrapper(const char *name, size_t n);
 
-/* The part of a path that is inside an archive: pkg/core.py for app.pyz/pkg/core.py. */
+/* Returns the part of a path that is inside an archive: pkg/core.py for app.pyz/pkg/core.py. */
 const char *origin_below_archive(const char *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives texts numbers in the order of the texts; see rank.h. */
+/* Numbers texts such that the numbers sort as the texts do; see rank.h. */
 #include "view/names/rank.h"
 
 #include "base/cleanup.h"

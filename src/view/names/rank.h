@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers that sort as texts do. Texts are added, then rank_finish() is called; after that equal
- * texts have one rank, and ranks compare as the bytes of the texts. Pictures and lists use ranks as
+ * Numbers (ranks) that sort as texts do. Texts are added, then rank_finish() is called. Equal texts
+ * have the same rank, and ranks sort like the bytes of the texts. Pictures and lists use ranks as
  * keys and for their order, so that the same samples give the same output in whatever order they
  * came.
  */
@@ -14,9 +14,9 @@
 
 struct rank {
 	struct str bytes;   /* the texts that were added, each followed by a NUL */
-	VEC(size_t) starts; /* offset in .bytes of the i-th input */
-	uint32_t *of;	    /* rank of the i-th input */
-	uint32_t *first;    /* number of an input that has rank r */
+	VEC(size_t) starts; /* offset in .bytes of the i-th text that was added */
+	uint32_t *of;	    /* rank of the i-th text that was added */
+	uint32_t *first;    /* by rank: number of a text that has the rank */
 	uint32_t n;	    /* how many ranks there are */
 };
 
@@ -27,7 +27,7 @@ void rank_fini(struct rank *r);
 _must_use_ int rank_add(struct rank *r, const char *text);
 
 /*
- * Sorts the texts. After it .of, .n and rank_text() are valid, and nothing may be added. 0 or
+ * Sorts the texts. From then on .of, .n and rank_text() are valid, and no text may be added. 0 or
  * -ENOMEM.
  */
 _must_use_ int rank_finish(struct rank *r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the package that was started by a console script or `python -m`. It is the user's program,
- * installed or not, unless its purpose is to run other people's programs; see origin.h.
+ * Finds the package that was started by a console script or by `python -m`. It counts as the user's
+ * program, whether it is installed or not, unless its purpose is to run other people's programs;
+ * see origin.h.
  */
 #include "base/cleanup.h"
 #include "base/text/str.h"
@@ -98,7 +99,8 @@ static const char *const runners[] = {
 };
 
 /*
- * Packages whose main() a console script may call; that main() then calls the program's own code.
+ * Packages that only help a program with its command line: a console script may call their main(),
+ * which then calls the program's own code.
  */
 static const char *const wrappers[] = {"absl", "asyncclick", "click", "cyclopts", "fire",
 				       "plac", "rich_click", "typer", "tyro"};
@@ -121,7 +123,10 @@ bool origin_is_wrapper(const char *name, size_t n)
 	return is_one_of(wrappers, ARRAY_SIZE(wrappers), name, n);
 }
 
-/* Tells whether this function starts a program; runpy runs the module of `python -m`. */
+/*
+ * Tells whether this function starts a program: it is a console script's, or the one in runpy that
+ * runs the module of `python -m`.
+ */
 static bool starts(const struct origin *o, const struct profile_function *f)
 {
 	const char *file = profile_get_string(o->p, f->file);
@@ -143,8 +148,9 @@ int origin_add_package(struct origin *o, const char *name, size_t n, bool togeth
 }
 
 /*
- * Looks at one frame. @after: the frame's caller starts a program. If so, adds the frame's package
- * if that package is the program. *open: frames that this frame calls must also be looked at.
+ * Looks at one frame of a stack. @after: the frame's caller starts a program. If so, and the
+ * frame's package is the program, adds that package. *open: the frames that this frame calls must
+ * also be looked at.
  */
 static int look(struct origin *o, uint32_t location, bool after, bool *open)
 {

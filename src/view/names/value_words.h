@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words for a profile's values, as sentences of reports have them. */
+/* The words that sentences of reports use for a profile's values. */
 #ifndef VIEW_NAMES_VALUE_WORDS_H
 #define VIEW_NAMES_VALUE_WORDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives frames numbers; see frames.h. */
+/* Numbers the frames of a profile; see frames.h. */
 #include "view/shape/frames.h"
 
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of a profile, for file formats that list frames with name, file and line, and refer to
- * each by its number. Locations that look equal in such a format are one frame.
+ * Numbers the frames of a profile, for file formats that list frames with name, file and line, and
+ * refer to each by its number. Locations that look equal in such a format are one frame.
  */
 #ifndef VIEW_SHAPE_FRAMES_H
 #define VIEW_SHAPE_FRAMES_H
@@ -11,7 +11,7 @@
 
 struct frame_text {
 	struct str name;  /* name of the frame: "qualname", "symbol", "[libfoo.so+0x12]" */
-	const char *file; /* full path of the source file, else of the ELF file; or "" */
+	const char *file; /* full path of the source file or, without one, of the ELF file; or "" */
 	int32_t line;	  /* line of the frame; 0: none */
 };
 
@@ -19,7 +19,8 @@ struct frames {
 	struct profile *p;
 	struct render_names *names;
 	/*
-	 * ranks of the frames' texts. A rank is the number of a frame; input i - 1 is location i.
+	 * ranks of the texts of locations: input i - 1 is location i, and a rank is the number of a
+	 * frame
 	 */
 	struct rank keys;
 	bool functions;
@@ -38,7 +39,10 @@ uint32_t frames_of(const struct frames *f, uint32_t location);
 /* Returns one of the locations of a frame. */
 uint32_t frames_location(const struct frames *f, uint32_t frame);
 
-/* Writes into @t what is shown of a location's frame; @t may be reused. 0 or -ENOMEM + message. */
+/*
+ * Writes into @t what is shown of a location's frame. @t may be used for several frames, one after
+ * the other. 0 or -ENOMEM + message.
+ */
 _must_use_ int frames_text(const struct frames *f, uint32_t location, struct frame_text *t);
 
 /* Returns the category that viewers use for a kind: "Python", "native", "kernel", ... */

@@ -15,8 +15,8 @@
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
 
 /*
- * FNV-1a with 32 bits. The high bits are folded into the low bits, because the low bits choose a
- * colour.
+ * Returns a 32-bit FNV-1a hash. Its high bits are folded into the low bits, because the low bits
+ * choose a colour.
  */
 static uint32_t hash(const char *s)
 {
@@ -27,7 +27,7 @@ static uint32_t hash(const char *s)
 	return h ^ h >> 16;
 }
 
-/* Tells whether the frame is `import json`, as src/collect/stack/import.c names it. */
+/* Tells whether the frame is one like `import json`, which src/collect/stack/import.c makes. */
 static bool is_import(const struct function *f)
 {
 	return f->kind == KIND_PYTHON && str_starts(f->name, "import ") &&
@@ -85,8 +85,8 @@ const char *function_kind_name(const struct function *f)
 }
 
 /*
- * Ranks locations. Two locations are the same box if everything that readers see of the function is
- * equal.
+ * Ranks the locations. Two locations belong to the same box if all that readers see of their
+ * functions is equal.
  */
 static int rank_locations(struct functions *fs)
 {
@@ -135,7 +135,7 @@ void functions_fini(struct functions *fs)
 	vec_fini(&fs->made);
 }
 
-/* Makes the name of a location that has no symbol; .made owns it. */
+/* Makes a name for a location that has no symbol. .made owns the name. */
 static int make_name(struct functions *fs, uint32_t id, struct function *f)
 {
 	const struct profile_location *l = profile_get_location(fs->p, id);

@@ -11,13 +11,13 @@
 #include "view/names/rank.h"
 
 /*
- * A function as it is shown. Its strings belong to the profile, to the names, or to whoever made
- * the function.
+ * A function as it is shown. Its strings belong to the profile, to the names, or to the code that
+ * made this struct.
  */
 struct function {
-	/* texts for the function; .file: shortened path; "": none */
+	/* texts about the function; .file: the shortened path; "": there is no such text */
 	const char *name, *file, *path, *module;
-	/* the module, even if .module is "" because .name contains the module */
+	/* the mapping or module, even if .module is "" because .name contains it already */
 	const char *mapping;
 	const char *imported; /* name that Python has for the module: "json.decoder"; "": none */
 	const char *language; /* language of native code; "": not known */
@@ -29,8 +29,8 @@ struct function {
 };
 
 /*
- * The functions of a profile by key. Functions of which readers see the same have the same key. The
- * key is the rank of a text with all that readers see.
+ * The functions of a profile, found by key. If readers see the same of two functions, these have
+ * the same key: the rank of a text of all that readers see.
  */
 struct functions {
 	struct profile *p;

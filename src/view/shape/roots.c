@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Appends "name (pid 12)", or as much of that as is known. */
+/* Appends "name (pid 12)", or the part of it that is known. */
 static void name_and_id(struct str *b, const char *name, const char *key, const char *id)
 {
 	if (*name && *id)
@@ -45,7 +45,7 @@ static void process_of(const struct profile *p, uint32_t labels, const char *by,
 	process_text(p, labels, b);
 }
 
-/* Finds the different texts of the label sets in use. *missing: how many sets have no text. */
+/* Ranks the texts of the label sets in use. *missing: how many of these label sets have no text. */
 static int distinct(struct rank *r, const struct profile *p, const bool *used, text_fn text,
 		    const char *by, size_t *missing)
 {
@@ -122,7 +122,10 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 	return rank_finish(&roots->texts);
 }
 
-/* Returns for each label set whether samples have it. NULL: out of memory. The caller frees it. */
+/*
+ * Returns an array with an entry for each label set: whether samples have it. NULL: out of memory.
+ * The caller frees it.
+ */
 static bool *labels_used(const struct profile *p, const struct profile_sum *sums, size_t n)
 {
 	bool *used = calloc((size_t)profile_n_labels(p) + 1, sizeof(*used));
@@ -160,7 +163,7 @@ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum 
 	r = count_processes(roots, p, used);
 	if (r)
 		goto oom;
-	/* If --by is process, each process has a root frame anyway. */
+	/* with --by process, each process has a root frame anyway */
 	process = roots->n_processes > 1 && !(by && streq(by, "process"));
 	roots->depth = process + !!by;
 	if (roots->depth)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root frames: frames outside of a stack that say whose the stack is. The first root frame is the
- * process, if samples of several processes are shown. Processes with equal names share a root
- * frame, unless the user gives --by process. The second root frame is the value of the label that
- * --by names.
+ * Root frames: frames outside of a stack that say to which process or label value the stack
+ * belongs. The first root frame is the process, if samples of several processes are shown.
+ * Processes with equal names share a root frame, unless the user gives --by process. The second
+ * root frame is the value of the label that --by names.
  */
 #ifndef VIEW_SHAPE_ROOTS_H
 #define VIEW_SHAPE_ROOTS_H
@@ -12,10 +12,14 @@
 #include "view/names/rank.h"
 
 struct roots {
-	unsigned depth;	    /* how many root frames every sample has: 0 to 2 */
+	unsigned depth;	    /* how many root frames each sample has: 0 to 2 */
 	size_t n_processes; /* how many processes are shown; 0: the profile doesn't say */
 	char *process;	    /* name of the process if all processes have the same name, else NULL */
-	struct rank texts;  /* input i * depth + d: root frame d of label set i, outermost first */
+	/*
+	 * texts of the root frames: input i * depth + d is root frame d of label set i, the
+	 * outermost first
+	 */
+	struct rank texts;
 };
 
 /*
@@ -24,24 +28,27 @@ struct roots {
  */
 _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums,
 			  size_t n, const char *by);
-/* Only checks @by, before anything is written. Returns what roots_init() returns. */
+/* Checks @by, before anything is written, and makes nothing. Returns what roots_init() returns. */
 _must_use_ int roots_check(const struct profile *p, const struct profile_sum *sums, size_t n,
 			   const char *by);
 void roots_fini(struct roots *roots);
 
 /*
  * Appends a label set's text for @by (the value of --by): "worker (tid 12)", "tid 12"; nothing if
- * it isn't known.
+ * that isn't known.
  */
 void roots_by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b);
 
 /*
- * Appends a title for the whole profile: @title unless NULL, else the process, else the number of
- * processes.
+ * Appends a title for the whole profile: @title unless it is NULL, otherwise the process, or the
+ * number of processes.
  */
 void roots_title(const struct roots *roots, const char *title, struct str *b);
 
-/* The rank in .texts of root frame @d (below .depth, outermost first) of a label set (0: none). */
+/*
+ * Returns the rank in .texts of root frame @d (below .depth, outermost first) of label set @labels
+ * (0: the empty set).
+ */
 uint32_t roots_rank(const struct roots *roots, uint32_t labels, unsigned d);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the threads of a profile, and their samples in order; see timeline.h. */
+/* Finds the threads of a profile and the label sets of each; see timeline.h. */
 #include "view/shape/timeline.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int64_t time_of(const struct timeline *t, const struct profile_sample *s)
 	return t->times ? s->time_ns : -1;
 }
 
-/* Returns a plain number below PROFILE_MADE_UP_ID, else UINT64_MAX. */
+/* Returns the number in @s if it is a plain number below PROFILE_MADE_UP_ID, else UINT64_MAX. */
 static uint64_t to_number(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
@@ -63,7 +63,7 @@ static bool same_process(const struct timeline_thread *a, const struct timeline_
 	return !*a->pid == !*b->pid && streq(process_key(a), process_key(b));
 }
 
-/* Orders threads so that the threads of a process come one after the other. */
+/* Orders threads such that the threads of one process follow each other. */
 static int by_id(const void *va, const void *vb)
 {
 	const struct timeline_thread *a = va, *b = vb;
@@ -76,7 +76,7 @@ static int by_id(const void *va, const void *vb)
 	return r || *a->tid ? r : strcmp(a->name, b->name);
 }
 
-/* Sets the texts by which threads are told apart, from one label set. */
+/* Sets, from one label set, the texts by which threads are told apart. */
 static void set_ids(const struct timeline *t, uint32_t labels, struct timeline_thread *thread)
 {
 	const struct profile *p = t->p;
@@ -97,8 +97,8 @@ static void set_ids(const struct timeline *t, uint32_t labels, struct timeline_t
 }
 
 /*
- * Gives each label set a key; equal texts have the same key. If there is an id, the id is the key,
- * because names of threads and processes may change.
+ * Gives each label set a key, the same for all label sets of a thread. If there is an id, the key
+ * is made of it, because names of threads and processes may change.
  */
 static int key_labels(struct timeline *t, struct rank *keys)
 {
@@ -109,7 +109,7 @@ static int key_labels(struct timeline *t, struct rank *keys)
 
 		set_ids(t, id, &ids);
 		str_clear(&key);
-		/* A process called 12 isn't the process number 12. */
+		/* the first character keeps a process called 12 apart from process number 12 */
 		str_addf(&key, "%c%s\x01%c%s", *ids.pid ? '#' : '=', process_key(&ids),
 			 *ids.tid ? '#' : '=', thread_key(&ids));
 		if (key.failed || rank_add(keys, key.s))
@@ -121,7 +121,8 @@ static int key_labels(struct timeline *t, struct rank *keys)
 struct counting {
 	struct timeline *t;
 	const struct rank *keys;
-	struct timeline_thread *threads; /* threads, by rank of the text that tells them apart */
+	/* the threads, by rank of the text that tells threads apart */
+	struct timeline_thread *threads;
 };
 
 static int count_sample(void *arg, const struct profile_sample *s)
@@ -144,7 +145,7 @@ static int count_sample(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Lists the threads that have samples, sorted. .key says which label sets belong to which thread.
+ * Lists the threads that have samples, sorted. .key of a label set says to which thread it belongs.
  */
 static int list_threads(struct timeline *t, const struct timeline_thread *threads, uint32_t n)
 {

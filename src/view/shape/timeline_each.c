@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hands out a profile's samples thread by thread, in order of time; see timeline.h. All samples are
- * read once for each group of threads that fits into a window. A thread with more samples than a
- * window is read in parts of time, and all samples are read once for each part.
+ * Hands out a profile's samples thread by thread, in order of time; see timeline.h. All samples of
+ * the profile are read once for each group of threads whose samples fit into a window. A thread
+ * with more samples than a window is handed out in parts of time, and all samples are read once for
+ * each part.
  */
 #include "view/shape/timeline.h"
 
@@ -23,15 +24,16 @@
 struct key {
 	int64_t time_ns;
 	/*
-	 * index of the thread, rank of the stack (neighbours have most in common), index in .sums
+	 * index of the thread, rank of the stack (so that neighbours have most frames in common),
+	 * index in .sums
 	 */
 	uint32_t thread, stack, entry;
 };
 
 struct group {
 	/*
-	 * .number: which 10 s of time the group is, from 1; 0: samples without a time; .n: number
-	 * of samples
+	 * .number: which 10 s of time the group is, from 1, or 0 for samples without a time; .n:
+	 * the number of its samples
 	 */
 	uint64_t number, n;
 };
@@ -44,10 +46,12 @@ struct walk {
 	uint32_t first, last; /* numbers of the first and last thread of the current window */
 	struct sums sums;
 	VEC(struct key) keys;
-	struct map counts; /* group -> number of samples that a thread has in it */
+	/* from a group of time to the number of samples that a thread has in it */
+	struct map counts;
 	VEC(struct group) groups;
-	int64_t gap_ns;		   /* the most time between two samples of a running thread */
-	struct profile_sample run; /* the run that is being made; not handed out yet if .has_run */
+	int64_t gap_ns; /* the most time between two samples of a running thread */
+	/* the run that is being made; if .has_run, it wasn't handed out yet */
+	struct profile_sample run;
 	int64_t run_last_ns;
 	bool has_run;
 };
@@ -201,8 +205,7 @@ static int find_groups(struct walk *w)
 }
 
 /*
- * Calls the visitor for the samples of one thread, in the groups of time (GROUP_NS each) from
- * @first to @last.
+ * Hands out the samples of one thread in the groups of time (GROUP_NS each) from @first to @last.
  */
 static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 {
@@ -212,14 +215,14 @@ static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 	if (__builtin_mul_overflow((int64_t)last, GROUP_NS, &last_ns) || !w->t->times)
 		last_ns = INT64_MAX;
 	else
-		last_ns--; /* for group 0, whose samples have no time, this gives -1 */
+		last_ns--; /* for group 0, whose samples have no time, last_ns becomes -1 */
 	r = fill_window(w, first_ns, last_ns);
 	for (size_t i = 0; i < w->keys.n && !r; i++)
 		r = add_to_run(w, sums_at(&w->sums, w->keys.v[i].entry));
 	return r;
 }
 
-/* Hands out the samples of a thread that has more than a window holds, in parts. */
+/* Hands out the samples of a thread that has more than a window holds, part by part. */
 static int do_parts(struct walk *w)
 {
 	const struct timeline_thread *thread = &w->t->threads.v[w->first];
@@ -260,9 +263,9 @@ static int do_all(struct walk *w)
 }
 
 /*
- * Returns .gap_ns of a walk. Samples of a running thread come once in each period, and their times
- * are exact or in steps of 10 ms. So one and a half times the period or 10 ms, whichever is longer,
- * is enough.
+ * Returns the longest time between two samples of a run. Samples of a running thread come once in
+ * each period, and their times are exact or in steps of 10 ms. So one and a half times the period,
+ * or times 10 ms if that is longer, is enough.
  */
 static int64_t gap(struct profile *p)
 {

@@ -25,16 +25,16 @@ static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 }
 
 /*
- * One node of the path from the root to the end of the stack that was added last. Neighbouring
- * stacks share most of their path, so that part isn't looked up again. For deep stacks that more
- * than halves the time.
+ * A node on the path from the root to the end of the stack that was added last. Neighbouring stacks
+ * share most of their path, and nodes of the shared part aren't looked up again. That more than
+ * halves the time that deep stacks take.
  */
 struct step {
 	uint32_t key, node;
 };
 typedef VEC(struct step) step_vec;
 
-/* Returns the child of @parent, the node at @depth, with @key; 0: out of memory. */
+/* Returns the child with @key of @parent, which is the node at @depth; 0: out of memory. */
 static uint32_t descend(struct tree *t, step_vec *way, size_t depth, uint32_t parent, uint32_t key)
 {
 	uint32_t node;
@@ -64,7 +64,10 @@ static void count(struct tree *t, uint32_t node, int64_t value, int64_t samples)
 	t->nodes.v[node].samples += samples;
 }
 
-/* Adds one stack with its sum: each node on the path from the root counts it. */
+/*
+ * Adds one stack with its sum: the sum counts for each node on the path from the root to the
+ * stack's end.
+ */
 static int add_stack(struct tree *t, const struct tree_plan *plan, const struct profile_sum *sum,
 		     step_vec *way)
 {
@@ -113,10 +116,7 @@ static int compare_siblings(const void *a, const void *b, void *arg)
 				&s->t->nodes.v[*(const uint32_t *)b]);
 }
 
-/*
- * Gives every node a range in .order for its children, in the order of nodes. Then sorts each
- * range.
- */
+/* Gives every node a range in .order for its children, and sorts each range. */
 static int sort_children(struct tree *t, const struct tree_plan *plan)
 {
 	_cleanup_free_ uint32_t *filled = calloc(t->nodes.n, sizeof(*filled));
@@ -170,7 +170,7 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 			r = add_stack(t, plan, &plan->sums[i], &way);
 	}
 	vec_fini(&way);
-	/* The look-up tables are as large as the tree, and are no longer needed. */
+	/* the look-up tables are as large as the tree, and are no longer needed */
 	intern_fini(&t->children);
 	intern_fini(&t->lines_at);
 	if (!r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples merged into a call tree, for pictures and folded text. A node's key says which frames are
- * the same; writers choose keys by frame text, by function, or by anything that fits in 32 bits.
- * Only memory bounds the depth: no function here recurses.
+ * Merges samples into a call tree, for pictures and folded text. Frames with the same key become
+ * one node; a key may stand for a frame's text, for a function, or for anything that fits in 32
+ * bits. Only memory bounds the depth, because no function here is recursive.
  */
 #ifndef VIEW_SHAPE_TREE_H
 #define VIEW_SHAPE_TREE_H
@@ -33,11 +33,14 @@ struct tree_line {
 
 struct tree {
 	VEC(struct tree_node) nodes; /* all nodes; parents come before their children */
-	/* lines by node, then by value, largest first; filled only on request */
+	/* lines by node, then by value, the largest first; set only on request */
 	VEC(struct tree_line) lines;
 	uint32_t *order;
 	struct intern children,
-		/* (parent, key) -> index of the node; (node, line) -> 1 + index of the line */
+		/*
+		 * children: from (parent, key) to the index of the node; lines_at: from (node,
+		 * line) to 1 + index of the line
+		 */
 		lines_at;
 };
 
@@ -47,13 +50,17 @@ struct tree_plan {
 	const struct profile_sum *sums;
 	size_t n_sums;
 	const struct roots *roots; /* root frames; the keys of their nodes are TREE_ROOT | rank */
-	/* by location id: the key that the location's node has, below TREE_ROOT */
+	/* by location id: the key of the location's node, below TREE_ROOT */
 	const uint32_t *key_of_location;
-	uint32_t no_frames; /* key of the node for samples with neither frames nor roots */
-	unsigned value;	    /* index of the value type that is summed */
+	/* key of the node for samples that have neither frames nor root frames */
+	uint32_t no_frames;
+	unsigned value; /* index of the value type that is summed */
 	bool lines;
-	bool drawn; /* nodes will be drawn as boxes, which can't show values below 0 */
-	/* Order of siblings; < 0: a comes first. Different keys must not compare as equal. */
+	bool drawn; /* the nodes will be drawn as boxes, which can't show values below 0 */
+	/*
+	 * The order of siblings; a result below 0 means that @a comes first. Different keys must
+	 * not compare as equal.
+	 */
 	int (*compare)(const void *arg, const struct tree_node *a, const struct tree_node *b);
 	const void *arg;
 };
@@ -67,8 +74,8 @@ _must_use_ int tree_build(struct tree *t, const struct tree_plan *plan);
 void tree_fini(struct tree *t);
 
 /*
- * The index of the first value type that is called @name, which is TYPE or TYPE/UNIT; -EINVAL + a
- * message that lists the types.
+ * Returns the index of the first value type that is called @name, which is TYPE or TYPE/UNIT;
+ * -EINVAL + a message that lists the types.
  */
 _must_use_ int tree_value(struct profile *p, const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decides whose waits a report is about; see threads.h. */
+/* Chooses the group of threads whose waits a report is about; see threads.h. */
 #include "view/waits/threads.h"
 
 uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_t *ns)
@@ -21,8 +21,8 @@ uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_
 }
 
 /*
- * Returns how long a group ran or waited, without waits for a time or for whatever event comes next
- * (.passive).
+ * Returns how long a group ran or waited, not counting waits for a time or for whatever event comes
+ * next (.passive).
  */
 static int64_t busy(const struct waits_group *g)
 {
@@ -30,7 +30,7 @@ static int64_t busy(const struct waits_group *g)
 }
 
 /*
- * Returns the group, other than @but, that was busy for the longest time; with @main only groups of
+ * Returns the group, other than @but, that was busy for the longest time. With @main only groups of
  * main threads are considered.
  */
 static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
@@ -50,7 +50,7 @@ static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
 	return best;
 }
 
-/* Was the group mostly waiting for work, for a time, or for other threads? */
+/* Tells whether the group mostly waited for work, for a time, or for other threads. */
 static bool waits_for_others(const struct waits *w, uint32_t group)
 {
 	const struct waits_group *g = &w->groups.v[group];
@@ -62,7 +62,10 @@ static bool waits_for_others(const struct waits *w, uint32_t group)
 	return g->idle > waits_whole(g) || (word && word->others && top >= waits_whole(g) / 2);
 }
 
-/* a group counts if it has at least 1/COUNTS of the time of the thread with the most time */
+/*
+ * a group counts only if its CPU time is at least 1/COUNTS of the time of the thread with the most
+ * time
+ */
 #define COUNTS 100
 
 bool waits_only_idle(const struct waits_group *g)
@@ -83,8 +86,8 @@ bool waits_others_run(const struct waits *w, uint32_t group)
 }
 
 /*
- * Is group @other more important to a reader than group @main? It is if @main had no work for most
- * of its time @all, and @other waited although it had work.
+ * Tells whether group @other is more important to a reader than group @main. It is if @main had no
+ * work for most of its time @all, and @other waited although it had work.
  */
 static bool works_more(const struct waits_group *main, const struct waits_group *other, int64_t all)
 {

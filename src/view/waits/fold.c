@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds names that differ only in numbers; see fold.h. */
+/* Finds thread names that differ only in numbers; see fold.h. */
 #include "view/waits/fold.h"
 
 #include <ctype.h>

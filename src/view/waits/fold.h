@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives many threads whose names differ only in numbers one common name, with N for the numbers:
- * "worker-N". A server that starts a thread for each request has such threads.
+ * If the names of many threads differ only in numbers, gives these threads one common name, with N
+ * in place of the numbers: "worker-N". A server that starts a thread for each request has such
+ * threads.
  */
 #ifndef VIEW_WAITS_FOLD_H
 #define VIEW_WAITS_FOLD_H
@@ -9,26 +10,27 @@
 #include "base/intern.h"
 #include "base/text/str.h"
 
-#define FOLD_FROM 4 /* if at least so many names differ only in numbers, they get a common name */
+#define FOLD_FROM 4 /* if at least this many names differ only in numbers, they get a common name */
 
 struct fold_names {
-	struct intern keys, names; /* .keys: names with N for numbers */
-	VEC(uint32_t) counts;	   /* by key: how many names have the key */
+	/* .keys: names with N in place of numbers; .names: the names that were noted */
+	struct intern keys, names;
+	VEC(uint32_t) counts; /* by key: how many of the names become this key */
 };
 
 void fold_names_init(struct fold_names *f);
 void fold_names_fini(struct fold_names *f);
 
-/* Notes a name for fold_names_add(). Returns 0 or -ENOMEM. */
+/* Notes a name, before fold_names_add() is called for it. Returns 0 or -ENOMEM. */
 _must_use_ int fold_names_note(struct fold_names *f, const char *name);
 
 /*
- * Appends @name, for which fold_names_note() was called, or the common name with N for numbers that
- * stands for it.
+ * Appends @name, or the common name that replaces it. fold_names_note() must have been called for
+ * all names before.
  */
 void fold_names_add(struct fold_names *f, const char *name, struct str *b);
 
-/* Appends a name with N for each number in it. */
+/* Appends a name with N in place of each number in it. */
 void fold_name(const char *name, struct str *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Divides what threads waited for the GIL between its holders; see gil.h. The waits of a row are
- * kept as two sorted lists, of their begins and of their ends. How long they were in a span of time
- * follows from four searches in these lists, however many waits there are.
+ * Divides the time that threads waited for the GIL between its holders; see gil.h. The waits of a
+ * row are kept as two sorted lists: of their beginnings and of their ends. Four searches in these
+ * lists tell how long the row waited in a span of time, however many waits it has.
  */
 #include "view/waits/gil.h"
 
@@ -34,9 +34,9 @@ struct series {
 struct maker {
 	struct gil_pairs *g;
 	VEC(struct series) rows;
-	struct map row_at;  /* process and row -> index in .rows + 1 */
+	struct map row_at;  /* from a process and a row to 1 + index in .rows */
 	struct series *own; /* by thread */
-	/* by row: how long the row's threads waited in the span that is divided */
+	/* by row: how long the row's threads waited in the span of time that is being divided */
 	double *part;
 	size_t n_rows, n_columns;
 };
@@ -64,7 +64,7 @@ void gil_pairs_fini(struct gil_pairs *g)
 	g->cells = g->nobody = NULL;
 }
 
-/* Finds the thread of a label set. Without a number it is known by its name. */
+/* Finds the thread that a label set is of. A thread without a number is known by its name. */
 static int thread_of(struct gil_pairs *g, uint32_t labels, uint32_t *ret)
 {
 	struct gil_thread t = {.labels = labels,
@@ -115,8 +115,8 @@ int gil_pairs_add(struct gil_pairs *g, const struct profile_sample *s)
 }
 
 /*
- * Of the threads without a row (with @waiters) or a column yet, returns the thread that waited
- * longest, or the thread for which other threads waited longest.
+ * With @waiters, returns the thread that waited longest of those that have no row yet; otherwise
+ * the thread for which other threads waited longest of those that have no column yet.
  */
 static uint32_t longest(const struct gil_pairs *g, bool waiters)
 {
@@ -230,7 +230,7 @@ static int sort_waits(struct maker *m)
 	return r;
 }
 
-/* Returns how many of the times are before @at. */
+/* Returns how many of the times @t are before @at. */
 static size_t before(const struct times *t, uint64_t at)
 {
 	size_t low = 0, high = t->v.n;
@@ -246,7 +246,7 @@ static size_t before(const struct times *t, uint64_t at)
 	return low;
 }
 
-/* Returns the sum of @at - t over all times t before @at. */
+/* Returns the sum of @at minus time, over all times of @t before @at. */
 static uint64_t after_each(const struct times *t, uint64_t at)
 {
 	size_t n = before(t, at);
@@ -255,8 +255,8 @@ static uint64_t after_each(const struct times *t, uint64_t at)
 }
 
 /*
- * Returns how long the waits were within the span. The sums may wrap around. Their differences are
- * right all the same, because they fit into 64 bits, except in a forged file.
+ * Returns how long the waits were within the span of time. The sums may wrap around, but their
+ * differences are right all the same, because these fit into 64 bits, except in a forged file.
  */
 static double waited_in(const struct series *s, const struct gil_span *span)
 {
@@ -271,7 +271,9 @@ static int64_t *cell(const struct gil_pairs *g, size_t row, size_t column)
 	return &g->cells[row * (g->columns.n + 2) + column];
 }
 
-/* Computes .part: how long the threads of each row of the process waited in the span. */
+/*
+ * Computes .part: how long the threads of each row waited in the span of time, in process @process.
+ */
 static void find_parts(struct maker *m, uint32_t process, const struct gil_span *span)
 {
 	for (size_t row = 0; row < m->n_rows; row++) {
@@ -282,8 +284,8 @@ static void find_parts(struct maker *m, uint32_t process, const struct gil_span 
 }
 
 /*
- * Divides the time that other threads waited for the holder @hold, by .part. Leaves out what the
- * holder itself waited in the same 10 ms.
+ * Divides the time that other threads waited for the holder @hold between the rows, in proportion
+ * to .part. Leaves out the time that the holder itself waited in the same 10 ms.
  */
 static void divide(struct maker *m, const struct gil_span *hold)
 {
@@ -318,8 +320,8 @@ static int by_time(const void *va, const void *vb, void *arg)
 }
 
 /*
- * Divides the time that other threads waited for each holder. Most holders are in the same 10 ms as
- * the holder before, so .part needn't be computed for each.
+ * Divides, for each holder, the time that other threads waited for it. Most holders held the GIL in
+ * the same 10 ms as the holder before them, so .part needn't be computed for each.
  */
 static void divide_all(struct maker *m)
 {
@@ -391,7 +393,7 @@ int64_t gil_pairs_nobody(const struct gil_pairs *g, size_t row)
 	return row ? MAX(g->nobody[row], (int64_t)0) : 0;
 }
 
-/* Does another thread of the table have the thread's name? */
+/* Tells whether another thread of the table has the same name. */
 static bool has_namesake(const struct gil_pairs *g, const struct gil_thread *t)
 {
 	uint32_t name = profile_label_value(g->p, t->labels, "thread");

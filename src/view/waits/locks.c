@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up who waited for whose lock; see locks.h. */
+/* Adds up which threads waited for whose locks; see locks.h. */
 #include "view/waits/locks.h"
 
 #include <errno.h>
@@ -70,8 +70,8 @@ void lock_waits_thread(const struct profile *p, uint32_t labels, const char *nam
 }
 
 /*
- * With @note, notes the name that labels @name and @tid give the thread. Otherwise sets *id to the
- * name under which the thread is shown.
+ * With @note, only notes the name of the thread for folding; the labels @name and @tid tell the
+ * name. Otherwise sets *id to the name under which the thread is shown.
  */
 static int fold(struct lock_waits *w, struct fold_names *f, bool note, uint32_t labels,
 		const char *name, const char *tid, uint32_t *id)
@@ -143,8 +143,8 @@ static int longest_place(const void *va, const void *vb)
 }
 
 /*
- * Merges all waits with the same thread, waker and place into one. The waits are sorted by thread,
- * waker and place.
+ * Merges all waits with the same thread, waker and place into one. The waits must be sorted by
+ * these three.
  */
 static void merge(struct lock_waits *w)
 {
@@ -179,8 +179,8 @@ static int find_places(struct lock_waits *w)
 }
 
 /*
- * Subtracts the waits whose waker is known from how long each thread waited. If some waits are of
- * unknown threads, no thread's rest is known.
+ * Subtracts the waits whose waker is known from the time for which each thread waited. If some
+ * waits are of unknown threads, the rest isn't known for any thread.
  */
 static void find_rests(struct lock_waits *w)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes who waited for whom, for programs; see gil.h and locks.h. */
+/* Writes as JSON which threads waited for which; see gil.h and locks.h. */
 #include "base/text/json.h"
 #include "view/waits/gil.h"
 #include "view/waits/locks.h"
 
-/* Appends what label set @labels says of its thread. */
+/* Appends what label set @labels says about its thread. */
 static void add_labels(const struct profile *p, uint32_t labels, struct str *out)
 {
 	static const char *const keys[] = {"thread", "tid", "process", "pid"};
@@ -23,7 +23,7 @@ static void add_labels(const struct profile *p, uint32_t labels, struct str *out
 	str_add_c(out, '}');
 }
 
-/* Appends a thread. NULL: all threads that share the last row or column. */
+/* Appends a thread; @t NULL: all threads that share the last row or column. */
 static void add_thread(const struct gil_pairs *g, const struct gil_thread *t, struct str *out)
 {
 	if (t)
@@ -32,7 +32,7 @@ static void add_thread(const struct gil_pairs *g, const struct gil_thread *t, st
 		str_add(out, "{\"thread\": \"[others]\"}");
 }
 
-/* Begins an object of a list that is the end of @out. */
+/* Begins an object at the end of @out, which is the end of a list. */
 static void begin(struct str *out)
 {
 	str_add(out, out->n && out->s[out->n - 1] == '}' ? ", {\"waiter\": " : "{\"waiter\": ");
@@ -60,7 +60,7 @@ void gil_pairs_json(const struct gil_pairs *g, struct str *out)
 {
 	size_t rows = g->rows.n + 2;
 
-	/* threads that aren't known come last */
+	/* the row of threads that aren't known comes last */
 	for (size_t i = 1; i <= rows; i++) {
 		size_t row = i % rows;
 
@@ -70,7 +70,7 @@ void gil_pairs_json(const struct gil_pairs *g, struct str *out)
 	}
 }
 
-/* Notes a label set for each thread: string of the label `tid` -> the label set. */
+/* Stores a label set for each thread: from the string of the label `tid` to the label set. */
 static int note_threads(const struct profile *p, struct map *ret)
 {
 	int r = 0;
@@ -101,7 +101,7 @@ static void add_waiter(const struct lock_waits *w, const struct lock_wait *one,
 	}
 }
 
-/* Appends where waits were ended. */
+/* Appends the place where waits were ended. */
 static void add_place(const struct profile *p, uint32_t at, struct str *out)
 {
 	const struct profile_location *l = profile_get_location(p, at);

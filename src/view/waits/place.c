@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the line and the library's function in which threads wait, and what they wait on; see
+ * Finds the line, or the library's function, in which threads wait, and what they wait on; see
  * place.h.
  */
 #include "view/waits/place.h"
@@ -37,8 +37,8 @@ struct waits_frames waits_frames_of(const struct costs *c, uint32_t stack)
 }
 
 /*
- * The sums, each of which is a tally: of lines, functions, libraries' functions, called functions,
- * and what was waited on.
+ * What is summed up, each by a tally: lines, functions, functions of libraries, called functions,
+ * and the things that were waited on.
  */
 enum { LINE, FUNCTION, LIBRARY, CALLEE, ON, TALLIES };
 
@@ -72,7 +72,7 @@ static int add(struct finder *f, const struct profile_sum *s, int64_t ns)
 	return r;
 }
 
-/* Adds to the sums of what the chosen line or function of the user calls. */
+/* Adds a sum to the tally of the functions that the chosen line or function of the user calls. */
 static int add_callee(struct finder *f, const struct profile_sum *s, int64_t ns)
 {
 	const struct costs *c = f->w->c;

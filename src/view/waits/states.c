@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The states of threads: their words, and how long threads were in each; see waits.h. */
+/* The states of threads: the words for them, and how long threads were in each; see waits.h. */
 #include <errno.h>
 
 #include "view/waits/threads.h"
@@ -55,13 +55,16 @@ bool waits_is_idle(const struct profile *p, uint32_t labels)
 }
 
 /*
- * Keys of states that needn't have a string in the profile. The key of every other state is its
- * string.
+ * Keys of two states whose names may not be strings of the profile. The key of every other state is
+ * the id of its string.
  */
 #define KEY_OTHER   (UINT32_MAX - 1)
 #define KEY_RUNNING UINT32_MAX
 
-/* Adds to the time of a state. @at: its key, and whether it is idle -> index in @ret. */
+/*
+ * Adds a time to the state with key @key. @at: from the key, with a bit for idle, to the index in
+ * @ret.
+ */
 static int add(struct map *at, waits_states *ret, uint32_t key, struct waits_state state)
 {
 	uint64_t full = (uint64_t)key << 1 | state.idle, *found = map_get(at, full);
@@ -115,8 +118,9 @@ static int add_all(struct map *at, waits_states *ret, struct profile *p,
 }
 
 /*
- * Keeps the first WAITS_STATES states and as many idle states, and sums up all other states as
- * "other". A file may come from anywhere and have any number of states. @ret is sorted.
+ * Keeps the first WAITS_STATES states and as many idle states, and sums up all further states as
+ * "other". That is needed because a file may come from anywhere and have any number of states. @ret
+ * must be sorted.
  */
 static int sum_up(waits_states *ret)
 {

@@ -13,8 +13,9 @@ static const char *last_part(const char *name)
 }
 
 /*
- * Is it a function of threading or multiprocessing that only leads to what the thread or process is
- * to run? Up to 3.10 names may lack their class, and Python 2.7 writes two underscores.
+ * Tells whether the location is in a function of threading or multiprocessing that only leads to
+ * the function which the thread or process is to run. Up to 3.10 names may lack their class, and
+ * Python 2.7 writes two underscores.
  */
 static bool is_bootstrap(const struct profile *p, uint32_t location)
 {
@@ -34,8 +35,8 @@ static bool is_bootstrap(const struct profile *p, uint32_t location)
 }
 
 /*
- * The function that the thread with this stack runs: the outermost function or, in a thread or
- * process that Python started, the function that Python was told to run in it. 0: not known.
+ * Returns the function that the thread with this stack runs: the outermost function or, in a thread
+ * or process that Python started, the function that it was started to run. 0: not known.
  */
 static uint32_t root_of(const struct waits *w, uint32_t stack)
 {
@@ -85,7 +86,7 @@ static int find_threads(struct waits *w)
 	return r ? -ENOMEM : 0;
 }
 
-/* The time of a sum's samples, running and waiting. */
+/* Returns the time, running and waiting, that a sum's samples stand for. */
 static int64_t time_of(const struct waits *w, const struct profile_sum *s)
 {
 	int64_t sum = MAX(s->values[w->off], (int64_t)0);
@@ -96,8 +97,8 @@ static int64_t time_of(const struct waits *w, const struct profile_sum *s)
 }
 
 /*
- * Finds the function that each thread runs: of the functions of its stacks (root_of()), the
- * function with the most time.
+ * Finds the function that each thread runs: of the functions that root_of() gives for its stacks,
+ * the one with the most time.
  */
 static int find_functions(struct waits *w)
 {
@@ -140,7 +141,7 @@ static bool is_main(const struct profile *p, uint32_t labels)
 	return pid && pid == profile_label_value(p, labels, "tid");
 }
 
-/* a thread is brief if its time is less than 1/BRIEF of the time of the longest thread */
+/* a thread counts as brief if its time is less than 1/BRIEF of the longest thread's time */
 #define BRIEF 20
 
 static bool is_brief(const struct waits_thread *t, int64_t longest)

@@ -8,24 +8,25 @@
 struct waits_thread {
 	uint32_t labels;   /* one of the thread's label sets */
 	uint32_t function; /* the function that the thread runs; 0: not known */
-	/* how long the thread ran and waited in stacks that begin with .function */
+	/* how long the thread ran and waited in stacks whose outermost function is .function */
 	int64_t of_function;
 	int64_t time;	/* how long the thread ran and waited */
 	uint32_t group; /* index in .groups */
 };
 
 /*
- * Threads of processes with the same name that run the same function: main threads only, or other
- * threads only.
+ * A group of threads that run the same function, in processes with the same name: either main
+ * threads only, or other threads only.
  */
 struct waits_group {
 	uint32_t first; /* index of a thread of the group */
-	/* number of the group's threads that have at least a twentieth of .longest */
+	/* how many threads of the group have at least a twentieth of .longest */
 	unsigned threads;
-	int64_t longest; /* the time of the group's thread that has the most time */
+	int64_t longest; /* the time of the thread that has the most time in the group */
 	bool main;
 	/*
-	 * .wait doesn't include .idle; .passive is the part of .wait that is for time or for events
+	 * .wait doesn't include .idle; .passive is the part of .wait that was for a time or for
+	 * whatever event comes next
 	 */
 	int64_t cpu, wait, idle, passive;
 };
@@ -37,21 +38,29 @@ struct waits {
 	/* indices of the values cpu and off_cpu; .cpu -1: the profile has no value cpu */
 	int cpu, off;
 	/*
-	 * number of processes, without brief processes, since most forks exec another program soon
+	 * the number of processes, not counting brief ones, because most forks soon exec another
+	 * program
 	 */
 	unsigned processes;
-	uint32_t *thread_of; /* by id of a label set: 1 + index in .threads; 0: no thread */
-	bool *bootstrap;     /* by location id: the function only leads to what a thread runs */
+	/* by id of a label set: 1 + index in .threads; 0: the label set is of no thread */
+	uint32_t *thread_of;
+	/* by location id: true if the function only leads to the function that a thread runs */
+	bool *bootstrap;
 	VEC(struct waits_thread) threads;
 	VEC(struct waits_group) groups;
-	/* group << 32 | string of the state -> how long the group waited in it; not idle time */
+	/*
+	 * from group << 32 | string of the state to the time for which the group waited in that
+	 * state, without idle time
+	 */
 	struct map states;
 };
 
-/* Did the thread wait for work? @labels: of a sample with waiting time. */
+/*
+ * Tells whether the thread waited for work. @labels: the label set of a sample with waiting time.
+ */
 bool waits_is_idle(const struct profile *p, uint32_t labels);
 
-/* Finds the threads and groups. 0 or -ENOMEM. Call waits_fini() in any case. */
+/* Finds the threads and groups of a profile. 0 or -ENOMEM. Call waits_fini() in any case. */
 _must_use_ int waits_init(struct waits *w, const struct costs *c, const struct profile_sum *sums,
 			  size_t n);
 void waits_fini(struct waits *w);
@@ -74,31 +83,32 @@ static inline uint32_t waits_group_of(const struct waits *w, const struct profil
 
 /*
  * Returns the state (id of a string; 0: the waits have no state) in which the group waited longest,
- * and how long in *@ns; 0: it didn't wait. The state @after doesn't count (WAITS_ANY: all do).
+ * and sets *@ns to how long; 0: it didn't wait. State @after isn't considered (WAITS_ANY: all
+ * states are).
  */
 #define WAITS_ANY UINT32_MAX
 uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_t *ns);
 
 /*
- * Returns the group that a report is about: the main thread's or, if the main thread waits for
- * work, for other threads or for time, the busiest other group. UINT32_MAX: there is none.
- * *ret_main: the main thread's group.
+ * Returns the group that a report is about. That is the main thread's group, unless the main thread
+ * waits for work, for other threads or for a time; then it is the busiest other group. UINT32_MAX:
+ * there is no group. *ret_main: the main thread's group.
  */
 uint32_t waits_choose(const struct waits *w, uint32_t *ret_main);
 
-/* Did the group do next to nothing but wait for work? */
+/* Tells whether the group did next to nothing but wait for work. */
 bool waits_only_idle(const struct waits_group *g);
-/* Did a group other than @group use a CPU for a time that counts? */
+/* Tells whether a group other than @group used a CPU for long enough to matter. */
 bool waits_others_run(const struct waits *w, uint32_t group);
 
-/* What is known of a state. waits_word() returns NULL if the state isn't in the list. */
+/* The words for a state. waits_word() returns NULL if the state isn't in the list. */
 struct waits_word {
-	const char *name;   /* value of the label */
+	const char *name;   /* the state's name: the value of the label `state` */
 	const char *phrase; /* "for the network"; with .is: "asleep" */
-	bool is;	    /* the words say what the thread is ("asleep"), not what it waits for */
+	bool is;	    /* .phrase says what the thread is ("asleep"), not what it waits for */
 	bool passive;	    /* the thread waits for a time, or for whatever event comes next */
-	bool others;	    /* other threads or processes may be what the thread waits for */
-	bool lock;	    /* another thread ends the wait; the value lock_blame tells which */
+	bool others;	    /* the thread may wait for other threads or processes */
+	bool lock;	    /* another thread ends such a wait; the value lock_blame tells which */
 };
 const struct waits_word *waits_word(const char *state);
 #define WAITS_LOOP "loop"

@@ -2,7 +2,7 @@
 /*
  * The sentence of a report that says what threads wait for, and the table of states. Waits are
  * samples with a value off_cpu. Their label `state` says the kind of wait ("net"), their label `on`
- * on which thing, and idle=yes that the thread waited for work.
+ * says what was waited on, and the label idle=yes says that the thread waited for work.
  */
 #ifndef VIEW_WAITS_WAITS_H
 #define VIEW_WAITS_WAITS_H
@@ -22,26 +22,28 @@
 _must_use_ int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n,
 			   bool always, struct str *b);
 
-/* The time of all threads in one state. */
+/* How long all threads together were in one state. */
 struct waits_state {
 	const char *name; /* "running", "net", "other: mmap"; owned by the profile or static */
 	int64_t ns;
-	bool idle; /* the threads waited for work */
+	bool idle; /* true: waits of threads without work */
 };
 typedef VEC(struct waits_state) waits_states;
 
-/* the most states that are listed; programs wait in fewer different system calls */
+/* the most states that are listed; programs wait in fewer different system calls than this */
 #define WAITS_STATES 100
 
 /*
- * Finds the states of all samples, the longest first, idle states last; none if no waits were
+ * Finds the states of all samples, the longest first and idle states last; none if no waits were
  * recorded. There are at most WAITS_STATES states and as many idle states; the state "other" has
  * the time of all further states. 0 or -ENOMEM.
  */
 _must_use_ int waits_states_of(struct profile *p, const struct profile_sum *sums, size_t n,
 			       waits_states *ret);
 
-/* Is @word the name of a state, or "other" for all states that begin with that word? */
+/*
+ * Tells whether @word is the name of a state, or "other", which stands for all states "other: ...".
+ */
 bool waits_is_state(const char *word);
 /* Appends all names of states: "running, runnable, ...". */
 void waits_add_known(struct str *b);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the thread that ended the largest part of other threads' waits for locks; see waker.h. */
+/* Finds the thread that ended the largest part of a group's waits for locks; see waker.h. */
 #include "view/waits/waker.h"
 
 #include <errno.h>
 
-/* Notes the number of each thread: string of the label `tid` -> 1 + index of its group. */
+/* Stores the group of each thread: from the string of the label `tid` to 1 + index of the group. */
 static int note_groups(const struct waits *w, struct map *ret)
 {
 	int r = 0;
@@ -16,7 +16,7 @@ static int note_groups(const struct waits *w, struct map *ret)
 	return r;
 }
 
-/* How long the threads of @group waited until the thread of the sum woke them up. */
+/* Returns how long the threads of @group had waited when the thread of the sum woke them up. */
 static int64_t waited_for(const struct waits *w, const struct map *groups, uint32_t group,
 			  const struct profile_sum *s, int value)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sentence that says what the main thread, or its workers, wait for; see waits.h. */
+/* Makes the sentence that says what the main thread, or its workers, wait for; see waits.h. */
 #include <ctype.h>
 #include <errno.h>
 
 #include "view/waits/fold.h"
 #include "view/waits/waker.h"
 
-#define WORTH 10 /* a further state or idle time is mentioned if it has 1/WORTH of the time */
-/* the most bytes of the label `on` that are shown; a file's name may have 4096 */
+#define WORTH 10 /* a second state, or idle time, is mentioned if it has 1/WORTH of the time */
+/* the most bytes of the label `on` that are shown; a file's name may have 4096 bytes */
 #define ON_BYTES 60
 
 struct speaker {
 	const struct waits *w;
 	uint32_t group;
 	const struct waits_group *g;
-	/* the time that counts as 100 %: the time of the group's threads without idle time */
+	/* the time that counts as 100 %: that of the group's threads without idle time */
 	int64_t whole;
 	struct str *b;
 };
@@ -40,8 +40,9 @@ static void add_seconds(struct str *b, int64_t ns)
 }
 
 /*
- * Appends the name of a single thread. For several threads, appends their common name (numbers may
- * differ), or else the function that they run. Appends nothing if neither is known.
+ * Appends the name of a single thread. For several threads, appends their common name (which may
+ * have N in place of numbers) or, if they have none, the function that they run. Appends nothing if
+ * neither is known.
  */
 static void add_name(const struct speaker *s, struct str *b)
 {
@@ -50,7 +51,7 @@ static void add_name(const struct speaker *s, struct str *b)
 	uint32_t function = s->w->threads.v[s->g->first].function;
 	bool same = true;
 
-	/* brief threads may have other names */
+	/* if there is only one thread that isn't brief, the brief threads may have other names */
 	if (s->g->threads == 1) {
 		str_add(b, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
 		return;
@@ -70,7 +71,7 @@ static void add_name(const struct speaker *s, struct str *b)
 			 profile_get_string(p, profile_get_function(p, function)->name));
 }
 
-/* Appends who waits: "the main thread", "8 threads (worker-N) of app.py". */
+/* Appends which threads wait: "the main thread", "8 threads (worker-N) of app.py". */
 static void add_who(const struct speaker *s, struct str *b)
 {
 	const struct waits_group *g = s->g;
@@ -97,7 +98,7 @@ static void add_who(const struct speaker *s, struct str *b)
 		str_addf(b, " of %s", process);
 }
 
-/* Appends who waits, at the beginning of the sentence. */
+/* Appends which threads wait, with a capital letter, at the beginning of the sentence. */
 static void begin_with_who(const struct speaker *s)
 {
 	_cleanup_str_ struct str who = {};
@@ -109,8 +110,8 @@ static void begin_with_who(const struct speaker *s)
 }
 
 /*
- * The words of a state: "for the network". A state that isn't in the table is its own phrase. Waits
- * in other tools' files have no state.
+ * Returns the words for a state: "for the network". A state that isn't in the table is its own
+ * phrase. Waits in other tools' files have no state.
  */
 static struct waits_word word_of(const char *state)
 {
@@ -129,7 +130,7 @@ static void add_phrase(const struct waits_word *word, struct str *b)
 		str_add(b, word->phrase);
 }
 
-/* Appends what the threads waited on. A long text is cut, but not within a character of UTF-8. */
+/* Appends what the threads waited on. A long text is cut, but never within a character of UTF-8. */
 static void add_on(const struct waits_place *at, struct str *b)
 {
 	size_t n = at->on ? strlen(at->on) : 0;
@@ -143,8 +144,8 @@ static void add_on(const struct waits_place *at, struct str *b)
 }
 
 /*
- * Appends who ended at least half of the waits for locks, which took @ns: ", 80 % of it ended by
- * worker-2 in flush (app.py:88)".
+ * Appends which thread ended at least half of the waits for locks, which took @ns: ", 80 % of it
+ * ended by worker-2 in flush (app.py:88)".
  */
 static int add_waker(const struct speaker *s, const struct waits_word *word, int64_t ns)
 {
@@ -163,7 +164,7 @@ static int add_waker(const struct speaker *s, const struct waits_word *word, int
 	return 0;
 }
 
-/* Says what was waited for as a share of one thread's time. */
+/* Says what a single thread waited for, as a share of its time. */
 static void add_share(const struct speaker *s, const struct waits_word *word, int64_t ns,
 		      const struct waits_place *at)
 {
@@ -190,7 +191,8 @@ static void add_share(const struct speaker *s, const struct waits_word *word, in
 }
 
 /*
- * Says what was waited for in seconds, for several threads or if it isn't known how long they ran.
+ * Says what was waited for, in seconds: for several threads, or if it isn't known how long they
+ * ran.
  */
 static void add_sum(const struct speaker *s, const struct waits_word *word, int64_t ns,
 		    const struct waits_place *at)
@@ -224,7 +226,7 @@ static void add_sum(const struct speaker *s, const struct waits_word *word, int6
 	waits_place_add(s->w->c, at, b);
 }
 
-/* Says how long event loops had nothing to do. */
+/* Says for how much of the time event loops had nothing to do. */
 static void add_loop(const struct speaker *s, int64_t ns)
 {
 	bool one = s->g->threads == 1;
@@ -264,7 +266,7 @@ static void add_rest(const struct speaker *s, uint32_t top)
 	}
 }
 
-/* Says that the group only waited for work. */
+/* Says that the group did nothing but wait for work. */
 static void add_idle(const struct speaker *s)
 {
 	int64_t all = s->whole;
@@ -332,8 +334,8 @@ static int speak(const struct waits *w, bool always, struct str *b)
 		return 0;
 	if (waits_only_idle(g)) {
 		/*
-		 * if threads used much CPU time, that is more important than that the main thread
-		 * had no work
+		 * if other threads used much CPU time, that is more important to a reader than that
+		 * the main thread had no work
 		 */
 		if (!always && waits_others_run(w, main == UINT32_MAX ? group : main))
 			return 0;
@@ -352,7 +354,7 @@ int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n,
 	struct waits w;
 	int r = 0;
 
-	if (c->less) /* with negative values, shares say nothing */
+	if (c->less) /* with values below 0, shares mean nothing */
 		return 0;
 	r = waits_init(&w, c, sums, n);
 	if (!r && w.off >= 0)
