@@ -48,8 +48,8 @@ uint32_t markup_next(const char **s)
 }
 
 /*
- * Tells whether @c is in a block of East Asian wide characters or emoji (W and F in Unicode's
- * EastAsianWidth.txt, roughly).
+ * Tells whether @c takes two columns: it is in a block of East Asian wide characters or emoji
+ * (roughly W and F in Unicode's EastAsianWidth.txt).
  */
 static bool wide(uint32_t c)
 {
@@ -103,10 +103,7 @@ static void add_utf8(struct str *b, uint32_t c)
 	str_add_c(b, 0x80 | (c & 0x3f));
 }
 
-/*
- * Returns @c if XML 1.0 (section 2.2) allows it and it can be shown in a one-line name, else
- * U+FFFD.
- */
+/* Returns @c if XML 1.0 allows it (section 2.2) and a name of one line may have it, else U+FFFD. */
 static uint32_t xml_char(uint32_t c)
 {
 	return visible(c) && (c & 0xfffe) != 0xfffe ? c : 0xfffd;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers and names as readers see them in pictures: escaped, cut to a width, with units. */
+/*
+ * Formats numbers and names as readers see them in pictures: with units, escaped, cut to a width.
+ */
 #ifndef PICTURE_MARKUP_H
 #define PICTURE_MARKUP_H
 

@@ -60,9 +60,9 @@ static int close_after(FILE *f, int r)
 }
 
 /*
- * Writes a data block, which the script finds by @id; @put writes its contents. The preview of a
- * large page isn't compressed, because browsers decompress only after they have read most of the
- * file.
+ * Writes a block of data; @put writes its contents, and the page's script finds it by @id. The
+ * preview of a large page isn't compressed, because browsers can decompress only after they have
+ * read most of the file.
  */
 static int put_block(struct html *h, const char *id, int (*put)(struct html *h, FILE *out),
 		     FILE *out)
@@ -155,8 +155,8 @@ static int is_timed(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Finds out what the page's controls depend on. The header has these facts, so that the controls
- * are right before the page has read its samples.
+ * Finds out what decides how the page's controls look, such as which values there are. The header
+ * has these facts, so that the controls are right before the page has read its samples.
  */
 static int find_facts(struct html *h, const struct profile_sum *sums, size_t n)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Internals of the page's writer. Beside the recording, the page has three blocks of data: a
- * header, which is a line of JSON; the call tree; and the samples. If the page is large or grouped,
- * the header's block also has the preview, which is the widest boxes. Each block is base64 of gzip
+ * What the files that write the page share. Beside the recording, the page has three blocks of
+ * data: a header, which is a line of JSON; the call tree; and the samples. If the page is large or
+ * grouped, the header's block also has the preview: the widest boxes. Each block is base64 of gzip
  * data, except that the header's block isn't compressed in a large page. ui/data.js reads the
- * blocks. Numbers are LEB128; signed ones are zigzag encoded.
+ * blocks. Numbers are LEB128; signed numbers are zigzag encoded.
  */
 #ifndef PICTURE_HTML_HTML_H
 #define PICTURE_HTML_HTML_H
@@ -15,8 +15,8 @@
 /* A box of the preview, which draws the widest boxes of the first picture that the page shows. */
 struct html_wide {
 	/*
-	 * The function's key. A group of samples has a key too: the number of functions plus the id
-	 * of a label set that a sample of the group has.
+	 * The function's key. For a group of samples: the number of functions, plus the id of a
+	 * label set that a sample of the group has.
 	 */
 	uint32_t key;
 	uint32_t depth;
@@ -32,14 +32,14 @@ struct html {
 	struct str title;
 	unsigned value; /* index of the value type that is shown first */
 	unsigned sides; /* 2 if two recordings are compared, else 1 */
-	bool large;	/* the page takes long to read, so a preview is written */
+	bool large;	/* the page takes long to read, so it gets a preview */
 	bool grouped;	/* the first picture has a row of groups below its root */
 	bool timed;	/* samples have times */
-	bool *used;	/* by id of a label set: does a sample have this label set? */
+	bool *used;	/* by id of a label set: true if a sample has this label set */
 	int64_t totals[PROFILE_MAX_VALUES];
-	/* the part of .totals that is below 0, as a positive number; the page doesn't draw it */
+	/* the sum of the values below 0, without its sign; the page doesn't draw it */
 	int64_t less[PROFILE_MAX_VALUES];
-	/* boxes of the preview in preorder, [0] the root; empty: there is no preview */
+	/* boxes of the preview in preorder, the root first; empty: there is no preview */
 	VEC(struct html_wide) preview;
 };
 
@@ -51,8 +51,9 @@ struct html {
 #define HTML_MANY_SAMPLES 200000
 
 /*
- * Makes .preview if the page is large or grouped. (The page can sum up the boxes of groups only
- * after it has read all samples.) @sums: the sums of the profile's samples. 0 or -ENOMEM + message.
+ * Makes .preview if the page is large or grouped, because the page can sum up the boxes of groups
+ * only after it has read all samples. @sums: the sums of the profile's samples. 0 or -ENOMEM +
+ * message.
  */
 _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size_t n_sums);
 
@@ -64,8 +65,9 @@ _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size
 void html_put_preview(const struct html *h, FILE *out);
 
 /*
- * Returns the value of type @v that one sample usually has, or 0. If it isn't 0, the page stores of
- * a value of type @v only its difference to this usual value times the number of samples.
+ * Returns the value of type @v that one sample usually has, or 0. If it isn't 0, the page stores a
+ * value of type @v only as its difference from what is usual, which is this value times the number
+ * of samples.
  */
 int64_t html_usual(const struct html *h, unsigned v);
 

@@ -7,8 +7,8 @@
 #include "profile/sample_order.h"
 
 /*
- * A sample stands for one period. So the value of the period's type is usually the number of
- * samples times the period.
+ * The value of the period's type is usually the number of samples times the period, because a
+ * sample stands for one period.
  */
 int64_t html_usual(const struct html *h, unsigned v)
 {
@@ -20,7 +20,7 @@ int64_t html_usual(const struct html *h, unsigned v)
 		       : 0;
 }
 
-/* Returns the first value. Values below 0 aren't drawn, so such a value counts as 0. */
+/* Returns the first value, or 0 if it is below 0, because values below 0 aren't drawn. */
 static uint64_t first_of(const int64_t *values)
 {
 	return (uint64_t)MAX(values[0], (int64_t)0);

@@ -13,8 +13,8 @@ static void add_pair(struct str *b, const char *name, const char *text)
 }
 
 /*
- * Appends {"key":"file"} for each function whose file on this side isn't the file that it has in
- * the page's profile.
+ * Appends {"key":"file"} for each function whose file on this side of the comparison differs from
+ * its file in the page's profile.
  */
 static int add_files(struct str *b, struct functions *fs, const char *const *file)
 {

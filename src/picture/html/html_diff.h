@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A page that compares two recordings. The samples of both are in one profile: a label tells the
- * side, and functions that are the same on both sides are one function. struct html_diff is what
- * the page needs beyond that.
+ * What a page that compares two recordings has beside their samples. The samples of both are in one
+ * profile: a label tells to which side a sample belongs, and functions that are the same on both
+ * sides are one function.
  */
 #ifndef PICTURE_HTML_HTML_DIFF_H
 #define PICTURE_HTML_HTML_DIFF_H
@@ -27,7 +27,7 @@ enum {
 struct html_diff {
 	const char *name[2];	   /* names of the two sides: files, or values of a label */
 	const char *verdict, *sum; /* sentences that tell the reader the result, and the sums */
-	/* what .counts counts; NULL: .counts isn't set, or it is wall time */
+	/* the name of what .counts counts; NULL: .counts isn't set, or is wall time */
 	const char *per;
 	/*
 	 * if above 0: a number for each side by which its first value is divided, so that the two
@@ -40,10 +40,10 @@ struct html_diff {
 	/* both recordings, if the page embeds them instead of its own profile */
 	struct profile *recording[2];
 	/*
-	 * .file: for each side, by location id of the page's profile, the file of a function's
-	 * lines. "": several files; NULL: the function isn't on that side. .file[i] itself may be
-	 * NULL; that side's files are then those of the page's profile. .source: for each side, the
-	 * source text of the page that the recording was read from. If it is NULL or "",
+	 * .file: for each side, by location id of the page's profile, the file of the location's
+	 * function on that side. "": several files; NULL: the function isn't on that side. .file[i]
+	 * itself may be NULL: the side's files are those of the page's profile. .source: for each
+	 * side, the source text in the page from which the recording was read. If it is NULL or "",
 	 * render_options.open_source is called with .source_arg.
 	 */
 	const char *const *file[2];
@@ -53,7 +53,7 @@ struct html_diff {
 
 struct html;
 
-/* Writes ,"diff":{...} into the page's header. 0 or -ENOMEM. */
+/* Writes the member ,"diff":{...} of the page's header. 0 or -ENOMEM. */
 _must_use_ int html_put_diff(struct html *h, FILE *out);
 
 #endif

@@ -13,9 +13,9 @@ struct header {
 	FILE *out;
 	struct str buf;
 	VEC(const char *) strings;
-	/* address of an interned string -> index of the string in .strings */
+	/* from the address of an interned string to the string's index in .strings */
 	struct map string_at;
-	/* numbers of the list that is being made, such as indexes in "strings" */
+	/* the numbers of the list that is being written, such as indexes in "strings" */
 	VEC(uint32_t) ids;
 	bool failed;
 };
@@ -63,8 +63,8 @@ static void put_numbers(struct header *d, const char *name, const int64_t *numbe
 }
 
 /*
- * Writes how much the program waited, because no share of CPU time shows that. Writes nothing if
- * the headline says that already, or for a comparison, where waiting time isn't known.
+ * Writes how much the program waited, because shares of CPU time don't show that. Writes nothing if
+ * the headline says it already, or for a comparison, for which waiting time isn't known.
  */
 static void put_use(struct header *d)
 {
@@ -75,13 +75,13 @@ static void put_use(struct header *d)
 	put_pair(d, "cpuUse", str_cstr(&words));
 }
 
-/* Words for groupings that aren't labels; ui/samples.js has the same words. */
+/* Names of groupings that aren't labels. ui/samples.js has the same names. */
 #define BY_PROGRAM     "process, by name"
 #define BY_THREAD_NAME "thread, by name"
 
 /*
- * Returns the page's word for the grouping. A comparison groups by name, because its two recordings
- * have different ids.
+ * Returns the page's name for what --by groups by. A comparison groups processes and threads by
+ * name, because they have different ids in its two recordings.
  */
 static const char *grouping(const struct render_options *opt)
 {
@@ -162,7 +162,10 @@ static void add_id(struct header *d, uint32_t id)
 	d->failed |= vec_push(&d->ids, id) != 0;
 }
 
-/* Returns the number of the function's colour: the digit after the letter of its colour family. */
+/*
+ * Returns the number of the function's colour within its family: the digit that follows the
+ * family's letter.
+ */
 static uint32_t member(const struct function *f)
 {
 	return f->class[1] ? f->class[1] - '0' : 0;
@@ -197,8 +200,8 @@ static void put_functions(struct header *d)
 
 /*
  * Writes three lists about spots (lines and expressions of functions, see html_tree.h): how many
- * spots each function has; line and column of each spot; where each spot's expression ends, as a
- * number of lines further on, and a column.
+ * spots each function has; line and column of each spot; where each spot's expression ends, as the
+ * number of lines after its first line, and a column.
  */
 static void put_spots(struct header *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the preview: the widest boxes of the first picture, drawn while the browser still reads the
- * rest of the page. See html.h.
+ * Makes the preview: the widest boxes of the first picture, which the page draws while the browser
+ * still reads the rest. See html.h.
  */
 #include "format/common/options.h"
 #include "picture/html/html.h"
@@ -16,8 +16,9 @@ struct preview {
 	const struct profile_sum *sums;
 	/* samples in the order of their groups: group << 32 | index in .sums */
 	VEC(uint64_t) order;
-	uint32_t *box_of; /* index of the box of a node */
-	uint32_t *seen;	  /* by box: .stamp of the last group that has the box */
+	uint32_t *box_of; /* by node: index of its box */
+	/* by box: the value that .stamp had for the last group that has the box */
+	uint32_t *seen;
 	/*
 	 * .h->sides values for each box. Those of box i in the current group begin at i *
 	 * .h->sides.
@@ -65,8 +66,8 @@ static double width(const struct html *h, const int64_t *total)
 }
 
 /*
- * Tells whether the page gets a preview because of its size. A comparison with many samples gets
- * one, because it has no other picture until its samples are read.
+ * Tells whether the page gets a preview because of its size. A comparison with many samples gets a
+ * preview too, because the page has no other picture before its samples are read.
  */
 static bool is_large(const struct html *h)
 {
@@ -75,8 +76,8 @@ static bool is_large(const struct html *h)
 }
 
 /*
- * Tells whether the first picture is grouped, by the same rule as grouping() of ui/view.js. A
- * comparison isn't grouped by process, because its two programs didn't run together.
+ * Tells whether the boxes of the first picture are grouped. The rule is that of grouping() in
+ * ui/view.js. A comparison isn't grouped by process, because its two programs didn't run together.
  */
 static bool is_grouped(const struct html *h)
 {
@@ -107,7 +108,7 @@ static int prepare(struct preview *g, size_t n_sums)
 	return 0;
 }
 
-/* Sums up the samples of one group, .order[from..to), for its boxes. */
+/* Sums up, for each box, the samples of one group, which are .order[from..to). */
 static void sum_up(struct preview *g, size_t from, size_t to)
 {
 	const struct html_tree *t = &g->h->tree;
@@ -148,8 +149,8 @@ static int take_group(struct preview *g, uint32_t key, take_fn take)
 }
 
 /*
- * Calls @take for the boxes of each group, in preorder. The group itself is a box too. Without
- * groups, there is one such box: the root.
+ * Calls @take for the boxes of each group, in preorder, and for a box that is the group itself. If
+ * there are no groups, the root takes the place of the group.
  */
 static int each(struct preview *g, take_fn take)
 {
@@ -161,7 +162,7 @@ static int each(struct preview *g, take_fn take)
 
 		for (to = from + 1; to < n && g->order.v[to] >> 32 == g->order.v[from] >> 32;)
 			to++;
-		/* a single group is summed up only by the first call of each() */
+		/* if there is only one group, only the first call of each() sums it up */
 		if (from || to < n || !g->stamp)
 			sum_up(g, from, to);
 		r = take_group(g, g->h->functions.keys.n + sum->labels, take);

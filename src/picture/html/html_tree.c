@@ -7,9 +7,8 @@
 #include "base/intern.h"
 
 /*
- * A node while the tree is built. Nodes and boxes are numbered as they are found;
- * the finished tree numbers them in another order. A recording has millions of nodes, so this is
- * small.
+ * A node while the tree is built. Nodes and boxes are numbered as they are found; the finished tree
+ * numbers them in another order. The struct is small, because a recording has millions of nodes.
  */
 struct draft {
 	/*
@@ -21,14 +20,14 @@ struct draft {
 struct draft_box {
 	/*
 	 * .nodes, .children: the first node and the first child of the box; .next: the next child
-	 * of its parent; 0: none
+	 * of the box's parent; 0: there is none
 	 */
 	uint32_t nodes, children, next;
 };
 
 /*
- * What a node or a box is found by: its parent, and its spot (a place in a function) or key. Places
- * are interned; a place's id is the index of its draft.
+ * The key by which a node or a box is found: its parent, and for a node its spot (a place in a
+ * function), for a box its function. Places are interned; a place's id is the index of its draft.
  */
 struct place {
 	uint32_t parent, at;
@@ -47,11 +46,11 @@ struct builder {
 	/* from a struct place to the index of the node or box at that place */
 	struct intern node_at, box_at;
 	/*
-	 * nodes and locations of the preceding stack, root first; most stacks share their first
-	 * frames with the stack before
+	 * nodes and locations of the preceding stack, root first, because most stacks begin with
+	 * the same frames as the stack before them
 	 */
 	VEC(uint32_t) path, locations;
-	uint32_t *number; /* by index of a draft node: number of the node in the result */
+	uint32_t *number; /* by index of a draft node: the node's number in the finished tree */
 };
 
 static int compare_spots(const void *a, const void *b)
@@ -197,8 +196,8 @@ static int compare_keys(const void *a, const void *b, void *arg)
 
 	return x < y ? 1
 		     /*
-		      * sorts the largest first, because the node that is pushed last is popped
-		      * first
+		      * sorts the box with the largest key first, because the node that is pushed
+		      * last is popped first
 		      */
 		     : -(x > y);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The call tree of a whole recording, at two levels. A box is a function under one caller. A node
- * is a spot (a line and expression of a function) under one spot of the caller. So each box
- * consists of nodes. The page needs nodes because it shows lines on demand, under any filter. A
- * parent has a smaller number than its children.
+ * The call tree of a whole recording, at two levels: boxes and nodes. A box is a function under one
+ * caller. A node is a spot (a line and expression of a function) under one spot of the caller. So
+ * each box consists of nodes. The page needs nodes because it shows lines on demand, under any
+ * filter. Numbers of parents are smaller than those of their children.
  */
 #ifndef PICTURE_HTML_HTML_TREE_H
 #define PICTURE_HTML_HTML_TREE_H
@@ -40,7 +40,7 @@ struct html_tree {
 	VEC(struct html_spot) spots;
 	/*
 	 * by key of a function: index in .spots of the function's first spot; one more entry at the
-	 * end
+	 * end has the number of spots
 	 */
 	VEC(uint32_t) first_spot;
 	VEC(struct html_box) boxes;

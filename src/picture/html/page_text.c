@@ -23,7 +23,7 @@ static int add_line(struct page_text *t, int64_t line, const struct str *text)
 	return t->text.failed || vec_push(&t->lines, l) ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
-/* Reads [first line, ["text", ...], first line, ["text", ...], ...]. */
+/* Reads the lines of a file: [first line, ["text", ...], first line, ["text", ...], ...]. */
 static int read_runs(struct page_text *t, struct json_in *in, struct str *text)
 {
 	int64_t line = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the source text that a page has, for other views of the page: a report of that page shows
- * the page's source, even if the files have changed since.
+ * Reads the source text that a page holds. A report made from the page shows that text, even if the
+ * files have changed since.
  */
 #ifndef PICTURE_HTML_PAGE_TEXT_H
 #define PICTURE_HTML_PAGE_TEXT_H
@@ -9,12 +9,15 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-/* A source file of which the page has lines, or says why it has none. */
+/* A source file that the page knows: it has lines of the file, or says why it has none. */
 struct page_file {
 	char *path;
 	/* the file had changed when the page was written, so the page has no text of it */
 	bool changed;
-	/* the page has no text of the file, because the file is shown only on request (--source) */
+	/*
+	 * the page has no text of the file, because krait shows that file only on request
+	 * (--source)
+	 */
 	bool foreign;
 	size_t from, to; /* the file's lines: page_text.lines[from .. to) */
 };
@@ -37,7 +40,7 @@ struct page_text {
 _must_use_ int page_text_read(struct page_text *t, const struct str *json);
 void page_text_fini(struct page_text *t);
 
-/* Returns what the page has of file @path; NULL: nothing. */
+/* Returns what the page knows of file @path; NULL: nothing. */
 const struct page_file *page_text_file(const struct page_text *t, const char *path);
 
 /*

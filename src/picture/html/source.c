@@ -17,13 +17,13 @@ enum {
 	MAX_LINE = 400,	   /* the most bytes of one line that are shown */
 	MAX_LINES = 3000,  /* the most lines that are shown of a function whose end isn't known */
 	AFTER = 2,	   /* how many lines are shown after the last sampled line of a function */
-	/* the most bytes of source text, with what JSON adds, that are taken from another page */
+	/* the most bytes of JSON with source text that are taken over from another page */
 	MAX_TAKEN = 8 * MAX_ALL,
 };
 
 /* Which lines of one sampled function are shown. */
 struct part {
-	uint32_t rank; /* position of .path among all paths in order */
+	uint32_t rank; /* position of .path among the paths of all functions in order */
 	int32_t start, first, last;
 	const char *name, *path;
 };
@@ -34,7 +34,7 @@ struct sources {
 	void *arg; /* argument for opt->open_source */
 	FILE *out;
 	VEC(struct part) parts;
-	/* text of the file that is being read; the same memory is used for each file */
+	/* text of the file that is being read; its memory is used for one file after the other */
 	struct source_text text;
 	struct str json;
 	size_t left; /* how many bytes of text may still be written */
@@ -147,7 +147,10 @@ static void put_text(struct sources *s, const char *line, size_t n)
 	s->left -= MIN(s->left, n);
 }
 
-/* Writes the lines of a file's parts in runs. Parts that overlap or touch become one run. */
+/*
+ * Writes the lines that the parts of a file need, as runs of lines. Parts that overlap or touch
+ * become one run.
+ */
 static void put_runs(struct sources *s, const struct part *p, const struct part *end)
 {
 	int32_t done = 0;
@@ -173,8 +176,8 @@ static void put_runs(struct sources *s, const struct part *p, const struct part 
 }
 
 /*
- * Reads a file if it may be shown and is still the file that ran. Returns -ESTALE if the file has
- * changed, or another -errno if it can't be read or may not be shown.
+ * Reads a source file if it may be shown and is still the file that ran. Returns -ESTALE if the
+ * file has changed, or another -errno if it can't be read or may not be shown.
  */
 static int read_file(struct sources *s, const struct part *p, const struct part *end)
 {

@@ -12,17 +12,18 @@
 /*
  * Writes JSON: [{"path", "changed", "foreign", "runs": [first line, ["text", ...], ...]}, ...].
  * "changed": the file is newer than the time that open_source gives, or a function isn't in the
- * line where it began. "foreign": the file is shown only on request, and "runs" is empty.
+ * line where it began when it ran. "foreign": krait shows the file only on request, so "runs" is
+ * empty.
  * @arg is used in place of opt->source_arg. 0 or -ENOMEM.
  */
 _must_use_ int source_put(struct functions *fs, const struct render_options *opt, void *arg,
 			  FILE *out);
 
 /*
- * Takes the JSON that source_put() wrote from a page (@data, @n bytes), where it comes after @tag
- * (embedded.h). The JSON isn't checked here: it goes unchanged into another page, whose script
- * checks it. *ret is empty if the page has no such JSON. The input is hostile, so memory is
- * bounded. 0; -EINVAL or -E2BIG + message; -ENOMEM.
+ * Takes the JSON that source_put() wrote out of a page (@n bytes at @data), where it follows @tag
+ * (embedded.h). It isn't checked here, because it goes unchanged into another page, whose script
+ * checks it. *ret is empty if the page has no such JSON. The page is hostile, so memory is bounded.
+ * 0; -EINVAL or -E2BIG + message; -ENOMEM.
  */
 _must_use_ int source_take(const char *data, size_t n, const char *tag, struct str *ret);
 

@@ -9,13 +9,12 @@
 #include "base/system/clock.h"
 #include "base/system/far.h"
 
-/* the largest source file that is read, in bytes; people don't write larger ones */
+/* the largest source file that is read, in bytes; files that people write are smaller */
 enum { MAX_FILE = 4 << 20 };
 
 /*
- * By how much two times may be off that are compared: when the file changed, and when a process
- * began. A file's time is that of the last clock tick, and a process's start is given in hundredths
- * of a second.
+ * How exact the time of a file's change and the time of a process's start can be compared. A file's
+ * time is that of the last clock tick, and a process's start is given in hundredths of a second.
  */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
@@ -36,8 +35,8 @@ static int read_all(struct source_text *t, int fd)
 }
 
 /*
- * Tells whether the file changed after @since_ns. Compares ctime, because mtime can be set to any
- * time, and package managers set it. Each change of mtime updates ctime.
+ * Tells whether the file changed after @since_ns. Looks at ctime, because mtime can be set to any
+ * time, and package managers set it. Each change of mtime updates ctime too.
  */
 static int check_age(int fd, int64_t since_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The text of one source file, by lines, if it is still the file that ran. The caller decides
- * whether it may be shown (render_options.open_source). The functions here bound its size and check
- * its age.
+ * whether the file may be shown (render_options.open_source). The functions declared here bound the
+ * file's size and check its age.
  */
 #ifndef PICTURE_HTML_SOURCE_TEXT_H
 #define PICTURE_HTML_SOURCE_TEXT_H
@@ -27,8 +27,8 @@ void source_text_fini(struct source_text *t);
 const char *source_text_line(const struct source_text *t, int32_t line, size_t *n);
 
 /*
- * Tell whether function @name could begin in a line: it has the function's name or a decorator, or
- * the function has no name, like a lambda. source_line_begins() looks at the line of @n bytes;
+ * Tell whether function @name may begin in a line: the line has the function's name or a decorator,
+ * or the function has no name, like a lambda. source_line_begins() looks at a line of @n bytes;
  * source_text_begins() looks at line @start of @t.
  */
 bool source_line_begins(const char *line, size_t n, const char *name);

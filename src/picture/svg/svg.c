@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes the picture: one SVG file that needs no other file. Without scripts it is a complete flame
- * graph, with titles on hover. The scripts add zoom, search and details. The recording is embedded,
- * so that krait can report on a picture that somebody sent.
+ * graph, with a title for each box on hover. Its scripts add zoom, search and details. The
+ * recording is embedded, so that krait can report on a picture that somebody sent.
  */
 #include "picture/svg/svg.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Internals of the picture's writer (svg*.c). */
+/* What the files that write the picture (svg*.c) share. */
 #ifndef PICTURE_SVG_SVG_H
 #define PICTURE_SVG_SVG_H
 
@@ -7,7 +7,7 @@
 #include "view/shape/roots.h"
 #include "view/shape/tree.h"
 
-/* Geometry of the static picture, in px. svg_model.js has the same numbers, except the width. */
+/* Sizes in the static picture, in px. svg_model.js has the same numbers, except the width. */
 enum {
 	SVG_WIDTH = 1200,
 	SVG_MARGIN = 12,
@@ -27,31 +27,34 @@ enum {
 struct svg_box {
 	/* indexes of the box's node in svg.tree.nodes, and of its function in svg.functions */
 	uint32_t node, function;
-	/* where the box begins: the sum of the values of all boxes to the left of it */
+	/* where the box begins: the sum of the values of all boxes to its left */
 	int64_t start;
 };
 
 struct svg {
 	struct profile *p;
 	const struct render_options *opt;
-	unsigned value; /* index of the value type shown */
+	unsigned value; /* index of the value type that is shown */
 	struct functions named;
 	struct roots roots;
 	struct tree tree;
 	VEC(struct function) functions; /* the sampled functions, in order of their first use */
-	VEC(struct svg_box) boxes;	/* boxes: parents first, then from left to right */
-	uint32_t depth;			/* number of rows of boxes in the picture */
-	uint32_t not_drawn;		/* number of boxes that weren't drawn */
+	/* the boxes: parents before their children, and children from left to right */
+	VEC(struct svg_box) boxes;
+	uint32_t depth;	    /* number of rows of boxes in the picture */
+	uint32_t not_drawn; /* number of boxes that weren't drawn */
 	/*
 	 * .not_drawn_value: the value of the boxes that weren't drawn; .threshold: boxes with a
 	 * smaller value aren't drawn
 	 */
 	int64_t not_drawn_value, threshold;
-	/* Sums over all stacks: .all of the value shown, .counted of the first value type. */
+	/*
+	 * .all: the sum of the shown value over all stacks; .counted: that of the first value type.
+	 */
 	int64_t all, counted;
 	/*
-	 * .less: the part of .all that is below 0, as a positive number; it isn't drawn.
-	 * .shares_of: the value that is 100 %.
+	 * .less: the sum of the values below 0, without its sign; it isn't drawn. .shares_of: the
+	 * value that counts as 100 %.
 	 */
 	int64_t less, shares_of;
 };

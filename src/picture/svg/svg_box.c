@@ -8,8 +8,8 @@
 #include "picture/markup.h"
 
 /*
- * Width of a character in a 12 px fixed-width font: 7.22 in DejaVu Sans Mono and Menlo, less in
- * other fonts.
+ * Width of a character in a 12 px fixed-width font: it is 7.22 in DejaVu Sans Mono and Menlo, and
+ * less in other fonts.
  */
 static const double char_px = 7.23, pad_px = 4;
 
@@ -56,7 +56,8 @@ static void add_label(const struct function *f, size_t columns, struct str *b)
 }
 
 /*
- * Returns the index in tree.lines of the node's first line, or of the end if the node has no lines.
+ * Returns the index in tree.lines of the node's first line; if the node has no lines, that of the
+ * end.
  */
 static size_t first_line(const struct tree *t, uint32_t node)
 {

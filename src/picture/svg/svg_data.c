@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the numbers behind the boxes for svg_model.js, as JSON in an element of its own. Entry i
- * of each array belongs to the i-th box of the picture. The script computes with these numbers,
- * since coordinates are rounded.
+ * Writes the numbers that the boxes are drawn from, for svg_model.js, as JSON in an element of its
+ * own. Entry i of each array belongs to the i-th box of the picture. The script computes with these
+ * numbers, because coordinates are rounded.
  */
 #include "picture/svg/svg.h"
 
 #include "picture/markup.h"
 
-/* Appends what a function is: "native", "native, C++". */
+/* Appends what kind of code a function is: "native", "native, C++". */
 static void add_kind(const struct function *f, struct str *b)
 {
 	_cleanup_str_ struct str kind = {};
@@ -33,8 +33,8 @@ static void add_function(const struct function *f, struct str *b)
 }
 
 /*
- * Writes [line, value, line, value, ...] for each box. Lines are in the order of nodes, not of
- * boxes.
+ * Writes [line, value, line, value, ...] for each box. The tree has lines in the order of nodes,
+ * which isn't that of boxes.
  */
 static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 {
@@ -52,8 +52,8 @@ static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 }
 
 /*
- * Returns for each node the index of its first line. One more entry, at the end, has the number of
- * lines. NULL: out of memory.
+ * Returns an array with the index of each node's first line. One more entry, at the end, has the
+ * number of lines. NULL: out of memory.
  */
 static uint32_t *index_lines(const struct tree *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes what is around the boxes: title, numbers of the recording, legend, and what wasn't drawn.
+ * Writes what surrounds the boxes: title, numbers of the recording, legend, and what wasn't drawn.
  */
 #include "format/common/options.h"
 #include "picture/svg/svg.h"
@@ -26,8 +26,9 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 }
 
 /*
- * Appends "999 Hz" if the period is a time, else "every 1,000,000 cycles". Appends nothing if
- * the period is 1, because then each event was counted, or if the period is that of another value.
+ * Appends how often samples were taken: "999 Hz" if the period is a time, else "every 1,000,000
+ * cycles". Appends nothing if the period is 1, because then each event was counted, or if it is the
+ * period of a value that isn't shown.
  */
 static void add_rate(const struct svg *s, struct str *b)
 {
@@ -89,8 +90,8 @@ static void add_numbers(const struct svg *s, struct str *b)
 }
 
 /*
- * Each row is a colour family of svg.css, in the order of the legend. .members: the colours of the
- * family that the legend shows, as digits.
+ * The rows of the legend, in order; each is a colour family of svg.css. .members: which colours of
+ * the family the legend shows, as digits.
  */
 static const struct {
 	char family;

@@ -80,7 +80,7 @@ function hideDetails() {
 	details.style.display = 'none';
 }
 
-// Handles mouse and keyboard.
+// The rest of this file handles mouse and keyboard.
 
 const indexOf = new Map(boxes.map((box, i) => [box.g, i]));
 

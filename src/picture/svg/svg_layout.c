@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Turns samples into the boxes of a picture. A box is a function under one caller, with all its
- * lines. Boxes that are too narrow to be seen aren't drawn but counted. So a recording of 100,000
- * stacks gives a picture of a few MB that a browser can handle.
+ * lines. Boxes that are too narrow to be seen are counted but not drawn. So a recording of 100,000
+ * stacks gives a picture of a few MB, which a browser can handle.
  */
 #include "format/common/options.h"
 #include "picture/svg/svg.h"
@@ -65,8 +65,8 @@ static const char *root_name(const struct svg *s)
 }
 
 /*
- * Describes the function of a node. The tree's root (node 0) and root frames have no function; each
- * is described as if it were a function.
+ * Describes the function of a node. The tree's root (node 0) and root frames have no function, so
+ * they are described as if they were functions.
  */
 static int describe(struct svg *s, uint32_t node, struct function *f)
 {
@@ -107,8 +107,8 @@ static int largest_first(const void *a, const void *b)
 }
 
 /*
- * Sets the smallest value that a box must have to be drawn. Boxes with that value are wide enough
- * to be seen, and no more than SVG_MAX_BOXES boxes have at least that value.
+ * Sets the smallest value of a box that is drawn. Boxes of that value are wide enough to be seen,
+ * and at most SVG_MAX_BOXES boxes have at least that value.
  */
 static int set_threshold(struct svg *s)
 {
@@ -137,8 +137,8 @@ struct visit {
 typedef VEC(struct visit) visits;
 
 /*
- * Pushes the children of a box to @todo, the leftmost child last. Children that aren't drawn are
- * added to .not_drawn_value instead.
+ * Pushes the children of a box to @todo, the leftmost child last, so that it is popped first.
+ * Children that aren't drawn are added to .not_drawn_value instead.
  */
 static int push_children(struct svg *s, visits *todo, struct visit v)
 {

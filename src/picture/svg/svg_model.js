@@ -17,7 +17,7 @@ const data = JSON.parse(byId('krait-boxes').textContent);
 const boxes = [...byId('boxes').children].map((g) => {
 	const [title, rect, text] = g.children;
 	const box = {g, rect, text, title: title.textContent};
-	title.remove(); // the details show what this title says
+	title.remove(); // the details show this title's text
 	return box;
 });
 const count = boxes.length;
@@ -27,8 +27,8 @@ const {parent, last} = relations(data.depth);
 const state = {zoom: 0, flip: false, query: '', current: 0};
 let width = 1200, top = HEADER, barTop = 10, charWidth = 7.23, hits = [];
 
-// Returns two lists: parent[i] is the parent of box i, last[i] the last box below it. Boxes come
-// after their parents, and go from left to right.
+// Returns two lists: parent[i] is the parent of box i, last[i] is the last of the boxes below it.
+// Boxes come after their parents, and from left to right.
 function relations(depth) {
 	const up = new Int32Array(count), end = new Int32Array(count), path = [];
 	for (let i = 0; i < count; i++) {

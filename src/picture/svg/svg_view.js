@@ -60,8 +60,8 @@ function setWidth(w, least) {
 	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
 }
 
-// The width for the picture. clientWidth excludes scroll bars, which come and go with the picture's
-// size.
+// Returns the width for the picture. clientWidth excludes scroll bars, which come and go with the
+// picture's size.
 const room = () => Math.max(svg.clientWidth, 360);
 
 function resize() {
@@ -79,7 +79,7 @@ function resize() {
 	draw();
 }
 
-// The controls stay in sight while a deep picture is scrolled.
+// Keeps the controls in sight while a deep picture is scrolled.
 function follow() {
 	const floating = standalone && window.scrollY > barTop;
 	bar.setAttribute('y', floating ? window.scrollY : barTop);
@@ -143,7 +143,7 @@ function report() {
 		result.textContent = '';
 		return;
 	}
-	// Boxes that weren't drawn can't be searched, so the sum may be too small.
+	// Boxes that weren't drawn can't be searched, so their hits are missing in the sum.
 	const least = data.notDrawn && matched(0) < total ? 'at least ' : '';
 	let text = `matched ${least}${percent(matched(0), whole)} of all`;
 	if (state.zoom)
