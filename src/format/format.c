@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the formats that krait writes. A new format needs one file, and one row here. */
+/*
+ * The table of the formats that krait writes. A new format needs a file that writes it, and a row
+ * in this table.
+ */
 #include "format/format.h"
 #include "base/text/str.h"
 #include "format/common/options.h"
@@ -13,7 +16,7 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 	return pprof_write(p, out, opt->times);
 }
 
-/* The formats that krait writes. The first one is that of a recording without -o. */
+/* The formats that krait writes. A recording without -o is in the first one. */
 const struct render_format render_formats[] = {
 	{"html", {".html"}, "nothing: the recording is embedded", html_write},
 	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},

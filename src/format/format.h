@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The formats that krait writes: a folder for each, and a row in format.c with extension, name and
- * writer. Writing needs only a struct profile, and no privileges.
+ * Declares the formats that krait writes. Each has a folder, and a row in format.c with its
+ * extensions, name and writer. Writing needs only a struct profile, and no privileges.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
@@ -16,13 +16,13 @@ struct render_format {
 	/* extensions of the format's files: ".folded", ".txt"; NULL-terminated */
 	const char *extensions[4];
 	/*
-	 * what of a recording the format can't hold, in words for --help and the man page; or
-	 * "nothing"
+	 * what the format can't hold of a recording, in words for --help and the man page;
+	 * "nothing" if it holds everything
 	 */
 	const char *loses;
 	int (*write)(struct profile *p, FILE *out, const struct render_options *opt);
-	bool no_by; /* the format can't show what --by groups by */
-	/* the format can't show samples without a time, nor values that aren't times */
+	bool no_by; /* the format can't show the groups that --by asks for */
+	/* the format can show neither samples without a time nor values that aren't times */
 	bool needs_times;
 };
 
@@ -30,16 +30,17 @@ extern const struct render_format render_formats[];
 extern const size_t render_n_formats;
 
 /*
- * Find a format by its --format name, or by the end of a file's name; of several extensions that
- * match, the longest one counts. NULL + message if there is no such format.
+ * render_by_name() finds a format by the name that --format gives, render_by_file() by the end of a
+ * file's name; of several extensions that match, the longest counts. NULL + message if there is no
+ * such format.
  */
 const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);
-/* as render_by_file(), but without a message */
+/* does what render_by_file() does, but sets no message */
 const struct render_format *render_known_file(const char *path);
 
 /*
- * Tells whether the format can show groups by @by, which may be NULL for none. Returns 0, or
+ * Checks that the format can show groups by @by, which may be NULL for no groups. Returns 0, or
  * -EINVAL + message.
  */
 _must_use_ int render_check_by(const struct render_format *format, const char *by);

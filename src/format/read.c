@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of formats that krait reads; also reads the bytes of a file; see read.h. */
+/*
+ * The table of the formats that krait reads, and the functions that read the bytes of a file; see
+ * read.h.
+ */
 #include "format/read.h"
 
 #include <ctype.h>
@@ -110,7 +113,7 @@ static bool is_control(uint8_t c)
 
 /*
  * Tells whether the file looks like a protocol buffers message that begins with one of the fields 1
- * to 15, a number or bytes. A text may begin in the same way, but contains no control characters.
+ * to 15, as a number or bytes. A text may begin in the same way, but has no control characters.
  */
 static bool is_pprof(const struct read_input *in)
 {
@@ -123,7 +126,7 @@ static bool is_pprof(const struct read_input *in)
 	return false;
 }
 
-/* The formats in order: the first one whose probe accepts a file reads it. */
+/* The formats that krait reads. The first format whose probe accepts a file reads it. */
 static const struct read_format formats[] = {
 	{"html", is_two, read_two_as_one},
 	{"svg", is_svg, read_svg},
@@ -146,7 +149,7 @@ static void list_names(char *buf, size_t n)
 }
 
 /*
- * Tells whether perf record wrote the file. A pprof message could begin with the same bytes, but no
+ * Tells whether perf record wrote the file. A pprof message may begin with the same bytes, but no
  * real one does.
  */
 static bool is_perf_data(const uint8_t *data, size_t n)
@@ -155,9 +158,9 @@ static bool is_perf_data(const uint8_t *data, size_t n)
 }
 
 /*
- * Tells whether it is a file that Python's pstats reads: in marshal's format, a dict whose keys are
- * tuples of three. Such a file has no stacks. For each function it has two times, without and with
- * callees: in all, and for each caller. krait would have to invent stacks that add up to these
+ * Tells whether Python's pstats can read the file: in marshal's format, a dict whose keys are
+ * tuples of three. Such a file has no stacks, only two times (with and without callees) for each
+ * function and for each of its callers. krait would have to invent stacks that add up to these
  * times.
  */
 static bool is_pstats(const uint8_t *data, size_t n)
@@ -181,8 +184,8 @@ static bool is_utf16(const uint8_t *data, size_t n)
 }
 
 /*
- * Refuses files of other tools that krait recognizes but can't read. A pstats file of krait's own
- * is read, since a recording is at its end.
+ * Refuses files of other tools that krait recognizes but can't read. A pstats file that krait wrote
+ * isn't refused, because a recording is at its end.
  */
 static int check_known(const uint8_t *data, size_t n)
 {
@@ -208,8 +211,8 @@ static int check_known(const uint8_t *data, size_t n)
 }
 
 /*
- * Sets the message for a page or picture without a recording. If the file lacks its closing tag,
- * the message says that it is cut off: krait writes the recording near the end.
+ * Sets the message for a page or picture that has no recording. If the file lacks its closing tag,
+ * the message says that it is cut off, because krait writes the recording near the end.
  */
 static void refuse_markup(const char *data, size_t n)
 {
@@ -231,7 +234,7 @@ static void refuse_markup(const char *data, size_t n)
 }
 
 /*
- * Returns the format of a file. @data has the file's beginning at least. NULL + message if krait
+ * Returns the format of a file, of which @data has at least the beginning. NULL + message if krait
  * reads no such format.
  */
 static const struct read_format *find(const uint8_t *data, size_t n)
@@ -288,7 +291,7 @@ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 	r = f ? f->read(data, n, ret) : -EINVAL;
 	if (r == -ENOMEM)
 		return err_nomem();
-	/* If memory ran out, the profile may lack texts that couldn't be stored. */
+	/* if memory ran out, the profile may lack texts that couldn't be stored */
 	if (!r && err_memory_failed()) {
 		profile_free(*ret);
 		*ret = NULL;
@@ -302,7 +305,7 @@ struct bytes {
 	size_t n, cap;
 };
 
-/* Reads until @want bytes are in @b or the file ends. 0 or -errno without a message. */
+/* Reads until @b has @want bytes or the file ends. 0 or -errno without a message. */
 static int read_until(int fd, struct bytes *b, size_t want)
 {
 	while (b->n < want) {
@@ -323,9 +326,9 @@ static int read_until(int fd, struct bytes *b, size_t want)
 }
 
 /*
- * Tells whether the whole file is to be read. A file whose beginning is that of no format, such as
- * /dev/zero or a disk image, isn't read further. Markup and pstats are read to the end, because the
- * recording in them may come late.
+ * Tells whether the rest of the file is to be read too. If its beginning is that of no format, as
+ * with /dev/zero or a disk image, it isn't. Pages, pictures and pstats files are read to the end,
+ * because the recording in them may come late.
  */
 static bool worth_reading(const struct bytes *b)
 {
@@ -333,8 +336,8 @@ static bool worth_reading(const struct bytes *b)
 }
 
 /*
- * Tells whether a file is too large. The size of a pipe isn't known, so of a pipe only the bytes
- * that were read so far count.
+ * Tells whether a file is too large. A pipe has no size, so only the bytes that were read from it
+ * so far count.
  */
 static bool is_too_large(int fd, const struct bytes *b)
 {
@@ -359,11 +362,14 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What the caller wants to read from a file. Members for what the caller doesn't want are NULL. */
+/* What the caller wants to read from a file. A member is NULL if the caller doesn't want it. */
 struct wanted {
-	/* .one: gets the file's profile; .two: gets both profiles of a page that compares two */
+	/*
+	 * .one: receives the file's profile; .two: receives both profiles of a page that compares
+	 * two
+	 */
 	struct profile **one, **two;
-	/* the tag before the source text that the caller wants of a page */
+	/* the tag before the source text that the caller wants from a page */
 	const char *tag;
 	struct str *source;
 };

@@ -9,7 +9,7 @@
 #include "base/text/str.h"
 #include "profile/profile.h"
 
-/* What the probe of a format gets of a file. All bytes may be hostile. */
+/* What a format's probe gets to see of a file. All bytes may be hostile. */
 struct read_input {
 	const uint8_t *data; /* all bytes of the file, unchanged */
 	size_t n;
@@ -22,7 +22,10 @@ struct read_format {
 	/* name of the format; if krait also writes the format, the name in render_formats */
 	const char *name;
 	bool (*probe)(const struct read_input *in);
-	/* Returns 0, or -EINVAL, -E2BIG, -ENOMEM + a message that names the byte and the field. */
+	/*
+	 * Reads a file. Returns 0, or -EINVAL, -E2BIG or -ENOMEM + a message that names the byte
+	 * and the field.
+	 */
 	int (*read)(const uint8_t *data, size_t n, struct profile **ret);
 };
 
@@ -30,17 +33,18 @@ struct read_format {
 _must_use_ int read_profile(const uint8_t *data, size_t n, struct profile **ret);
 
 /*
- * Reads file @path ("-": standard input) of any format. 0, or -errno + a message that begins with
- * the file's name. A file whose beginning is that of no format is refused without reading the rest.
+ * Reads the file @path ("-": standard input) in any format that krait reads. 0, or -errno + a
+ * message that begins with the file's name. If the beginning of the file is that of no format, it
+ * is refused without reading the rest.
  */
 _must_use_ int read_profile_file(const char *path, struct profile **ret);
 
 /*
- * Reads a file that holds two profiles. It is a page that compares two recordings (krait diff -o
- * x.html), or a file with two values, "before" and "after" (format/folded/folded_in.h). Each of
- * these values becomes "samples" of a profile. read_two() and read_two_file() return both profiles.
- * read_two_as_one() returns a single profile, in which the label "diff" is "before" or "after". 0,
- * or -errno + message. The caller frees the profiles.
+ * Reads a file that holds two profiles: a page that compares two recordings (krait diff -o x.html),
+ * or a file with two values, "before" and "after" (format/folded/folded_in.h). Each of these two
+ * values becomes the value "samples" of a profile. read_two() and read_two_file() return both
+ * profiles. read_two_as_one() returns a single profile, in which the label "diff" is "before" or
+ * "after". 0, or -errno + message. The caller frees the profiles.
  */
 /* tells whether @data is a page that compares two recordings */
 bool read_two_probe(const uint8_t *data, size_t n);
@@ -50,7 +54,7 @@ _must_use_ int read_two_file(const char *path, struct profile *ret[2]);
 
 /*
  * Reads the source text that follows @tag (format/common/embedded.h) in a page. *ret is "" if the
- * page has none. 0, or -errno + message.
+ * page has no such text. 0, or -errno + message.
  */
 _must_use_ int read_source_file(const char *path, const char *tag, struct str *ret);
 

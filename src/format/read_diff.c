@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the two recordings of a page that compares them, or makes two profiles of a file of
+ * Reads a file that holds two profiles: a page that compares two recordings, or a file of
  * difffolded.pl, in which each line has two counts. See read.h.
  */
 #include "base/cleanup.h"
@@ -50,8 +50,8 @@ static int find_value(struct profile *p, const char *name)
 }
 
 /*
- * Makes two profiles of @p, which has the values "before" and "after". Each of the two gets one of
- * these values, and both call it "samples".
+ * Makes two profiles of @p, which has the values "before" and "after". Each profile gets one of the
+ * two values, under the name "samples".
  */
 static int split_values(struct profile *p, struct profile *ret[2])
 {

@@ -13,7 +13,8 @@ enum { LINE_GROUPS = 30 };
 
 struct encoder {
 	FILE *out;
-	uint8_t rest[3]; /* the 1 or 2 bytes that don't yet make a group of three */
+	/* the 1 or 2 bytes that wait for more, because base64 encodes groups of three bytes */
+	uint8_t rest[3];
 	unsigned n_rest, groups;
 };
 
@@ -39,7 +40,7 @@ static ssize_t encoder_write(void *cookie, const char *data, size_t n)
 		put_group(e, e->rest, 3);
 		e->n_rest = 0;
 	}
-	/* fopencookie(3): a write function returns 0 on error, not -1 */
+	/* by fopencookie(3), a write function returns 0 on error, not -1 */
 	return ferror(e->out) ? 0 : (ssize_t)n;
 }
 

@@ -17,7 +17,10 @@ const char *embedded_find(const char *data, size_t n, const char *tag)
 	return at ? at + strlen(tag) : NULL;
 }
 
-/* these bytes follow the recording and its length (8 bytes, little endian) */
+/*
+ * marks the end of a file that isn't text: the recording, its length (8 bytes, little endian), and
+ * these bytes
+ */
 #define END	  "krait-pb"
 #define END_BYTES (sizeof(uint64_t) + sizeof(END) - 1)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes apart the text of one frame in folded stacks; see folded_frame.h. */
+/* Parses the text of one frame in folded stacks; see folded_frame.h. */
 #include "format/common/folded_frame.h"
 
 #include "profile/mark.h"
@@ -28,7 +28,7 @@ static size_t digits_at_end(const char *s, size_t n)
 	return digits;
 }
 
-/* Returns the line number in a text; 0 if the text isn't a number below 2^31. */
+/* Returns the line number that a text is; 0 if the text isn't a number below 2^31. */
 static int32_t number(const char *s, size_t n)
 {
 	int64_t v = 0;
@@ -65,8 +65,9 @@ static bool python_source(const char *s, size_t n)
 }
 
 /*
- * Reads a suffix of stackcollapse-perf.pl or of krait's --annotate. Suffix _[w] marks kernel frames
- * of the stack that woke the thread. Returns the length of the text without the suffix.
+ * Reads a suffix that tells the kind of frame, from stackcollapse-perf.pl or krait's --annotate.
+ * Suffix _[w] marks kernel frames of the stack that woke the thread. Returns the length of the text
+ * without the suffix.
  */
 static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 {
@@ -112,7 +113,7 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 
 /*
  * Tells whether the text names a mapping, such as "[unknown]" or "libz.so.1". Some tools write a
- * mapping in place of a source file that they don't know, even if a line number follows.
+ * mapping in place of a source file that they don't know, even with a line number after it.
  */
 static bool is_mapping(const char *s, size_t n)
 {
@@ -127,9 +128,9 @@ static bool is_mapping(const char *s, size_t n)
 }
 
 /*
- * Stores the place that a frame names. It is a source file if it has a line number or if its
- * extension is that of source code; else it is a mapping. A function such as java/lang/Thread.run,
- * with a slash in its name, isn't Python's.
+ * Stores the place that a frame names, which is a source file or a mapping. It is a source file if
+ * it has a line number or the extension of source code. A function with a slash in its name, such
+ * as java/lang/Thread.run, isn't Python's.
  */
 static void set_place(const char *s, size_t n, bool has_line, struct folded_frame *f)
 {
@@ -144,7 +145,7 @@ static void set_place(const char *s, size_t n, bool has_line, struct folded_fram
 		f->kind = KIND_PYTHON;
 }
 
-/* Reads the parentheses at the end of a frame: "FILE:LINE", a source file, or a mapping. */
+/* Reads what a frame has in parentheses at its end: "FILE:LINE", a source file, or a mapping. */
 static void take_place(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t digits = digits_at_end(s, n);
@@ -155,7 +156,7 @@ static void take_place(const char *s, size_t n, struct folded_frame *f)
 	set_place(s, has_line ? n - digits - 1 : n, has_line, f);
 }
 
-/* Reads "name (place)"; only parentheses that end the text count. */
+/* Reads "name (place)". Only parentheses at the end of the text count. */
 static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t depth = 0;
@@ -168,8 +169,8 @@ static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 		if (depth)
 			continue;
 		/*
-		 * C++'s own "f(int)" has no blank before the parentheses, so they don't name a
-		 * place. Nor does a number in parentheses: py-spy writes "thread (12)" for a
+		 * Without a blank before them, the parentheses belong to a name of C++: "f(int)". A
+		 * number in parentheses is no place either: py-spy writes "thread (12)" for a
 		 * thread.
 		 */
 		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n || digits_at_end(s, n - 1) == n - i - 2)
@@ -191,7 +192,10 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 	end = n - digits - 1;
 	for (at = end; at && s[at - 1] != ':'; at--)
 		;
-	/* In "std::sort:12" the file would be empty or end in a colon: not FILE:FUNCTION:LINE. */
+	/*
+	 * "std::sort:12" isn't FILE:FUNCTION:LINE, because its file would be empty or end in a
+	 * colon
+	 */
 	if (at < 2 || at == end || s[at - 2] == ':')
 		return false;
 	f->file = TEXT(s, at - 1);
@@ -203,8 +207,8 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 }
 
 /*
- * Returns where the name of a V8 function ends: at the blank before its file, or at @n if it has no
- * file.
+ * Returns where the name of a V8 function ends: at the blank before its file, or at @n if no file
+ * follows.
  */
 static size_t end_of_v8_name(const char *s, size_t n)
 {
@@ -221,7 +225,7 @@ static size_t end_of_v8_name(const char *s, size_t n)
 	return last ? (size_t)(last - s) : n;
 }
 
-/* Takes a number such as ":39" off the end of the text. False: it doesn't end in a number. */
+/* Takes a number such as ":39" off the end of the text. False: the text doesn't end in a number. */
 static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 {
 	size_t digits = digits_at_end(s, *n);
@@ -234,8 +238,8 @@ static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 }
 
 /*
- * Reads "LazyCompile:*foo /srv/app.js:39" of node's perf maps. The sign before the name (*, ~ and
- * others) tells how V8 compiled the function. A column may follow the line.
+ * Reads "LazyCompile:*foo /srv/app.js:39", the form in node's perf maps. The sign before the name
+ * (*, ~ and others) tells how V8 compiled the function. A column may follow the line.
  */
 static bool take_v8(const char *s, size_t n, struct folded_frame *f)
 {
@@ -283,7 +287,9 @@ static bool is_text(const char *s, size_t n, const char *text)
 	return n == strlen(text) && !memcmp(s, text, n);
 }
 
-/* Reads frames that Austin (-g) and CPython 3.15's own profiler insert for what isn't Python. */
+/*
+ * Reads frames that Austin (-g) and CPython 3.15's own profiler insert for code that isn't Python.
+ */
 static bool take_made_up(const char *s, size_t n, struct folded_frame *f)
 {
 	static const char collector[] = "garbage collector";
@@ -371,7 +377,7 @@ static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
 	} else if (f->mapping.n) {
 		m.name = string(p, f->mapping);
 		/*
-		 * The name of the mapping decides the kind, as in a recording, whatever kind a
+		 * As in a recording, the name of the mapping decides the kind, whatever kind a
 		 * suffix of the frame gives.
 		 */
 		m.kind = profile_kind(profile_get_string(p, m.name));

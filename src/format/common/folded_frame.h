@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parses the text of a frame in folded stacks and in speedscope files. It knows the forms of frames
- * that various tools write.
+ * Parses the text of a frame in folded stacks and in speedscope files, in the forms that various
+ * tools write.
  */
 #ifndef FORMAT_COMMON_FOLDED_FRAME_H
 #define FORMAT_COMMON_FOLDED_FRAME_H
@@ -13,7 +13,10 @@ struct folded_text {
 	size_t n;
 };
 
-/* The parts point into the frame's text; .n is 0 if a part is missing. */
+/*
+ * A frame, taken apart. The parts point into the frame's text; .n of a part is 0 if the frame lacks
+ * the part.
+ */
 struct folded_frame {
 	enum frame_kind kind;
 	bool inlined; /* the function was inlined into the function of the preceding frame */
@@ -33,8 +36,8 @@ void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret);
 bool folded_frame_parse_torch(const char *s, size_t n, struct folded_frame *ret);
 
 /*
- * Fills *ret from parts of a frame that a format stores separately. @place is a source file or a
- * mapping.
+ * Sets *ret from the parts of a frame, for a format that stores them separately. @place is a source
+ * file or a mapping.
  */
 void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
 		       struct folded_frame *ret);
@@ -42,16 +45,16 @@ void folded_frame_make(struct folded_text name, struct folded_text place, int32_
 /* Returns the frame as a location that profile_location() can add to @p. Its .outer isn't set. */
 struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f);
 
-/* A label that a root frame stands for; .key is NULL if the frame isn't a root frame. */
+/* A label that krait makes of a root frame; .key is NULL if the frame isn't a root frame. */
 struct folded_label {
 	const char *key;
 	struct folded_text value;
 };
 
 /*
- * Reads a root frame, which stands for up to two labels: "web (pid 12)", "Main (tid 34)" of krait;
- * `process 12:"python app.py"`, `thread (0x7f): "Main"` of py-spy; "P12", "T12:34" of Austin;
- * "tid:34" of CPython 3.15.
+ * Reads a root frame, of which krait makes up to two labels: "web (pid 12)", "Main (tid 34)" of
+ * krait; `process 12:"python app.py"`, `thread (0x7f): "Main"` of py-spy; "P12", "T12:34" of
+ * Austin; "tid:34" of CPython 3.15.
  */
 void folded_root_parse(const char *s, size_t n, struct folded_label ret[2]);
 

@@ -36,7 +36,7 @@ static ssize_t encoder_write(void *cookie, const char *data, size_t n)
 
 	e->z.next_in = (Bytef *)data;
 	e->z.avail_in = n;
-	/* fopencookie(3): a write function returns 0 on error, not -1 */
+	/* by fopencookie(3), a write function returns 0 on error, not -1 */
 	return run(e, Z_NO_FLUSH) ? 0 : (ssize_t)n;
 }
 

@@ -7,8 +7,9 @@
 #include "base/util.h"
 
 /*
- * Opens a stream. What is written to it is compressed and goes to @out. Closing the stream writes
- * the rest and leaves @out open. NULL + errno on failure. fclose() reports errors of @out.
+ * Opens a stream. Bytes that are written to it are compressed and go to @out. Closing the stream
+ * writes the bytes that are left, and leaves @out open. NULL + errno on failure. fclose() reports
+ * errors of @out.
  */
 FILE *gzip_encoder(FILE *out);
 

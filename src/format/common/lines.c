@@ -28,8 +28,8 @@ static int take(struct splitter *s, const char *text, size_t n)
 }
 
 /*
- * Handles the lines that end within buf[0..n). *@used: the offset in @buf at which the last line
- * begins, which doesn't end there.
+ * Hands out the lines that end within buf[0..n). *@used: the offset in @buf at which the last line
+ * begins, if that line doesn't end in @buf.
  */
 static int take_whole(struct splitter *s, const char *buf, size_t n, size_t *used)
 {

@@ -12,7 +12,7 @@ FILE *spool_open(void)
 	int fd = temporary_file();
 	FILE *f;
 
-	/* If no directory can be written to, the file is in memory. */
+	/* if no directory can be written to, the file is in memory */
 	if (fd < 0)
 		fd = memfd_create("krait", MFD_CLOEXEC);
 	f = fd < 0 ? NULL : fdopen(fd, "w+");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Holds text back until other text is written. Some formats have whole columns one after the other
- * (all stacks, then all weights). krait makes all columns in one pass over the samples, so all
+ * (all stacks, then all weights). krait makes all columns in one pass over the samples. So all
  * columns but the first are kept in temporary files until the first is written.
  */
 #ifndef FORMAT_COMMON_SPOOL_H

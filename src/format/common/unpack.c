@@ -48,7 +48,9 @@ void unpack_close(struct unpack *u)
 	*u = (struct unpack){};
 }
 
-/* Goes on with gzip: members that follow one another are one stream, as in gzip(1). */
+/*
+ * Decompresses more of a gzip file. Members that follow one another are one stream, as in gzip(1).
+ */
 static int more_gzip(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 {
 	int r;
@@ -79,7 +81,9 @@ static int more_gzip(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 		       u->used - u->z.avail_in, u->z.msg ? u->z.msg : "unknown reason");
 }
 
-/* Goes on with zstd: frames that follow one another are one stream, as in zstd(1). */
+/*
+ * Decompresses more of a zstd file. Frames that follow one another are one stream, as in zstd(1).
+ */
 static int more_zstd(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 {
 	ZSTD_inBuffer in = {u->data, u->n, u->used};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decompresses a file: gzip (RFC 1952), zstd (RFC 8878), or plain bytes. It works as a stream, so
- * memory is bounded whatever the file says. Input is hostile.
+ * Decompresses a file: gzip (RFC 1952), zstd (RFC 8878), or plain bytes. The file is hostile. It is
+ * decompressed as a stream, so memory is bounded whatever the file says.
  */
 #ifndef FORMAT_COMMON_UNPACK_H
 #define FORMAT_COMMON_UNPACK_H

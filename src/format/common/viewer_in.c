@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the readers of viewers' JSON formats share; see viewer_in.h. */
+/* Functions that the readers of viewers' JSON formats share; see viewer_in.h. */
 #include "format/common/viewer_in.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ int viewer_in_line(const char *format, struct json_in *in, const char *field, in
 	return viewer_in_wrap(format, json_in_skip(in), field);
 }
 
-/* Parses a text as a number. */
+/* Tells whether a text is a number, and parses it. */
 static bool is_number(const struct str *text, int times, int64_t *ret)
 {
 	struct json_in in;
@@ -168,7 +168,7 @@ void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t 
 	l->function = profile_function(p, &fn);
 }
 
-/* Decompresses the whole file first, because parts of it refer to later parts. */
+/* The whole file is decompressed first, because parts of it refer to later parts. */
 static int unpack_all(const char *format, struct unpack *u, size_t budget, struct str *ret)
 {
 	int r = unpack_rest(u, budget, ret);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of the writers in format.c, which do what struct render_format.write says. */
+/*
+ * Declares the functions that write the formats in format.c; each does what struct
+ * render_format.write says.
+ */
 #ifndef FORMAT_COMMON_WRITERS_H
 #define FORMAT_COMMON_WRITERS_H
 

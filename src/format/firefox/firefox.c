@@ -3,8 +3,8 @@
  * Writes profiles for the Firefox Profiler (profiler.firefox.com), see firefox.h: the head, then
  * one thread after the other. A run of equal samples becomes two samples: one with the whole weight
  * where the run begins, and one without weight where it ends. If a pause follows, a sample without
- * stack and weight marks where the pause begins. The activity graph needs the samples without
- * weight.
+ * stack and weight marks where the pause begins. The site's activity graph needs these samples
+ * without weight.
  */
 #include "format/firefox/firefox.h"
 #include "format/firefox/firefox_states.h"
@@ -25,12 +25,12 @@ struct threads {
 	struct firefox_states states;
 	struct timeline timeline;
 	bool in_time;	 /* the values are times, which are written in milliseconds */
-	unsigned digits; /* how many decimal places the values have, if they aren't times */
+	unsigned digits; /* how many decimal places the values have if they aren't times */
 	const char *thread_comma, *comma;
 	uint64_t n; /* how many samples of the thread were written */
-	/* when the sample that was written last ended; never before that sample's time */
+	/* when the sample that was written last ended, but at least that sample's time */
 	int64_t at_ns;
-	int64_t period_ns; /* time between two samples; 0: not known */
+	int64_t period_ns; /* time between two samples of a running thread; 0: not known */
 };
 
 static void put_ms(FILE *out, int64_t ns)
@@ -65,8 +65,8 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 }
 
 /*
- * Writes the names of a thread and its process, which the site needs. If the recording has no name,
- * one is made up, and listed in "made_up", so that krait drops it when it reads the file.
+ * Writes the names of a thread and its process, which the site needs. If the recording lacks one of
+ * these names, krait makes up a name and lists it in "made_up", so that krait's reader drops it.
  */
 static void put_names(FILE *out, const struct timeline_thread *thread)
 {
@@ -121,15 +121,15 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 }
 
 /*
- * Writes a run of equal samples, of which the last was taken at @last_ns. If no sample of the
- * profile has a time, each sample begins where the preceding one ends, from 0 on.
+ * Writes a run of equal samples, the last of which was taken at @last_ns. If no sample of the
+ * profile has a time, each sample begins where the preceding one ends, and the first begins at 0.
  */
 static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 {
 	struct threads *t = arg;
 	uint32_t node = profile_stack_node(t->f->p, run->stack);
 	int64_t weight = run->values[t->f->value], time_ns = run->time_ns, first;
-	int64_t ran = MAX(weight, (int64_t)0); /* a negative weight counts as no CPU time */
+	int64_t ran = MAX(weight, (int64_t)0); /* a weight below 0 counts as no CPU time */
 	int64_t gap_ns = MAX(2 * t->period_ns, 20 * (int64_t)NSEC_PER_MSEC);
 
 	firefox_states_add(&t->states, run);
@@ -150,8 +150,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 		put_sample(t, node, last_ns, 0, ran - first);
 	t->at_ns = last_ns;
 	/*
-	 * a single sample that stands for a long time is a wait, and its time is the wait's
-	 * beginning
+	 * A single sample that stands for a long time is a wait, which begins at the sample's time.
 	 */
 	if (t->in_time && last_ns == time_ns && ran > gap_ns && ran < INT64_MAX - time_ns)
 		t->at_ns = time_ns + ran - t->period_ns;
@@ -185,7 +184,7 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 	return r;
 }
 
-/* Writes the command line and the closing lines, which the profile's info panel shows. */
+/* Writes the command line and the closing lines, which the site shows in its info panel. */
 static void put_comments(const struct firefox *f)
 {
 	const struct profile_meta *m = profile_meta(f->p);
@@ -236,7 +235,7 @@ static void put_meta(const struct threads *t)
 
 static int put_all(struct threads *t)
 {
-	/* each wait gets a marker of its own, so equal samples aren't put together */
+	/* equal samples aren't joined into runs, because each wait gets a marker of its own */
 	const struct timeline_reader reader = {begin_thread, put_run, end_thread,
 					       .every_sample = t->states.waits >= 0};
 	int r;

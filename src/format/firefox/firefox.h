@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the Firefox Profiler's "processed profile", version 60: the first version in which all
- * threads share tables. The profiler also reads older versions
+ * Writes the Firefox Profiler's "processed profile" in version 60, the first version in which all
+ * threads share tables. The site reads all older versions too
  * (src/profile-logic/processed-profile-versioning of firefox-devtools/profiler), so the version
- * needn't change.
+ * that krait writes needn't change.
  */
 #ifndef FORMAT_FIREFOX_FIREFOX_H
 #define FORMAT_FIREFOX_FIREFOX_H
@@ -14,8 +14,8 @@
 #include "view/names/names.h"
 
 /*
- * What the Firefox Profiler calls a "func": all functions with the same name, file and mapping, or
- * a location without a name.
+ * What the Firefox Profiler calls a "func": all functions with the same name, file, mapping and
+ * first line. A location without a name is a func of its own.
  */
 struct firefox_func {
 	uint32_t location; /* id of one of the locations of this func */
@@ -30,10 +30,10 @@ struct firefox {
 	struct render_names *names;
 	unsigned value;
 	/*
-	 * The strings of the file are, in this order: "", the profile's strings by id, and those in
-	 * .made.
+	 * The strings of the file are, in this order: "", the profile's strings by id, and the
+	 * strings in .made.
 	 */
-	/* strings that the profile itself doesn't have, as JSON, each after ",\n" */
+	/* the strings that the file has and the profile hasn't, as JSON, each after ",\n" */
 	struct str made;
 	uint32_t n_made;
 	uint32_t *func_of; /* by location id: index of the location's func in .funcs */
@@ -56,12 +56,16 @@ struct firefox {
 _must_use_ int firefox_tables_init(struct firefox *f);
 void firefox_tables_fini(struct firefox *f);
 
-/* Write "libs" and "shared", which have everything that isn't of a single thread. */
+/*
+ * Write the members "libs" and "shared", which have everything that doesn't belong to a single
+ * thread.
+ */
 void firefox_put_libs(const struct firefox *f);
 void firefox_put_shared(const struct firefox *f);
 
 /*
- * The profile's categories as JSON, for "meta": kinds of frames, in the order of enum frame_kind.
+ * The profile's categories as JSON, for "meta". They are the kinds of frames, in the order of enum
+ * frame_kind.
  */
 extern const char firefox_categories[];
 

@@ -10,7 +10,7 @@
 #define NEWEST 75
 #define MS     6 /* 10^MS is what the file's milliseconds are multiplied by, to get ns */
 
-/* A thread of the file. Its samples are read once all its members are known. */
+/* A thread of the file. Its samples are read when all its members are known. */
 struct thread {
 	struct json_in samples, stack, time, deltas, weight;
 	struct str weight_type, name, process, pid, tid;
@@ -21,7 +21,9 @@ struct thread {
 	uint32_t labels;
 };
 
-/* Gives each type of weight a value type of its own in the profile. */
+/*
+ * Gives the thread's type of weight a value type in the profile. Each type of weight has its own.
+ */
 static int take_type(struct ff_reader *r, struct thread *t)
 {
 	static const struct {
@@ -51,8 +53,8 @@ static int take_type(struct ff_reader *r, struct thread *t)
 }
 
 /*
- * Reads the next item of a list that has one item for each item of "stack". If the file has no such
- * list, or the item isn't a number, *ret is @otherwise.
+ * Reads the next item of a list that has one item for each item of the list "stack". If the file
+ * has no such list, or the item isn't a number, *ret is @otherwise.
  */
 static int read_beside(struct ff_reader *r, struct json_in *in, const char *field, int times,
 		       int64_t otherwise, int64_t *ret)
@@ -75,7 +77,10 @@ static int read_beside(struct ff_reader *r, struct json_in *in, const char *fiel
 	return err;
 }
 
-/* Reads the weight of a sample, in the unit of its value. A weight that is missing counts as 1. */
+/*
+ * Reads the weight of a sample, in the unit of the weight's value type. A missing weight counts as
+ * 1.
+ */
 static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
 {
 	struct json_in *in = &t->weight;
@@ -118,7 +123,9 @@ static int enter_list(struct json_in *in, const char *field)
 	return in->at ? ff_in_field(json_in_enter(in, '['), field) : 0;
 }
 
-/* Reads the samples from lists of equal length. A delta is relative to the preceding sample. */
+/*
+ * Reads the samples from lists of equal length. A time delta is counted from the preceding sample.
+ */
 static int read_samples(struct ff_reader *r, struct thread *t)
 {
 	bool timed = t->time.at || t->deltas.at;
@@ -189,7 +196,9 @@ static bool is_made_up(const struct ff_reader *r, const struct str *id)
 	return r->of_krait && strtoull(str_cstr(id), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
-/* Reads krait's own member of the file, which lists the names that krait has made up. */
+/*
+ * Reads the member of the file that only krait writes: it lists the names that krait has made up.
+ */
 static int read_made_up(struct ff_reader *r, struct json_in *in, struct thread *t)
 {
 	int more, err = ff_in_field(json_in_enter(in, '['), "made_up");
@@ -280,7 +289,7 @@ static int read_thread(struct ff_reader *r, struct json_in *in)
 	err = err ? err : find_samples(r, &t);
 	err = err ? err : take_labels(r, &t);
 	/*
-	 * Locations and stacks that came from a thread's own tables are valid for that thread only.
+	 * locations and stacks that came from a thread's own tables are valid for that thread only
 	 */
 	if (own_before || r->own.any)
 		r->locations.n = r->nodes.n = 0;
@@ -315,7 +324,9 @@ static int read_threads(struct ff_reader *r)
 				    "or weight of a sample that is no plain number");
 }
 
-/* Collects the member @member of all objects in a list; "" if an object has none. */
+/*
+ * Collects the texts of member @member of all objects in a list; "" if an object lacks the member.
+ */
 static int read_members(struct ff_reader *r, struct json_in *in, const char *field,
 			const char *member, struct ff_texts *to)
 {
@@ -415,7 +426,10 @@ static int read_file(struct ff_reader *r, struct json_in in)
 	return err ? err : read_threads(r);
 }
 
-/* Reads the file. *counts: in: how counts are kept; out: also what kinds of counts the file has. */
+/*
+ * Reads the file once. *counts: on entry, how counts are to be kept; on return, also which kinds of
+ * counts the file has.
+ */
 static int read_once(struct json_in in, size_t n, struct viewer_counts *counts,
 		     struct profile **ret)
 {
@@ -458,7 +472,7 @@ int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 
 /*
  * Recognizes a profile by members of "meta", which every writer puts first. A raw profile is
- * recognized too, so that firefox_read() can refuse it with a message of its own.
+ * recognized too, so that firefox_read() can refuse it with its own message.
  */
 bool firefox_probe(const uint8_t *head, size_t n)
 {

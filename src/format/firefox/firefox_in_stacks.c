@@ -14,7 +14,7 @@ static struct folded_text folded(const char *s)
 	return s ? (struct folded_text){s, strlen(s)} : (struct folded_text){};
 }
 
-/* Returns the source file of a function; where that is stored depends on the file's version. */
+/* Returns the source file of a function. Where the file has it depends on the file's version. */
 static const char *file_of(const struct ff_reader *r, int64_t func)
 {
 	const char *file = ff_string(r, ff_cell(r, FUNC_FILE, func));
@@ -40,8 +40,8 @@ static const char *lib_of(const struct ff_reader *r, int64_t frame, int64_t func
 }
 
 /*
- * Makes the location of a frame. Whether its code is Python, native or the kernel's follows from
- * the source file, the library, or the category's name.
+ * Makes the location of a frame. Whether its code is Python, native or the kernel's is told by the
+ * source file, the library, or the category's name.
  */
 static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 {
@@ -60,8 +60,8 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	folded_frame_make(name, place, MAX(line, 0), &f);
 	if (f.unnamed) {
 		/*
-		 * "[kernel+0x1234]" needs no library. For any other address, the library's path
-		 * comes from the file's list of libraries.
+		 * "[kernel+0x1234]" needs no library. For other addresses, the file's list of
+		 * libraries has the path.
 		 */
 		if (lib.n && f.kind != KIND_KERNEL)
 			f.mapping = lib;
@@ -70,8 +70,8 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 		f.mapping = lib;
 	} else if (r->of_krait && category) {
 		/*
-		 * krait writes a library for all frames except Python's and marks such as
-		 * "[truncated]"
+		 * a frame without a library is Python's, or a mark such as "[truncated]", because
+		 * krait writes a library for all other frames
 		 */
 		f.kind = streq(category, "Python") ? KIND_PYTHON : KIND_MARK;
 		f.file = file;
@@ -87,7 +87,7 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 
 /*
  * Makes room for index @i; new items are 0. The number of new items is subtracted from r->steps,
- * the work that is left.
+ * the work that may still be done.
  */
 static int grow(struct ff_reader *r, void **v, size_t *n, size_t *cap, size_t size, size_t i)
 {
@@ -121,7 +121,7 @@ static int location_of(struct ff_reader *r, int32_t frame, uint32_t *ret)
 }
 
 /*
- * Returns the stack of the caller. Its index is lower than @stack, so every chain of callers ends.
+ * Returns the row of the caller's stack. It is lower than @stack, so every chain of callers ends.
  */
 static int32_t prefix_of(const struct ff_reader *r, int32_t stack)
 {
@@ -152,7 +152,7 @@ static int make_node(struct ff_reader *r, int32_t stack, const struct ff_node *c
 	return made->node ? 0 : VIEWER_NO_MEMORY;
 }
 
-/* Makes the nodes that @stack and its callers don't have yet. */
+/* Makes the nodes that @stack and the stacks of its callers lack so far. */
 static int make_path(struct ff_reader *r, int32_t stack)
 {
 	int32_t caller = stack;
@@ -172,8 +172,8 @@ static int make_path(struct ff_reader *r, int32_t stack)
 }
 
 /*
- * Subtracts the number of the stack's frames from r->steps, the work that is left, once for each
- * thread. Refuses the file if no work is left.
+ * Subtracts the number of the stack's frames from r->steps, the work that may still be done; once
+ * for each thread. Refuses the file if no work is left.
  */
 static int count_frames(struct ff_reader *r, struct ff_node *node)
 {

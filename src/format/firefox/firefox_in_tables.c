@@ -6,13 +6,15 @@
 
 enum target { NUMBERS, STACKS, FRAMES, FUNCS, RESOURCES, SOURCES, STRINGS, CATEGORIES, LIBS };
 
-/* The columns, and what their numbers are: plain numbers, or row numbers of another table. */
+/*
+ * The columns of the tables, and what their numbers are: plain numbers, or rows of another table.
+ */
 static const struct {
 	const char *table, *name;
 	enum target target;
-	bool needed; /* the column must not have null */
+	bool needed; /* no cell of the column may be null */
 	enum ff_column flags;
-	/* which bit of column .flags says whether the cell is set; 0: there is no such bit */
+	/* which bit in the row's column .flags says that the cell is set; 0: no bit does */
 	int bit;
 } columns[FF_COLUMNS] = {
 	[STACK_FRAME] = {"stackTable", "frame", FRAMES, true},
@@ -206,8 +208,8 @@ const char *ff_string(const struct ff_reader *r, int64_t i)
 }
 
 /*
- * Sets the message that @row of a column is wrong. The message names the byte in the file where the
- * row is. The bytes of rows aren't stored, so the column is read again to find this one.
+ * Sets the message that @row of a column is wrong, with the byte in the file where the row is.
+ * Because the places of rows aren't stored, the column is read again up to this row.
  */
 static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, const char *what)
 {
@@ -221,8 +223,8 @@ static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, con
 }
 
 /*
- * Returns the number of rows of @target. *own: the table belongs to the thread, not to all threads.
- * *known: false if the file has no such list.
+ * Returns the number of rows of the table that @target means. *own: the table belongs to the
+ * thread, not to all threads. *known: false if the file doesn't have the table.
  */
 static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, bool *known)
 {
@@ -244,7 +246,7 @@ static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, 
 		return texts->starts.n;
 	}
 	*own = r->own.columns[of[target]].there;
-	/* a table of resources may lack one of the two columns that such a table can have */
+	/* a table of resources may have only one of the columns RESOURCE_NAME and RESOURCE_LIB */
 	if (target == RESOURCES)
 		*own |= r->own.columns[RESOURCE_LIB].there;
 	return target == RESOURCES ? MAX(tables_of(r, RESOURCE_NAME)->columns[RESOURCE_NAME].v.n,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the readers of a Firefox profile share. Its tables are read column by column. A table
- * belongs to a thread or is shared by all threads; between versions 56 and 60, more and more tables
- * became shared. The reader of the stacks in these tables is declared here too.
+ * Declares what the files that read a Firefox profile share. Its tables are read column by column.
+ * A table belongs to one thread or is shared by all threads; between versions 56 and 60, more and
+ * more tables became shared. The reader of stacks is declared here too.
  */
 #ifndef FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
 #define FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
@@ -19,24 +19,21 @@ enum ff_column {
 	STACK_FRAME,
 	STACK_PREFIX,
 	/*
-	 * from version 66 on, in place of STACK_PREFIX: how many rows before this row the row of
-	 * the prefix is; 0: there is no prefix
+	 * from version 66 on, in place of STACK_PREFIX: by how many rows the row of the prefix (the
+	 * caller's stack) is before this row; 0: there is no prefix
 	 */
 	STACK_OFFSET,
 	FRAME_FUNC,
 	FRAME_LINE,
 	FRAME_COLUMN,
 	FRAME_CATEGORY,
-	/*
-	 * from version 70 on; in earlier versions a frame's library is that of its function's
-	 * resource
-	 */
+	/* from version 70 on; before that, a frame's library was that of its function's resource */
 	FRAME_LIB,
 	/* from version 71 on: tells which columns of a frame are set, because 0 may be a value */
 	FRAME_FLAGS,
 	FUNC_NAME,
 	FUNC_FILE,
-	FUNC_SOURCE, /* from version 58 on, in place of FUNC_FILE */
+	FUNC_SOURCE, /* the source file of a function, from version 58 on; before that, FUNC_FILE */
 	FUNC_LINE,
 	FUNC_RESOURCE,
 	FUNC_FLAGS, /* from version 75 on: tells which columns of a function are set */
@@ -46,7 +43,7 @@ enum ff_column {
 	FF_COLUMNS,
 };
 
-/* Bits in the columns FRAME_FLAGS and FUNC_FLAGS. */
+/* Bits in the columns FRAME_FLAGS and FUNC_FLAGS: the cell of that name is set. */
 enum {
 	FRAME_HAS_LIB = 2,
 	FRAME_HAS_CATEGORY = 4,
@@ -71,11 +68,11 @@ struct ff_tables {
 	struct ff_texts strings;
 };
 
-/* What a row of the file's table of stacks became in the profile. */
+/* What krait made in the profile of a row of the file's table of stacks. */
 struct ff_node {
 	/* .node, .stack: ids in the profile, 0: not made yet; .depth: number of frames */
 	uint32_t node, depth, stack;
-	/* number of the last thread that was charged for the frames of this row */
+	/* number of the last thread for which the frames of this row were counted as work */
 	uint32_t thread;
 };
 
@@ -83,8 +80,8 @@ struct ff_reader {
 	struct profile *p;
 	struct viewer_counts counts;
 	/*
-	 * .n_no_stack: how many samples were left out; .n_no_number: how many times and weights
-	 * aren't numbers
+	 * .n_no_stack: how many samples were left out because their stack isn't in the file;
+	 * .n_no_number: how many times and weights aren't numbers
 	 */
 	uint64_t n_no_stack, n_no_number;
 	size_t budget;
@@ -98,10 +95,11 @@ struct ff_reader {
 	struct ff_texts lib_paths, categories;
 	/* .shared: the tables for all threads; .own: the tables of the thread that is being read */
 	struct ff_tables shared, own;
-	/* by row of the table of frames: id of the location; 0: not made yet */
+	/* by row of the table of frames: id of the location that was made; 0: not made yet */
 	VEC(uint32_t) locations;
-	VEC(struct ff_node) nodes; /* what became of each row of the table of stacks */
-	VEC(int32_t) path;	   /* rows of the table of stacks, innermost frame first */
+	VEC(struct ff_node) nodes; /* by row of the table of stacks: what was made of the row */
+	/* rows of the table of stacks, from the innermost frame's to the outermost frame's */
+	VEC(int32_t) path;
 	bool shared_checked[FF_COLUMNS];
 	uint32_t thread; /* number of the thread that is being read, from 1 */
 	struct str key, text;
@@ -118,7 +116,7 @@ static inline int ff_in_field(int r, const char *field)
 	return viewer_in_wrap(FF_FORMAT, r, field);
 }
 
-/* The functions of firefox_in_tables.c return 0 or -errno + message unless they say otherwise. */
+/* Functions of firefox_in_tables.c. They return 0 or -errno + message unless they say otherwise. */
 _must_use_ int ff_add_text(struct ff_texts *to, const struct str *text);
 /* returns NULL if there is no text number @i */
 const char *ff_text(const struct ff_texts *t, int64_t i);
@@ -126,31 +124,30 @@ void ff_texts_fini(struct ff_texts *t);
 void ff_tables_fini(struct ff_tables *t);
 
 /*
- * If the member r->key is one of the tables, reads it and returns 1. Else 0, or -errno + message.
+ * If the member r->key is one of the tables, reads the table and returns 1. Otherwise returns 0, or
+ * -errno + message.
  */
 _must_use_ int ff_take_table(struct ff_reader *r, struct json_in *in, struct ff_tables *to);
 _must_use_ int ff_read_shared(struct ff_reader *r);
 
 /*
- * Checks that all rows exist that the tables refer to. To be called once a thread's tables were
+ * Checks that the rows to which the tables refer exist. To be called once a thread's tables were
  * read.
  */
 _must_use_ int ff_check_tables(struct ff_reader *r);
 
-/* Skips blanks before the next value, so that an error message names its byte. */
+/* Skips blanks before the next value, so that an error message names the byte of the value. */
 void ff_skip_blanks(struct json_in *in);
 
 /* Reads a number of a list: an integer of 31 bits; null and -1 give FF_NONE. */
 _must_use_ int ff_read_number(struct json_in *in, const char *field, int32_t *ret);
 
 /*
- * Returns the cell in column @c and row @row. It is of the thread's own table if that has the
- * column, else of the shared table. FF_NONE: there is no such row.
+ * Returns the cell in column @c and row @row: that of the thread's own table if the thread has the
+ * column, else that of the shared table. FF_NONE: there is no such row.
  */
 int32_t ff_cell(const struct ff_reader *r, enum ff_column c, int64_t row);
-/*
- * Does the same as ff_cell(), but returns FF_NONE unless @bit is set in column @flags of the row.
- */
+/* Returns what ff_cell() returns, or FF_NONE if @bit isn't set in column @flags of the row. */
 int32_t ff_flagged(const struct ff_reader *r, enum ff_column c, int64_t row, enum ff_column flags,
 		   int bit);
 const char *ff_string(const struct ff_reader *r, int64_t i);

@@ -9,7 +9,7 @@
 
 #include "base/text/json.h"
 
-/* One category for each enum frame_kind. Firefox takes the first grey one as the default. */
+/* One category for each enum frame_kind. The site takes the first grey category as the default. */
 const char firefox_categories[] =
 	"{\"name\":\"Python\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Native\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
@@ -28,8 +28,8 @@ static const struct profile_mapping *mapping_of(const struct firefox *f, uint32_
 }
 
 /*
- * Writes "libs". breakpadId stays empty: it is only needed to look up the names of symbols, which
- * the file has already.
+ * Writes "libs". breakpadId stays empty, because it only serves to look up the names of symbols,
+ * which the file has already.
  */
 void firefox_put_libs(const struct firefox *f)
 {
@@ -86,7 +86,7 @@ static void index_or_null(const struct firefox *f, bool first, int64_t v)
 		fprintf(f->out, "%snull", first ? "" : ",");
 }
 
-/* Writes "name":[expression, ...] for each i from @from to below @to. */
+/* Writes the column "name":[expression, ...], with an item for each i from @from to below @to. */
 #define COLUMN(name, from, to, put, expression)                                                    \
 	do {                                                                                       \
 		fputs("\"" name "\":[", f->out);                                                   \
@@ -160,8 +160,8 @@ static int64_t func_resource(const struct firefox *f, size_t i)
 }
 
 /*
- * Returns the cell of func @i in column "isJS". The column is used to mark Python functions instead
- * of JavaScript's. So Firefox can show them alone, without native frames.
+ * Returns the item of func @i in column "isJS", which is true for Python functions. So the site,
+ * which takes them for JavaScript, can show them without native frames.
  */
 static const char *func_is_python(const struct firefox *f, size_t i)
 {
@@ -203,7 +203,8 @@ void firefox_put_shared(const struct firefox *f)
 	COLUMN("lib", 0, f->n_libs, number, (int64_t)i);
 	COLUMN("name", 0, f->n_libs, number, (int64_t)(f->first_lib_name + i));
 	COLUMN("host", 0, f->n_libs, constant, "null");
-	COLUMN("type", 0, f->n_libs, constant, "1"); /* type 1 stands for a library */
+	/* in the table of resources, type 1 stands for a library */
+	COLUMN("type", 0, f->n_libs, constant, "1");
 	fprintf(f->out, "\"length\":%u},\n", f->n_libs);
 	fputs("\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],"
 	      "\"length\":0},\n\"sources\":{",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what threads waited for as markers: intervals with a name, which the site draws. */
+/*
+ * Writes waits as markers: intervals with a name that the site draws. The name says what the thread
+ * waited for.
+ */
 #include "format/firefox/firefox_states.h"
 
 #include <errno.h>
@@ -49,7 +52,7 @@ void firefox_states_add(struct firefox_states *s, const struct profile_sample *w
 
 	if (!ns)
 		return;
-	/* the file's strings begin with those of the profile, by id */
+	/* the ids of the profile's strings are also their numbers in the file */
 	fprintf(s->columns[NAME], "%s%u", s->comma, state);
 	fprintf(s->columns[DATA], "%s{\"type\":\"state\",\"on\":", s->comma);
 	json_put_string(s->columns[DATA], profile_label_text(s->p, wait->labels, "on"));

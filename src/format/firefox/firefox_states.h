@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waits as the markers of a thread, in a Firefox profile. */
+/* Writes the waits of a thread as markers of a Firefox profile. */
 #ifndef FORMAT_FIREFOX_FIREFOX_STATES_H
 #define FORMAT_FIREFOX_FIREFOX_STATES_H
 
@@ -9,7 +9,7 @@
 
 struct firefox_states {
 	struct profile *p;
-	/* index of the value that is waiting time; -1: the profile has no such value */
+	/* index of the value that is the time of waits; -1: the profile has no such value */
 	int waits;
 	FILE *columns[4]; /* columns of the table of markers of the current thread */
 	const char *comma;
@@ -20,12 +20,12 @@ struct firefox_states {
 _must_use_ int firefox_states_open(struct firefox_states *s, struct profile *p);
 void firefox_states_close(struct firefox_states *s);
 
-/* Adds a marker for a sample of the current thread, if it is a wait with a time. */
+/* Adds a marker for a sample of the current thread, if the sample is a wait and has a time. */
 void firefox_states_add(struct firefox_states *s, const struct profile_sample *wait);
 
 /*
- * Writes "markers" of the current thread, and begins those of the next thread. 0 or -errno +
- * message.
+ * Writes the member "markers" of the current thread, and begins that of the next thread. 0 or
+ * -errno + message.
  */
 _must_use_ int firefox_states_put(struct firefox_states *s, FILE *out);
 

@@ -44,12 +44,12 @@ static int source_of(struct firefox *f, struct map *at, uint32_t location, int64
 }
 
 /*
- * What a reader sees of a function. The compiler may put parts of a function in different places of
- * the executable (f and f.cold); they have the same key.
+ * The key of a function: what a reader of the file sees of it. If the compiler put parts of a
+ * function in different places of the executable (f and f.cold), the parts have the same key.
  */
 struct func_key {
 	uint32_t name, file, mapping;
-	uint32_t unnamed; /* id of the location, if it has no name; else 0 */
+	uint32_t unnamed; /* id of the location if it has no name; else 0 */
 	int32_t start_line;
 };
 
@@ -65,7 +65,7 @@ static struct func_key func_key(const struct firefox *f, uint32_t location)
 	return (struct func_key){fn->name, fn->file, l->mapping, 0, fn->start_line};
 }
 
-/* Makes a func for a key; the key's number is that of the func, from 1. */
+/* Makes a func for a new key. The number of the key is that of the func, from 1. */
 static int add_func(struct firefox *f, struct intern *keys, struct map *source_at, uint32_t id)
 {
 	struct func_key key = func_key(f, id);

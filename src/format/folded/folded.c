@@ -3,8 +3,8 @@
  * Writes folded stacks, "root;...;leaf COUNT\n", which flamegraph.pl, speedscope and most viewers
  * read. The last space of a line separates the count, so names may have spaces. In names, `;` and
  * whatever a reader could take for a line break are replaced. No line begins with `#`. Lines are
- * sorted by frame. Each stack has one line: frames with the same text count as one, even if they
- * differ in column or address.
+ * sorted by frame. Each stack has one line: stacks whose frames have the same texts are one stack,
+ * even if they differ in columns or addresses.
  */
 #include "format/common/writers.h"
 
@@ -19,9 +19,9 @@
 #include "view/shape/tree.h"
 
 /*
- * Does @s begin with a character beyond ASCII that a reader could take for a line break, or a
- * terminal for a command? Returns the character's length in bytes, else 0. Such characters are C1
- * controls (some terminals obey them, and U+0085 ends a line), and the line and paragraph
+ * Returns the length in bytes of the character at the beginning of @s, if it is beyond ASCII and a
+ * reader could take it for a line break, or a terminal for a command; else 0. Such characters are
+ * C1 controls (some terminals obey them, and U+0085 ends a line), and the line and paragraph
  * separators, at which Python's splitlines() splits too.
  */
 static size_t unicode_control(const char *s)
@@ -34,8 +34,8 @@ static size_t unicode_control(const char *s)
 }
 
 /*
- * Appends @s as a single frame: characters that would end the frame or the line are replaced. Valid
- * UTF-8 stays valid.
+ * Appends @s as the text of one frame. Characters that would end the frame or the line are
+ * replaced. Valid UTF-8 stays valid.
  */
 static void add_clean(struct str *b, const char *s)
 {
@@ -52,8 +52,9 @@ static void add_clean(struct str *b, const char *s)
 }
 
 /*
- * flamegraph.pl colours frames by these suffixes, which stackcollapse-perf.pl writes: _[k] kernel,
- * _[j] code made at run time, _[i] inlined. _[n] and _[g] are krait's own.
+ * The suffixes that --annotate adds. flamegraph.pl colours frames by those that
+ * stackcollapse-perf.pl writes: _[k] kernel, _[j] code made at run time, _[i] inlined. Only krait
+ * writes _[n] and _[g].
  */
 static const char *annotation(const struct profile *p, uint32_t location)
 {
@@ -69,9 +70,9 @@ static const char *annotation(const struct profile *p, uint32_t location)
 
 struct folded {
 	const struct render_options *opt;
-	unsigned digits; /* how many decimal places the values of the profile have */
+	unsigned digits; /* how many decimal places the values of the file have */
 	/*
-	 * the texts of frames, in order; input 0 is MARK_NO_STACK, any other input is the id of a
+	 * ranks of the texts of frames: input 0 is MARK_NO_STACK, any other input is the id of a
 	 * location
 	 */
 	struct rank frames;
@@ -108,8 +109,8 @@ static const char *text(const struct folded *f, const struct tree_node *n)
 }
 
 /*
- * Compares the ranks of two nodes with the same caller. Root frames and frames of stacks are ranked
- * separately; they have the same caller only where a stack has no frames.
+ * Compares two nodes with the same caller by their ranks. Root frames and other frames are ranked
+ * separately, and have the same caller only where a stack has no frames.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -117,7 +118,7 @@ static int compare(const void *arg, const struct tree_node *a, const struct tree
 }
 
 /*
- * Tells whether every line that would be written ends with two numbers. If so, a reader would take
+ * Tells whether every line that is to be written ends with two numbers. If so, a reader would take
  * both for counts.
  */
 static bool has_two_numbers(const struct folded *f)
@@ -140,12 +141,12 @@ static bool has_two_numbers(const struct folded *f)
 
 struct visit {
 	uint32_t node;
-	size_t prefix; /* length of the line up to the frame of this node */
+	size_t prefix; /* length of the text of the line before the frame of this node */
 };
 
 /*
- * Writes the lines of the whole tree, depth first. The nodes still to visit are in a vector,
- * because stacks may be too deep for recursion in C.
+ * Writes the lines of the whole tree, depth first. The nodes that are still to be visited are in a
+ * vector, because stacks may be too deep for recursion in C.
  */
 static int write_lines(struct folded *f, FILE *out)
 {
@@ -162,8 +163,8 @@ static int write_lines(struct folded *f, FILE *out)
 			const char *frame = text(f, n);
 
 			/*
-			 * If the first frame begins with '#', the line begins with a blank. Else
-			 * readers would take it for a comment.
+			 * If the first frame begins with '#', a blank is written before it.
+			 * Otherwise readers would take the line for a comment.
 			 */
 			if (line.n || *frame == '#')
 				str_add_c(&line, line.n ? ';' : ' ');

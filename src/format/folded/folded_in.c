@@ -13,7 +13,7 @@
 #include "format/common/viewer_in.h"
 #include "profile/mark.h"
 
-/* The limits of memory are those of pprof (pprof_read.c), though real files need far less. */
+/* The limits of memory are those for pprof files (pprof_read.c). Real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
@@ -23,32 +23,37 @@
 #define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*
- * The form of a file's counts, which is known only once the whole file was read. If it isn't what
- * krait assumed while reading, the file is read again.
+ * What form a file's counts have. That is known only once the whole file was read. If krait assumed
+ * another form while reading, it reads the file again.
  */
 struct form {
 	bool two;     /* every line has two counts, as difffolded.pl writes them */
-	bool micro;   /* counts in the file have fractions */
-	bool rounded; /* some counts are too large for being kept with fractions */
+	bool micro;   /* some counts in the file have fractions */
+	bool rounded; /* some counts are too large to be kept with fractions */
 };
 
 struct reader {
 	struct profile *p;
-	/* .budget: how many bytes of memory may still be used; .bytes: the length of the file */
+	/*
+	 * .budget: how many bytes of memory reading may still take; .bytes: the length of the file
+	 */
 	size_t budget, bytes;
 	struct form form;
-	/*
-	 * Austin's counts are multiplied by 10^power; -1: counts are numbers of samples, not
-	 * Austin's times or bytes
-	 */
+	/* Austin's counts are multiplied by 10^power; -1: counts are numbers of samples */
 	int power;
 	bool one; /* a comment of the file says that each line has one count */
-	/* Austin's full form: each line has a time, whether the thread was idle, and bytes */
+	/*
+	 * the file has Austin's full form: each line has a time, whether the thread was idle, and
+	 * bytes
+	 */
 	bool full;
 	bool has_fraction, has_large;
 	uint64_t n_lines, n_two, n_bad, bad_at;
 	VEC(uint32_t) frames; /* locations of the present stack, root first */
-	/* Texts of frames. Each text is parsed once, because it occurs many times. */
+	/*
+	 * The texts of frames, by which each text is parsed only once, because texts occur many
+	 * times.
+	 */
 	struct intern texts;
 	VEC(uint32_t) locations; /* by id of a frame's text - 1: id of the location */
 	VEC(struct profile_label) labels;
@@ -79,7 +84,7 @@ static const char *skip_digits(const char *s, const char *end)
 	return s;
 }
 
-/* Accepts a number as in JSON, which here may also end with a decimal point. */
+/* Tells whether the text is a number as in JSON. It may also end with a decimal point. */
 static bool is_number(struct folded_text t)
 {
 	const char *end = t.s + t.n, *s = t.s + (t.n && *t.s == '-'), *digits = s;
@@ -96,8 +101,8 @@ static bool is_number(struct folded_text t)
 }
 
 /*
- * Finds the last word of a line. *stack_n is the length of the text before the blank that precedes
- * this word; 0 if no blank precedes it.
+ * Finds the last word of a line. *stack_n: the length of the text before the blank that precedes
+ * the word; 0 if no blank precedes it.
  */
 static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_text *last)
 {
@@ -112,8 +117,8 @@ static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_t
 }
 
 /*
- * Splits "stack COUNT" at the last blank. For a stack without frames, py-spy writes a blank and the
- * count. Returns false for any other line.
+ * Splits "stack COUNT" at its last blank. For a stack without frames, py-spy writes only a blank
+ * and the count. Returns false for any other line.
  */
 static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_text *count)
 {
@@ -121,7 +126,7 @@ static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_
 	return count->s > s && is_number(*count);
 }
 
-/* Converts a count in the file into the unit of the profile. */
+/* Converts a count of the file to the unit of the profile. */
 static bool take_count(struct reader *r, struct folded_text text, int64_t *ret)
 {
 	int64_t micro;
@@ -142,7 +147,7 @@ static uint32_t string(struct profile *p, struct folded_text t)
 	return t.n ? profile_string_n(p, t.s, t.n) : 0;
 }
 
-/* Adds a location for @f. An inlined frame's location depends on the preceding frame. */
+/* Adds a location for frame @f. The location of an inlined frame depends on the frame before it. */
 static uint32_t make_location(struct reader *r, const struct folded_frame *f)
 {
 	struct profile_location l = folded_frame_location(r->p, f);
@@ -177,7 +182,7 @@ static int add_frame(struct reader *r, const char *s, size_t n, uint64_t off)
 
 /*
  * If the frame is a root frame, such as "web (pid 12)", makes labels of it and returns true.
- * Returns false for any other frame, and for all frames after an ordinary one.
+ * Returns false for any other frame, and for all frames that follow an ordinary frame.
  */
 static bool take_root(struct reader *r, const char *s, size_t n)
 {
@@ -191,7 +196,7 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			/* if memory ran out, the root frame becomes an ordinary frame */
+			/* if memory ran out, the root frame is treated as an ordinary frame */
 			return false;
 	}
 	return labels[0].key;
@@ -227,7 +232,7 @@ static void reverse(uint32_t *v, size_t n)
 
 #define FULL_MODE "# mode: full"
 
-/* Names the values of Austin's full form, as austin2speedscope does. */
+/* Adds the value types of Austin's full form, with the names that austin2speedscope gives them. */
 static void set_full(struct reader *r)
 {
 	static const struct profile_value_type types[] = {{"cpu", "nanoseconds"},
@@ -244,7 +249,7 @@ static void set_full(struct reader *r)
 	r->full = true;
 }
 
-/* Reads a comment of Austin's, which says what counts are: microseconds or bytes. */
+/* Reads a comment that Austin writes, which says whether counts are microseconds or bytes. */
 static void take_comment(struct reader *r, const char *s, size_t n)
 {
 	static const struct {
@@ -269,7 +274,10 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	}
 }
 
-/* Parses Austin's "TIME,IDLE,BYTES". An idle thread has no CPU time. Bytes below 0 were freed. */
+/*
+ * Parses the counts "TIME,IDLE,BYTES" of Austin. An idle thread has no CPU time. Bytes below 0 are
+ * bytes that were freed.
+ */
 static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VALUES])
 {
 	const char *end = t.s + t.n, *idle = memchr(t.s, ',', t.n);
@@ -290,8 +298,8 @@ static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VA
 }
 
 /*
- * Parses the counts at the end of a line. The stack is the text before the counts. Returns false if
- * the line has no counts, or if one is too large.
+ * Parses the counts at the end of a line. The text before the counts is the stack. Returns false if
+ * the line has no counts, or if a count is too large.
  */
 static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack_n,
 			int64_t values[static PROFILE_MAX_VALUES])
@@ -316,8 +324,8 @@ static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack
 }
 
 /*
- * Tells whether the text is what krait writes for a stack without frames, or what its earlier
- * versions wrote.
+ * Tells whether the text is the one that krait, or an earlier version of it, writes for a stack
+ * without frames.
  */
 static bool is_no_stack(const char *s, size_t n)
 {
@@ -339,7 +347,7 @@ static int take_line(void *arg, const struct line *line)
 
 	while (n && s[n - 1] == '\r')
 		n--;
-	if (!n || s[0] == '#') { /* a comment, as Austin and Perfetto write comments */
+	if (!n || s[0] == '#') { /* the line is a comment, as Austin and Perfetto write them */
 		take_comment(r, s, n);
 		return 0;
 	}
@@ -385,7 +393,10 @@ static void set_values(struct reader *r)
 	meta->period = 1;
 }
 
-/* Has the file turned out to have another form than krait assumed when reading it? */
+/*
+ * Tells whether the counts of the file turned out to have another form than krait assumed while
+ * reading.
+ */
 static bool is_other_form(struct reader *r)
 {
 	struct form was = r->form;
@@ -424,7 +435,7 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 		err = lines_each(data, n, "folded stacks", take_line, r);
 	} while (!err && is_other_form(r));
 	/*
-	 * Refuses the file if it has at least as many bad lines as lines with counts. A file of
+	 * A file with at least as many bad lines as lines with counts is refused, because a file of
 	 * another kind may have single lines that look like folded stacks.
 	 */
 	if (!err && r->n_bad && r->n_bad >= r->n_lines)
@@ -468,7 +479,7 @@ bool folded_probe(const uint8_t *head, size_t n)
 		struct folded_text count;
 		size_t stack_n;
 
-		/* If a line doesn't end within @head, it counts as a stack if it has a `;`. */
+		/* A line that goes on after the end of @head counts as a stack if it has a `;`. */
 		if (len && s[0] != '#' && s[0] != '\r') {
 			bool is_good = split_count(s, len, &stack_n, &count) ||
 				       (!stop && memchr(s, ';', len));

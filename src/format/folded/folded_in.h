@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads folded stacks of any tool: "root;...;leaf COUNT\n". It understands the frames of krait,
- * py-spy, Austin, perf script and others as docs/format.md describes them. Any other text is a
- * frame with that name.
+ * Reads folded stacks of any tool: "root;...;leaf COUNT\n". It understands the frames that krait,
+ * py-spy, Austin, perf script and others write, as docs/format.md describes them. Any other text is
+ * the name of a frame.
  */
 #ifndef FORMAT_FOLDED_FOLDED_IN_H
 #define FORMAT_FOLDED_FOLDED_IN_H
 
 #include "profile/profile.h"
 
-/* Names of the two values in files with two counts on a line, as difffolded.pl writes them. */
+/*
+ * The names that the profile's two values get if each line of the file has two counts, as
+ * difffolded.pl writes them.
+ */
 #define FOLDED_BEFORE "before"
 #define FOLDED_AFTER  "after"
 /*
- * A comment that krait writes: each line has one count, although the frame before each count ends
- * with a number too.
+ * A comment that krait writes into the file: each line has one count, although the frame before
+ * each count ends with a number too.
  */
 #define FOLDED_ONE_COUNT "# counts: 1"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes JSON lines: everything that a recording holds, for scripts, jq and databases.
- * docs/format.md describes them. Each line is an object; an object that other objects refer to
- * comes before these. format/jsonl/jsonl_in.c reads them.
+ * docs/format.md describes them. Each line is an object. An object is written before the objects
+ * that refer to it. format/jsonl/jsonl_in.c reads them.
  */
 #include "format/common/writers.h"
 
@@ -17,7 +17,7 @@ struct jsonl {
 	FILE *out;
 };
 
-/* Writes ,"key":"value" unless the value is missing. */
+/* Writes ,"key":"value" unless @value is missing. */
 static void put_text(const struct jsonl *j, const char *key, const char *value)
 {
 	if (!*value)
@@ -89,7 +89,7 @@ static void put_mapping(const struct jsonl *j, uint32_t id)
 	fputs("}\n", j->out);
 }
 
-/* Writes a frame. A frame that a symbol covers has a member "name", which may be empty. */
+/* Writes a frame. If a symbol covers the frame, it has a member "name", which may be empty. */
 static void put_frame(const struct jsonl *j, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(j->p, id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads JSON lines; see jsonl_in.h. The members of a line are first stored, in any order, in a
- * struct that has room for all members. Then the line's type says what they mean.
+ * Reads JSON lines; see jsonl_in.h. The members of a line, in any order, are first stored in a
+ * struct that has room for all of them. Then the line's type says what they mean.
  */
 #include "format/jsonl/jsonl_in.h"
 
@@ -13,7 +13,7 @@
 #include "format/common/lines.h"
 #include "format/jsonl/jsonl_line.h"
 
-/* The limits of memory are those of pprof (pprof_read.c), though real files need far less. */
+/* The limits of memory are those for pprof files (pprof_read.c). Real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1ull << 20)
@@ -26,9 +26,10 @@ struct reader {
 	size_t budget;
 	uint64_t max_samples;
 	bool has_head;
-	struct map mappings, frames, stacks, labels; /* ids in the file -> ids in the profile */
+	/* maps from ids in the file to ids in the profile */
+	struct map mappings, frames, stacks, labels;
 	struct jsonl_line line;
-	VEC(uint32_t) frame_ids; /* locations of the current stack, leaf first */
+	VEC(uint32_t) frame_ids; /* locations of the stack that is being read, leaf first */
 };
 
 /* Sets the message "JSON lines: line N: FIELD: what" and returns -EINVAL. */
@@ -58,7 +59,7 @@ static int put_id(struct reader *r, struct map *ids, uint32_t ours)
 	return map_put(ids, (uint64_t)id, ours) ? NO_MEMORY : 0;
 }
 
-/* Finds the profile's id for the file's id @id. If @or_none is set, an @id of 0 gives 0. */
+/* Finds the profile's id for the id @id of the file. With @or_none, id 0 is allowed and gives 0. */
 static int get_id(const struct reader *r, const struct map *ids, int64_t id, const char *field,
 		  bool or_none, uint32_t *ret)
 {
@@ -120,13 +121,15 @@ static int take_mapping(struct reader *r)
 	return put_id(r, &r->mappings, profile_mapping(r->p, &m));
 }
 
-/* Lines and columns have 32 bits here; values that don't fit count as unknown, as in pprof. */
+/*
+ * Lines and columns have 32 bits in a profile. Values that don't fit count as unknown, as in pprof.
+ */
 static int32_t to_line(int64_t v)
 {
 	return v < 0 || v > INT32_MAX ? 0 : (int32_t)v;
 }
 
-/* Checks the rules that profile.h has for locations: names, and where code was inlined. */
+/* Checks that a location keeps the rules of profile.h about names and about inlined code. */
 static int check_frame(const struct reader *r, const struct profile_location *l)
 {
 	const struct profile_mapping *m = profile_get_mapping(r->p, l->mapping);
@@ -180,8 +183,8 @@ static int take_frame(struct reader *r)
 }
 
 /*
- * Reads a stack. Root first, an inlined frame must come right after the frame that it was inlined
- * into.
+ * Reads a stack. An inlined frame must come right after the frame that it was inlined into, counted
+ * from the root.
  */
 static int take_stack(struct reader *r)
 {
@@ -335,7 +338,8 @@ static size_t skip(const char *s, size_t n, const char *what)
 }
 
 /*
- * Recognizes the format by the first member; a file with members sorted by name isn't recognized.
+ * Recognizes the format by the first member of the file. A file whose members are sorted by name
+ * isn't recognized.
  */
 bool jsonl_probe(const uint8_t *head, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the JSON lines that krait writes (format/jsonl/jsonl.c, docs/format.md). Unknown members
- * and unknown types of lines are skipped; known ones must be as described.
+ * and unknown types of lines are skipped; the others must be as docs/format.md describes them.
  */
 #ifndef FORMAT_JSONL_JSONL_IN_H
 #define FORMAT_JSONL_JSONL_IN_H

@@ -20,7 +20,10 @@ static const char *const address_keys[JSONL_ADDRESSES] = {[JSONL_START] = "start
 							  [JSONL_LIMIT] = "limit",
 							  [JSONL_OFFSET] = "offset",
 							  [JSONL_ADDRESS] = "address"};
-/* "labels" is a number in a sample, and an object in the line that defines the label set. */
+/*
+ * In a sample, the member "labels" is a number. In the line that defines a label set, it is an
+ * object.
+ */
 static const char *const number_keys[JSONL_NUMBERS] = {
 	[JSONL_VERSION] = "version",
 	[JSONL_DEFAULT_SAMPLE_TYPE] = "default_sample_type",
@@ -46,7 +49,7 @@ static int too_many(const char *what, unsigned max)
 	return err_set(-EINVAL, "more than %u %s", max, what);
 }
 
-/* Empties the members that the preceding line has set. Their memory is kept. */
+/* Empties the members that the preceding line has set, but keeps their memory. */
 static void clear(struct jsonl_line *l, uint64_t number)
 {
 	l->number = number;
@@ -118,7 +121,7 @@ static int take_list(struct jsonl_line *l, struct json_in *in)
 	return r;
 }
 
-/* Adds a label, in the memory of an earlier line's label if there is one. NULL: out of memory. */
+/* Adds a label. Uses the memory of an earlier line's label if there is one. NULL: out of memory. */
 static struct jsonl_label *new_label(struct jsonl_line *l)
 {
 	if (l->labels.n == l->labels_made) {
@@ -195,8 +198,8 @@ static int take_comments(struct jsonl_line *l, struct json_in *in)
 }
 
 /*
- * Reads a member that is neither a text nor an address nor a number, but a list or an object.
- * Returns 1 if @key isn't the name of such a member.
+ * Reads a member that is a list or an object, not a text, an address or a number. Returns 1 if @key
+ * isn't the name of such a member.
  */
 static int take_other(struct jsonl_line *l, struct json_in *in, const char *key)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One of krait's JSON lines, parsed into its members but not interpreted yet. Input is hostile. */
+/*
+ * One of krait's JSON lines, parsed into its members but not interpreted yet. The line is hostile.
+ */
 #ifndef FORMAT_JSONL_JSONL_LINE_H
 #define FORMAT_JSONL_JSONL_LINE_H
 
@@ -21,7 +23,7 @@ enum jsonl_text {
 	JSONL_TEXTS
 };
 
-/* Addresses, which the file has as strings like "0x12ab". */
+/* Members that are addresses, which the file has as strings like "0x12ab". */
 enum jsonl_address { JSONL_START, JSONL_LIMIT, JSONL_OFFSET, JSONL_ADDRESS, JSONL_ADDRESSES };
 
 enum jsonl_number {
@@ -62,11 +64,15 @@ struct jsonl_line {
 	bool has_name, has_time;
 	VEC(int64_t) list; /* numbers in the member "frames" or "values" */
 	VEC(struct jsonl_label) labels;
-	size_t labels_made; /* how many of .labels have memory of their own */
+	/* how many elements of .labels have memory, which later lines use again */
+	size_t labels_made;
 	struct jsonl_type types[PROFILE_MAX_VALUES], period_type;
 	unsigned n_types;
 	size_t n_comments;
-	/* the line's first .n_comments comments; after them come strings that later lines reuse */
+	/*
+	 * the first .n_comments elements are the line's comments; the elements after them are
+	 * strings whose memory later lines use again
+	 */
 	VEC(struct str) comments;
 	struct str key; /* the key that is being read */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads and writes pprof's profile.proto (google/pprof). What krait defines beyond it (labels,
- * times, mappings) is in docs/format.md.
+ * Reads and writes pprof's profile.proto (google/pprof). docs/format.md describes what krait adds
+ * to it (labels, times, mappings).
  */
 #ifndef FORMAT_PPROF_PPROF_H
 #define FORMAT_PPROF_PPROF_H
@@ -10,7 +10,7 @@
 #include "profile/sample_order.h"
 
 /*
- * Writes @p to @out, gzipped, as a stream. So memory is bounded as profile/sample_order.h says. 0
+ * Writes @p to @out, gzipped, as a stream, so memory is bounded as profile/sample_order.h says. 0
  * or -errno + message.
  */
 _must_use_ int pprof_write(struct profile *p, FILE *out, enum profile_times times);

@@ -32,7 +32,7 @@ void pprof_in_close(struct pprof_in *in)
 	*in = (struct pprof_in){};
 }
 
-/* Decompresses into buf[end..cap), without moving it. */
+/* Decompresses into buf[end..cap). The bytes in the buffer aren't moved. */
 static int unpack_here(struct pprof_in *in)
 {
 	size_t got;
@@ -45,8 +45,8 @@ static int unpack_here(struct pprof_in *in)
 }
 
 /*
- * Makes at least @want bytes available that weren't consumed yet, or all the bytes that are left. 0
- * or -errno + message.
+ * Makes at least @want bytes available, or all that are left if there are fewer. Bytes that were
+ * consumed already don't count. 0 or -errno + message.
  */
 static int fill(struct pprof_in *in, size_t want)
 {
@@ -61,7 +61,10 @@ static int fill(struct pprof_in *in, size_t want)
 		in->at = 0;
 	}
 	while (!r && in->end < want && !in->from.ended) {
-		/* The buffer grows as bytes arrive, so that a false length costs no memory. */
+		/*
+		 * The buffer grows only as bytes arrive, so that a field with a false length costs
+		 * no memory.
+		 */
 		if (in->end == in->cap) {
 			size_t cap = in->cap ? in->cap * 2 : CHUNK;
 			uint8_t *buf = realloc(in->buf, cap);
@@ -94,7 +97,7 @@ static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 }
 
 /*
- * Reads a field, except the contents of a PB_BYTES field. The length of these contents goes to
+ * Reads a field's tag and value. Of a PB_BYTES field, reads only the length of the contents into
  * f->v.
  */
 static int field_head(struct pb_cursor *c, struct pb_field *f)
@@ -160,7 +163,7 @@ int pb_next(struct pb_cursor *c, struct pb_field *f)
 int pprof_in_next(struct pprof_in *in, struct pb_field *f)
 {
 	struct pb_cursor c = {.what = "Profile"};
-	int r = fill(in, 20); /* a tag and a length have at most 20 bytes together */
+	int r = fill(in, 20); /* the tag and the length of a field have at most 20 bytes together */
 
 	if (r || in->at == in->end)
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lowest layer of the reader: takes the fields of a protocol buffers message one by one from
- * gzip, zstd or plain bytes. All input is hostile. Only one top-level field is in memory at a time.
- * Errors name the byte of the (uncompressed) message and the field.
+ * The lowest layer of the pprof reader: takes the fields of a protocol buffers message one by one
+ * out of gzip, zstd or plain bytes. All bytes are hostile. Only one top-level field is in memory at
+ * a time. Errors name the byte of the (uncompressed) message and the field.
  */
 #ifndef FORMAT_PPROF_PPROF_IN_H
 #define FORMAT_PPROF_PPROF_IN_H
@@ -29,8 +29,8 @@ struct pb_field {
 	const uint8_t *s;
 	size_t n;
 	/*
-	 * offsets in the message, for errors: .off of the field's tag, .data_off of what follows
-	 * the tag and the length
+	 * offsets in the message, for errors: .off is that of the field's tag, .data_off that of
+	 * the field's contents, after the tag and the length
 	 */
 	uint64_t off;
 	uint64_t data_off;
@@ -42,7 +42,7 @@ struct pb_cursor {
 	const char *what; /* name of the message, for errors */
 };
 
-/* A scalar field of a message; its value goes to a member of a struct of uint64_t. */
+/* Describes a scalar field of a message, whose value goes to a member of a struct of uint64_t. */
 struct pb_scalar {
 	unsigned number;
 	const char *name; /* name of the field: "Function.id" */
@@ -55,21 +55,27 @@ typedef VEC(uint64_t) pb_numbers;
 _must_use_ int pprof_in_open(struct pprof_in *in, const uint8_t *data, size_t n);
 void pprof_in_close(struct pprof_in *in);
 
-/* Reads the next top-level field: 1; 0 at the end; -EINVAL or -ENOMEM + message. */
+/* Reads the next top-level field. Returns 1; 0 at the end; -EINVAL or -ENOMEM + message. */
 _must_use_ int pprof_in_next(struct pprof_in *in, struct pb_field *f);
 
-/* Begin to read the message in field @f. pb_next() returns what pprof_in_next() returns. */
+/*
+ * pb_enter() begins to read the message in field @f, and pb_next() reads its next field. pb_next()
+ * returns what pprof_in_next() returns.
+ */
 _must_use_ int pb_enter(const struct pb_field *f, const char *what, struct pb_cursor *c);
 _must_use_ int pb_next(struct pb_cursor *c, struct pb_field *f);
 
 /*
- * Stores the value of field @f in struct @out if one of the @n @specs is for the field; else
- * ignores it. 0 or -EINVAL + message.
+ * Stores the value of field @f in struct @out if one of the @n elements of @specs describes the
+ * field; otherwise ignores the field. 0 or -EINVAL + message.
  */
 _must_use_ int pb_take(const struct pb_scalar *specs, size_t n, const struct pb_field *f,
 		       void *out);
 
-/* Appends the numbers of a repeated field, packed or not. More than @limit numbers are refused. */
+/*
+ * Appends the numbers of a repeated field, packed or not, to @out. If there are more than @limit,
+ * returns an error.
+ */
 _must_use_ int pb_repeated(const struct pb_field *f, const char *name, size_t limit,
 			   pb_numbers *out);
 

@@ -29,9 +29,9 @@ static int resolve_value_type(struct pprof_tables *t, uint64_t type, uint64_t un
 }
 
 /*
- * Keeps the first PROFILE_MAX_VALUES value types, and the default one in any case. If the file
- * names no default, pprof uses the last type (google/pprof, internal/driver/driver.go,
- * sampleFormat).
+ * Keeps the first PROFILE_MAX_VALUES value types of the file, and in any case the default one. If
+ * the file names no default, that is the last type, as for pprof itself (google/pprof,
+ * internal/driver/driver.go, sampleFormat).
  */
 int pprof_meta_values(struct pprof_tables *t)
 {
@@ -63,7 +63,7 @@ static int add_comment(struct pprof_tables *t, const char *text)
 	return comments_add(&profile_meta(t->p)->comments, text) ? NO_MEMORY : 0;
 }
 
-/* Adds a comment that names the value types for which there was no room, if there are any. */
+/* If there was no room for some value types, adds a comment that names them. */
 static int tell_left_out(struct pprof_tables *t)
 {
 	_cleanup_str_ struct str text = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fills struct profile_meta from a pprof file; to be called after the file's last field. */
+/* Sets struct profile_meta from a pprof file. To be called after the file's last field was read. */
 #ifndef FORMAT_PPROF_PPROF_META_H
 #define FORMAT_PPROF_PPROF_META_H
 

@@ -5,8 +5,8 @@
 #include "base/error.h"
 
 /*
- * The level of compression. Level 6 does as well as 9 here, because neighbouring samples are nearly
- * equal.
+ * The level of compression. Level 6 compresses these files as well as level 9, because neighbouring
+ * samples are nearly equal.
  */
 #define LEVEL 6
 
@@ -14,8 +14,8 @@ int pprof_out_init(struct pprof_out *o, FILE *f)
 {
 	*o = (struct pprof_out){.f = f};
 	/*
-	 * 15 is zlib's usual window; + 16 makes it write a gzip header, in which time and name are
-	 * empty
+	 * 15 is the size of zlib's usual window; + 16 makes zlib write a gzip header, without time
+	 * and name
 	 */
 	if (deflateInit2(&o->z, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_set(-ENOMEM, "out of memory for compressing the profile");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lowest layer of the writer: top-level fields of a Profile message, compressed, into a FILE.
+ * The lowest layer of the pprof writer: writes top-level fields of a Profile message, compressed,
+ * to a FILE.
  */
 #ifndef FORMAT_PPROF_PPROF_OUT_H
 #define FORMAT_PPROF_PPROF_OUT_H
@@ -17,7 +18,7 @@ struct pprof_out {
 	uint8_t raw[1 << 16], packed[1 << 15];
 };
 
-/* Prepares compression, which needs much memory, on the heap. 0 or -errno + message. */
+/* Prepares compression, for which it allocates much memory. 0 or -errno + message. */
 _must_use_ int pprof_out_init(struct pprof_out *o, FILE *f);
 void pprof_out_fini(struct pprof_out *o);
 

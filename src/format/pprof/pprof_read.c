@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads pprof files of any tool, in two passes. Samples may come before the tables that they refer
- * to (Go writes its profiles so), and a recording's samples don't fit in memory. So the first pass
- * reads the tables, the second one the samples.
+ * Reads pprof files of any tool, in two passes: the first pass reads the tables, the second the
+ * samples. That is needed because samples may come before the tables to which they refer (as in
+ * Go's profiles), and a recording's samples don't fit in memory.
  */
 #include <errno.h>
 #include <sys/random.h>
@@ -17,15 +17,16 @@
 #include "format/pprof/pprof_tables.h"
 
 /*
- * Limits for hostile files. Real files need far less memory: a sample takes 8 bytes, a table's
- * entry some more.
+ * Limits of memory for hostile files. Real files need far less: a sample takes 8 bytes, and an
+ * entry of a table some more.
  */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
 #define SAMPLES_PER_BYTE 4
 /*
- * How many frames of stacks may be read for each byte of the file. Stacks in the cache don't count.
+ * How many frames of stacks may be read for each byte of the file. Stacks that the cache has don't
+ * count.
  */
 #define WORK_PER_BYTE 64
 #define MAX_DEPTH     65536
@@ -39,7 +40,7 @@ struct raw_label {
 
 /*
  * An entry of the cache of stacks: the 128-bit hash of a list of location ids, and the stack with
- * these locations. There is a cache because stacks repeat.
+ * these locations. The cache saves time because stacks repeat.
  */
 struct cached_stack {
 	XXH128_hash_t hash;
@@ -68,7 +69,10 @@ static const struct pb_scalar label_spec[] = {
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
-/* Joins values of the same key with ", ", because the profile has one value for each key. */
+/*
+ * Adds a label to the sample. Joins the values of labels with the same key with ", ", because the
+ * profile has one value for each key.
+ */
 static int add_label(struct reader *r, uint32_t key, uint32_t value, uint64_t off)
 {
 	_cleanup_str_ struct str both = {};
@@ -92,7 +96,10 @@ static int add_label(struct reader *r, uint32_t key, uint32_t value, uint64_t of
 	return vec_push(&r->labels, (struct profile_label){key, value}) ? NO_MEMORY : 0;
 }
 
-/* Stores a numeric label as text: "4096 bytes". The time of a sample is handled elsewhere. */
+/*
+ * Adds a numeric label as text: "4096 bytes". The time of a sample is no such label: it is stored
+ * elsewhere.
+ */
 static int take_number(struct reader *r, const struct raw_label *raw, uint32_t key, uint32_t unit,
 		       struct profile_sample *s)
 {
@@ -226,7 +233,7 @@ static int take_sample(struct reader *r, const struct pb_field *f)
 	return err ? err : profile_add(r->p, &s);
 }
 
-/* Reads the file once: its samples if @samples is set, else everything but the samples. */
+/* Reads the file once: only its samples if @samples is set, else everything but the samples. */
 static int pass(struct reader *r, const uint8_t *data, size_t n, bool samples)
 {
 	_cleanup_(pprof_in_close) struct pprof_in in;

@@ -220,15 +220,15 @@ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t o
 }
 
 /*
- * Returns a line number as the profile has it, in 32 bits. Other tools may write any number; a
- * number that doesn't fit gives 0.
+ * Returns a line number in the 32 bits that a profile has for it. Other tools may write any number;
+ * 0 if it doesn't fit.
  */
 static int32_t to_line(uint64_t v)
 {
 	return (int64_t)v > INT32_MAX || (int64_t)v < 0 ? 0 : (int32_t)v;
 }
 
-/* Stores @value for id @id of the file. Ids must be unique and not 0. */
+/* Stores @value for the id @id of the file. Ids of a file must be unique and not 0. */
 static int put_id(struct map *ids, uint64_t id, uint64_t value, uint64_t off, const char *what)
 {
 	if (!id)
@@ -260,8 +260,8 @@ static int resolve_mappings(struct pprof_tables *t)
 }
 
 /*
- * Old versions of Pyroscope's .NET agent gave functions no ids, and referred to them by their
- * position in the table.
+ * Gives functions their position in the table as id. Old versions of Pyroscope's .NET agent wrote
+ * functions without ids, and referred to them by position.
  */
 static void number_functions(struct pprof_tables *t)
 {
@@ -300,7 +300,9 @@ static int resolve_functions(struct pprof_tables *t)
 	return 0;
 }
 
-/* Returns a function for a location without a symbol. Its name is the address. */
+/*
+ * Returns a made-up function for a location without a symbol; the function's name is the address.
+ */
 static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 {
 	struct profile_function f = {};
@@ -312,8 +314,8 @@ static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 }
 
 /*
- * Returns a mapping for code of @function that has no mapping in the file, as some tools write it.
- * The code is Python's if the name of the function's source file says so.
+ * Returns a made-up mapping for code of @function, for files of tools that don't write mappings.
+ * The code counts as Python's if the name of the function's source file is that of Python code.
  */
 static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 {
@@ -325,9 +327,7 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 	return profile_mapping(t->p, &m);
 }
 
-/*
- * Tells whether a location in this mapping may be without a name, so that only its address is kept.
- */
+/* Tells whether a location in this mapping may have no name, so that only its address is kept. */
 static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 {
 	return mapping && profile_get_mapping(t->p, mapping)->name &&
@@ -335,8 +335,8 @@ static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 }
 
 /*
- * Stores lines and columns of a location. The file says in which line an expression ends only if
- * that isn't the line in which it begins.
+ * Stores lines and columns of a location. The file gives the line in which an expression ends only
+ * if it isn't the line in which the expression begins.
  */
 static void take_place(const struct pprof_raw_line *line, struct profile_location *l)
 {
@@ -349,8 +349,7 @@ static void take_place(const struct pprof_raw_line *line, struct profile_locatio
 
 /*
  * Makes a location of the profile for one line of a location in the file. @line is NULL if the
- * file's location has none. @outer is the location of the line that this one was inlined into, or
- * 0.
+ * file's location has no lines. @outer: the location into which this one was inlined, or 0.
  */
 static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			const struct pprof_raw_line *line, uint32_t outer, uint32_t *ret)
@@ -385,8 +384,8 @@ static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location 
 }
 
 /*
- * Makes a location of the profile for each line of a location in the file. The first line is of the
- * function that was called, the last line of the innermost function that was inlined into it.
+ * Makes a location of the profile for each line of a location in the file. The first line is that
+ * of the function that was called, the last line that of the innermost function inlined into it.
  */
 static int resolve_lines(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			 uint32_t *ret)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The middle layer of the reader: turns a pprof file's tables into a struct profile. The tables may
+ * The middle layer of the pprof reader: turns a file's tables into a struct profile. The tables may
  * come in any order, and after the samples that use them. Ids in a file may be any numbers. A
- * location with inlined calls becomes one location of the profile for each line.
+ * location with inlined calls becomes one location of the profile for each of its lines.
  */
 #ifndef FORMAT_PPROF_PPROF_TABLES_H
 #define FORMAT_PPROF_PPROF_TABLES_H
@@ -13,8 +13,8 @@
 #include "profile/profile.h"
 
 /*
- * Entries of the tables as they were read. What an entry refers to may not be read yet. The fields
- * are those of profile.proto.
+ * Entries of the file's tables, as they were read: entries to which they refer may not be read yet.
+ * The members are those of profile.proto.
  */
 struct pprof_raw_mapping {
 	uint64_t id, start, limit, offset, filename, build_id, off;
@@ -41,7 +41,7 @@ struct pprof_id_range {
 struct pprof_tables {
 	struct profile *p;
 	size_t budget;	       /* how many bytes .p and these tables may take together */
-	VEC(uint32_t) strings; /* index of a string in the file → id of the string in .p */
+	VEC(uint32_t) strings; /* by index of a string in the file: id of the string in .p */
 	VEC(struct pprof_raw_mapping) mappings;
 	VEC(struct pprof_raw_function) functions;
 	VEC(struct pprof_raw_location) locations;
@@ -54,12 +54,15 @@ struct pprof_tables {
 	} meta;
 
 	/*
-	 * Valid after pprof_tables_resolve(). .mapping_ids and .function_ids: id in the file → id
-	 * in .p. .location_ids: id in the file → index in .ranges.
+	 * Valid after pprof_tables_resolve(). .mapping_ids and .function_ids: from the id in the
+	 * file to the id in .p. .location_ids: from the id in the file to the index in .ranges.
 	 */
 	struct map mapping_ids, function_ids, location_ids;
 	VEC(struct pprof_id_range) ranges;
-	/* ids in .p of the locations that each location of the file became, innermost line first */
+	/*
+	 * ids in .p of the locations that were made of each location of the file, innermost line
+	 * first
+	 */
 	VEC(uint32_t) expanded;
 	/* by index of a value in the profile: index of the value in the file */
 	unsigned value_at[PROFILE_MAX_VALUES];
@@ -74,12 +77,12 @@ void pprof_tables_fini(struct pprof_tables *t);
 _must_use_ int pprof_tables_take(struct pprof_tables *t, const struct pb_field *f);
 
 /*
- * To be called after the last field: fills the profile except for its samples. 0 or -errno +
- * message.
+ * Sets everything in the profile except its samples. To be called after the file's last field. 0 or
+ * -errno + message.
  */
 _must_use_ int pprof_tables_resolve(struct pprof_tables *t);
 
-/* Finds the profile's id of string @index of the file. 0 or -errno + message. */
+/* Finds the profile's id for string number @index of the file. 0 or -errno + message. */
 _must_use_ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t off,
 				   const char *name, uint32_t *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a profile as pprof. Strings, functions and locations have the same ids in the file as in
- * the profile. So do mappings, except that the main one comes first.
+ * the profile. Mappings do too, except that the main mapping comes first.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ struct writer {
 	struct pprof_out out;
 	enum profile_times times;
 	struct pb msg, part, line;
-	uint32_t main_mapping; /* id in the profile of the mapping that is written first */
+	uint32_t main_mapping; /* the profile's id of the mapping that is written first */
 	uint32_t time_key, time_unit;
 	unsigned n_values;
 };
@@ -71,8 +71,8 @@ static void put_strings(struct writer *w)
 }
 
 /*
- * What is known of the locations of a mapping: whether any of them lacks a name, and whether any
- * has a file or a line.
+ * What is known of the locations of a mapping: whether any lacks a name, and whether any has a file
+ * or a line.
  */
 struct known {
 	bool unnamed, files, lines;
@@ -97,8 +97,8 @@ static struct known *what_is_known(const struct profile *p)
 }
 
 /*
- * Writes what is known of a mapping. has_functions tells pprof and servers not to look for the
- * mapping's file. So it is false if that file may have names that krait didn't find.
+ * Writes what is known of a mapping. has_functions tells pprof and servers that they needn't look
+ * for the mapping's file. So it is false if that file may have names that krait didn't find.
  */
 static void put_known(struct pb *msg, const struct known *k)
 {
@@ -146,8 +146,8 @@ static void put_functions(struct writer *w)
 }
 
 /*
- * Writes a line for the function and one for each function that it was inlined into. A location
- * without a name gets no line.
+ * Writes the lines of a location: one for its function, and one for each function that this one was
+ * inlined into. A location without a name gets no line.
  */
 static void put_lines(struct writer *w, const struct profile_location *l)
 {
@@ -208,8 +208,8 @@ static void put_time(struct writer *w, int64_t time_ns)
 }
 
 /*
- * Writes the ids of a stack's locations. A location of the file includes the functions that its
- * code was inlined into, so these have no ids in the stack.
+ * Writes the ids of a stack's locations. Functions into which a location's code was inlined are
+ * part of that location in the file, so their own ids are left out.
  */
 static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 {
@@ -248,7 +248,7 @@ static int put_sample(void *arg, const struct profile_sample *s)
 	if (s->time_ns >= 0)
 		put_time(w, s->time_ns);
 	pprof_out_bytes(&w->out, PROFILE_SAMPLE, w->msg.v, w->msg.n);
-	return w->out.error; /* pprof_out_finish() reports this error */
+	return w->out.error; /* pprof_out_finish() returns this error again, with a message */
 }
 
 /*

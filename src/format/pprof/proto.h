@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of the protocol buffers encoding, and of google/pprof's proto/profile.proto, that
- * writer and reader share. Field numbers are those of profile.proto as of 2024 (Line.column = 3,
- * Profile.doc_url = 15).
+ * What the writer and the reader share: parts of the protocol buffers encoding, and of
+ * google/pprof's proto/profile.proto. Field numbers are those of profile.proto as of 2024
+ * (Line.column = 3, Profile.doc_url = 15).
  */
 #ifndef FORMAT_PPROF_PROTO_H
 #define FORMAT_PPROF_PROTO_H
@@ -77,7 +77,8 @@ enum function_field {
 #define PPROF_TIME_UNIT "nanoseconds"
 
 /*
- * A message that grows. If an allocation fails, .failed is set, and what is added later is dropped.
+ * A protocol buffers message that grows. If an allocation fails, .failed is set, and later
+ * additions are dropped.
  */
 struct pb {
 	uint8_t *v;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a file that Python's pstats and its tools read: a dict {(file, line, name): (calls, calls,
- * own seconds, seconds, {caller: (calls, calls, own seconds, seconds)})}. It is encoded in version
- * 2 of the marshal module, which every Python from 2.5 on reads (CPython, Python/marshal.c). It has
- * Python functions only: native code counts for the function that called it, as in cProfile. krait
- * doesn't count calls, so the number of samples stands in their place. After the dict, where
- * marshal.load() stops, comes the recording, for krait.
+ * own seconds, seconds, {caller: (calls, calls, own seconds, seconds)})}. The dict is encoded in
+ * version 2 of the marshal module, which every Python from 2.5 on reads (CPython,
+ * Python/marshal.c). It has Python functions only: native code counts for the function that called
+ * it, as in cProfile. krait doesn't count calls, so the file has the number of samples in place of
+ * calls. After the dict, where marshal.load() stops, the file has the recording, which krait reads.
  */
 #include "format/common/writers.h"
 
@@ -26,7 +26,7 @@
 struct cost {
 	int64_t samples, own, all;
 	/*
-	 * number of the latest stack that was counted for this entry, so that a stack counts once
+	 * number of the last stack that was counted for this entry, so that no stack counts twice
 	 */
 	size_t seen;
 };
@@ -40,12 +40,20 @@ struct pstats {
 	struct profile *p;
 	FILE *out;
 	struct frames frames;
-	/* by number of a function; the last entry is for stacks without a Python function */
+	/*
+	 * by number of a function: its cost; the last entry is for stacks without a Python function
+	 */
 	struct cost *costs;
 	VEC(struct edge) edges;
-	struct map edge_at; /* caller << 32 | callee -> index of the edge */
+	/*
+	 * from caller << 32 | callee to the index of the edge (the calls of the callee by the
+	 * caller)
+	 */
+	struct map edge_at;
 	unsigned value;
-	/* index of the value that is the number of samples of .value; -1: no value counts them */
+	/*
+	 * index of the value that counts the samples of .value; -1: the profile has no such value
+	 */
 	int samples;
 	/* how many of the profile's samples were added, if no value counts samples */
 	size_t entries;
@@ -67,7 +75,7 @@ static void put_text(FILE *out, const char *s)
 	fwrite(s, 1, n, out);
 }
 
-/* Writes a number. A number of more than 31 bits becomes digits of 15 bits. */
+/* Writes a number. marshal has numbers of more than 31 bits as digits of 15 bits. */
 static void put_number(FILE *out, int64_t v)
 {
 	uint32_t n = 0;
@@ -176,8 +184,8 @@ static int put_all(struct pstats *s)
 }
 
 /*
- * Adds a stack's values to @c, unless that was done already for this stack: a function may be on a
- * stack several times.
+ * Adds a stack's values to @c, unless @c has them already, because a function may be on a stack
+ * several times.
  */
 static void count(const struct pstats *s, struct cost *c, const struct profile_sum *sum,
 		  size_t seen)
@@ -208,7 +216,10 @@ static bool is_python(const struct pstats *s, uint32_t location)
 	return profile_get_mapping(s->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-/* Adds a stack and its values. @seen: a number from 1 on that no other stack has. */
+/*
+ * Adds a stack and its values. @seen: a number from 1 on, which differs from those of all other
+ * stacks.
+ */
 static int add_stack(struct pstats *s, const struct profile_sum *sum, size_t seen)
 {
 	uint32_t none = s->frames.keys.n, caller = none;

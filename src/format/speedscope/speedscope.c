@@ -3,7 +3,7 @@
  * Writes speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6).
  * First comes a table of frames. Then comes a profile for each thread: its stacks, root first, and
  * their weights, in order of time. If several values are written, each thread has a profile for
- * each value. Such profiles have two more members that say what the value is.
+ * each value. Such a profile has two more members, which say what its value is.
  */
 #include "format/common/writers.h"
 
@@ -95,9 +95,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	size_t n = 0;
 	const uint32_t *stack = run->stack ? profile_get_stack(s->p, run->stack, &n) : NULL;
 
-	/*
-	 * A sample with which the sum would overflow is left out; no real recording is that long.
-	 */
+	/* a sample that would make the sum overflow is left out; no real recording is that long */
 	if (!weight || __builtin_add_overflow(s->end, weight, &s->end))
 		return 0;
 	fprintf(s->out, "%s\n[", s->comma);
@@ -135,7 +133,8 @@ static int put_value(struct speedscope *s, unsigned value)
 }
 
 /*
- * Tells whether an earlier value has the same type as @value. A reader couldn't tell the two apart.
+ * Tells whether an earlier value has the same type as @value, so that a reader couldn't tell the
+ * two apart.
  */
 static bool is_again(const struct profile_meta *m, unsigned value)
 {
@@ -145,7 +144,10 @@ static bool is_again(const struct profile_meta *m, unsigned value)
 	return false;
 }
 
-/* Writes the values. The default value comes first, because speedscope opens the first one. */
+/*
+ * Writes the profiles of all values, those of the default value first, because speedscope opens the
+ * first profile.
+ */
 static int put_values(struct speedscope *s, unsigned first)
 {
 	const struct profile_meta *m = profile_meta(s->p);
@@ -158,8 +160,8 @@ static int put_values(struct speedscope *s, unsigned first)
 }
 
 /*
- * Tells whether the profile has several values to write. If its only values are the number of
- * samples and another value, only the other value is written.
+ * Tells whether the profile has several values that are worth writing. If it only has the number of
+ * samples and one other value, only the other value is written.
  */
 static bool has_several(const struct profile_meta *m)
 {

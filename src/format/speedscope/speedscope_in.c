@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a speedscope file; see speedscope_in.h. Profiles may come before the table of frames that
- * they refer to, and weights before their unit. So the reader first finds out where these are. A
- * sample, event or profile with something wrong in it is left out or mended, and counted.
+ * Reads a speedscope file; see speedscope_in.h. Profiles may come before the table of frames to
+ * which they refer, and weights before their unit. So the reader first finds out where these are. A
+ * sample, event or profile that has something wrong in it is left out or mended, and counted.
  */
 #include "format/speedscope/speedscope_in.h"
 
@@ -70,7 +70,7 @@ static int read_frames(struct ss_reader *r)
 	return err;
 }
 
-/* Returns where the text of this member goes; NULL: the member isn't read as text. */
+/* Returns where the text of the member @key is stored; NULL: this member isn't stored as text. */
 static struct str *text_of(struct ss_part *part, const char *key)
 {
 	const struct {
@@ -134,7 +134,9 @@ static int read_part(struct ss_reader *r, struct json_in *in, bool alone)
 	return sampled ? ss_read_sampled(r, &part) : ss_read_evented(r, &part);
 }
 
-/* Returns the default value: CPU time, else any time, else the first value. */
+/*
+ * Returns the index of the default value: of CPU time, else of any time, else of the first value.
+ */
 static unsigned choose_default(const struct profile_meta *m)
 {
 	unsigned time = 0;
@@ -236,7 +238,7 @@ static int add_notes(struct ss_reader *r)
 	return err;
 }
 
-/* Reads the file's table of frames. */
+/* Reads the file's table of frames, and makes room to count how often each frame is open. */
 static int prepare_frames(struct ss_reader *r)
 {
 	int err = read_frames(r);
@@ -248,8 +250,8 @@ static int prepare_frames(struct ss_reader *r)
 }
 
 /*
- * Reads the file with its counts kept in one unit, and again as long as the counts show that
- * another unit is needed (struct viewer_counts).
+ * Reads the file with all counts in one unit; reads it again if the counts show that another unit
+ * is needed (struct viewer_counts).
  */
 static int read_again(struct ss_reader *r, uint64_t steps)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads speedscope's own format (file-format-schema.json, unchanged since speedscope 0.6), written
- * by any tool: "sampled" and "evented" profiles. Unknown members are skipped.
+ * Reads speedscope's own format (file-format-schema.json, unchanged since speedscope 0.6),
+ * whichever tool wrote it: "sampled" and "evented" profiles. Unknown members are skipped.
  */
 #ifndef FORMAT_SPEEDSCOPE_SPEEDSCOPE_IN_H
 #define FORMAT_SPEEDSCOPE_SPEEDSCOPE_IN_H

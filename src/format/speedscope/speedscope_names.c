@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads what a profile in a speedscope file tells of its samples. Its name tells the process and
- * the thread, its unit tells the value. See speedscope_reader.h.
+ * Reads what a profile in a speedscope file says about its samples: its name tells the process and
+ * the thread, its unit tells which value it has. See speedscope_reader.h.
  */
 #include <errno.h>
 #include "base/error.h"
@@ -21,8 +21,8 @@ static int add_label(struct ss_reader *r, label_list *labels, const char *key,
 }
 
 /*
- * Parses krait's "app.py (pid 12) · Main (tid 34)". The name of a process or thread may itself
- * contain the dot "·", but is followed by an id.
+ * Parses a name as krait writes it: "app.py (pid 12) · Main (tid 34)". The name of a process or
+ * thread may itself contain " · ", so a part ends only after an id.
  */
 static int take_name_of_krait(struct ss_reader *r, const char *name, label_list *labels)
 {
@@ -43,7 +43,10 @@ static int take_name_of_krait(struct ss_reader *r, const char *name, label_list 
 	return err;
 }
 
-/* Parses py-spy's `Process 12 Thread 34 "Main"`; the first or the last part may be missing. */
+/*
+ * Parses a name as py-spy writes it: `Process 12 Thread 34 "Main"`. The first or the last part may
+ * be missing.
+ */
 static int take_name_of_pyspy(struct ss_reader *r, const char *name, label_list *labels)
 {
 	static const char process[] = "Process ", thread[] = "Thread ";
@@ -69,8 +72,8 @@ static int take_name_of_pyspy(struct ss_reader *r, const char *name, label_list 
 }
 
 /*
- * Parses austin-python's "CPU time profile for 12:0:34": the process, the interpreter if there are
- * several, and the thread.
+ * Parses a name as austin-python writes it: "CPU time profile for 12:0:34". The numbers are the
+ * process, the interpreter if there are several, and the thread.
  */
 static int take_name_of_austin(struct ss_reader *r, const char *name, label_list *labels)
 {
@@ -83,8 +86,8 @@ static int take_name_of_austin(struct ss_reader *r, const char *name, label_list
 }
 
 /*
- * Returns the part of the profile's name that names its threads. In a file with several values,
- * krait writes the name of the value before it.
+ * Returns the part of the profile's name that names process and thread. In a file with several
+ * values, krait writes the name of the value before that part.
  */
 static const char *name_of_threads(const struct ss_part *part)
 {
@@ -112,8 +115,8 @@ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone)
 }
 
 /*
- * Recognizes profiles of austin2speedscope -f by the beginning of their names. This tool writes
- * several profiles of the same stacks, for times and for memory.
+ * Recognizes profiles of austin2speedscope -f by the beginning of their names. That tool writes
+ * several profiles with the same stacks, for times and for memory.
  */
 static bool take_austin(const struct ss_part *part, struct profile_value_type *type)
 {
@@ -136,8 +139,8 @@ static bool take_austin(const struct ss_part *part, struct profile_value_type *t
 }
 
 /*
- * Returns the index of a value type. A new one is added. PROFILE_MAX_VALUES: there is no room for
- * it.
+ * Returns the index of a value type, which is added if it is new. PROFILE_MAX_VALUES: there is no
+ * room for another type.
  */
 static unsigned find_value(struct ss_reader *r, const struct profile_value_type *type)
 {
@@ -152,8 +155,8 @@ static unsigned find_value(struct ss_reader *r, const struct profile_value_type 
 }
 
 /*
- * Uses krait's own members, which say what the value is. The weights of times and bytes are
- * converted to the unit that @type has already.
+ * Uses the members that only krait writes, which say what the value is. The weights of times and
+ * bytes are converted to the unit that @type has already.
  */
 static void take_value_type(struct ss_reader *r, struct ss_part *part,
 			    struct profile_value_type *type)

@@ -30,8 +30,8 @@ static int read_amount(struct ss_reader *r, const struct ss_part *part, struct j
 }
 
 /*
- * Returns the node of the innermost open frame. Makes the nodes that are still missing, for frames
- * that were opened since the last sample. 0: out of memory.
+ * Returns the node of the innermost open frame. Makes the nodes that are missing, for frames that
+ * were opened after the last sample. 0: out of memory.
  */
 static uint32_t innermost_node(struct ss_reader *r)
 {
@@ -70,7 +70,7 @@ static int add_sample(struct ss_reader *r, const struct ss_part *part, const str
 	return s.stack ? profile_add(r->p, &s) : VIEWER_NO_MEMORY;
 }
 
-/* Reads a stack. *@known is set to false if some of its frames aren't in the table. */
+/* Reads a stack. Sets *@known to false if the file's table lacks some of the frames. */
 static int read_stack(struct ss_reader *r, struct json_in *in, bool *known)
 {
 	int more, err = ss_in_field(json_in_enter(in, '['), "samples");
@@ -111,7 +111,7 @@ static int read_sample(struct ss_reader *r, const struct ss_part *part, struct j
 	return err ? err : ss_check_memory(r, samples);
 }
 
-/* If one of the two lists has more items than the other, skips and counts these items. */
+/* If this list has more items than the other list, skips and counts the surplus items. */
 static int skip_rest(struct ss_reader *r, struct json_in *in, const char *field)
 {
 	int more, err = 0;
@@ -147,7 +147,8 @@ struct event {
 	struct str type;
 	int64_t at;
 	bool has_at;
-	uint32_t index; /* 1 + index of the frame in the file's table */
+	/* 1 + index of the event's frame in the file's table; 0: the table has no such frame */
+	uint32_t index;
 };
 
 static int read_event(struct ss_reader *r, const struct ss_part *part, struct json_in *in,
@@ -183,7 +184,7 @@ static int open_frame(struct ss_reader *r, const struct json_in *in, uint32_t in
 	return vec_push(&r->stack, open) ? VIEWER_NO_MEMORY : 0;
 }
 
-/* Closes a frame, and all frames that were opened inside it. */
+/* Closes a frame, and all frames that were opened after it. */
 static int close_frame(struct ss_reader *r, uint32_t index)
 {
 	uint32_t closed = 0;
@@ -198,14 +199,17 @@ static int close_frame(struct ss_reader *r, uint32_t index)
 	return 0;
 }
 
-/* Tells whether the event opens or closes a frame of the table, at a known time. */
+/* Tells whether the event is complete: it opens or closes a frame of the table, at a known time. */
 static bool is_event(const struct event *e)
 {
 	return e->index && e->has_at &&
 	       (streq(str_cstr(&e->type), "O") || streq(str_cstr(&e->type), "C"));
 }
 
-/* Adds a sample of the frames that were open since the last event, then applies the event. */
+/*
+ * Adds a sample of the frames that were open since the last event. Then opens or closes a frame, as
+ * the event says.
+ */
 static int take_event(struct ss_reader *r, const struct ss_part *part, const struct json_in *in,
 		      struct event *e, int64_t *last)
 {

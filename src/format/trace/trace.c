@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing. Where
- * consecutive samples of a thread share a function, it becomes one slice: a B and an E event. The
- * slices of a thread nest. A sample lasts as long as its value, so a function's slices add up to
- * its time. A sample begins at its own time. But if the preceding sample ends later, or only a
- * little earlier, the sample begins at that end. So a thread that runs on shows no gaps, although
- * samples aren't taken to the nanosecond and their times may be in steps.
+ * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing. If
+ * consecutive samples of a thread share a function, the function becomes one slice: a B and an E
+ * event. The slices of a thread nest. A sample lasts as long as its value, so a function's slices
+ * add up to its time. A sample begins at its own time. But if the preceding sample ends later, or
+ * only a little earlier, the sample begins where that one ends. So a thread that runs on shows no
+ * gaps, although samples aren't taken to the nanosecond and their times may be in steps.
  *
  * What a thread waited for is drawn on a track of its own, "states of MainThread": an asynchronous
  * event for the track, and one within it for each wait. Waits are as long as they were, and need no
@@ -30,18 +30,18 @@ struct trace {
 	struct frames frames;
 	struct timeline timeline;
 	unsigned value;
-	int64_t slack_ns; /* a gap between slices is closed if it is shorter than this */
+	int64_t slack_ns; /* gaps between slices that are shorter than this are closed */
 	const char *comma;
 	const struct timeline_thread *thread;
 	/*
-	 * number of the process whose thread was written last; UINT64_MAX: no thread was written
+	 * the process number of the last thread that was written; UINT64_MAX: no thread was written
 	 * yet
 	 */
 	uint64_t pid_number;
 	VEC(uint32_t) open; /* frames of the slices that haven't ended yet, outermost first */
 	/* when the sample that was written last ends; -1: no sample was written yet */
 	int64_t at_ns;
-	/* index of the value that is waiting time; -1: the profile has no such value */
+	/* index of the value that is the time of waits; -1: the profile has no such value */
 	int waits;
 	int64_t waited_ns; /* when the thread's last wait ends; -1: the thread has no wait */
 };
@@ -70,8 +70,8 @@ static void put_name(struct trace *t, const char *what, const char *name)
 }
 
 /*
- * Writes most of an event that begins ("b") or ends ("e") an asynchronous event of the thread. The
- * caller adds arguments, if any, and closes the brace.
+ * Writes most of a trace event by which an asynchronous event of the thread begins (@phase "b") or
+ * ends ("e"). The caller adds arguments, if any, and closes the brace.
  */
 static void put_async(struct trace *t, const char *phase, int64_t ns, const char *name)
 {
@@ -83,7 +83,7 @@ static void put_async(struct trace *t, const char *phase, int64_t ns, const char
 	json_put_string(t->out, name);
 }
 
-/* Appends the name of the thread's track of states. */
+/* Appends the name of the track that shows the thread's states. */
 static void add_track(const struct trace *t, struct str *b)
 {
 	str_addf(b, "states of %s", *t->thread->name ? t->thread->name : "the thread");
@@ -142,9 +142,9 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 }
 
 /*
- * Ends all open slices but the @keep outermost ones. Only speedscope needs their names, to find the
- * slice that ends. Arguments must not be written: with them, speedscope would put a slice that
- * begins at the same time before this end.
+ * Ends all open slices except the @keep outermost ones. Names are written only because speedscope
+ * needs them to find the slice that ends. Arguments must not be written: with them, speedscope
+ * would put a slice that begins at the same time before this end.
  */
 static int close_slices(struct trace *t, size_t keep)
 {
@@ -190,7 +190,7 @@ static int open_slice(struct trace *t, uint32_t location)
 	return r;
 }
 
-/* Returns how many of the open slices continue in @stack (leaf first). */
+/* Returns how many of the open slices go on in @stack (leaf first), the outermost first. */
 static size_t common(const struct trace *t, const uint32_t *stack, size_t n)
 {
 	size_t same = 0;
@@ -263,9 +263,9 @@ static int put_all(struct trace *t, const struct render_options *opt)
 }
 
 /*
- * Returns how long a gap between slices may be and still be closed: a little more than the length
- * of a sample. If the profile doesn't say how long a sample is, returns the resolution of times in
- * files.
+ * Returns the length up to which gaps between slices are closed: a little more than the length of a
+ * sample. If the profile doesn't say how long a sample is, returns the resolution that times have
+ * in files.
  */
 static int64_t slack(const struct profile_meta *m)
 {
@@ -277,8 +277,8 @@ static int64_t slack(const struct profile_meta *m)
 }
 
 /*
- * Chooses the value that is drawn: the one asked for, else the default one, else any that is a
- * time. Values that aren't times can't be drawn as slices.
+ * Chooses the value that is drawn: the one that the user asked for, else the default value, else
+ * any value that is a time. Other values can't be drawn as slices.
  */
 static int choose_value(struct trace *t, const struct render_options *opt)
 {

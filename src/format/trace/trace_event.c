@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the fields of one trace event. trace_in.c decides what the event means. See trace_event.h.
+ * Reads the fields of one trace event, whose meaning trace_in.c decides. See trace_event.h.
  */
 #include "format/trace/trace_event.h"
 
@@ -35,8 +35,8 @@ void trace_event_fini(struct event *e)
 }
 
 /*
- * Reads "args", which may be of any type. If it is an object, it may say where the function is, or
- * give a thread's name.
+ * Reads the member "args", which may be of any type. If it is an object, it may say where the
+ * function is, or give a thread's name.
  */
 static int read_args(struct reader *r, struct json_in *in, struct event *e)
 {

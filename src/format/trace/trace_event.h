@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One trace event, with its fields as the file has them. */
+/* Reads one trace event, with its fields as the file has them. */
 #ifndef FORMAT_TRACE_TRACE_EVENT_H
 #define FORMAT_TRACE_TRACE_EVENT_H
 
@@ -15,7 +15,9 @@ struct event {
 	bool has_ts, has_dur;
 };
 
-/* Reads the next event into @e, over the event that @e had before. 0 or -errno + message. */
+/*
+ * Reads the next event into @e; the event that @e had before is overwritten. 0 or -errno + message.
+ */
 _must_use_ int trace_event_read(struct reader *r, struct json_in *in, struct event *e);
 void trace_event_fini(struct event *e);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads trace events; see trace_in.h. trace_event.c reads one event, trace_profiles.c the profiles
- * of V8 that events contain, trace_samples.c the list of samples that a file may have beside its
- * events. Events may come in any order: an X event comes after those of the functions it called. So
- * all slices are collected first, and after that trace_walk.c makes a profile of them. An event
- * with something wrong in it is left out and counted.
+ * Reads trace events; see trace_in.h. trace_event.c reads one event, trace_profiles.c the V8
+ * profiles that events contain, trace_samples.c the list of samples that a file may have beside its
+ * events. Events may come in any order: an X event comes after the events of the functions that its
+ * function called. So all slices are collected first, and then trace_walk.c makes a profile of
+ * them. An event that has something wrong in it is left out and counted.
  */
 #include "format/trace/trace_in.h"
 
@@ -66,8 +66,8 @@ static int take_metadata(struct reader *r, const struct event *e)
 }
 
 /*
- * Makes the location of a slice that krait wrote. Such a slice says what kind of code it is, and
- * where the function begins.
+ * Makes the location of a slice that krait wrote. Such a slice says what kind of code its function
+ * is, and where the function begins.
  */
 static struct profile_location location_of_krait(struct reader *r, const struct event *e,
 						 struct folded_text name, struct folded_text file)
@@ -169,9 +169,9 @@ static int by_moment(const void *va, const void *vb)
 }
 
 /*
- * Ends the innermost open slice or, if the end mark has a name, the innermost open slice with that
- * name. The slices inside that slice end too. @n_open: by name, how many open slices have that
- * name. If no open slice has the name, the open slices aren't searched.
+ * Ends the innermost open slice. If the end mark has a name, ends the innermost open slice with
+ * that name, and the slices inside it. @n_open: by name, how many open slices have that name. If
+ * none has it, the open slices aren't searched.
  */
 static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 {
@@ -196,7 +196,7 @@ static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 	return 0;
 }
 
-/* Makes slices out of beginnings and ends. */
+/* Pairs marks of beginnings and ends to slices. */
 static int pair_marks(struct reader *r)
 {
 	_cleanup_free_ uint32_t *n_open = calloc(profile_n_strings(r->p) + 1, sizeof(*n_open));
@@ -224,8 +224,8 @@ static int pair_marks(struct reader *r)
 }
 
 /*
- * Reads an event of V8's profiler. An event "Profile" is written by the thread that is profiled;
- * the events that follow it may be written by another thread.
+ * Reads an event of V8's profiler. The thread that is profiled writes an event "Profile"; another
+ * thread may write the events "ProfileChunk" that follow.
  */
 static int take_profile(struct reader *r, const struct json_in *in, const struct event *e)
 {
@@ -262,7 +262,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 		return leave_out(r, NO_PHASE);
 	if (phase != 'B' && phase != 'E' && phase != 'X' && !profile)
 		return 0;
-	/* Within this limit, sums and differences of times can't overflow. */
+	/* times within this limit can be added and subtracted without an overflow */
 	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
 		return leave_out(r, NO_TIME);
 	if (profile)
@@ -270,7 +270,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 	return phase == 'X' ? add_slice(r, in, e) : add_mark(r, in, e, phase == 'B');
 }
 
-/* Reads one event. An item that isn't an object is left out. */
+/* Reads one item of the list of events. An item that isn't an object is left out. */
 static int take_item(struct reader *r, struct json_in *in, struct event *e)
 {
 	struct json_in before = *in;
@@ -286,8 +286,8 @@ static int take_item(struct reader *r, struct json_in *in, struct event *e)
 }
 
 /*
- * Tells whether the text ends here, without a closing bracket. The bracket may be missing in a file
- * that is a list of events.
+ * Tells whether the text ends at this point, without a closing bracket. A file that is a list of
+ * events may lack the bracket.
  */
 static bool ends_open(struct json_in in)
 {
@@ -309,7 +309,7 @@ static int read_events(struct reader *r, struct json_in *in, bool bare)
 	return err;
 }
 
-/* Finds out whether krait wrote the file. krait's files have "otherData" first. */
+/* Finds out whether krait wrote the file, from "otherData", which krait's files have first. */
 static int read_producer(struct reader *r, struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};
@@ -329,8 +329,8 @@ static int read_producer(struct reader *r, struct json_in *in)
 }
 
 /*
- * Remembers where the lists of samples and of their frames are in the file; the frames may come
- * after the samples.
+ * Stores where the lists of samples and of their frames are in the file. They are read later,
+ * because the frames may come after the samples.
  */
 static void keep_place(struct reader *r, struct json_in in)
 {

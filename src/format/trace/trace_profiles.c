@@ -38,7 +38,7 @@ void trace_profiles_fini(struct trace_profiles *t)
 	str_fini(&t->key);
 }
 
-/* Adds an empty profile. NULL: out of memory. */
+/* Adds an empty V8 profile. NULL: out of memory. */
 static struct trace_profile *add_profile(struct trace_profiles *t,
 					 const struct trace_profile_event *e, uint64_t key)
 {
@@ -50,8 +50,8 @@ static struct trace_profile *add_profile(struct trace_profiles *t,
 	}
 	v8_nodes_init(&profile->nodes, t->format, t->p, t->budget, t->steps);
 	/*
-	 * nodes may be missing, if Chrome's buffer was full or the trace began later than the
-	 * profile
+	 * the file may lack nodes: Chrome's buffer may have been full, or the trace may have begun
+	 * after the profile
 	 */
 	profile->nodes.partial = true;
 	profile->id = e->id;
@@ -68,14 +68,17 @@ static struct trace_profile *profile_of(struct trace_profiles *t,
 	return found ? t->list.v[*found] : add_profile(t, e, key);
 }
 
-/* Where the members of an event's "data" are in the file. .at is NULL if the member is missing. */
+/*
+ * Where the members of an event's "data" are in the file. .at is NULL if the event lacks the
+ * member.
+ */
 struct data {
 	struct json_in start, end, samples, deltas;
 };
 
 /*
- * Reads the nodes of "cpuProfile", and stores where its samples are. The samples are read later,
- * because they refer to nodes.
+ * Reads the nodes of "cpuProfile", and stores where its samples are in the file. The samples are
+ * read later, because they refer to nodes.
  */
 static int read_cpu_profile(struct trace_profiles *t, struct trace_profile *profile,
 			    struct json_in *in, struct data *d)
@@ -141,7 +144,10 @@ static int read_args(struct trace_profiles *t, struct trace_profile *profile, st
 	return err;
 }
 
-/* Reads a time. Refuses a time beyond a limit, because differences of such times could overflow. */
+/*
+ * Reads a time. Refuses times beyond a limit, because differences between such times could
+ * overflow.
+ */
 static int read_moment(struct trace_profiles *t, struct json_in *in, const char *field,
 		       int64_t *ret)
 {
@@ -260,7 +266,7 @@ bool trace_profiles_any(const struct trace_profiles *t)
 	return false;
 }
 
-/* Returns when the sample number @i ends. */
+/* Returns the time at which sample number @i ends. */
 static int64_t end_of(const struct trace_profile *profile, size_t i)
 {
 	if (i + 1 < profile->ticks.n)
@@ -269,8 +275,8 @@ static int64_t end_of(const struct trace_profile *profile, size_t i)
 }
 
 /*
- * Adds the samples of a profile. V8's clock goes back now and then. A sample whose end is before
- * its beginning has no length.
+ * Adds the samples of a V8 profile. V8's clock goes back now and then; a sample whose end would be
+ * before its beginning gets the length 0.
  */
 int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile, uint32_t labels,
 		      int64_t base_ns)

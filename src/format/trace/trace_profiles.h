@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * V8's profiles in a trace. An event "Profile" says which thread is profiled and when its profile
- * begins. Each event "ProfileChunk" adds nodes and samples; another thread may write these events.
+ * Reads the V8 profiles in a trace. An event "Profile" says which thread is profiled and when its
+ * profile begins. Each event "ProfileChunk" adds nodes and samples, and may be written by another
+ * thread.
  */
 #ifndef FORMAT_TRACE_TRACE_PROFILES_H
 #define FORMAT_TRACE_TRACE_PROFILES_H
 
 #include "format/v8/v8_nodes.h"
 
-/* A sample of a V8 profile. It lasts until the profile's next sample. */
+/* A sample of a V8 profile, which lasts until the profile's next sample. */
 struct trace_tick {
 	uint32_t node; /* index of the sample's node in trace_profile.nodes */
 	int64_t at_ns; /* time since the profile's start */
@@ -21,7 +22,7 @@ struct trace_profile {
 	 * "Profile" event for the profile, it is the thread of the first "ProfileChunk".
 	 */
 	uint32_t thread;
-	bool begun;		  /* the profile's .start_ns is set */
+	bool begun;		  /* true: .start_ns is known */
 	int64_t start_ns, end_ns; /* when the V8 profile began and ended; .end_ns 0: not known */
 	int64_t at_ns;		  /* time of the latest sample so far, counted from .start_ns */
 	struct v8_nodes nodes;
@@ -36,7 +37,7 @@ struct trace_profiles {
 	size_t budget;
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
-	/* pid << 32 | id, both as strings of the profile -> index of the V8 profile */
+	/* from pid << 32 | id, both as strings of .p, to the index of the V8 profile */
 	struct map at;
 	/*
 	 * .n_unknown: how many samples have a node that isn't in the file; .n_orphans: how many
@@ -47,21 +48,21 @@ struct trace_profiles {
 };
 
 struct trace_profile_event {
-	bool begins; /* the event is a "Profile"; false: a "ProfileChunk" */
+	bool begins; /* true: the event is a "Profile"; false: it is a "ProfileChunk" */
 	uint32_t pid, id, thread;
 	int64_t ts_ns;
 	struct json_in args;
 };
 
-/* Prepares reading. All pointers are borrowed. */
+/* Prepares reading V8 profiles. All pointers are borrowed. */
 void trace_profiles_init(struct trace_profiles *t, const char *format, struct profile *p,
 			 size_t budget, uint64_t *steps);
 void trace_profiles_fini(struct trace_profiles *t);
 
 /*
- * Reads an event. trace_profiles_take() and trace_profile_add() return 0 or -errno + message. After
- * -EINVAL the profile has no samples of this event, but may have nodes of it. The caller may go on
- * after -EINVAL.
+ * Reads an event. Returns 0 or -errno + message, as trace_profile_add() does. After -EINVAL the V8
+ * profile has none of the event's samples, but may have some of its nodes, and the caller may go
+ * on.
  */
 _must_use_ int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What trace_in.c reads of a file of trace events, and trace_walk.c makes a profile of. */
+/*
+ * What trace_in.c stores of a file of trace events, so that trace_walk.c can make a profile of it.
+ */
 #ifndef FORMAT_TRACE_TRACE_READER_H
 #define FORMAT_TRACE_TRACE_READER_H
 
@@ -10,19 +12,20 @@
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3    /* 10^US is what the file's microseconds are multiplied by, to get ns */
-#define CLIP_NS	  1000 /* by how many ns slices may overlap, because tools round times */
-#define DEEPER	  "slices are nested far deeper"
+#define US	  3 /* 10^US is what the file's microseconds are multiplied by, to get ns */
+/* by how many ns slices may overlap and still count as nested, because tools round times */
+#define CLIP_NS 1000
+#define DEEPER	"slices are nested far deeper"
 
 struct slice {
 	int64_t start, end;
-	/* offset in the file where the event ends that ends the slice */
+	/* offset in the file: the end of the event by which the slice ends */
 	uint64_t at;
 	uint32_t thread, location;
 	uint32_t outer; /* node of the stack whose innermost frame is this slice */
 };
 
-/* An event that begins or ends a slice. */
+/* A mark: an event that begins or ends a slice. */
 struct mark {
 	int64_t ts;
 	uint64_t at;
@@ -36,7 +39,7 @@ struct thread {
 	uint32_t n_profiles; /* in how many V8 profiles the thread has samples */
 };
 
-/* Reasons for which something in the file was left out. */
+/* Reasons why something in the file was left out. */
 enum left_out { NO_PARTNER, NO_TIME, NO_LENGTH, NO_EVENT, NO_PHASE, NO_CHUNK, LEFT_OUTS };
 
 struct reader {
@@ -45,15 +48,15 @@ struct reader {
 	uint64_t steps;
 	bool of_krait;
 	VEC(struct thread) threads;
-	struct map thread_at;	 /* pid << 32 | tid -> index of the thread */
-	struct map process_name; /* pid -> string with the process's name */
+	struct map thread_at;	 /* from pid << 32 | tid to the index of the thread */
+	struct map process_name; /* from a pid to the string with the process's name */
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
 	VEC(uint32_t) open; /* indexes of the slices or marks that are open, outermost first */
 	/* by stack id: 1 + number of the last thread for which the stack's frames were counted */
 	VEC(uint32_t) counted;
 	uint64_t left_out[LEFT_OUTS];
-	uint64_t cut; /* how many slices last longer than their caller, and so were cut */
+	uint64_t cut; /* how many slices lasted longer than their caller and were therefore cut */
 	struct trace_profiles profiles;
 	struct trace_samples samples;
 	unsigned slice_value; /* index in the profile of the value that is the length of slices */
@@ -67,8 +70,8 @@ struct reader {
 struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid);
 
 /*
- * Makes the profile of what was read. @err: 0, or the error of reading. After an error only the
- * value types are set. 0 or -errno + message.
+ * Makes the profile from everything that was read. @err: 0, or the error of reading; after an error
+ * it only sets the value types. 0 or -errno + message.
  */
 _must_use_ int trace_make(struct reader *r, int err);
 

@@ -43,7 +43,8 @@ static void frame_fini(struct frame *f)
 }
 
 /*
- * Takes a number such as ":12" off the end of a text. False: the text doesn't end in such a number.
+ * Takes a number such as ":12" off the end of a text. False: the text doesn't end in a colon and a
+ * number.
  */
 static bool take_number(struct folded_text *text, int32_t *ret)
 {
@@ -156,8 +157,8 @@ static int take_frame(struct trace_samples *t, uint32_t id, const struct frame *
 }
 
 /*
- * Finds the callers of all frames. This is done after all frames were read, since a caller comes
- * before or after its callees.
+ * Finds the callers of all frames. It is called after all frames were read, because a caller may
+ * come before or after the frames that it calls.
  */
 static void find_callers(struct trace_samples *t)
 {

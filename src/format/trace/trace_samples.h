@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples beside the events of a trace. Each item of "samples" names a frame of "stackFrames"
- * (member "sf"). Each frame names its caller (member "parent"). Hermes and LLVM's XRay write such
- * samples. They don't say how long a sample lasts.
+ * Reads the samples that a trace has beside its events. Each item of "samples" names a frame of
+ * "stackFrames" (member "sf"). Each frame names its caller (member "parent"). Hermes and LLVM's
+ * XRay write such samples, without their lengths.
  */
 #ifndef FORMAT_TRACE_TRACE_SAMPLES_H
 #define FORMAT_TRACE_TRACE_SAMPLES_H
@@ -23,12 +23,13 @@ struct trace_samples {
 	 */
 	struct json_in frames, list;
 	struct v8_nodes nodes;
-	VEC(uint32_t) callers; /* by node: the caller's name, as a string of the profile; 0: none */
+	/* by node: the caller's name, as a string of the profile; 0: the node has no caller */
+	VEC(uint32_t) callers;
 	VEC(struct trace_sample) all;
 	uint64_t n_unknown; /* how many samples name a frame that the file doesn't have */
 };
 
-/* Prepares reading. All pointers are borrowed. */
+/* Prepares reading samples. All pointers are borrowed. */
 void trace_samples_init(struct trace_samples *t, const char *format, struct profile *p,
 			size_t budget, uint64_t *steps);
 void trace_samples_fini(struct trace_samples *t);

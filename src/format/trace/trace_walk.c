@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a profile of trace events. Slices are sorted by thread and time. In this order, the slices
+ * Makes a profile of trace events. Slices are sorted by thread and time. In that order, the slices
  * that are open between two moments become a sample.
  */
 #include <errno.h>
@@ -30,8 +30,8 @@ static bool is_made_up(const struct reader *r, uint32_t string)
 }
 
 /*
- * Returns the label set of a thread. @profile: the id of a V8 profile, which becomes a label; 0:
- * there is no such label.
+ * Returns the label set of a thread. @profile: the id of a V8 profile, which becomes a label; 0: no
+ * V8 profile.
  */
 static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 {
@@ -64,8 +64,8 @@ static int too_much(const struct slice *s, const char *what)
 }
 
 /*
- * Subtracts the number of open slices, which are a stack, from r->steps, the work that is left,
- * once for each thread and stack. Refuses the file if no work is left.
+ * Subtracts the number of open slices, which form a stack, from r->steps, the work that may still
+ * be done; once for each thread and stack. Refuses the file if no work is left.
  */
 static int count_frames(struct reader *r, uint32_t stack, const struct slice *inner)
 {
@@ -104,8 +104,8 @@ static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t f
 }
 
 /*
- * Closes the slices that end by @until, the innermost first, and adds a sample before each end.
- * *at: the time up to which samples were added.
+ * Closes the slices that end at or before @until, the innermost first, and adds a sample before
+ * each end. *at: the time up to which samples were added.
  */
 static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t until, int64_t *at)
 {
@@ -142,8 +142,8 @@ static int open_slice(struct reader *r, uint32_t i)
 }
 
 /*
- * Returns the time from which times are counted: 0 in krait's own traces, else the earliest time of
- * a slice, sample or profile.
+ * Returns the time that becomes time 0 of the profile: 0 for krait's own traces, else the earliest
+ * time of a slice, sample or V8 profile.
  */
 static int64_t find_base(const struct reader *r)
 {
@@ -216,8 +216,8 @@ static int add_comments(struct reader *r)
 }
 
 /*
- * If a thread has several profiles at the same time, each has all its samples. A label tells these
- * profiles apart.
+ * If a thread has several V8 profiles of the same time, the profile gets the samples of all. A
+ * label tells them apart.
  */
 static int add_profiles(struct reader *r, int64_t base)
 {
@@ -263,8 +263,8 @@ static bool has_slices(const struct reader *r)
 }
 
 /*
- * Sets the value types. If a file has both samples of profilers and slices, each has values of its
- * own, because they must not be added up.
+ * Sets the value types. If a file has both slices and samples of profilers, the two have different
+ * values, because they must not be added up.
  */
 static void set_values(struct reader *r)
 {

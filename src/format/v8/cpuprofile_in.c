@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a .cpuprofile; see cpuprofile_in.h. A sample in the file is the id of a node. It lasts
- * until the next sample.
+ * Reads a .cpuprofile; see cpuprofile_in.h. The file has a sample as the id of a node. A sample
+ * lasts until the next sample.
  */
 #include "format/v8/cpuprofile_in.h"
 
@@ -37,15 +37,17 @@ static int in_field(int r, const char *field)
 	return viewer_in_wrap(FORMAT, r, field);
 }
 
-/* A sample that isn't added yet, because only the next sample tells how long it lasts. */
+/*
+ * A sample that was read but not added yet, because only the next sample tells how long it lasts.
+ */
 struct waiting {
-	uint32_t node; /* node of the sample; V8_NO_NODE: there is none */
+	uint32_t node; /* node of the sample; V8_NO_NODE: no sample is waiting */
 	int64_t at_ns;
 };
 
 /*
- * Adds a sample. V8's clock goes back now and then. A sample whose end is before its beginning has
- * no length.
+ * Adds a sample. V8's clock goes back now and then; a sample whose end would be before its
+ * beginning gets the length 0.
  */
 static int add_sample(struct reader *r, const struct json_in *in, const struct waiting *w,
 		      int64_t until_ns)

@@ -46,8 +46,8 @@ uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id)
 }
 
 /*
- * Makes the location of a node's function. The line is where the function begins, not the line that
- * was running. V8 counts lines from 0. Names in parentheses are V8's own.
+ * Makes the location of a node's function. Its line is where the function begins, not the line that
+ * was running. V8 counts lines from 0. Names in parentheses stand for things of V8 itself.
  */
 static uint32_t make_location(struct v8_nodes *n, int64_t line)
 {
@@ -91,7 +91,7 @@ static int read_call_frame(struct v8_nodes *n, struct json_in *in, int64_t *line
 	return err;
 }
 
-/* Returns how much memory is used beside the profile. */
+/* Returns how many bytes of memory are used beside those of the profile. */
 static size_t bytes_of(const struct v8_nodes *n)
 {
 	return n->list.n * sizeof(*n->list.v) + n->edges.n * sizeof(*n->edges.v) +
@@ -183,7 +183,10 @@ int v8_nodes_read(struct v8_nodes *n, struct json_in *in)
 	return err;
 }
 
-/* Collects the frames of a node. If parents form a circle, the limit of depth ends the search. */
+/*
+ * Collects the frames of a node's stack. If the parents form a circle, the limit of depth ends the
+ * search.
+ */
 static int collect_frames(struct v8_nodes *n, const struct json_in *in, const struct v8_node *node)
 {
 	n->leaf_first.n = 0;
