@@ -358,7 +358,7 @@ static int read_fd(int fd, struct bytes *b)
 	if (r)
 		return err_sys(r, "can't be read");
 	return is_too_large(fd, b)
-		       ? err_set(-E2BIG, "it has more than 2 GiB, which krait doesn't read")
+		       ? err_set(-E2BIG, "the file has more than 2 GiB, which krait doesn't read")
 		       : 0;
 }
 

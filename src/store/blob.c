@@ -122,14 +122,14 @@ static int read_head(const struct blob_place *place, const void *data, size_t n,
 	const uint8_t *bytes = data;
 
 	if (n < sizeof(*ret))
-		return err_set(-EBADMSG, "it is too short");
+		return err_set(-EBADMSG, "the data is too short");
 	memcpy(ret, bytes, sizeof(*ret));
 	if (ret->magic != MAGIC || ret->raw > BATCH_MAX_BYTES)
-		return err_set(-EBADMSG, "its first bytes are wrong");
+		return err_set(-EBADMSG, "the data begins with wrong bytes");
 	if (ret->check != check(ret, bytes + sizeof(*ret), n - sizeof(*ret)))
-		return err_set(-EBADMSG, "its checksum is wrong");
+		return err_set(-EBADMSG, "the checksum is wrong");
 	if (place && memcmp(&ret->place, place, sizeof(*place)))
-		return err_set(-EBADMSG, "it was written for another place in the store");
+		return err_set(-EBADMSG, "the data was written for another place in the store");
 	return 0;
 }
 
@@ -148,7 +148,7 @@ int blob_unpack(const struct blob_place *place, const void *data, size_t n, stru
 	got = ZSTD_decompress(raw, head.raw, (const uint8_t *)data + sizeof(head),
 			      n - sizeof(head));
 	if (got != head.raw)
-		return err_set(-EBADMSG, "it can't be decompressed");
+		return err_set(-EBADMSG, "the data can't be decompressed");
 	raw[got] = '\0';
 	*ret = (struct str){.s = TAKE_PTR(raw), .n = got, .cap = got + 1};
 	return 0;

@@ -162,7 +162,7 @@ static int get_strings(struct decoder *d)
 		b->strings.v[b->strings.n++] = s;
 	}
 	if (!r && b->text.n > BATCH_MAX_BYTES)
-		r = damaged("its texts are too long");
+		r = damaged("the strings are too long");
 	return r ? r : b->text.failed ? err_nomem() : 0;
 }
 
@@ -196,7 +196,7 @@ static int get_locations(struct decoder *d)
 
 		if (l->outer &&
 		    (!outer || outer->mapping != l->mapping || outer->address != l->address))
-			r = damaged("an inlined function isn't in its caller");
+			r = damaged("an inlined function has another address than its caller");
 	}
 	return r;
 }
@@ -233,7 +233,7 @@ static int get_steps(struct decoder *d)
 		at = column_step(b->nodes.v, i, up, 0);
 		step = (int64_t)((uint64_t)step + at.location);
 		if (at.up != up || step < 1 || (uint64_t)step > b->locations.n)
-			return damaged("a node refers to a place that isn't there");
+			return damaged("a node refers to a location that isn't there");
 		b->nodes.v[b->nodes.n++] = (struct batch_node){at.parent, (uint32_t)step};
 	}
 	return r;
@@ -271,7 +271,7 @@ static int get_values(struct decoder *d)
 	int r = get(&d->columns[COLUMN_SAMPLE_HAS], &has);
 
 	if (!r && has >> d->b->meta.n_values)
-		r = damaged("a sample has a value that isn't there");
+		r = damaged("a sample has more values than the frame or block");
 	for (uint32_t i = 0; !r && i < d->b->meta.n_values; i++) {
 		int64_t *v = &d->b->values.v[d->b->values.n++];
 
@@ -398,16 +398,16 @@ static int get_head(struct decoder *d, bool *first)
 	for (enum batch_table i = 0; !r && i < BATCH_TABLES; i++) {
 		r = get_small(c, UINT32_MAX, &base);
 		if (!r && !follows(d, i, base))
-			r = damaged(d->block ? "names that it needs are missing"
-					     : "a frame before it is missing");
+			r = damaged(d->block ? "names that the block needs are missing"
+					     : "an earlier frame is missing");
 	}
 	r = r ? r : get_figures(c, d->b->figures);
 	if (!r && (d->n[COUNT_VALUES] < 1 || d->n[COUNT_VALUES] > PROFILE_MAX_VALUES ||
 		   (!*first && d->n[COUNT_VALUES] != n_values)))
-		r = damaged("it has a wrong number of values");
+		r = damaged("the number of values is wrong");
 	if (!r && d->n[COUNT_SAMPLES] >
 			  BATCH_MAX_SAMPLES - MIN(d->b->samples.n, (size_t)BATCH_MAX_SAMPLES))
-		r = damaged("it has too many samples");
+		r = damaged("there are too many samples");
 	d->b->meta.n_values = r ? 0 : (uint32_t)d->n[COUNT_VALUES];
 	return r;
 }
@@ -419,7 +419,7 @@ static int split(struct decoder *d, const uint8_t *data, size_t n)
 {
 	struct column_cursor all = {data, data + n}, lengths;
 	uint64_t columns, length, skip = 0;
-	int r = n > BATCH_MAX_BYTES ? damaged("it is too long") : get(&all, &columns);
+	int r = n > BATCH_MAX_BYTES ? damaged("the data is too long") : get(&all, &columns);
 
 	lengths = all;
 	for (uint64_t i = 0; !r && i < columns; i++)
@@ -427,7 +427,7 @@ static int split(struct decoder *d, const uint8_t *data, size_t n)
 	for (uint64_t i = 0; !r && i < columns; i++) {
 		r = get(&lengths, &length);
 		if (!r && length > (uint64_t)(all.end - all.at))
-			r = damaged("a column is longer than what is there");
+			r = damaged("a column is longer than the data");
 		if (!r && i < COLUMNS)
 			d->columns[i] = (struct column_cursor){all.at, all.at + length};
 		d->spread |= i >= COLUMN_SPREAD;
@@ -450,7 +450,7 @@ static int check_block(const struct decoder *d)
 	uint64_t names = d->n[COUNT_STRINGS] | d->n[COUNT_MAPPINGS] | d->n[COUNT_FUNCTIONS] |
 			 d->n[COUNT_LOCATIONS];
 
-	return d->block && names ? damaged("it has names of its own") : 0;
+	return d->block && names ? damaged("a block defines names") : 0;
 }
 
 static int decode(struct decoder *d, const void *data, size_t n)

@@ -77,7 +77,7 @@ int store_read_frames(struct store *s, uint64_t segment, struct batch *b, struct
 		row.place.segment = segment;
 		row.place.sequence = ret->sequence;
 		if (sqlite3_column_int64(stmt, 0) != STORE_FRAME(segment, ret->sequence)) {
-			(void)err_set(-EBADMSG, "a frame before it is missing");
+			(void)err_set(-EBADMSG, "an earlier frame is missing");
 			return store_tell_damage(&row.place);
 		}
 		r = store_add_row(b, &row);

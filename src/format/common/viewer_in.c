@@ -152,7 +152,7 @@ int viewer_in_check_memory(const char *format, const struct json_in *in, const c
 		return VIEWER_NO_MEMORY;
 	if (profile_bytes(p) + bytes > budget)
 		return viewer_in_bad(format, in, field,
-				     "its stacks and names need far more memory than a file of "
+				     "the stacks and names need far more memory than a file of "
 				     "this size should");
 	return 0;
 }
@@ -174,7 +174,8 @@ static int unpack_all(const char *format, struct unpack *u, size_t budget, struc
 	int r = unpack_rest(u, budget, ret);
 
 	if (r == -E2BIG)
-		return err_set(-E2BIG, "%s: it unpacks to far more than a file of this size should",
+		return err_set(-E2BIG,
+			       "%s: the file unpacks to far more than a file of this size should",
 			       format);
 	return r == -EINVAL ? err_wrap(r, "%s", format) : r;
 }

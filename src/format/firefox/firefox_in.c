@@ -40,7 +40,8 @@ static int take_type(struct ff_reader *r, struct thread *t)
 	while (i < ARRAY_SIZE(types) && !streq(word, types[i].word))
 		i++;
 	if (i == ARRAY_SIZE(types))
-		return ff_bad(&t->samples, "weightType", "it must be samples, tracing-ms or bytes");
+		return ff_bad(&t->samples, "weightType",
+			      "the type must be samples, tracing-ms or bytes");
 	type = types[i].type;
 	t->is_count = i == 0;
 	if (t->is_count && r->counts.micro)
@@ -149,7 +150,8 @@ static int read_samples(struct ff_reader *r, struct thread *t)
 		err = err ? err : read_beside(r, &t->time, "time", MS, now, &now);
 		err = err ? err : read_beside(r, &t->deltas, "timeDeltas", MS, 0, &delta);
 		if (!err && t->deltas.at && __builtin_add_overflow(now, delta, &now))
-			err = ff_bad(&t->deltas, "timeDeltas", "their sum doesn't fit in 64 bits");
+			err = ff_bad(&t->deltas, "timeDeltas",
+				     "the sum of the times doesn't fit in 64 bits");
 		err = err ? err : read_weight(r, t, &weight);
 		err = err ? err : add_sample(r, t, stack, timed && now >= 0 ? now : -1, weight);
 	}
@@ -418,7 +420,7 @@ static int read_file(struct ff_reader *r, struct json_in in)
 	}
 	err = err ? err : ff_in_field(json_in_end(&in), "the file");
 	if (!err && (!r->meta.at || !r->threads.at))
-		err = ff_bad(&in, r->meta.at ? "threads" : "meta", "the file has none");
+		err = ff_bad(&in, r->meta.at ? "threads" : "meta", "the file lacks this member");
 	err = err ? err : read_meta(r);
 	if (!err && r->libs.at)
 		err = read_members(r, &r->libs, "libs", "path", &r->lib_paths);

@@ -102,7 +102,7 @@ int ff_read_number(struct json_in *in, const char *field, int32_t *ret)
 	err = ff_in_field(none ? json_in_skip(in) : json_in_integer(in, &v), field);
 
 	if (!err && (v < FF_NONE || v > INT32_MAX))
-		err = ff_bad(&before, field, "it is neither null nor in -1..2147483647");
+		err = ff_bad(&before, field, "the value is neither null nor in -1..2147483647");
 	*ret = (int32_t)v;
 	return err;
 }
@@ -272,7 +272,7 @@ static int check_column(struct ff_reader *r, enum ff_column c, size_t rows)
 			return bad_cell(r, c, i,
 					c == STACK_PREFIX
 						? "a stack's caller isn't before it in the table"
-						: "there is no such row");
+						: "the table has no such row");
 	}
 	return 0;
 }

@@ -368,13 +368,13 @@ static int take_line(void *arg, const struct line *line)
 		return NO_MEMORY;
 	if (profile_bytes(r->p) + r->texts.bytes > r->budget)
 		return err_set(-E2BIG,
-			       "folded stacks: byte %llu: they need far more memory than a file "
-			       "of this size should",
+			       "folded stacks: byte %llu: the stacks need far more memory than a "
+			       "file of this size should",
 			       (unsigned long long)line->off);
 	if (profile_n_samples(r->p) >= SAMPLES_BASE + r->bytes * SAMPLES_PER_BYTE)
 		return err_set(-E2BIG,
-			       "folded stacks: byte %llu: far more samples than a file of this "
-			       "size should have",
+			       "folded stacks: byte %llu: there are far more samples than a file "
+			       "of this size should have",
 			       (unsigned long long)line->off);
 	return profile_add(r->p, &sample);
 }

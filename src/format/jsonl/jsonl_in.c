@@ -55,7 +55,7 @@ static int put_id(struct reader *r, struct map *ids, uint32_t ours)
 	if (!ours)
 		return NO_MEMORY;
 	if (map_get(ids, (uint64_t)id))
-		return bad(r, "id", "%lld is used twice", (long long)id);
+		return bad(r, "id", "id %lld is used twice", (long long)id);
 	return map_put(ids, (uint64_t)id, ours) ? NO_MEMORY : 0;
 }
 
@@ -68,7 +68,7 @@ static int get_id(const struct reader *r, const struct map *ids, int64_t id, con
 	*ret = found ? (uint32_t)*found : 0;
 	if (found || (!id && or_none))
 		return 0;
-	return bad(r, field, "there is no %lld before this line", (long long)id);
+	return bad(r, field, "no line before this one defines id %lld", (long long)id);
 }
 
 static uint32_t text(const struct reader *r, enum jsonl_text which)
@@ -249,8 +249,8 @@ static int take_sample(struct reader *r)
 		s.stack = profile_stack(r->p, NULL, 0);
 	if (profile_n_samples(r->p) >= r->max_samples)
 		return err_set(-E2BIG,
-			       "JSON lines: line %llu: far more samples than a file of this size "
-			       "should have",
+			       "JSON lines: line %llu: there are far more samples than a file of "
+			       "this size should have",
 			       (unsigned long long)l->number);
 	return s.stack ? profile_add(r->p, &s) : NO_MEMORY;
 }
@@ -272,7 +272,7 @@ static int take_whole(struct reader *r)
 		if (streq(type, types[i].type))
 			return types[i].take(r);
 	}
-	return *type ? 0 : bad(r, "type", "the line has none");
+	return *type ? 0 : bad(r, "type", "the line lacks this member");
 }
 
 static bool is_blank(const struct line *line)
@@ -298,8 +298,8 @@ static int take_line(void *arg, const struct line *line)
 		return NO_MEMORY;
 	if (!err && profile_bytes(r->p) > r->budget)
 		return err_set(-E2BIG,
-			       "JSON lines: line %llu: they need far more memory than a file of "
-			       "this size should",
+			       "JSON lines: line %llu: the profile needs far more memory than a "
+			       "file of this size should",
 			       (unsigned long long)line->number);
 	return err;
 }

@@ -101,7 +101,7 @@ static int take_address(struct jsonl_line *l, struct json_in *in, uint64_t *ret)
 	digits = str_cstr(&text) + 2;
 	if (text.n < 3 || text.n > 18 || !str_starts(str_cstr(&text), "0x") ||
 	    digits[strspn(digits, "0123456789abcdefABCDEF")])
-		return err_set(-EINVAL, "it isn't an address such as \"0x12ab\"");
+		return err_set(-EINVAL, "the value isn't an address such as \"0x12ab\"");
 	*ret = strtoull(digits, NULL, 16);
 	return 0;
 }

@@ -149,9 +149,9 @@ int pb_next(struct pb_cursor *c, struct pb_field *f)
 		return r;
 	if (f->wire == PB_BYTES) {
 		if (f->v > (size_t)(c->end - c->at))
-			return pb_bad(f->off, c->what, "field %u says %llu bytes, %zu are left",
-				      f->number, (unsigned long long)f->v,
-				      (size_t)(c->end - c->at));
+			return pb_bad(f->off, c->what,
+				      "field %u says %llu bytes, but only %zu are left", f->number,
+				      (unsigned long long)f->v, (size_t)(c->end - c->at));
 		f->s = c->at;
 		f->n = (size_t)f->v;
 		c->at += f->n;
@@ -184,7 +184,7 @@ int pprof_in_next(struct pprof_in *in, struct pb_field *f)
 	if (r)
 		return r;
 	if (in->end - in->at < f->n)
-		return pb_bad(f->off, c.what, "field %u says %zu bytes, the file has %zu",
+		return pb_bad(f->off, c.what, "field %u says %zu bytes, but the file only has %zu",
 			      f->number, f->n, in->end - in->at);
 	f->s = in->buf + in->at;
 	in->at += f->n;

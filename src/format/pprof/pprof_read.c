@@ -226,8 +226,8 @@ static int take_sample(struct reader *r, const struct pb_field *f)
 		s.values[i] = (int64_t)r->values.v[r->t.value_at[i]];
 	if (profile_n_samples(r->p) >= SAMPLES_BASE + r->bytes * SAMPLES_PER_BYTE)
 		return err_set(-E2BIG,
-			       "pprof: byte %llu: far more samples than a file of this size "
-			       "should have",
+			       "pprof: byte %llu: there are far more samples than a file of this "
+			       "size should have",
 			       (unsigned long long)f->off);
 	err = pprof_tables_check(&r->t, f->off);
 	return err ? err : profile_add(r->p, &s);

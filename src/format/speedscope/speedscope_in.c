@@ -204,7 +204,7 @@ static int read_text_of(struct ss_reader *r, struct json_in in)
 	}
 	err = err ? err : ss_in_field(json_in_end(&in), "the file");
 	if (!err && !r->profiles.at)
-		err = ss_bad(&in, "profiles", "the file has none");
+		err = ss_bad(&in, "profiles", "the file lacks this member");
 	return err;
 }
 
@@ -216,7 +216,8 @@ static int add_notes(struct ss_reader *r)
 		[NO_FRAME] = {COMMENTS_LEFT_OUT, "sample", "with frames that aren't in the file"},
 		[NO_WEIGHT] = {COMMENTS_LEFT_OUT, "sample",
 			       "without a weight, or a weight without a sample"},
-		[NO_END] = {COMMENTS_LEFT_OUT, "event", "that opens or closes a frame alone"},
+		[NO_END] = {COMMENTS_LEFT_OUT, "event",
+			    "that opens or closes a frame without its counterpart"},
 		[NO_EVENT] = {COMMENTS_LEFT_OUT, "event",
 			      "without a frame, a time or a type that exists"},
 		[NO_PROFILE] = {COMMENTS_LEFT_OUT, "profile",
@@ -225,7 +226,7 @@ static int add_notes(struct ss_reader *r)
 			      "of a further kind of value, which krait has no room for"},
 		[INSIDE] = {COMMENTS_MENDED, "frame", "closed with its caller"},
 		[BACK] = {COMMENTS_MENDED, "event",
-			  "earlier than the one before it, moved to that one's time"},
+			  "earlier than the event before it, moved to that event's time"},
 		[NO_UNIT] = {COMMENTS_MENDED, "profile", "of an unknown unit: read as counts"},
 	};
 	int err = 0;

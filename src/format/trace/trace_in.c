@@ -375,7 +375,7 @@ static int read_file(struct reader *r, struct json_in *in)
 	}
 	err = err ? err : in_field(json_in_end(in), "the file");
 	err = err ? err : trace_samples_read(&r->samples);
-	return err || there ? err : bad(in, "traceEvents", "the file has none");
+	return err || there ? err : bad(in, "traceEvents", "the file lacks this member");
 }
 
 static int make(struct reader *r, struct json_in in)

@@ -154,7 +154,7 @@ static int read_moment(struct trace_profiles *t, struct json_in *in, const char 
 	int err = in_field(t, json_in_scaled(in, US, ret), field);
 
 	if (!err && (*ret < INT64_MIN / 4 || *ret > INT64_MAX / 4))
-		err = bad(t, in, field, "it is too large");
+		err = bad(t, in, field, "the time is too large");
 	return err;
 }
 
@@ -169,7 +169,7 @@ static int read_delta(struct trace_profiles *t, struct json_in *deltas, int64_t 
 		       : read_moment(t, deltas, "timeDeltas", &delta);
 	if (!err && (__builtin_add_overflow(*at_ns, delta, at_ns) || *at_ns < INT64_MIN / 4 ||
 		     *at_ns > INT64_MAX / 4))
-		err = bad(t, deltas, "timeDeltas", "their sum is too large");
+		err = bad(t, deltas, "timeDeltas", "the sum of the times is too large");
 	return err;
 }
 

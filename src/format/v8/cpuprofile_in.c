@@ -62,7 +62,7 @@ static int add_sample(struct reader *r, const struct json_in *in, const struct w
 		return err;
 	if (__builtin_sub_overflow(w->at_ns, r->start_ns, &s.time_ns) ||
 	    __builtin_sub_overflow(until_ns, w->at_ns, &s.values[1]))
-		return bad(in, "timeDeltas", "their sum doesn't fit in 64 bits");
+		return bad(in, "timeDeltas", "the sum of the times doesn't fit in 64 bits");
 	s.time_ns = MAX(s.time_ns, (int64_t)0);
 	s.values[1] = MAX(s.values[1], (int64_t)0);
 	return profile_add(r->p, &s);
@@ -77,7 +77,7 @@ static int read_delta(struct reader *r, int64_t *at_ns)
 		return bad(&r->deltas, "timeDeltas", "there are more samples than deltas");
 	err = in_field(more < 0 ? more : json_in_scaled(&r->deltas, US, &delta), "timeDeltas");
 	if (!err && __builtin_add_overflow(*at_ns, delta, at_ns))
-		err = bad(&r->deltas, "timeDeltas", "their sum doesn't fit in 64 bits");
+		err = bad(&r->deltas, "timeDeltas", "the sum of the times doesn't fit in 64 bits");
 	return err;
 }
 
@@ -98,7 +98,7 @@ static int read_samples(struct reader *r)
 			return err;
 		node = v8_nodes_find(&r->nodes, id);
 		if (node == V8_NO_NODE)
-			return bad(in, "samples", "there is no such node");
+			return bad(in, "samples", "no node has this id");
 		err = read_delta(r, &now);
 		err = err ? err : add_sample(r, in, &w, now);
 		w = (struct waiting){node, now};

@@ -149,7 +149,7 @@ static int read_node(struct v8_nodes *n, struct json_in *in)
 		const uint64_t *at = map_get(&n->at, (uint64_t)parent);
 
 		if (!at && !n->partial)
-			return bad(n, in, "parent", "there is no such node before this one");
+			return bad(n, in, "parent", "no earlier node has this id");
 		n->n_orphans += !at;
 		node.parent = at ? (uint32_t)*at + 1 : 0;
 	}

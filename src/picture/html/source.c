@@ -235,7 +235,8 @@ static int unpack_all(const uint8_t *packed, size_t n, struct str *ret)
 
 	r = r ? r : unpack_rest(&u, MAX_TAKEN, ret);
 	unpack_close(&u);
-	return r == -E2BIG ? err_set(r, "it has more than %d MiB", MAX_TAKEN >> 20) : r;
+	return r == -E2BIG ? err_set(r, "the source text has more than %d MiB", MAX_TAKEN >> 20)
+			   : r;
 }
 
 int source_take(const char *data, size_t n, const char *tag, struct str *ret)

@@ -84,7 +84,7 @@ static int check(const struct parsed *l)
 	if (n[PID] <= 0 || n[PID] > INT32_MAX || n[TID] < 0 || n[TID] > INT32_MAX)
 		return err_set(-EINVAL, "pid or tid is out of range");
 	if (n[BEGIN] < 0 || n[END] < n[BEGIN])
-		return err_set(-EINVAL, "its end is before its begin");
+		return err_set(-EINVAL, "the interval ends before it begins");
 	for (unsigned i = 0; i < l->n && !r; i++) {
 		r = check_text(&l->keys[i], "key");
 		r = r ? r : check_text(&l->values[i], "value");

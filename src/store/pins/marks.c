@@ -129,7 +129,8 @@ static int wait_for_pin(struct store *s, const char *words, int64_t after, struc
 		nanosleep(&pause, NULL);
 	return r > 0 ? 0
 	       : r   ? r
-		     : err_set(-ETIMEDOUT, "the agent was told, but hasn't pinned it within %d s",
+		     : err_set(-ETIMEDOUT,
+			       "the agent was told, but hasn't pinned the mark within %d s",
 			       (int)(WAIT_NS / NSEC_PER_SEC));
 }
 

@@ -131,8 +131,9 @@ static void test_refused(void **state)
 		{"{" META("1") "\"x\":1}", "threads: byte"},
 		{"{" META("76") "\"threads\":[]}", "it is 76; krait knows the format up to 75"},
 		{OLD("\"samples\":{\"stack\":[-2]}"),
-		 "stack: byte 644: it is neither null nor in -1..2147483647"},
-		{OLD("\"samples\":{\"stack\":[2147483648]}"), "stack: byte 644: it is neither"},
+		 "stack: byte 644: the value is neither null nor in -1..2147483647"},
+		{OLD("\"samples\":{\"stack\":[2147483648]}"),
+		 "stack: byte 644: the value is neither"},
 		{SHARED("60", "\"prefix\":[1,0,null,null]", "\"samples\":{\"stack\":[1]}"),
 		 "a stack's caller isn't before it in the table"},
 		{SHARED("60", "\"prefix\":[0,0,null,null]", "\"samples\":{\"stack\":[0]}"),
@@ -143,7 +144,7 @@ static void test_refused(void **state)
 		{OLD("\"samples\":{\"stack\":[0],\"weightType\":\"x\"}"), "weightType: byte"},
 		{"{" META("50") "\"threads\":[{\"stackTable\":{\"frame\":[7]},\"samples\":{"
 				"\"stack\":[0]}}]}",
-		 "frame: byte 189: there is no such row"},
+		 "frame: byte 189: the table has no such row"},
 		{"{" META("50") "\"threads\":[{\"samples\":1}]}", "samples: byte"},
 	};
 

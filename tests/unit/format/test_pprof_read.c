@@ -340,7 +340,7 @@ static void bad_input_is_named(void **state)
 	refuse(&b, "byte 4: Profile: field 2 has wire type 3");
 	pb_tag(&b, 2, PB_BYTES);
 	pb_varint(&b, 100);
-	refuse(&b, "byte 0: Profile: field 2 says 100 bytes, the file has 0");
+	refuse(&b, "byte 0: Profile: field 2 says 100 bytes, but the file only has 0");
 	pb_tag(&b, 2, PB_BYTES);
 	pb_varint(&b, 1ull << 60);
 	refuse(&b, "more than krait takes");
@@ -349,7 +349,7 @@ static void bad_input_is_named(void **state)
 
 	make_foreign(&b);
 	add_function(&b, 30, S_OUTER, 0);
-	refuse(&b, "Function: id 30 comes twice");
+	refuse(&b, "Function: id 30 is used twice");
 	make_foreign(&b);
 	add_function(&b, 0, S_OUTER, 0);
 	refuse(&b, "Function: id 0");

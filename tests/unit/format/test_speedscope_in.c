@@ -162,9 +162,9 @@ static void test_odd(void **state)
 	assert_odd(COUNTED(EVENT_OF("X", "0", "1")), BOTH, no_event);
 	assert_odd(COUNTED(EVENT_OF("O", "9", "1")), BOTH, no_event);
 	assert_odd(COUNTED(EVENT_OF("C", "0", "1")), BOTH,
-		   "left out: 1 event that opens or closes a frame alone");
+		   "left out: 1 event that opens or closes a frame without its counterpart");
 	assert_odd(COUNTED(EVENT_OF("O", "0", "2") "," EVENT_OF("C", "0", "1")), BOTH,
-		   "mended: 1 event earlier than the one before it, moved to that one's time");
+		   "mended: 1 event earlier than the event before it, moved to that event's time");
 	assert_odd(COUNTED(EVENT_OF("O", "0", "2") "," EVENT_OF("O", "1",
 								"4") "," EVENT_OF("C", "0", "9")),
 		   MAIN " 3\n" MAIN ";deflate (libz.so.1) 8\n",
@@ -294,7 +294,7 @@ static void test_refused(void **state)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{"{" SCHEMA "}", "profiles: byte 64: the file has none"},
+		{"{" SCHEMA "}", "profiles: byte 64: the file lacks this member"},
 		{"{" SCHEMA ",\"profiles\":[", "speedscope: the file: byte"},
 		{FILE_OF("1"), "profiles: byte 76: an object is expected"},
 		{FILE_OF("{\"type\":\"sampled\""), "speedscope: the file: byte"},

@@ -295,7 +295,7 @@ static void test_refused(void **state)
 	} cases[] = {
 		{"[{\"ph\":\"B\"", "trace: traceEvents: byte"},
 		{"{" NODES "}", "cpuprofile: the file: byte"},
-		{"{" NODES ",\"samples\":[9],\"timeDeltas\":[1]}", "there is no such node"},
+		{"{" NODES ",\"samples\":[9],\"timeDeltas\":[1]}", "no node has this id"},
 		{"{" NODES ",\"samples\":[1,1],\"timeDeltas\":[1]}", "there are more samples"},
 		{"{\"nodes\":[{\"id\":1," FRAME("a", "", "0") ",\"children\":[1]}],\"samples\":[1],"
 							      "\"timeDeltas\":[1]}",
@@ -304,7 +304,7 @@ static void test_refused(void **state)
 		 "a child isn't in the list of nodes"},
 		{"{\"nodes\":[{" FRAME("a", "", "0") "}]}", "a node needs an id of its own"},
 		{"{\"nodes\":[{\"id\":2,\"parent\":1," FRAME("a", "", "0") "}]}",
-		 "no such node before"},
+		 "no earlier node has this id"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
