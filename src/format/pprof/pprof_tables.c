@@ -232,7 +232,7 @@ static int32_t to_line(uint64_t v)
 static int put_id(struct map *ids, uint64_t id, uint64_t value, uint64_t off, const char *what)
 {
 	if (!id)
-		return pb_bad(off, what, "an id must not be 0");
+		return pb_bad(off, what, "id 0 isn't allowed");
 	if (map_get(ids, id))
 		return pb_bad(off, what, "id %llu is used twice", (unsigned long long)id);
 	return map_put(ids, id, value) ? NO_MEMORY : 0;
