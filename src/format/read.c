@@ -47,7 +47,7 @@ static int read_svg(const uint8_t *data, size_t n, struct profile **ret)
 	if (r)
 		return r;
 	r = pprof_read(pprof, pprof_n, ret);
-	return r ? err_wrap(r, "the recording in the picture") : 0;
+	return r ? err_wrap(r, "can't read the recording in the picture") : 0;
 }
 
 /*
@@ -66,7 +66,7 @@ static int read_end(const uint8_t *data, size_t n, struct profile **ret)
 	const uint8_t *pprof = embedded_at_end(data, n, &pprof_n);
 	int r = pprof ? pprof_read(pprof, pprof_n, ret) : -EINVAL;
 
-	return r ? err_wrap(r, "the recording at the file's end") : 0;
+	return r ? err_wrap(r, "can't read the recording at the file's end") : 0;
 }
 
 static bool is_jsonl(const struct read_input *in)
@@ -193,20 +193,22 @@ static int check_known(const uint8_t *data, size_t n)
 
 	if (is_perf_data(data, n))
 		return err_set(-EINVAL,
-			       "it is perf's own format; make folded stacks of it: perf script "
+			       "this is perf's own format; make folded stacks of it: perf script "
 			       "| stackcollapse-perf.pl");
 	if (n >= 4 && !memcmp(data, "MOJ", 3) && data[3] < ' ')
-		return err_set(-EINVAL,
-			       "it is Austin's MOJO; krait reads it as folded stacks: mojo2austin, "
-			       "of the Python package austin-python, makes them");
+		return err_set(
+			-EINVAL,
+			"this is Austin's MOJO; krait reads it as folded stacks: mojo2austin, "
+			"of the Python package austin-python, makes them");
 	if (is_utf16(data, n))
 		return err_set(-EINVAL,
-			       "it is UTF-16; krait reads UTF-8: iconv -f UTF-16 -t UTF-8");
+			       "this is UTF-16; krait reads UTF-8: iconv -f UTF-16 -t UTF-8");
 	if (is_pstats(data, n) && !embedded_at_end(data, n, &end))
-		return err_set(-EINVAL,
-			       "it is Python's pstats, which has no stacks; krait reads only those "
-			       "that it wrote, which end with a recording; python3 -m pstats shows "
-			       "this one");
+		return err_set(
+			-EINVAL,
+			"this is Python's pstats, which has no stacks; krait reads only those "
+			"that it wrote, which end with a recording; python3 -m pstats shows "
+			"this one");
 	return 0;
 }
 
@@ -225,8 +227,8 @@ static void refuse_markup(const char *data, size_t n)
 		size_t k = strlen(ends[i]);
 
 		if (end >= k && !memcmp(data + end - k, ends[i], k)) {
-			err_set(-EINVAL,
-				"no recording is in it; krait's own pages and pictures hold one");
+			err_set(-EINVAL, "the file holds no recording; krait's own pages and "
+					 "pictures hold one");
 			return;
 		}
 	}
@@ -274,8 +276,9 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	else if (in.head_n && head[0] == '<')
 		err_set(-EINVAL, "a page or picture must be unpacked before krait reads it");
 	else if (is_old_cpuprofile(&in))
-		err_set(-EINVAL, "it is the older form of a .cpuprofile, with \"head\" instead of "
-				 "\"nodes\"; krait reads what node --cpu-prof writes");
+		err_set(-EINVAL,
+			"this is the older form of a .cpuprofile, with \"head\" instead of "
+			"\"nodes\"; krait reads what node --cpu-prof writes");
 	else
 		err_set(-EINVAL, "byte 0: this is no profile that krait reads: %s", names);
 	return NULL;

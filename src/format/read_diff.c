@@ -29,13 +29,13 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 
 	if (!start)
 		return err_set(-EINVAL,
-			       "it isn't a page that compares two recordings: '%s' is missing",
+			       "this isn't a page that compares two recordings: '%s' is missing",
 			       words[side]);
 	r = embedded_decode((const char *)data, n, start, &pprof, &pprof_n);
 	if (r)
 		return r;
 	r = pprof_read(pprof, pprof_n, ret);
-	return r ? err_wrap(r, "the recording '%s' in the page", words[side]) : 0;
+	return r ? err_wrap(r, "can't read the recording '%s' in the page", words[side]) : 0;
 }
 
 /* Returns the index of the value called @name; -1: the profile has no such value. */

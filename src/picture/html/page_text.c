@@ -92,7 +92,7 @@ int page_text_read(struct page_text *t, const struct str *json)
 	while (!r && (r = json_in_item(&in)) == 1)
 		r = read_file(t, &in, &key);
 	r = r ? r : json_in_end(&in);
-	return r ? err_wrap(r, "source text in the page") : 0;
+	return r ? err_wrap(r, "can't read the source text in the page") : 0;
 }
 
 void page_text_fini(struct page_text *t)

@@ -248,5 +248,5 @@ int source_take(const char *data, size_t n, const char *tag, struct str *ret)
 
 	if (start && !r)
 		r = unpack_all(packed, n_packed, ret);
-	return r ? err_wrap(r, "source text in the page") : 0;
+	return r ? err_wrap(r, "can't read the source text in the page") : 0;
 }

@@ -209,7 +209,7 @@ static void test_refused(void **state)
 	refuse(two, strlen(two), "byte 4");
 	refuse(big, strlen(big), "folded stacks: byte 0");
 	refuse(text, strlen(text), "byte 0: this is no profile");
-	refuse(html, strlen(html), "no recording is in it");
+	refuse(html, strlen(html), "the file holds no recording");
 	memset(long_line, 'a', 20 << 20);
 	memcpy(long_line, "f 1\n;", 5);
 	refuse(long_line, 20 << 20, "byte 4: the line is longer than 16 MiB");

@@ -142,7 +142,7 @@ static void test_refused(void **state)
 		{HEAD "{\"type\":\"a\\u12g4\"}", "line 2: type: byte 14: \\u needs four"},
 		{HEAD PYTHON PYTHON, "line 3: id: id 1 is used twice"},
 		{HEAD "{\"type\":\"mapping\",\"id\":1,\"start\":\"12\"}",
-		 "line 2: start: it isn't"},
+		 "line 2: start: the value isn't"},
 		{HEAD "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",
 		 "line 2: mapping: no line before this one defines id 1"},
 		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",

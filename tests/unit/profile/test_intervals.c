@@ -201,8 +201,10 @@ static void test_bad_lines(void **state)
 	assert_bad("{\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "are needed");
 	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{}}", "are needed");
 	assert_bad("{\"pid\":0,\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "out of range");
-	assert_bad("{\"pid\":1,\"begin\":3,\"end\":2,\"labels\":{\"a\":\"b\"}}", "its end");
-	assert_bad("{\"pid\":1,\"begin\":-3,\"end\":2,\"labels\":{\"a\":\"b\"}}", "its end");
+	assert_bad("{\"pid\":1,\"begin\":3,\"end\":2,\"labels\":{\"a\":\"b\"}}",
+		   "the interval ends");
+	assert_bad("{\"pid\":1,\"begin\":-3,\"end\":2,\"labels\":{\"a\":\"b\"}}",
+		   "the interval ends");
 	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2e3,\"labels\":{\"a\":\"b\"}}", "whole number");
 	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"a\":1}}", "string");
 	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"pid\":\"2\"}}", "krait writes");
