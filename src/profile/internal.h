@@ -20,7 +20,7 @@ struct profile {
 		 */
 		uint32_t *v, *nodes;
 		size_t n;
-		uint32_t id; /* id of the stack; 0: none yet */
+		uint32_t id; /* id of the stack; 0: this element isn't used yet */
 	} known[2];
 	size_t stack_cap;
 	unsigned stack_turn;

@@ -90,12 +90,12 @@ bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
  * in the file's own addresses (p_vaddr); .offset is where that code is in the file.
  */
 struct profile_mapping {
-	uint32_t name, build_id; /* ids of strings; .build_id 0: none */
+	uint32_t name, build_id; /* ids of strings; .build_id 0: the mapping has no build id */
 	enum frame_kind kind;
 	uint64_t start, limit, offset;
 };
 struct profile_function {
-	uint32_t name, file; /* ids of strings; .file 0: none */
+	uint32_t name, file; /* ids of strings; .file 0: the function has no file */
 	/*
 	 * Id of a string: the symbol as an ELF file has it, from which the language is guessed. 0
 	 * for Python, marks and JIT code.
@@ -125,10 +125,11 @@ struct profile_location {
 	 * id of the mapping, never 0; if a file leaves the mapping out, pprof_read() makes one up
 	 */
 	uint32_t mapping;
-	uint32_t function; /* id of the location's function; 0: none */
-	uint32_t outer;	   /* id of the location that this location was inlined into; 0: none */
-	int32_t line;	   /* line in the file of the function; 0: none */
-	int32_t column;	   /* column, counted from 1 as in pprof; 0: none */
+	uint32_t function; /* id of the location's function; 0: no function is known */
+	/* id of the location that this location was inlined into; 0: it wasn't inlined */
+	uint32_t outer;
+	int32_t line;	/* line in the file of the function; 0: not known */
+	int32_t column; /* column, counted from 1 as in pprof; 0: not known */
 	/*
 	 * the place right after the last byte of the expression, as in co_positions(); 0, 0: not
 	 * known

@@ -33,10 +33,11 @@ enum batch_figure {
 	BATCH_SAMPLER_CPU, /* CPU time of the sampler in ns */
 	BATCH_WRITER_CPU,  /* CPU time of the writer in ns */
 	BATCH_SAMPLES,	   /* samples that were handed to the store */
-	BATCH_LOST,	   /* samples that the kernel programs lost */
-	BATCH_DROPPED,	   /* samples that the writer or the disk was too slow for */
-	BATCH_HZ,	   /* how often a second CPU time is sampled now */
-	BATCH_ASKED_HZ,	   /* how often a second the user asked for CPU time to be sampled */
+	BATCH_LOST,	   /* samples that were lost in the kernel programs */
+	/* samples that were dropped because the writer or the disk was too slow */
+	BATCH_DROPPED,
+	BATCH_HZ,	/* how often a second CPU time is sampled now */
+	BATCH_ASKED_HZ, /* how often a second the user asked for CPU time to be sampled */
 	/* how often the rate was halved because the agent cost too much CPU time */
 	BATCH_LOWERED,
 	/* samples that were lost because the writer died before it had written them */

@@ -15,7 +15,7 @@
 #define STORE_VERSION 4		 /* SQLite's user_version: the number of the store's format */
 #define STORE_FILE    "store.db"
 #define STORE_LOCK    "lock"
-/* how long a call waits while another process's transaction locks the database */
+/* how many ms a call waits while another process's transaction locks the database */
 #define STORE_BUSY_MS 5000
 
 /* The id of a frame's row: the segment's number, then the frame's index in the segment. */

@@ -30,7 +30,7 @@ struct restoring {
 	uint32_t deepest; /* the highest of .depths */
 	/* indexed by depth: the node of that depth that make_node() made last */
 	struct made {
-		uint32_t parent, location, id; /* the profile's ids; .id 0: none was made */
+		uint32_t parent, location, id; /* ids in the profile; .id 0: no node was made */
 	} * made;
 	uint32_t n_made; /* for how many depths .made has room */
 	/* what is known of a service's tree, which the blocks of coarser tiers share */

@@ -20,7 +20,7 @@
  * How many bytes SQLite's write-ahead log may take beside the database while a segment is sealed.
  */
 #define LOG_BYTES ((uint64_t)12 << 20)
-/* how long krait waits for other processes' transactions when the log is full */
+/* how many ms krait waits for other processes' transactions to end when the log is full */
 #define READER_MS 100
 
 int store_next_segment(struct store *s, uint64_t *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds words that are spelt nearly the same; see nearest.h. */
+/* Finds the words that are spelt most like a mistyped word; see nearest.h. */
 #include "base/text/nearest.h"
 
 #include <stdlib.h>

@@ -34,7 +34,7 @@ uint32_t visible_next(const char **s, bool *shown)
 	uint32_t c = u[0];
 	size_t n;
 
-	/* most characters are printable ASCII, so that is checked first */
+	/* printable ASCII is checked first, because most characters are printable ASCII */
 	if (c >= ' ' && c < 0x7f) {
 		*shown = true;
 		(*s)++;

@@ -71,7 +71,10 @@ bool slice_hold(uint64_t bytes);
  * after that a share of the time that passes.
  */
 struct budget {
-	/* when the first work was charged to this budget, CLOCK_MONOTONIC; 0: none was yet */
+	/*
+	 * when the first work was charged to this budget, CLOCK_MONOTONIC; 0: no work was charged
+	 * yet
+	 */
 	uint64_t first_ns;
 	uint64_t took_ns;
 };

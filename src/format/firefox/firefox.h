@@ -20,7 +20,7 @@
 struct firefox_func {
 	uint32_t location; /* id of one of the locations of this func */
 	uint32_t name;	   /* index of the func's name in the file's strings */
-	int64_t source;	   /* index of the func's source file in .sources; -1: none */
+	int64_t source;	   /* index of the func's source file in .sources; -1: no file is known */
 };
 
 struct firefox {

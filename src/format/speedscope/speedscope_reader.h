@@ -49,7 +49,7 @@ struct ss_reader {
 	struct viewer_counts counts;
 	/* by reason (enum ss_reason): how often something was left out or changed */
 	uint64_t odd[SS_REASONS];
-	/* krait wrote the file, so the first value is the default value */
+	/* true: krait wrote the file, so the first value is the default value */
 	bool has_types;
 	struct str key, name, file;
 };

@@ -27,8 +27,8 @@ static uint64_t first_of(const int64_t *values)
 }
 
 /*
- * Returns how much value @v differs from its usual value. A hostile file's numbers may be too large
- * for this subtraction. Then the result wraps around, and the page shows it so.
+ * Returns how much value @v differs from its usual value. The numbers of a hostile file may be too
+ * large for this subtraction; then the result wraps around, and the page shows a wrong number.
  */
 static int64_t difference(const struct html *h, const int64_t *values, unsigned v)
 {

@@ -241,7 +241,7 @@ static const struct inherited *inherited_at(const struct labeller *l, uint32_t p
 		if (h->begin_ns > at_ns)
 			continue;
 		if (begin_ns != UINT64_MAX && h->begin_ns != begin_ns)
-			break; /* this entry is of an earlier process with the same pid */
+			break; /* this entry is for an earlier process that had the same pid */
 		begin_ns = h->begin_ns;
 		if (h->key == key && at_ns < h->end_ns)
 			return h;

@@ -288,7 +288,10 @@ static bool has_python(const struct diff *d)
 	return false;
 }
 
-/* Sets in a row whose code its function is. */
+/*
+ * Finds out whether a row's function is the user's own code, and whether it is native code that
+ * Python calls.
+ */
 static void describe(const struct diff *d, struct diff_row *row, bool python)
 {
 	const double *self = row->of[DIFF_SELF].value, *total = row->of[DIFF_TOTAL].value;

@@ -5,7 +5,7 @@
 #include "view/lede/lede.h"
 #include "view/costs/tally.h"
 
-/* The locations that the time of one stack counts for; 0: there is none. */
+/* What a stack counts for: locations, each 0 if there is none. */
 struct choice {
 	/*
 	 * the innermost frame of the user's code; if its function has no name of its own, the frame

@@ -17,7 +17,7 @@ struct dir {
 	size_t n;	  /* length of .path without slashes at its end */
 };
 
-/* The directories that a recording names. If zero-initialised, there are none. */
+/* The directories that a recording names. A zero-initialised struct has none. */
 struct dirs {
 	VEC(struct dir) all; /* the directories, sorted */
 };

@@ -12,7 +12,7 @@
 struct frame_text {
 	struct str name;  /* name of the frame: "qualname", "symbol", "[libfoo.so+0x12]" */
 	const char *file; /* full path of the source file or, without one, of the ELF file; or "" */
-	int32_t line;	  /* line of the frame; 0: none */
+	int32_t line;	  /* line of the frame; 0: not known */
 };
 
 struct frames {

@@ -101,7 +101,7 @@ static void add_waiter(const struct lock_waits *w, const struct lock_wait *one,
 	}
 }
 
-/* Appends the place where waits were ended. */
+/* Appends the place in the code at which waits were ended. */
 static void add_place(const struct profile *p, uint32_t at, struct str *out)
 {
 	const struct profile_location *l = profile_get_location(p, at);

@@ -24,7 +24,8 @@ _must_use_ int waits_words(const struct costs *c, const struct profile_sum *sums
 
 /* How long all threads together were in one state. */
 struct waits_state {
-	const char *name; /* "running", "net", "other: mmap"; owned by the profile or static */
+	/* name of the state: "running", "net", "other: mmap"; owned by the profile or static */
+	const char *name;
 	int64_t ns;
 	bool idle; /* true: waits of threads without work */
 };
