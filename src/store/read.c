@@ -399,7 +399,7 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 	return told ? q->outline : OUTLINE_NONE;
 }
 
-/* Adds a comment to an outline that says what it leaves out and when it begins. */
+/* Adds a comment to an outline; it says what the outline leaves out and when it begins. */
 static void say_outline(struct profile *p)
 {
 	char from[64], text[256];

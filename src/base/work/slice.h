@@ -36,8 +36,8 @@ struct slice {
 };
 
 /*
- * What messages call the limits that a user may set. The command line puts the names of its options
- * here, before other threads begin.
+ * The words for two limits of memory in messages. The command line sets them to the names of its
+ * options, before other threads begin.
  */
 struct limit_names {
 	const char *memory, *unwind_memory;

@@ -65,9 +65,9 @@ _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size
 void html_put_preview(const struct html *h, FILE *out);
 
 /*
- * Returns the value of type @v that one sample usually has, or 0. If it isn't 0, the page stores a
- * value of type @v only as its difference from what is usual, which is this value times the number
- * of samples.
+ * Returns the value of type @v that a sample usually has; 0: there is no usual value. Multiplied by
+ * the number of samples it is a sum's usual value, and the page then only stores how much a sum
+ * differs from that.
  */
 int64_t html_usual(const struct html *h, unsigned v);
 

@@ -13,8 +13,8 @@
 enum { MAX_FILE = 4 << 20 };
 
 /*
- * How exact the time of a file's change and the time of a process's start can be compared. A file's
- * time is that of the last clock tick, and a process's start is given in hundredths of a second.
+ * By how much two times may be off when they are compared: a file's time of change is that of the
+ * last clock tick, and a process's start is given in hundredths of a second.
  */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 

@@ -25,8 +25,8 @@ static const char *last_part(const struct function *f)
 }
 
 /*
- * Appends the longest of the following texts that fits: name and file, the name, its last part, the
- * beginning of its last part.
+ * Appends the longest of these texts that fits: name and file; the name; the name's last part; the
+ * beginning of the name's last part.
  */
 static void add_label(const struct function *f, size_t columns, struct str *b)
 {

@@ -32,7 +32,7 @@ static void add_thread(const struct gil_pairs *g, const struct gil_thread *t, st
 		str_add(out, "{\"thread\": \"[others]\"}");
 }
 
-/* Begins an object at the end of @out, which is the end of a list. */
+/* Begins a new object at the end of @out, which ends with an unfinished list. */
 static void begin(struct str *out)
 {
 	str_add(out, out->n && out->s[out->n - 1] == '}' ? ", {\"waiter\": " : "{\"waiter\": ");
