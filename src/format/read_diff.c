@@ -61,8 +61,8 @@ static int split_values(struct profile *p, struct profile *ret[2])
 
 	if (at[0] < 0 || at[1] < 0 || !streq(m->values[at[0]].unit, m->values[at[1]].unit))
 		return err_of("sides", NULL, -EINVAL,
-			      "one recording, not a comparison: name the one to compare it with, "
-			      "or compare labels");
+			      "this is one recording, not a comparison: name another one to "
+			      "compare it with, or compare labels");
 	for (int side = 0; side < 2; side++) {
 		r = profile_merge(&p, 1, NULL, 0, &ret[side]);
 		if (r)

@@ -64,7 +64,8 @@ int batch_check_inlined(const struct batch *b)
 
 		inlined[i] = (uint16_t)(inlined[l->outer] + 1);
 		if (inlined[i] > PROFILE_MAX_INLINED)
-			return err_set(-EBADMSG, "too many functions are inlined into one");
+			return err_set(-EBADMSG,
+				       "too many functions are inlined into one function");
 	}
 	return 0;
 }

@@ -112,7 +112,7 @@ static int get_member(struct decoder *d, const struct column_member *m, uint8_t 
 		else
 			memcpy(at, &small, sizeof(small));
 		if (m->size != sizeof(v) && (v != small || small > most || (m->needed && !small)))
-			return damaged("a definition refers to one that isn't there");
+			return damaged("a definition refers to a definition that isn't there");
 	}
 	d->columns[m->column] = c;
 	return 0;

@@ -105,7 +105,7 @@ static int check_nodes(struct restoring *x)
 		if (x->deepest > BATCH_MAX_DEPTH)
 			return contradicts("a stack is too deep");
 		if (outer && (!node->parent || b->nodes.v[node->parent - 1].location != outer))
-			return contradicts("an inlined function isn't called by its caller");
+			return contradicts("an inlined function isn't below its caller");
 	}
 	return 0;
 }

@@ -165,8 +165,8 @@ static int check_directory(const struct store *s)
 			       s->dir);
 	if (st.st_mode & 022)
 		return err_set(-EACCES,
-			       "others can write to %s, so nothing is recorded into it; chmod "
-			       "go-w helps, or another directory",
+			       "others can write to %s, so nothing is recorded into it; use "
+			       "chmod go-w, or another directory",
 			       s->dir);
 	return 0;
 }
@@ -320,7 +320,8 @@ static int check_tables(struct store *s)
 	}
 	r = store_error(s, rc, "read the tables");
 	if (!r && (!all || n != count_tables(s)))
-		r = err_set(-EBADMSG, "the store in %s is damaged: its tables aren't a store's",
+		r = err_set(-EBADMSG,
+			    "the store in %s is damaged: its tables aren't those of a store",
 			    s->dir);
 	return r;
 }

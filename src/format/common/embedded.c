@@ -84,6 +84,6 @@ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_t *ret_n)
 
 	if (!start)
 		return err_set(-EINVAL,
-			       "not a picture or page made by krait: it holds no recording");
+			       "krait didn't make this picture or page: it holds no recording");
 	return embedded_decode(data, n, start, ret, ret_n);
 }

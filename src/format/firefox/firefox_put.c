@@ -20,7 +20,7 @@ const char firefox_categories[] =
 
 _Static_assert(KIND_PYTHON == 0 && KIND_NATIVE == 1 && KIND_KERNEL == 2 && KIND_JIT == 3 &&
 		       KIND_GC == 4 && KIND_MARK == 5 && KIND_MAX == 6,
-	       "must be in the order of firefox_categories");
+	       "enum frame_kind must be in the order of firefox_categories");
 
 static const struct profile_mapping *mapping_of(const struct firefox *f, uint32_t location)
 {

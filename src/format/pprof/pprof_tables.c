@@ -213,7 +213,7 @@ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t o
 			const char *name, uint32_t *ret)
 {
 	if (index >= t->strings.n && index)
-		return pb_bad(off, name, "string %llu, but the table has %zu",
+		return pb_bad(off, name, "string %llu is missing: the table has %zu",
 			      (unsigned long long)index, t->strings.n);
 	*ret = index ? t->strings.v[index] : 0;
 	return 0;

@@ -52,7 +52,7 @@ enum location_field {
 	LOCATION_IS_FOLDED = 5,
 };
 /*
- * LINE_END_COLUMN and LINE_END_LINE are krait's own fields. Their numbers are high, so that
+ * LINE_END_COLUMN and LINE_END_LINE are krait's own fields. Their numbers are so high that
  * profile.proto won't use them soon. Readers skip unknown fields, as protocol buffers require.
  */
 enum line_field {

@@ -51,7 +51,7 @@ static int copy_clean(const char *text, size_t n, char *to, size_t size)
 int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES])
 {
 	if (n >= PIN_WORDS_BYTES)
-		return err_set(-EINVAL, "a mark has %d bytes at most", PIN_WORDS_BYTES - 1);
+		return err_set(-EINVAL, "a mark may have %d bytes at most", PIN_WORDS_BYTES - 1);
 	if (strspn(text, " \t\r\n") >= n)
 		return err_set(-EINVAL, "a mark says in words what it is for");
 	return copy_clean(text, n, ret, PIN_WORDS_BYTES);

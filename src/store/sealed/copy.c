@@ -13,7 +13,7 @@
 #define IN_WINDOW "last_ms >= ?1 AND first_ms < ?2"
 /* the segment of a frame, or the epoch of a name, from the row's id (STORE_SEQUENCE_BITS) */
 #define SEGMENT "id >> 20"
-static_assert(STORE_SEQUENCE_BITS == 20, "the SQL above has the number");
+static_assert(STORE_SEQUENCE_BITS == 20, "the SQL above has this number in it");
 
 /*
  * The tables in the order in which they are copied, with a condition that says which of their rows
@@ -30,7 +30,7 @@ static const struct {
 	{"block", "tier < 100 AND " IN_WINDOW, 2},
 	{"pin", "until_ms > ?1 AND since_ms < ?2", 3},
 };
-static_assert(STORE_TOTALS == 100, "the SQL above has the number");
+static_assert(STORE_TOTALS == 100, "the SQL above has this number in it");
 
 struct copy {
 	struct store *from, *to;

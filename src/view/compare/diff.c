@@ -342,7 +342,7 @@ static int make(struct maker *m)
 	int r = join(m);
 
 	if (!r && d->rows.n > MAX_FUNCTIONS)
-		return err_set(-E2BIG, "the profiles have %zu functions; krait compares %d",
+		return err_set(-E2BIG, "the profiles have %zu functions; krait compares %d at most",
 			       d->rows.n, MAX_FUNCTIONS);
 	if (!r) {
 		m->self = calloc(d->rows.n + 1, sizeof(*m->self));

@@ -355,7 +355,7 @@ static void bad_input_is_named(void **state)
 	refuse(&b, "Function: id 0");
 	make_foreign(&b);
 	add_function(&b, 99, 1000, 0);
-	refuse(&b, "Function.name: string 1000, but the table has 13");
+	refuse(&b, "Function.name: string 1000 is missing: the table has 13");
 	make_foreign(&b);
 	add_location(&b, 99, 0, 0, (const uint64_t[]){1234}, 1);
 	refuse(&b, "Line.function_id: no function 1234");
