@@ -201,8 +201,8 @@ static int check_known(const uint8_t *data, size_t n)
 			"this is Austin's MOJO; krait reads it as folded stacks: mojo2austin, "
 			"of the Python package austin-python, makes them");
 	if (is_utf16(data, n))
-		return err_set(-EINVAL, "this is UTF-16, but krait reads UTF-8; convert it: iconv "
-					"-f UTF-16 -t UTF-8");
+		return err_set(-EINVAL, "this is UTF-16, but krait reads UTF-8; "
+					"convert it: iconv -f UTF-16 -t UTF-8");
 	if (is_pstats(data, n) && !embedded_at_end(data, n, &end))
 		return err_set(
 			-EINVAL,
