@@ -73,8 +73,9 @@ struct store {
 	 */
 	struct names names, outline;
 	/*
-	 * by tier: the time (ms) up to which its blocks were made. It is kept because a window
-	 * without any undamaged data gets no block, and must not be read again and again.
+	 * by tier (ten minutes, hours, days): the time (ms) up to which its blocks were made. It is
+	 * kept because a window without any undamaged data gets no block, and must not be read
+	 * again and again.
 	 */
 	int64_t rolled_ms[STORE_TIERS];
 	/*
@@ -192,7 +193,10 @@ _must_use_ int store_insert_block(struct store *s, enum store_tier tier, sqlite3
 				  uint64_t epoch);
 /* Writes those names of @n that aren't in the database yet. @ms: when these were first used. */
 _must_use_ int store_insert_names(struct store *s, const struct names *n, int64_t ms);
-/* Begins a new epoch of names in @n. The epoch's number is higher than all in the store. */
+/*
+ * Begins a new epoch in @n: names get new numbers. The epoch's number is higher than all in the
+ * store.
+ */
 _must_use_ int store_begin_names(struct store *s, struct names *n, int64_t ms);
 
 /*

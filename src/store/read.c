@@ -367,9 +367,9 @@ static int exact_since(struct store *s, int64_t *ret)
 }
 
 /*
- * Widens the window of an outline to whole blocks: to blocks of ten minutes, or to blocks of an
- * hour where those of ten minutes were removed. The window's end is widened only where the exact
- * blocks were removed.
+ * Widens the window of an outline (an answer from blocks of sums) to whole blocks: to blocks of ten
+ * minutes, or to blocks of an hour where those of ten minutes were removed. The window's end is
+ * widened only where the exact blocks were removed.
  */
 static int widen(struct store *s, struct store_query *q)
 {
@@ -399,7 +399,10 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 	return told ? q->outline : OUTLINE_NONE;
 }
 
-/* Adds a comment to an outline; it says what the outline leaves out and when it begins. */
+/*
+ * Adds a comment to an outline (an answer from blocks of sums): what it leaves out, and when it
+ * begins.
+ */
 static void say_outline(struct profile *p)
 {
 	char from[64], text[256];

@@ -13,8 +13,8 @@
 #define STORE_SERVICE_KEY "service"
 
 /*
- * How much the answer to a query tells of each sample: everything, or only functions without lines
- * and a few labels.
+ * How much the answer to a query tells of each sample: everything, or in an outline only functions
+ * without lines and a few labels.
  */
 enum store_outline {
 	OUTLINE_NONE,
@@ -35,18 +35,21 @@ struct store_query {
 	/* .origin_ms, .sums and .into are set by src/store itself */
 	int64_t origin_ms; /* the wall clock time at which times in the profile begin */
 	/*
-	 * each sample is a sum over a block of a coarser tier, so samples aren't cut at the
-	 * window's ends
+	 * each sample is a sum over the time of a block (ten minutes, an hour or a day), so samples
+	 * aren't cut at the window's ends
 	 */
 	bool sums;
 	/*
-	 * where an outline's samples are added up, by stack and labels; NULL: each sample is added
-	 * to the profile
+	 * where the samples of an outline (struct sums) are added up by stack and labels; NULL:
+	 * each sample is added to the profile
 	 */
 	struct sums *into;
 };
 
-/* Tells whether an outline of this kind keeps the label whose key is the @n bytes at @key. */
+/*
+ * Tells whether an outline, an answer that has few labels, keeps the label whose key is the @n
+ * bytes at @key.
+ */
 bool restore_tells(enum store_outline outline, const char *key, size_t n);
 
 /*

@@ -189,8 +189,8 @@ static const char *const removals[] = {
 #define REMOVE_FRAME "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)"
 
 /*
- * Removes the names of epochs that no block belongs to, except the epochs that are still being
- * written.
+ * Removes the names of epochs from which no block uses names any more, except epochs that are still
+ * being written.
  */
 static int remove_names(struct store *s)
 {

@@ -15,7 +15,7 @@ struct answer {
 	const char *service;
 	const struct store_query *q;
 	struct profile *p;
-	uint64_t epoch; /* the epoch of the block that was read last; 0: none was read */
+	uint64_t epoch; /* the epoch whose names the last block used; 0: no block was read */
 	struct restoring *restoring;
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives each name its number within an epoch; see names.h. */
+/*
+ * Gives each name (a string, mapping, function or location) its number within an epoch; see
+ * names.h.
+ */
 #include "store/sealed/names.h"
 
 #include "base/cleanup.h"
@@ -59,8 +62,8 @@ static void renumbering_fini(struct renumbering *x)
 }
 
 /*
- * Gives item @at of a table of the batch its number in the epoch. Returns false if memory ran out
- * or there are too many items.
+ * Gives item @at of a table of the batch, a name, its number in the epoch. Returns false if memory
+ * ran out or there are too many items.
  */
 static bool number(struct renumbering *x, enum batch_table table, size_t at, const void *item,
 		   size_t n)
