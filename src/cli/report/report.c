@@ -413,7 +413,9 @@ static int report(struct report_options *o, const char *path)
 		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
-	if (!profile_n_samples(f.p))
+	if (!profile_n_samples(f.p) && o->stored.dir)
+		stored_say_empty(&o->stored);
+	else if (!profile_n_samples(f.p))
 		log_warn("%s has no samples", path);
 	r = write_it(o, &f);
 	page_text_fini(&f.page);

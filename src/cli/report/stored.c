@@ -179,3 +179,37 @@ int stored_read(struct stored *s, struct profile **ret)
 	q.outline = OUTLINE_SERVICES;
 	return window_read(s->dir, s->socket, &q, ret);
 }
+
+static void add_choice(struct str *b, const char *what, const char *text)
+{
+	str_addf(b, "%s%s %s", b->n ? " or " : "", what, text);
+}
+
+void stored_say_empty(const struct stored *s)
+{
+	_cleanup_str_ struct str chosen = {};
+	bool services = false;
+
+	vec_foreach(pid, &s->pids)
+	{
+		char text[24];
+
+		snprintf(text, sizeof(text), "%ld", (long)*pid);
+		add_choice(&chosen, "process", text);
+	}
+	vec_foreach(l, &s->labels)
+	{
+		bool service = streq(l->key, STORE_SERVICE_KEY);
+
+		services |= service;
+		add_choice(&chosen, service ? "service" : "control group", l->value);
+	}
+	if (!chosen.n || chosen.failed)
+		log_warn("nothing was recorded in that window; krait agent status says what is "
+			 "kept");
+	else
+		log_warn("no sample of that window is of %s%s", chosen.s,
+			 services ? "; samples have services only if krait agent run has "
+				    "--service-from"
+				  : "");
+}

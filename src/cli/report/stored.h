@@ -103,4 +103,7 @@ _must_use_ int stored_check(struct stored *s, struct view_options *view,
  */
 _must_use_ int stored_read(struct stored *s, struct profile **ret);
 
+/* Warns that the window has no samples of what was chosen. */
+void stored_say_empty(const struct stored *s);
+
 #endif
