@@ -85,7 +85,7 @@ def mark():
         for words in "trigger mark: deploy ?[31m1.2.3;", "trigger signal: SIGUSR1 from process", "samples %d times a second" % MORE_HZ:
             check(words in said, said)
         text = krait("agent", "status", "--store", store).stdout
-        check("pins      1: " in text and ", mark: deploy ?[31m1.2.3\n" in text and "mark pinned 1 times" in text, text)
+        check("pins      1: " in text and ", mark: deploy ?[31m1.2.3\n" in text and "triggers  mark: 1 pin\n" in text, text)
         text = krait("agent", "status", "--prometheus", "--store", store).stdout
         check('krait_agent_triggers_total{cause="mark"} 1\n' in text and "krait_store_pins 2\n" in text, text)
         weights, words = samples(store, target.pid, d + "/x.pb.gz", "--mark", "deploy")

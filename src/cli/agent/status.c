@@ -113,8 +113,8 @@ static void print_pins(const struct pins *pins)
 	if (hidden)
 		printf("%-10sand %zu older ones\n", "", hidden);
 	vec_foreach(c, &pins->counts)
-		printf("%-10s%s pinned %lld times\n", c == pins->counts.v ? "triggers" : "",
-		       c->cause, (long long)c->times);
+		printf("%-10s%s: %lld pin%s\n", c == pins->counts.v ? "triggers" : "", c->cause,
+		       (long long)c->times, c->times == 1 ? "" : "s");
 }
 
 static void print(const struct status_options *o, const struct store_facts *f,
