@@ -22,15 +22,16 @@
 #include "store/numbering.h"
 
 #define FRAME_NS NSEC_PER_SEC
-#define STEP_NS	 NSEC_PER_SEC /* the wall clock counts as set if it is off by more than this */
+/* if the wall clock moves by more than this against CLOCK_MONOTONIC, somebody set it */
+#define STEP_NS NSEC_PER_SEC
 
 /*
- * A segment ends when one of these limits is reached. In longer segments, a sample takes fewer
- * bytes.
+ * A segment ends when it reaches one of these limits. The longer a segment is, the fewer bytes its
+ * samples take.
  */
 #define SEGMENT_NS	(600 * NSEC_PER_SEC)
 #define SEGMENT_SAMPLES (128u << 10)
-/* the limit of the memory that the profile's tables take */
+/* most bytes of memory that the profile's tables may take in one segment */
 #define SEGMENT_BYTES ((size_t)24 << 20)
 
 struct agent {
@@ -39,9 +40,9 @@ struct agent {
 	struct link link; /* to the writer */
 	struct notify notify;
 	struct numbering numbering;
-	/* times, number and count of samples of the frame that is being filled */
+	/* the frame that is being filled: its times, its number, its count of samples */
 	struct blob_place place;
-	/* when the frame and the segment began, CLOCK_MONOTONIC */
+	/* when the present frame and the present segment began, CLOCK_MONOTONIC */
 	uint64_t frame_ns, segment_ns;
 	uint64_t segment_samples;
 	int64_t wall_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
@@ -50,7 +51,7 @@ struct agent {
 	struct pieces pieces;
 	struct triggers triggers;
 	int hook;	   /* hook_begin() */
-	unsigned confined; /* enum confined bits of the sampler */
+	unsigned confined; /* how the sampler is confined: bits of enum confined */
 };
 
 static int64_t wall_shift(void)
@@ -85,7 +86,7 @@ static int put(void *ctx, const struct profile_sample *s)
 	return numbering_add(&a->numbering, a->s->profile, s, ms);
 }
 
-/* Called for each sample that joins the profile. */
+/* The session calls this for each sample that joins the profile. */
 static int added(void *ctx, const struct profile_sample *s)
 {
 	struct agent *a = ctx;
@@ -95,7 +96,7 @@ static int added(void *ctx, const struct profile_sample *s)
 	return put(a, &rest);
 }
 
-/* Called for each process whose status isn't 0 at its end. */
+/* The session calls this for each process that ends with a status other than 0. */
 static void failed(void *ctx, uint32_t tgid, const char *name, int status)
 {
 	struct agent *a = ctx;
@@ -157,7 +158,7 @@ static bool segment_is_full(const struct agent *a, uint64_t now)
 	       profile_bytes(a->s->profile) >= SEGMENT_BYTES;
 }
 
-/* Empties the profile of all but what later samples refer to, and begins a new segment. */
+/* Removes everything from the profile but what later samples refer to, and begins a new segment. */
 static int end_segment(struct agent *a, uint64_t now)
 {
 	struct profile *window = NULL;
@@ -170,8 +171,8 @@ static int end_segment(struct agent *a, uint64_t now)
 }
 
 /*
- * Tells whether the wall clock was set. If it only runs at another speed than CLOCK_MONOTONIC,
- * follows it.
+ * Tells whether somebody set the wall clock. A clock that wasn't set, but runs at another speed
+ * than CLOCK_MONOTONIC, is followed.
  */
 static bool clock_was_set(struct agent *a)
 {
@@ -188,7 +189,7 @@ static struct effort effort(const struct agent *a)
 			       a->o->max_cpu_ppm};
 }
 
-/* Takes over what changed in the configuration. */
+/* Adopts the settings that changed in the configuration. */
 static void reload(struct agent *a)
 {
 	struct effort asked;
@@ -203,7 +204,7 @@ static void reload(struct agent *a)
 		a->link.anew = true;
 }
 
-/* Keeps the agent's CPU time below the limit, by sampling more or less often. */
+/* Keeps the agent's CPU time below the limit: the agent samples more or less often. */
 static int keep_to_limit(struct agent *a, uint64_t now)
 {
 	const int64_t *f = a->numbering.batch.figures;
@@ -213,7 +214,9 @@ static int keep_to_limit(struct agent *a, uint64_t now)
 	return MIN(r, 0);
 }
 
-/* Pins the windows of triggers, and samples more often while a trigger's condition is met. */
+/*
+ * Pins the windows of triggers. While a trigger's condition is met, the agent samples more often.
+ */
 static int pin(struct agent *a, uint64_t now)
 {
 	bool holds = triggers_turn(&a->triggers, now, wall_ms(a, (int64_t)now));
@@ -224,8 +227,8 @@ static int pin(struct agent *a, uint64_t now)
 }
 
 /*
- * Called at each turn of the recording's loop. Condensing changes all ids of the profile, so it
- * ends the segment that was sent with the old ids.
+ * The recording's loop calls this at each turn. Condensing changes all ids of the profile, so it
+ * ends the segment, whose frames have the old ids.
  */
 static int turn(void *ctx, uint64_t now)
 {

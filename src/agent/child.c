@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prepares a process of the agent that isn't the sampler; see child.h. */
+/* Prepares the agent's processes other than the sampler; see child.h. */
 #include "agent/child.h"
 
 #include <signal.h>

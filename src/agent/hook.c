@@ -20,8 +20,8 @@
 #include "base/system/log.h"
 #include "host/users.h"
 
-#define RUN_MS 60000	 /* a run that takes longer is killed */
-#define FORMAT "%F %T%z" /* of a time, as krait last takes it */
+#define RUN_MS 60000	 /* the user's program is killed if it runs for longer than this */
+#define FORMAT "%F %T%z" /* the form in which `krait last` takes a time */
 
 static _Noreturn void run_program(const char *program, const struct pin *p)
 {
@@ -31,7 +31,7 @@ static _Noreturn void run_program(const char *program, const struct pin *p)
 	child_signals(SIG_DFL);
 	close(CHILD_FD);
 	clock_local(p->since_ms, FORMAT, since);
-	/* the window's last second is a whole one */
+	/* rounds up to a whole second, so that the last second of the window is in it */
 	clock_local(p->until_ms + 999, FORMAT, until);
 	snprintf(window, sizeof(window), "%s..%s", since, until);
 	execl(program, program, p->cause, p->words, window, (char *)NULL);
@@ -74,7 +74,7 @@ static _Noreturn void serve(const char *program)
 	_exit(0);
 }
 
-/* Gives up all rights for good. False: this process would go on as root. */
+/* Gives up all rights for good. Returns false if this process may still have some. */
 static bool give_up(const struct agent_options *o)
 {
 	uid_t user = o->user;

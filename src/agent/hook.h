@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The program that the user wants to be run when a trigger fires (krait agent run --on-trigger). A
- * process of its own runs it, one run at a time. It is made before the sampler has anything to
- * inherit, and has no capability. Under root it becomes krait's own user, or nobody.
+ * separate process, the hook's process, runs that program, one run at a time. The sampler forks the
+ * hook's process before it has anything that a child could inherit. The hook's process has no
+ * capability. If root started the agent, it becomes krait's own user, or nobody.
  *
- * The program's arguments are the trigger's word, what it says, and the window that is pinned, as
- * krait last takes it. The second is partly from names of processes, so it may be anything that
- * pin_words() makes. Its standard output is the agent's standard error.
+ * The program gets three arguments: the trigger's name, its words, and the pinned window, in the
+ * form in which `krait last` takes one. The words are partly names of processes, so they may be
+ * anything that pin_words() makes. The program's standard output is the agent's standard error.
  */
 #ifndef AGENT_HOOK_H
 #define AGENT_HOOK_H
@@ -15,12 +16,15 @@
 #include "store/pins/pins.h"
 
 /*
- * Starts that process, if .on_trigger isn't NULL. *ret: the pipe to it, or -1. Closing it ends the
- * process, after a run that goes on. 0 or -errno + message.
+ * Starts the hook's process, if .on_trigger isn't NULL. *ret: the pipe to it, or -1. When the pipe
+ * is closed, the process ends, after the run that is in progress. 0 or -errno + message.
  */
 _must_use_ int hook_begin(const struct agent_options *o, int *ret);
 
-/* Has the program run for @p. Never waits: if too many runs are due, this one is left out. */
+/*
+ * Asks the hook's process to run the program for @p. Never waits: if too many runs are waiting
+ * already, this one is left out.
+ */
 void hook_run(int fd, const struct pin *p);
 
 #endif

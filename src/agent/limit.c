@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Halves and doubles how often the agent samples, according to its CPU time; see limit.h. */
+/* Makes the agent sample half or twice as often, according to its CPU time; see limit.h. */
 #include "agent/limit.h"
 
 #include <stdio.h>
@@ -11,33 +11,33 @@
 
 #define WINDOW_NS (10 * NSEC_PER_SEC)
 /*
- * The most times that the effort is halved: 99 Hz become 3. CPU time that the agent still takes is
- * then hardly due to samples.
+ * How many times the effort may be halved: 99 Hz become 3. If the agent still takes much CPU time
+ * then, samples are hardly the cause.
  */
 #define MOST_HALVINGS 5
-/* An agent that takes this many times its limit samples less often at once. */
+/*
+ * An agent that takes this many times its limit samples less often at once, without waiting for
+ * HOT_WINDOWS.
+ */
 #define MUCH 3
 /*
- * After this many windows of 10 s above its limit, one after the other, the agent samples less
- * often. One such window isn't enough, because the end of a segment takes extra CPU time.
+ * After this many windows of 10 s above its limit in a row, the agent samples less often. A single
+ * such window isn't enough, because the end of a segment takes extra CPU time.
  */
 #define HOT_WINDOWS 2
 /*
- * After this many windows of 10 s that would have allowed twice the effort, one after the other,
- * the agent samples more often again.
+ * A window is calm if twice the effort would have fit into the limit (CALM_PART). After this many
+ * calm windows of 10 s in a row, the agent samples more often again.
  */
 #define CALM_WINDOWS 3
-/*
- * A window of 10 s would have allowed twice the effort if the agent took less than this part of its
- * limit.
- */
+/* A window of 10 s is calm if the agent took less than this part of its limit in it. */
 #define CALM_PART   0.4
 #define PPM_PERCENT 10000.0 /* millionths in a percent */
 #define KEY	    "less often"
 #define MORE_KEY    "more often"
 /*
- * While a trigger's condition is met, there are this many times as many samples, but at most
- * MOST_HZ (or what the user asked for, if that is more).
+ * While a trigger's condition is met, the agent takes this many times as many samples, but not more
+ * than MOST_HZ a second, or what the user asked for if that is more.
  */
 #define TIMES	4
 #define MOST_HZ 999
@@ -65,8 +65,8 @@ static bool is_comment(const char *text)
 }
 
 /*
- * Writes a comment into the profile that says since when it has fewer or more samples a second.
- * Removes the comment when the rate is as the user asked.
+ * Writes a comment into the profile: since when the agent takes fewer or more samples a second than
+ * the user asked for. Removes the comment once the rate is as asked.
  */
 static void tell_profile(const struct limit *l)
 {
@@ -94,7 +94,7 @@ static int apply(struct limit *l)
 	return r;
 }
 
-/* Sets how often the effort is halved. Returns 1, or -errno + message. */
+/* Sets how many times the effort is halved. Returns 1, or -errno + message. */
 static int change(struct limit *l, unsigned halvings)
 {
 	l->halvings = halvings;
@@ -163,13 +163,16 @@ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns)
 
 	if (now_ns < l->begin_ns)
 		return 0;
-	/* the first window that is judged begins with this turn */
+	/* this turn begins the first window that is judged */
 	if (!l->begin_cpu_ns) {
 		l->begin_ns = now_ns;
 		l->begin_cpu_ns = cpu_ns;
 		return 0;
 	}
-	/* a window ends early if the agent has spent many times what it may in the whole window */
+	/*
+	 * the window ends early if the agent has already spent many times what it may spend in a
+	 * whole one
+	 */
 	if (now_ns - l->begin_ns < WINDOW_NS && spent <= MUCH * allowed)
 		return 0;
 	if (l->asked.max_cpu_ppm)

@@ -23,8 +23,8 @@
 #define FIRST_DELAY_NS (100 * NSEC_PER_MSEC)
 #define MOST_DELAY_NS  (30 * NSEC_PER_SEC)
 /*
- * A writer that has lived for this long counts as healthy: after its death, the next one is started
- * after FIRST_DELAY_NS.
+ * A writer that has lived for this long counts as healthy: if it dies later, the next writer is
+ * started after FIRST_DELAY_NS, the shortest delay.
  */
 #define LIVED_NS (60 * NSEC_PER_SEC)
 
@@ -47,7 +47,8 @@ int64_t link_cpu(struct link *l)
 }
 
 /*
- * The writer is gone. Samples that it hadn't stored are lost, and another writer is started later.
+ * Call it when the writer has ended. Samples that it hadn't stored are lost. Another writer is
+ * started later.
  */
 static void lose(struct link *l, const char *why)
 {
@@ -70,7 +71,7 @@ static void lose(struct link *l, const char *why)
 	close_pipes(l);
 }
 
-/* Removes sent bytes from the beginning of .waiting, once that saves much memory. */
+/* Frees the beginning of .waiting that is sent already, once that saves much memory. */
 static void forget_sent(struct link *l)
 {
 	if (l->sent < OUT_BYTES / 4)
@@ -81,8 +82,8 @@ static void forget_sent(struct link *l)
 }
 
 /*
- * Writes as many of the waiting bytes as the pipe takes. Errors are ignored here: take_answers()
- * notices when the writer is gone.
+ * Writes as many of the waiting bytes as the pipe has room for. Errors are ignored: take_answers()
+ * notices when the writer has ended.
  */
 static void push(struct link *l)
 {
@@ -122,7 +123,7 @@ static void take(struct link *l, const struct agent_answer *answer)
 	l->unkept -= MIN(l->unkept, (uint64_t)answer->samples);
 }
 
-/* Takes the answers that have come. If the pipe has ended, the writer is gone. */
+/* Reads the answers that the writer has sent. If the pipe has ended, the writer has ended. */
 static void take_answers(struct link *l)
 {
 	struct agent_answer answer;
@@ -138,7 +139,10 @@ static void take_answers(struct link *l)
 	}
 }
 
-/* Indexes in an array: the two ends of the pipe for frames, and those of the pipe for answers. */
+/*
+ * Indexes in an array of descriptors: the two ends of the pipe for frames, and the two of the pipe
+ * for answers.
+ */
 enum { FRAMES_IN, FRAMES_OUT, ANSWERS_IN, ANSWERS_OUT };
 
 static int start_writer(struct link *l)
@@ -209,8 +213,8 @@ int link_turn(struct link *l, uint64_t now)
 }
 
 /*
- * Adds a frame to those that wait for room in the pipe. If there are too many already, drops the
- * frame.
+ * Puts a frame behind those that wait for room in the pipe. If too many wait already, the frame is
+ * dropped.
  */
 int link_send(struct link *l, const struct blob_place *place, const struct str *columns)
 {
@@ -262,7 +266,7 @@ static int finish(struct link *l)
 	return 0;
 }
 
-/* Waits until the writer ends, which it does once it has written all that was sent. */
+/* Waits until the writer ends. It ends once it has written everything that was sent. */
 static int wait_for_writer(struct link *l, int error)
 {
 	struct agent_answer answer;

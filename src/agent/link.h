@@ -15,51 +15,56 @@
 
 struct link {
 	const struct agent_options *o;
-	pid_t starter, writer; /* .writer: 0 until the writer has said that it is ready */
+	pid_t starter, writer; /* .writer: 0 until the writer has answered that it is ready */
 	int starter_fd;
-	int out, answers;   /* the pipes to and from the writer; -1: there is no writer */
-	struct str waiting; /* frames that aren't in the pipe yet, or not wholly */
-	size_t sent;	    /* how many bytes of .waiting are in the pipe already */
-	/* number of samples that were sent, but that the writer hasn't acknowledged */
+	/* the pipe to the writer and the pipe from it; -1: there is no writer */
+	int out, answers;
+	/* bytes of frames that are to be sent; those already sent are removed only now and then */
+	struct str waiting;
+	size_t sent; /* how many bytes of .waiting are in the pipe already */
+	/* number of samples that were sent, but that the writer hasn't confirmed as stored */
 	uint64_t unkept;
-	/* when the writer was started; how long to wait before starting the next one */
+	/*
+	 * when the present writer was started; how long to wait before the next writer is started
+	 */
 	uint64_t began_ns, delay_ns;
-	uint64_t again_ns;	    /* when the next writer is due */
-	int64_t cpu_ns, cpu_before; /* CPU time of the present writer, and of all earlier ones */
-	unsigned confined;	    /* enum confined bits of the writer */
+	uint64_t again_ns; /* when the next writer is to be started */
+	/* CPU time of the present writer, and the sum of all earlier writers */
+	int64_t cpu_ns, cpu_before;
+	unsigned confined; /* how the writer is confined: bits of enum confined */
 	/* number of samples that were dropped, because the pipe or the disk had no room */
 	uint64_t dropped;
 	uint64_t lost; /* number of samples that a dead writer hadn't stored */
 	unsigned restarts;
-	/* A frame was dropped, so a new segment must begin. Set here, cleared by the caller. */
+	/* A frame was dropped, so the caller must begin a new segment, and clear this. */
 	bool anew;
-	/* words of marks that users have sent; cleared by the caller */
+	/* words of marks that users have sent; the caller removes them */
 	char marks[LINK_MARKS][PIN_WORDS_BYTES];
 	unsigned n_marks;
-	/* Like .anew, but the frame that is being filled can't be written either. */
+	/* As .anew, and the frame that is being filled can't be written either. */
 	bool broke;
 };
 
 /*
- * Starts the writer, and waits until the store is open. @figures get the figures of earlier agents
- * of this store. 0 or -errno + message.
+ * Starts the writer, and waits until the store is open. @figures get the sums over earlier agents
+ * that used this store. 0 or -errno + message.
  */
 _must_use_ int link_begin(struct link *l, const struct agent_options *o,
 			  int64_t figures[BATCH_FIGURES]);
 
 /*
- * Takes answers, writes what the pipe takes, and starts a writer if one is due. 0 or -errno +
- * message.
+ * Reads the writer's answers, writes as much as the pipe has room for, and starts a writer if it is
+ * time to. 0 or -errno + message.
  */
 _must_use_ int link_turn(struct link *l, uint64_t now);
 
-/* Sends a frame, which @place describes, or drops it. 0 or -errno + message. */
+/* Sends a frame, or drops it. @place describes the frame. 0 or -errno + message. */
 _must_use_ int link_send(struct link *l, const struct blob_place *place, const struct str *columns);
 
-/* Sends a pin. Returns false if there is no writer: try again later. */
+/* Sends a pin to the writer. Returns false if there is no writer: try again later. */
 bool link_send_pin(struct link *l, const struct pin *p);
 
-/* Returns the CPU time of all writers so far, in ns. */
+/* Returns the CPU time of all writers since the agent began, in ns. */
 int64_t link_cpu(struct link *l);
 
 /*

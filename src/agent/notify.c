@@ -10,8 +10,8 @@
 #include "base/system/clock.h"
 
 /*
- * Returns half of the time without a message after which the service manager takes the agent for
- * hung.
+ * The service manager takes the agent for hung if it hears nothing for a while. Returns half of
+ * that time.
  */
 static uint64_t watchdog_ns(void)
 {
@@ -32,7 +32,8 @@ void notify_open(struct notify *n)
 	if (!len || len >= sizeof(to.sun_path) || (*path != '/' && *path != '@'))
 		return;
 	memcpy(to.sun_path, path, len);
-	if (*path == '@') /* in an abstract socket name, a NUL replaces the @ */
+	/* the name of an abstract socket begins with a NUL, which is written as @ */
+	if (*path == '@')
 		to.sun_path[0] = '\0';
 	n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (n->fd < 0)

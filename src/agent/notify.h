@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells the service manager how the agent is (sd_notify(3), Type=notify), by datagrams to the
- * socket that the variable NOTIFY_SOCKET names. The agent opens the socket once, before the sampler
- * loses the right to open sockets.
+ * Tells the service manager that the agent is ready, alive or ending (sd_notify(3), Type=notify).
+ * It sends datagrams to the socket that the environment variable NOTIFY_SOCKET names. The agent
+ * opens the socket once, before the sampler loses the right to open sockets.
  */
 #ifndef AGENT_NOTIFY_H
 #define AGENT_NOTIFY_H
@@ -10,23 +10,23 @@
 #include "base/util.h"
 
 struct notify {
-	int fd; /* socket of the service manager; -1: the manager wants no messages */
+	int fd; /* the service manager's socket; -1: the manager wants no messages */
 	/* how often the service manager wants to hear that the agent is alive; 0: never */
 	uint64_t every_ns;
 	uint64_t last_ns; /* when a message last said that the agent is alive, CLOCK_MONOTONIC */
 };
 
 /*
- * Reads the variables NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. Without these, the functions
- * below do nothing.
+ * Reads the environment variables NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. If they aren't
+ * set, the functions below do nothing.
  */
 void notify_open(struct notify *n);
 void notify_close(struct notify *n);
 
-/* Sends lines like "READY=1". A message that can't be sent is left out. */
+/* Sends lines like "READY=1". If that fails, the message is left out. */
 void notify_say(const struct notify *n, const char *lines);
 
-/* Says that the agent is alive, if .every_ns have passed since it last did. */
+/* Says that the agent is alive, if .every_ns have passed since it last said so. */
 void notify_alive(struct notify *n, uint64_t now);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stores waits that aren't over in pieces; see pieces.h. */
+/* Stores waits that aren't over, in pieces; see pieces.h. */
 #include "agent/pieces.h"
 
 #include <stdlib.h>
@@ -8,14 +8,15 @@
 #include "profile/intervals/part.h"
 
 /*
- * A round, in which each long wait gets a piece, takes place every 10 s. With many waits it takes
- * place less often: PIECE_NS for each, so at most ten pieces a second.
+ * Every 10 s there is a round, in which each long wait gets a piece. With many waits, rounds are
+ * rarer: PIECE_NS for each wait, so at most ten pieces a second.
  */
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
 /*
- * Only waits of at least this length get pieces. When such a wait ends, one sample has its whole
- * time, and nothing else. A sample of shorter waits may stand for several of them.
+ * Only waits of at least this length get pieces. When a wait of that length ends, one sample has
+ * its whole time, and no time of other waits. A sample of shorter waits may stand for several of
+ * them.
  */
 #define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
 
@@ -53,7 +54,7 @@ static int keep(void *ctx, const struct profile_sample *s, bool left)
 	int64_t from = until ? (int64_t)*until : s->time_ns;
 	struct profile_sample piece = {.time_ns = from, .stack = s->stack, .labels = s->labels};
 
-	/* a wait without a sample of its own is part of a later sample of its thread */
+	/* @left: the wait has no sample of its own; a later sample of its thread includes it */
 	if (left || x->now_ns - s->time_ns < LEAST_NS || !wait_length(x->s->profile, s, x->off_cpu))
 		return 0;
 	if (map_put(&x->kept, key, (uint64_t)x->now_ns))
@@ -71,8 +72,8 @@ int pieces_turn(struct pieces *x, uint64_t now_ns)
 		return 0;
 	x->now_ns = (int64_t)(now_ns - x->s->start_ns);
 	/*
-	 * when two rounds have passed since a wait's last piece, no sample of this wait comes any
-	 * more: drop what the round before the last one noted
+	 * two rounds after a wait's last piece, no sample of this wait comes any more: forget the
+	 * waits that only the round before the last one noted
 	 */
 	map_clear(&last);
 	x->old = x->kept;
@@ -87,7 +88,7 @@ void pieces_take_off(struct pieces *x, struct profile_sample *s)
 	uint64_t key, *until;
 	int64_t ns;
 
-	/* most samples are of shorter waits */
+	/* most samples are of waits shorter than LEAST_NS */
 	if (x->off_cpu < 0 || s->values[x->off_cpu] < LEAST_NS)
 		return;
 	key = key_of(x, s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A wait becomes a sample only when it ends. A window of time must also show a thread whose wait
- * goes on beyond the window. So a long wait is stored in pieces, each as long as the wait has
- * lasted since the piece before. The last piece is stored when the wait ends, and has the wait's
- * other values too, those of waiting for the GIL.
+ * goes on beyond the window. So a long wait is stored in pieces. Each piece has the time that the
+ * wait has lasted since the piece before it. The last piece is stored when the wait ends; it also
+ * has the wait's other values, those of waiting for the GIL.
  */
 #ifndef AGENT_PIECES_H
 #define AGENT_PIECES_H
@@ -17,13 +17,13 @@ struct pieces {
 	int (*add)(void *ctx, const struct profile_sample *sample);
 	void *ctx;
 	/*
-	 * hash of a wait's thread and beginning -> until when the wait is stored, in ns of the
-	 * profile's time. .old: waits that had no piece in the latest round; their samples may
-	 * still come.
+	 * Keys: hashes of a wait's thread and beginning. Values: until when the wait is stored, in
+	 * ns of the profile's time. .old has waits that got no piece in the latest round; their
+	 * samples may still come.
 	 */
 	struct map kept, old;
 	uint64_t due_ns; /* when the next round is due, CLOCK_MONOTONIC */
-	int64_t now_ns;	 /* when the latest round was, in the profile's time */
+	int64_t now_ns;	 /* when the latest round was, in ns of the profile's time */
 	int off_cpu;	 /* index of the value off_cpu; -1: waits aren't recorded */
 };
 
@@ -31,13 +31,14 @@ void pieces_begin(struct pieces *x, uint64_t now_ns);
 void pieces_fini(struct pieces *x);
 
 /*
- * If a round is due, passes a piece of each wait that isn't over to .add(). 0 or -ENOMEM + message.
+ * If a round is due, passes a piece of each long wait that isn't over to .add(). 0 or -ENOMEM +
+ * message.
  */
 _must_use_ int pieces_turn(struct pieces *x, uint64_t now_ns);
 
 /*
- * Subtracts from a sample what is stored of its wait already. To be called for each sample that
- * joins the profile.
+ * Subtracts from a sample of a wait the time that pieces have stored already. Call it for each
+ * sample that joins the profile.
  */
 void pieces_take_off(struct pieces *x, struct profile_sample *sample);
 

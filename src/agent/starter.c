@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The starter: a small process that starts the writer, and starts it again after it died. The
- * sampler can't do that itself once it has threads, kernel programs and shared memory, which a
- * child would inherit. The starter has none of these. It gives up its rights before it starts the
- * first writer, so that no process with rights makes writers.
+ * The starter is a small process that starts the writer, and starts a new one after it died. The
+ * sampler can't fork writers itself once it has threads, kernel programs and shared memory, because
+ * a child would inherit these. The starter has none of them. It gives up its rights before it
+ * starts the first writer, so that no process with rights makes writers.
  */
 #include <errno.h>
 #include <signal.h>
@@ -64,8 +64,9 @@ static bool take_request(int fds[PIPES])
 }
 
 /*
- * As root, the writer becomes krait's own user if the store's directory is that user's. If the
- * writer can't become that user, it writes nothing: store_open() refuses another user's directory.
+ * If root started the agent and the store's directory belongs to krait's own user, the writer
+ * becomes that user. If the writer can't become that user, it writes nothing: store_open() refuses
+ * another user's directory.
  */
 static void become_writer(const struct agent_options *o)
 {
@@ -81,12 +82,15 @@ static _Noreturn void serve(const struct agent_options *o, pid_t sampler)
 	unsigned confined;
 	int fds[PIPES], marks;
 
-	/* so no sample is lost if sampler, starter and writer all get a signal to stop */
+	/*
+	 * sampler, starter and writer may all get a signal to stop; the writer must still store the
+	 * last samples
+	 */
 	child_signals(SIG_IGN);
-	/* nobody calls waitpid() for writers: their pipes show it when they end */
+	/* nobody calls waitpid() for writers: the end of a pipe shows that its writer ended */
 	signal(SIGCHLD, SIG_IGN);
 	become_writer(o);
-	/* if this fails, the first writer finds out why, and reports it */
+	/* if mkdir() fails, the first writer finds out the reason, and reports it */
 	(void)mkdir(o->store, STORE_MODE);
 	marks = marks_open(o->store);
 	confined = confine_to_store(o->store);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Has the table of triggers, and pins windows while their conditions are met; see trigger.h. */
+/* The table of triggers. Pins windows while their conditions are met; see trigger.h. */
 #include "agent/trigger.h"
 
 #include <signal.h>
@@ -13,16 +13,16 @@
 
 #define BEFORE_MS 60000
 #define AFTER_NS  (60 * NSEC_PER_SEC)
-/* the most time that one condition pins, however long it is met */
+/* how much time a condition pins at most, however long it is met */
 #define MOST_NS (600 * NSEC_PER_SEC)
 /*
- * while a condition is met, the pin's end moves on; the writer gets the new end when less than this
- * is left of the old one
+ * while a condition is met, the end of its pinned window moves on; the writer gets the new end when
+ * less than this is left of the end that it knows
  */
 #define LEFT_NS	 (30 * NSEC_PER_SEC)
 #define USAGE_NS (10 * NSEC_PER_SEC)
 
-/* The oldest mark that a user has sent. */
+/* Returns the oldest mark that a user has sent in @words, and removes it. */
 static bool is_marked(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
 {
 	struct link *l = t->link;
@@ -44,7 +44,10 @@ static bool is_signalled(struct triggers *t, uint64_t now, char words[PIN_WORDS_
 	return true;
 }
 
-/* Ends a window of usage, and looks at what it has. */
+/*
+ * Ends the present window of 10 s. Sets .holds if a service took too much CPU or waiting time in
+ * the window.
+ */
 static void end_usage(struct usage *u, uint64_t now, const char *words)
 {
 	double ns = (double)(now - u->began_ns);
@@ -92,12 +95,12 @@ static bool has_failed(struct triggers *t, uint64_t now, char words[PIN_WORDS_BY
 
 /* The table of triggers. */
 static const struct trigger {
-	const char *cause; /* the trigger's word in the store, in status and in metrics */
-	/* the source: is the condition met? If so, @words says why, in any bytes */
+	const char *cause; /* the trigger's name in the store, in status and in metrics */
+	/* tells whether the condition is met; if it is, @words say why, in any bytes */
 	bool (*holds)(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES]);
 	/*
-	 * true: each time that the condition is met is a pin of its own; false: when it is met
-	 * again within a window, the window is extended
+	 * true: a pin is made each time that the condition is met; false: if the condition is met
+	 * again within a window, that window gets longer
 	 */
 	bool each;
 } rows[] = {
@@ -139,7 +142,9 @@ static bool is_looked_at(const struct usage *u, const struct profile_sample *s)
 	return u->most_ppm && u->value >= 0 && s->values[u->value] > 0;
 }
 
-/* A thread that has no work waits in a place that is called idle. */
+/*
+ * Doesn't count the waits of threads that have no work: they wait in a place that is called idle.
+ */
 void triggers_sample(struct triggers *t, const struct profile *p, const struct profile_sample *s)
 {
 	if (is_looked_at(&t->cpu, s))
@@ -148,7 +153,10 @@ void triggers_sample(struct triggers *t, const struct profile *p, const struct p
 		add_usage(&t->waiting, p, s);
 }
 
-/* Is this the signal by which somebody ends a program that may have done nothing wrong? */
+/*
+ * Tells whether programs get this signal because somebody wants them to end, though they did
+ * nothing wrong.
+ */
 static bool is_asked_to_end(int sig)
 {
 	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
@@ -158,10 +166,13 @@ void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int sta
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0, code = WEXITSTATUS(status);
 
-	/* a program that catches a signal and ends by itself gives 128 more, as shells do */
+	/*
+	 * a program that catches a signal and then ends by itself mostly returns 128 + its number,
+	 * as shells do
+	 */
 	if (*t->failed || is_asked_to_end(sig) || (!sig && (!code || is_asked_to_end(code - 128))))
 		return;
-	/* %.100s: the number and the status are always there */
+	/* %.100s: a longer name is cut, so that number and status always fit */
 	if (sig)
 		snprintf(t->failed, sizeof(t->failed),
 			 "%.100s (process %u) was killed by signal %d (%.40s)", name, tgid, sig,
@@ -171,7 +182,7 @@ void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int sta
 			 name, tgid, code);
 }
 
-/* The window of this row that can be extended; NULL: there is none. */
+/* Returns the window of trigger @row that can be extended; NULL: there is none. */
 static struct held *held_of(struct triggers *t, const struct trigger *row)
 {
 	for (unsigned i = 0; i < t->n && !row->each; i++)
@@ -188,7 +199,7 @@ static struct held *new_held(struct triggers *t)
 	return &t->held[TRIGGERS_HELD - 1];
 }
 
-/* Tells the writer of a new window, and of an end that it will have to know soon. */
+/* Sends a window to the writer if it is new, or if the end that the writer knows is near. */
 static void send_pin(struct triggers *t, struct held *h, uint64_t now, int64_t wall_ms)
 {
 	if (h->end_ns <= h->sent_ns || h->sent_ns > now + LEFT_NS)
@@ -249,7 +260,10 @@ bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms)
 
 		send_pin(t, h, now, wall_ms);
 		any |= now < h->end_ns;
-		/* a condition that is met for longer than is pinned doesn't begin a new pin */
+		/*
+		 * a window stays in the list while its condition is met, even beyond MOST_NS:
+		 * otherwise the condition would begin a new pin
+		 */
 		if (now < h->end_ns || h->holds)
 			t->held[kept++] = *h;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The writer's process. It owns the store, has no capabilities, and opens no file outside of the
- * store. It only stores the frames that the sampler made. See agent.h.
+ * The writer is the process that owns the store. It has no capabilities, and opens no file outside
+ * of the store. It only stores the frames that the sampler made. See agent.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,22 +15,23 @@
 #include "base/system/log.h"
 #include "store/pins/marks.h"
 
-#define MOST_MARKS 16 /* how many marks are handed on with a frame */
+#define MOST_MARKS 16 /* how many of the users' marks are passed to the sampler after each frame */
 
 struct writer {
 	const struct agent_options *o;
 	struct store *store;
 	int in, out;
 	unsigned confined; /* enum confined bits */
-	/* segment number in the store = number that the sampler gave it + .first */
+	/* a segment's number in the store is the sampler's number + .first */
 	uint64_t first;
-	uint64_t segment; /* the sampler's number of the segment that is being written */
-	bool begun;	  /* a frame has come */
-	/* a frame of the segment was dropped, so no later frame of that segment can be read */
+	/* the sampler's number of the segment to which the present frames belong */
+	uint64_t segment;
+	bool begun; /* a frame has come */
+	/* a frame of this segment was dropped, so later frames of the segment couldn't be read */
 	bool broken;
-	int marks; /* the pipe of marks; -1: there is none */
+	int marks; /* the pipe through which users mark a moment; -1: there is none */
 	struct str columns;
-	int64_t earlier[BATCH_FIGURES]; /* figures of the earlier agents of this store */
+	int64_t earlier[BATCH_FIGURES]; /* sums over the earlier agents that used this store */
 };
 
 static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t samples, int error)
@@ -47,7 +48,7 @@ static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t
 	(void)!write(w->out, &a, sizeof(a));
 }
 
-/* Hands on the marks that users have sent, some at a time. */
+/* Passes users' marks to the sampler, MOST_MARKS at a time. */
 static void hand_on_marks(const struct writer *w)
 {
 	struct agent_answer a = {.kind = ANSWER_MARK};
@@ -56,7 +57,7 @@ static void hand_on_marks(const struct writer *w)
 		(void)!write(w->out, &a, sizeof(a));
 }
 
-/* Reads @n bytes. Returns 1; 0: the pipe has ended; -errno + message. */
+/* Reads @n bytes. Returns 1; 0 if the pipe has ended; or -errno + message. */
 static int take(int fd, void *to, size_t n)
 {
 	uint8_t *at = to;
@@ -74,7 +75,10 @@ static int take(int fd, void *to, size_t n)
 	return 1;
 }
 
-/* Reads the next frame, and puts its columns into .columns. Returns what take() returns. */
+/*
+ * Reads the next frame, and puts its columns into .columns. Returns 1; 0 if the pipe has ended; or
+ * -errno + message.
+ */
 static int take_frame(struct writer *w, struct agent_frame *f)
 {
 	int r = take(w->in, f, sizeof(*f));
@@ -96,17 +100,20 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 	return take(w->in, w->columns.s, f->bytes);
 }
 
-/* The sampler has begun a new segment, so all earlier segments are complete and can be sealed. */
+/*
+ * Call it when the sampler has begun a new segment: all earlier segments are complete, and are
+ * sealed.
+ */
 static int begin_segment(struct writer *w, uint64_t segment)
 {
 	int r = store_seal_rest(w->store);
 
-	/* the disk is full: frames stay unsealed until the next segment begins */
+	/* the disk is full: krait tries to seal these frames again when the next segment begins */
 	if (r == -ENOSPC)
 		log_warn("%s", err_msg());
 	/*
-	 * the samples can be read without these trees, and the trees are tried again when the next
-	 * segment begins
+	 * without these trees the samples can still be read; krait tries to make them again when
+	 * the next segment begins
 	 */
 	if (!r && store_roll_up(w->store))
 		log_warn("can't make the summary for long windows of time; krait tries again "
@@ -126,12 +133,12 @@ static int append(struct writer *w, const struct agent_frame *f)
 	return r ? r : store_append(w->store, &place, w->columns.s, w->columns.n);
 }
 
-/* Writes a frame. If the disk is full, drops the frame and all further frames of its segment. */
+/* Writes a frame. If the disk is full, drops this frame and the rest of its segment. */
 static int write_frame(struct writer *w, const struct agent_frame *f)
 {
 	int r = 0;
 
-	/* the sampler may have sent earlier segments to a writer that died */
+	/* the sampler may have sent segments before this one to a writer that died */
 	if (!w->begun) {
 		w->begun = true;
 		w->first -= f->place.segment;
@@ -152,7 +159,7 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 	return 0;
 }
 
-/* A pin that can't be written is no reason to end: the samples are there all the same. */
+/* Goes on even if the pin can't be written: the samples are in the store all the same. */
 static void write_pin(const struct writer *w)
 {
 	struct pin p;
@@ -212,6 +219,6 @@ void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined
 		marks_end(o->store);
 	store_close(w.store);
 	str_fini(&w.columns);
-	/* exit() would also call the functions that the sampler registered with atexit() */
+	/* exit() would also run the sampler's atexit() functions */
 	_exit(r ? 1 : 0);
 }

@@ -21,19 +21,20 @@
 /* clang-format on */
 
 /*
- * Flags that Linux 6.1's header doesn't have yet, and the version of Landlock that brought each.
+ * Flags that the header of Linux 6.1 doesn't have yet. Each comment says which version of Landlock
+ * brought the flag.
  */
 enum {
 	FILES_REFER = 1 << 13,	  /* Landlock 2 */
 	FILES_TRUNCATE = 1 << 14, /* Landlock 3 */
 	FILES_IOCTL = 1 << 15,	  /* Landlock 5 */
-	NET_ALL = 3,		  /* Landlock 4: bind and connect by TCP */
+	NET_ALL = 3,		  /* Landlock 4: binding and connecting TCP sockets */
 	SCOPE_ALL = 3,		  /* Landlock 6: abstract Unix sockets, and signals */
 };
 
 /*
- * struct landlock_ruleset_attr as of version 6. Older kernels want zeros in the members that they
- * don't know.
+ * This is struct landlock_ruleset_attr of Landlock 6. Older kernels want zeros in the members that
+ * they don't know.
  */
 struct ruleset {
 	uint64_t files, net, scope;
@@ -49,7 +50,10 @@ static struct ruleset all_of(long version)
 	};
 }
 
-/* Permits the accesses @may to @path and, if @path is a directory, to all that is below it. */
+/*
+ * Permits the accesses @may to @path. If @path is a directory, everything below it is permitted
+ * too.
+ */
 static void allow_below(int ruleset, const char *path, uint64_t may)
 {
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
@@ -82,7 +86,7 @@ static bool confine_files(const char *dir)
 }
 
 /* clang-format off */
-/* System calls that are needed for writing a store: for files, memory and clocks. */
+/* System calls that writing a store needs: for files, memory and clocks. */
 static const struct call_rule store_calls[] = {
 	ALLOW(read), ALLOW(write), ALLOW(readv), ALLOW(writev), ALLOW(pread64), ALLOW(pwrite64),
 	ALLOW(openat), ALLOW(close), ALLOW(lseek), ALLOW(fstat), ALLOW(newfstatat), ALLOW(statx),
@@ -109,15 +113,16 @@ static const struct call_rule store_calls[] = {
 #ifdef SYS_rseq
 	ALLOW(rseq),
 #endif
-#ifdef SYS_open /* older system calls with the same purposes, which some C libraries use */
+/* older system calls that do the work of some in this table; some C libraries use them */
+#ifdef SYS_open
 	ALLOW(open), ALLOW(stat), ALLOW(lstat), ALLOW(access), ALLOW(readlink), ALLOW(unlink),
 	ALLOW(rename), ALLOW(mkdir), ALLOW(poll), ALLOW(time), ALLOW(getdents),
 #endif
 };
 
 /*
- * System calls that are needed for starting writers, in addition to store_calls. A writer loses
- * these again.
+ * System calls that starting writers needs, in addition to store_calls. A writer gives these up
+ * again.
  */
 #define STARTER_CALLS(RULE)                                                                        \
 	RULE(clone), RULE(recvmsg), RULE(wait4), RULE(seccomp)
@@ -133,7 +138,7 @@ static const struct call_rule writer_calls[] = {STARTER_CALLS(REFUSE),
 #endif
 };
 
-/* System calls that are needed for answering at an open connection, in addition to store_calls. */
+/* System calls that answering on an open connection needs, in addition to store_calls. */
 static const struct call_rule answer_calls[] = {
 	ALLOW(recvfrom), ALLOW(sendto), ALLOW(shutdown), ALLOW(setitimer),
 #ifdef SYS_alarm
@@ -142,9 +147,9 @@ static const struct call_rule answer_calls[] = {
 };
 
 /*
- * The sampler makes children that read, and talks to them by pairs of sockets. Unwind tables that
- * it keeps, and samples that don't fit in memory, go to new files. A signal of number 0 only asks
- * whether a process is there.
+ * What the sampler may not do. It makes children that read for it, and talks to them through pairs
+ * of sockets. It writes the unwind tables that it keeps, and samples that don't fit in memory, to
+ * new files. Signal number 0 is allowed: it only asks whether a process exists.
  */
 static const struct call_rule sampler_calls[] = {
 	REFUSE(socket), REFUSE(connect), REFUSE(bind), REFUSE(listen), REFUSE(accept),
@@ -192,7 +197,7 @@ static unsigned confine_calls(const struct call_rule *rules, size_t n, bool othe
 }
 
 /*
- * Programs that the process executes gain no rights, and processes without rights can't read its
+ * Programs that this process executes gain no rights. Processes without rights can't read its
  * memory.
  */
 static void confine_process(void)
@@ -201,7 +206,10 @@ static void confine_process(void)
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* Leaves the files below @dir, and the calls of store_calls and of @more, at most MORE_CALLS. */
+/*
+ * Gives up all files but those below @dir, and all system calls but those of store_calls and @more.
+ * @n: at most MORE_CALLS.
+ */
 static unsigned confine(const char *dir, const struct call_rule *more, size_t n)
 {
 	struct call_rule rules[ARRAY_SIZE(store_calls) + MORE_CALLS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each process of the agent gives up for good. docs/security.md has a table of what each can't
- * do after that, and tests/unit/agent/test_confine.c tries each row. A kernel that lacks Landlock
- * or seccomp can't enforce all of it. The agent goes on in that case, and `krait agent status` says
- * so.
+ * Each process of the agent gives up for good the rights that it doesn't need. docs/security.md has
+ * a table of what each process can't do after that; tests/unit/agent/test_confine.c tries each row
+ * of it. A kernel that lacks Landlock or seccomp can't enforce all of it. The agent goes on in that
+ * case, and `krait agent status` says so.
  */
 #ifndef AGENT_CONFINE_CONFINE_H
 #define AGENT_CONFINE_CONFINE_H
@@ -17,32 +17,34 @@ enum confined {
 };
 
 /*
- * For the process that starts writers, and for the writers: no capability, no file but those
- * below directory @dir and the open descriptors, no memory of other processes, and only the calls
- * that writing a store and forking take. @dir must exist. Returns enum confined bits.
+ * For the process that starts writers, and for the writers. The process loses its capabilities,
+ * other processes' memory, and all files but those below directory @dir and the open descriptors.
+ * Only the system calls that writing a store and forking need are left. @dir must exist. Returns
+ * enum confined bits.
  */
 unsigned confine_to_store(const char *dir);
 
 /*
- * For a writer, after confine_to_store(): the process can't make a child any more, nor receive
+ * For a writer, after confine_to_store(): from now on the process can't make children or receive
  * descriptors.
  */
 unsigned confine_writer(void);
 
 /*
- * For a process that answers a question: the same, but it can't make a child, and may read from and
- * write to a connection that is open. Returns enum confined bits.
+ * For a process that answers a request. It loses what confine_to_store() takes away, and also can't
+ * make children. But it may read and write on a connection that is open. Returns enum confined
+ * bits.
  */
 unsigned confine_answer(const char *dir);
 
 /*
- * For the sampler: no program is run, no connection made, no file that exists opened for writing,
- * nothing mounted, and no process changed or sent a signal. This also holds for threads and
- * children that the process makes later. Returns enum confined bits.
+ * For the sampler. It can't run programs, connect, open an existing file for writing, mount, change
+ * other processes or send them signals. This also holds for threads and children that the sampler
+ * makes later. Returns enum confined bits.
  */
 unsigned confine_sampler(void);
 
-/* For the sampler, once it samples: it can't load kernel programs any more. */
+/* For the sampler, once it samples: from now on it can't load kernel programs. */
 unsigned confine_loaded(void);
 
 #endif

@@ -18,10 +18,10 @@
 #else
 #error "which architecture?"
 #endif
-/* from this number on, calls are those of x32 programs, which x86-64 kernels may run as well */
+/* x86-64 kernels may run x32 programs as well; the numbers of their system calls begin here */
 #define X32_CALLS 0x40000000u
 
-#define RULE_MOST 8 /* the most instructions of a rule */
+#define RULE_MOST 8 /* the most BPF instructions that a rule takes */
 #define MOST	  1024
 
 struct program {
@@ -49,7 +49,10 @@ static void refuse(struct program *p, int error)
 	end(p, SECCOMP_RET_ERRNO | (uint32_t)error);
 }
 
-/* Allows the call if comparing the argument with @bits by @code gives @wanted, else refuses it. */
+/*
+ * Compares the argument with @bits, by the BPF jump @code. The call is allowed if the comparison
+ * gives @wanted, else refused.
+ */
 static void put_test(struct program *p, uint16_t code, uint32_t bits, bool wanted)
 {
 	put(p, BPF_JMP | code | BPF_K, bits, !wanted, wanted);
@@ -57,7 +60,10 @@ static void put_test(struct program *p, uint16_t code, uint32_t bits, bool wante
 	refuse(p, EPERM);
 }
 
-/* The kernel ignores O_EXCL unless the flags make a file. */
+/*
+ * Judges open flags: allows reading and making a new file (O_EXCL). The kernel ignores O_EXCL if
+ * the flags don't make a file.
+ */
 static void put_reads(struct program *p)
 {
 	const uint32_t tmpfile = O_TMPFILE & ~O_DIRECTORY;
@@ -80,7 +86,7 @@ static void put_verdict(struct program *p, const struct call_rule *r)
 		return;
 	}
 	/*
-	 * reads the lower half of the argument, which comes first because these processors are
+	 * loads the lower half of the argument; it comes first, because these processors are
 	 * little-endian
 	 */
 	load(p, offsetof(struct seccomp_data, args) + r->arg * sizeof(uint64_t));
@@ -101,7 +107,8 @@ static void put_rule(struct program *p, const struct call_rule *r)
 }
 
 /*
- * Refuses calls of another kind of program (such as 32-bit ones), whose calls have other numbers.
+ * Refuses calls of other kinds of programs (such as 32-bit ones), because their calls have other
+ * numbers.
  */
 static void put_head(struct program *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Answers one request, in a process of its own. The whole answer is first written to a temporary
- * file. So its length is known, and a client that reads slowly keeps neither memory nor the lock.
+ * file, so its length is known. A client that reads slowly then holds up neither memory nor the
+ * lock.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -26,15 +27,15 @@
 #include "store/pins/marks.h"
 #include "store/store.h"
 
-/* When one of these times is over, SIGALRM ends the process, and with it the connection. */
+/* When one of these times is over, SIGALRM ends the process, and so the connection. */
 #define REQUEST_SECONDS 5 /* seconds in which the request must come */
-/* seconds for waiting until another process has made its answer, and for making this one */
+/* seconds in which the process must get the lock and make its answer */
 #define TURN_SECONDS 20
 #define SEND_SECONDS 20
-/* how long a client that has the answer may go on sending */
+/* how many seconds a client may go on sending after it got the answer */
 #define LINGER_SECONDS 1
 #define CPU_SECONDS    10
-/* how many bytes of memory the process may have beyond those that it begins with */
+/* how many bytes of memory the process may take, in addition to what it has at its beginning */
 #define MEMORY ((rlim_t)64 << 20)
 #define BLOCK  (16u << 10)
 
@@ -42,7 +43,7 @@ struct question {
 	const struct server *s;
 	const struct peer *peer;
 	struct query query;
-	bool all; /* everything is shown, not only what ran as the peer's user */
+	bool all; /* the answer has everything, not only what ran as the peer's user */
 	FILE *body;
 };
 
@@ -64,7 +65,8 @@ static void bound(void)
 
 /*
  * Takes from this process what it doesn't need for an answer, before it reads what a client sends.
- * Opens the temporary file and reads the time zone first, because both are outside of the store.
+ * Before that, it opens the temporary file and reads the time zone, because both are outside of the
+ * store.
  */
 static void begin(struct question *q)
 {
@@ -81,7 +83,10 @@ static bool is_any(const char *text)
 	return true;
 }
 
-/* If the peer may see only what ran as its own user, adds that user to the question. */
+/*
+ * If the peer may see only what ran as its own user, adds that user's id to the request, as a
+ * label.
+ */
 static int add_user(struct question *q, char text[16])
 {
 	struct profile_label_text user = {"uid", strlen("uid"), text};
@@ -101,8 +106,8 @@ static int answer_profile(struct question *q, struct store *store)
 	struct store_query wanted = {.since_ms = q->query.since_ms,
 				     .until_ms = q->query.until_ms,
 				     /*
-				      * blocks of coarser tiers don't say which user's samples they
-				      * sum up
+				      * blocks of coarser tiers don't say for which user their
+				      * samples ran
 				      */
 				     .outline = q->all && q->query.outline ? OUTLINE_SERVICES
 									   : OUTLINE_NONE};
@@ -113,7 +118,7 @@ static int answer_profile(struct question *q, struct store *store)
 	wanted.labels = q->query.labels.v;
 	wanted.n_labels = q->query.labels.n;
 	r = r ? r : store_read(store, &wanted, &p);
-	/* comments other than warnings may name what other users' processes run */
+	/* comments other than warnings may tell what other users' processes run */
 	if (!r && !q->all)
 		comments_remove(&profile_meta(p)->comments, is_any);
 	r = r ? r : pprof_write(p, q->body, PROFILE_TIMES_EXACT);
@@ -165,7 +170,10 @@ static int answer_metrics(struct question *q, struct store *store)
 	return answer_text(q, store, true);
 }
 
-/* The words of pins may name what other users' processes do. */
+/*
+ * Refuses pins and marks to peers that may not see everything: a pin's words may tell what other
+ * users' processes do.
+ */
 static int check_all(const struct question *q)
 {
 	return q->all ? 0
@@ -189,7 +197,7 @@ static int answer_pins(struct question *q, struct store *store)
 	return r ? r : put_pins(q, &pins);
 }
 
-/* The agent makes the pin; the store shows when it has. */
+/* Hands the mark to the agent, which makes the pin. Waits until the pin is in the store. */
 static int answer_mark(struct question *q, struct store *store)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -208,7 +216,7 @@ static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = 
 };
 
 /*
- * Makes the answer. A lock lets only one process do that at a time, so that their memory doesn't
+ * Makes the answer. A lock lets only one process at a time make one, so that their memory doesn't
  * add up. A mark needs no lock: it takes little memory, but has to wait for the agent.
  */
 static int make(struct question *q)
@@ -287,7 +295,9 @@ static void answer_query(struct question *q, int fd, const struct str *request)
 	send_answer(q, fd, r);
 }
 
-/* Reads the rest of a mark's words, which are the request's body. */
+/*
+ * Reads the words of a mark, which are the request's body, as far as they aren't in @request yet.
+ */
 static int take_words(struct question *q, int fd, const struct http_verdict *v, struct str *request)
 {
 	char block[1024];
@@ -345,7 +355,7 @@ static bool is_whole(const struct str *s)
 	return s->n && (strstr(s->s, "\n\n") || strstr(s->s, "\r\n\r\n"));
 }
 
-/* Reads a request: up to its empty line, or to the end of what the client sends. */
+/* Reads a request up to its empty line, or to the end of what the client sends. */
 static int read_request(int fd, struct str *ret)
 {
 	char block[1024];
@@ -367,7 +377,7 @@ void serve_answer(const struct server *s, const struct listener *l, const struct
 	struct str request = {};
 
 	begin(&q);
-	/* errors are sent to the client; messages would let clients fill the log */
+	/* errors are sent to the client; if they were logged, clients could fill the log */
 	log_set_level(LOG_ERROR);
 	if (read_request(fd, &request))
 		_exit(1);
@@ -375,7 +385,7 @@ void serve_answer(const struct server *s, const struct listener *l, const struct
 		answer_http(&q, l, fd, &request);
 	else
 		answer_query(&q, fd, &request);
-	/* closing the socket of a client that still sends would cost it the answer */
+	/* if the socket is closed while the client still sends, the client loses the answer */
 	(void)shutdown(fd, SHUT_WR);
 	alarm(LINGER_SECONDS);
 	while (recv(fd, (char[1024]){}, 1024, 0) > 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the server's sockets, or takes those of systemd. Finds out who has connected. */
+/*
+ * Opens the server's sockets, or takes over those that systemd opened. Finds out who has connected.
+ */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -18,7 +20,7 @@
 #define FIRST_FD 3 /* sd_listen_fds(3) */
 #define MAX_FDS	 4
 #define BACKLOG	 16
-#define GROUPS	 1024 /* the most groups of a connected user that are looked at */
+#define GROUPS	 1024 /* how many groups of a connected user are looked at */
 
 static int add(struct server *s, int fd, unsigned port)
 {
@@ -36,7 +38,7 @@ static bool is_loopback(const struct sockaddr_storage *at, unsigned *port)
 	return at->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-/* Takes a socket that systemd has opened. */
+/* Takes over a socket that systemd has opened. */
 static int take_fd(struct server *s, int fd)
 {
 	struct sockaddr_storage at = {};
@@ -65,7 +67,7 @@ static int given(void)
 	return (int)MAX(MIN(strtol(n, NULL, 10), (long)MAX_FDS), 0L);
 }
 
-/* Removes the socket of a server that has ended. Any other file at @path stays. */
+/* Removes the socket file at @path if its server has ended. Any other file at @path stays. */
 static int make_way(const char *path, const struct sockaddr_un *at)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -97,7 +99,7 @@ static int make_folder(const char *path)
 	return 0;
 }
 
-/* Opens the Unix socket. Everybody may connect: what is answered depends on who asks. */
+/* Opens the Unix socket. Everybody may connect; the answer depends on who asks. */
 static int open_unix(struct server *s)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listens for connections, and starts a process for each of them; see serve.h. */
+/* Listens for connections, and starts a process for each connection; see serve.h. */
 #include "agent/serve/serve.h"
 
 #include <errno.h>
@@ -25,13 +25,15 @@
 #include "host/users.h"
 
 /*
- * How many connections are answered at the same time. Users who may ask everything never wait for
- * others.
+ * How many connections of users who may not ask everything are answered at the same time. Users who
+ * may ask everything never wait for them.
  */
 #define MAX_OTHERS 8
-#define MAX_SAME   4 /* the most connections that are answered for one user, or over TCP */
-#define MAX_ALL	   4 /* connections of users who may ask everything, in addition to MAX_OTHERS */
-#define NICENESS   5
+/* the most connections of one user, or over TCP, that are answered at a time */
+#define MAX_SAME 4
+/* the most connections of users who may ask everything, in addition to MAX_OTHERS */
+#define MAX_ALL	 4
+#define NICENESS 5
 
 struct answering {
 	pid_t pid;
@@ -77,7 +79,7 @@ static void reap(struct answers *a)
 			}
 }
 
-/* Tells whether one more connection of this peer can be answered. */
+/* Tells whether another connection of this peer can be answered now. */
 static bool is_room(const struct answers *a, const struct peer *p)
 {
 	size_t all = 0, others = 0, same = 0;
@@ -115,7 +117,7 @@ static void start(const struct server *s, const struct listener *l, struct answe
 	a->v[a->n++] = (struct answering){pid, peer};
 }
 
-/* Waits for connections. Returns 0 if the time is over or a signal came, else 1 or more. */
+/* Waits for connections. Returns 0 if the time is over or a signal arrived, else 1 or more. */
 static int wait_for(const struct server *s, const struct answers *a, struct pollfd *fds,
 		    const sigset_t *waiting)
 {
@@ -156,8 +158,8 @@ static int serve_all(const struct server *s, const sigset_t *waiting)
 }
 
 /*
- * Reads the token from its file before krait gives up the right to read it. Refuses a file that
- * other users may read.
+ * Reads the token from its file before krait gives up the right to read that file. Refuses a file
+ * that other users may read.
  */
 static int read_token(struct server *s)
 {
