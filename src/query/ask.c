@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks the server of queries; see ask.h. */
+/* Sends requests to the agent's server of queries; see ask.h. */
 #include "query/ask.h"
 
 #include <sys/socket.h>
@@ -46,8 +46,8 @@ static int send_all(int fd, const char *path, const struct str *request)
 		ssize_t n = send(fd, request->s + at, request->n - at, MSG_NOSIGNAL);
 
 		/*
-		 * the server ended the connection because it is busy; its answer, which says so, is
-		 * read next
+		 * the server was busy and ended the connection; its answer, which says so, is read
+		 * next
 		 */
 		if (n < 0 && errno == EPIPE)
 			return 0;
@@ -59,7 +59,7 @@ static int send_all(int fd, const char *path, const struct str *request)
 }
 
 /*
- * Reads some bytes and appends them to @to. Returns 1; 0: the connection has ended; -errno +
+ * Reads some bytes and appends them to @to. Returns 1; 0 if the connection has ended; or -errno +
  * message.
  */
 static int read_some(int fd, const char *path, struct str *to)

@@ -7,13 +7,14 @@
 
 #include "query/query.h"
 
-#define ASK_MAX_BYTES ((uint64_t)256 << 20) /* the most bytes of an answer that are read */
-#define ASK_SECONDS   60		    /* for how many seconds the server may send nothing */
+#define ASK_MAX_BYTES ((uint64_t)256 << 20) /* how many bytes of an answer are read at most */
+/* if the server sends nothing for this time, krait gives up */
+#define ASK_SECONDS 60
 
 /*
- * Sends @q to the server at @socket, and appends the answer, which may be any bytes, to *ret.
- * Returns 0, or -errno + message: there is no server, the answer is cut off, or the server refuses,
- * in which case the message is its reason.
+ * Sends @q to the server at socket @socket, and appends the answer to *ret. The answer may have any
+ * bytes. Returns 0, or -errno + message if there is no server, if the answer is cut off, or if the
+ * server refuses; then the message is the server's reason.
  */
 _must_use_ int ask(const char *socket, const struct query *q, struct str *ret);
 

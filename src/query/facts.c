@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what is known of the agent and of its store; see facts.h. */
+/* Writes facts about the agent and its store as JSON and as metrics; see facts.h. */
 #include "query/facts.h"
 
 #include "base/text/json.h"
@@ -115,7 +115,7 @@ static void add_gauge(struct str *ret, const char *name, const char *help, doubl
 	str_addf(ret, "%s %.17g\n", name, value);
 }
 
-/* Returns a counter's sum over all agents that have used this store. */
+/* Returns a counter's sum over this agent and all earlier agents that used the store. */
 static int64_t all_agents(const struct store_facts *f, enum batch_figure now,
 			  enum batch_figure earlier)
 {
@@ -184,7 +184,7 @@ void facts_prometheus(const struct store_facts *f, struct str *ret)
 	add_store(f, ret);
 }
 
-/* Appends the value of a metric's label: UTF-8, with backslash, quote and newline escaped. */
+/* Appends the value of a metric's label as UTF-8; backslashes, quotes and newlines are escaped. */
 static void add_value(struct str *ret, const char *text)
 {
 	_cleanup_str_ struct str clean = {};

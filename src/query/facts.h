@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent stores, costs and loses, as texts that programs read: JSON
- * (docs/schema/agent-status.schema.json), and Prometheus' text format 0.0.4.
+ * Facts about the agent, as texts that programs read: what it stores, costs and loses. One form is
+ * JSON (docs/schema/agent-status.schema.json), the other Prometheus' text format 0.0.4.
  */
 #ifndef QUERY_FACTS_H
 #define QUERY_FACTS_H
@@ -12,7 +12,7 @@
 
 /*
  * Appends the agent's facts as a JSON object, and a newline. @dir: the store's directory. @pins:
- * NULL if the user who asks may not see pins.
+ * NULL if the user who asks may not see them.
  */
 void facts_json(const char *dir, const struct store_facts *f, const struct pins *pins,
 		struct str *ret);
@@ -24,15 +24,15 @@ void facts_json(const char *dir, const struct store_facts *f, const struct pins 
 void facts_prometheus(const struct store_facts *f, struct str *ret);
 
 /*
- * Appends metrics of services and of the functions that are counted. Programs choose some of these
- * names, so a name may contain any bytes; they become values of labels.
+ * Appends metrics of services, and of functions whose CPU time is counted. Their names are values
+ * of labels. Programs choose some of these names, so a name may have any bytes.
  */
 void facts_totals(const struct totals *t, struct str *ret);
 
-/* Appends metrics of pins, and a counter for each trigger. */
+/* Appends metrics of pins, and for each trigger a counter of the windows that it pinned. */
 void facts_pins(const struct pins *pins, struct str *ret);
 
-/* Returns for how many ms the agent has recorded, up to its newest frame; 0: not known. */
+/* Returns how many ms the agent has recorded, up to its newest frame; 0: not known. */
 int64_t facts_recorded_ms(const struct store_facts *f);
 
 #endif

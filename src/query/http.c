@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses HTTP requests, and decides whether they are answered; see http.h. */
+/* Parses HTTP requests, and decides which are answered; see http.h. */
 #include "query/http.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static bool is(const char *s, size_t n, const char *word)
 	return n == strlen(word) && !memcmp(s, word, n);
 }
 
-/* Returns the length of the line at @s, without the characters that end it. *whole: with these. */
+/* Returns the length of the line at @s without its newline. *whole: its length with the newline. */
 static size_t line_of(const char *s, size_t n, size_t *whole)
 {
 	const char *end = memchr(s, '\n', n);
@@ -61,7 +61,7 @@ static void judge_first(const char *s, size_t n, struct http_verdict *v)
 		refuse(v, 404, "there is /metrics only");
 }
 
-/* Returns the value if the line is header @name; else NULL. */
+/* If the line is header @name, returns the header's value; else NULL. */
 static const char *value_of(const char *s, size_t n, const char *name, size_t *ret_n)
 {
 	size_t length = strlen(name);
@@ -80,7 +80,10 @@ static const char *value_of(const char *s, size_t n, const char *name, size_t *r
 	return s;
 }
 
-/* Reads the length of a body; 0: it is no number, or the server takes no body of that length. */
+/*
+ * Reads the length of a request's body. Returns 0 if it isn't a number, or if the server takes no
+ * body of that length.
+ */
 static size_t read_length(const char *s, size_t n)
 {
 	size_t bytes = 0;
@@ -93,7 +96,10 @@ static size_t read_length(const char *s, size_t n)
 	return bytes > QUERY_MAX_BYTES ? 0 : bytes;
 }
 
-/* A mark by TCP could be any user's, or a browser's. */
+/*
+ * Decides whether a mark is taken. It must come through the Unix socket: over TCP it could be any
+ * user's, or a browser's.
+ */
 static void judge_mark(const struct http_rules *rules, struct http_verdict *v)
 {
 	if (rules->port)
@@ -116,8 +122,8 @@ static bool is_this_host(const char *s, size_t n, unsigned port)
 }
 
 /*
- * Tells whether the bytes are the token. Takes the same time wherever the first difference is, so
- * that nobody can guess the token by trying.
+ * Tells whether the bytes equal the token. Takes the same time wherever the first difference is, so
+ * that nobody can guess the token from times.
  */
 static bool is_token(const char *s, size_t n, const char *token)
 {

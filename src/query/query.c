@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses and writes requests and the first lines of answers; see query.h. */
+/* Parses and writes requests, and the first lines of answers; see query.h. */
 #include "query/query.h"
 
 #include "base/cleanup.h"
@@ -24,7 +24,7 @@ void query_fini(struct query *q)
 	free(q->text);
 }
 
-/* Returns the next line of *at, with a NUL at its end, or NULL if there is none. */
+/* Returns the next line of *at, with a NUL at its end. NULL: there are no more lines. */
 static char *next_line(char **at)
 {
 	char *line = *at, *end = line + strcspn(line, "\n");
@@ -50,7 +50,8 @@ static int parse_first(const char *line, struct query *q)
 }
 
 /*
- * Parses a number that has only digits: no sign and no blank. Refuses numbers that are too large.
+ * Parses a number that consists of digits only, without sign or blanks. Refuses numbers that are
+ * too large.
  */
 static int parse_ms(const char *text, int64_t *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests to the agent's server of queries, and the first line of its answers. A request is lines
- * of text and an empty line, QUERY_MAX_BYTES at most:
+ * The protocol of the agent's server of queries: requests, and the first line of answers. A request
+ * is some lines of text and an empty line, at most QUERY_MAX_BYTES, such as:
  *
  *	krait 1 profile
  *	since 1795979851967
@@ -9,9 +9,9 @@
  *	label pid=4711
  *	outline
  *
- * The line `outline` says that functions by service and version are enough, because these are kept
- * longer. A user who may see only their own samples gets full samples all the same. Lines may come
- * in any order.
+ * The line `outline` says that the client needs only the functions of each service and version,
+ * which the store keeps longer than full samples. A user who may see only their own samples gets
+ * full samples all the same. The lines after the first may come in any order.
  *
  * A mark has its words in a line `words deploy 1.2.3`.
  *
@@ -21,8 +21,8 @@
  *
  * To add a kind of request, add a row to QUERY_KINDS, members to struct query and to the table of
  * src/query/query.c, and a function to the table of src/agent/serve/answer.c. The server doesn't
- * write to the store. A kind that changes something has to hand it to the agent, as a mark does
- * (store/pins/marks.h).
+ * write to the store: if a kind of request changes something, the server must hand the change to
+ * the agent, as it does with a mark (store/pins/marks.h).
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -31,18 +31,19 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-#define QUERY_SOCKET	 "/run/krait/agent.sock" /* where the server listens by default */
+/* path of the socket at which the server listens by default */
+#define QUERY_SOCKET	 "/run/krait/agent.sock"
 #define QUERY_MAX_BYTES	 8192
 #define QUERY_MAX_LABELS 64
-#define QUERY_HEAD_BYTES 1200 /* the most bytes of an answer's first line */
+#define QUERY_HEAD_BYTES 1200 /* how many bytes the first line of an answer has at most */
 
 /* The kinds of requests: X(NAME, word in the request, whether it needs since and until) */
 #define QUERY_KINDS(X)                                                                             \
 	X(PROFILE, "profile", true)  /* a window as pprof */                                       \
-	X(STATUS, "status", false)   /* docs/schema/agent-status.schema.json */                    \
+	X(STATUS, "status", false)   /* JSON, as docs/schema/agent-status.schema.json says */      \
 	X(METRICS, "metrics", false) /* Prometheus' text format */                                 \
-	X(PINS, "pins", false)	     /* pins_write(): all pins, for who may see everything */      \
-	X(MARK, "mark", false)	     /* pins_write(): the new pin, once the agent has made it */
+	X(PINS, "pins", false)	     /* all pins, by pins_write(), for who may see all */          \
+	X(MARK, "mark", false)	     /* the new pin, by pins_write(), once the agent has made it */
 
 enum query_kind {
 #define X(name, word, window) QUERY_##name,
@@ -54,18 +55,18 @@ enum query_kind {
 struct query {
 	enum query_kind kind;
 	int64_t since_ms, until_ms;
-	/* labels that a sample must have; they point into .text */
+	/* the labels that a sample must have to be in the answer; they point into .text */
 	VEC(struct profile_label_text) labels;
-	bool outline;	   /* true: an outline is enough (OUTLINE_SERVICES) */
-	const char *words; /* words of a mark; in .text, or owned by the caller */
+	bool outline;	   /* true: the client needs only an outline (OUTLINE_SERVICES) */
+	const char *words; /* words of a mark; they lie in .text, or the caller owns them */
 	char *text;	   /* owned */
 };
 
 void query_fini(struct query *q);
 
 /*
- * Reads a request of @n bytes, with or without the empty line at its end. The bytes may be
- * anything. Returns 0, -EINVAL + message or -ENOMEM + message. Call query_fini() in any case.
+ * Parses a request of @n bytes, which may be any bytes. The empty line at its end may be missing.
+ * Returns 0, -EINVAL + message or -ENOMEM + message. Call query_fini() in any case.
  */
 _must_use_ int query_parse(const char *text, size_t n, struct query *ret);
 
@@ -76,8 +77,9 @@ _must_use_ int query_parse(const char *text, size_t n, struct query *ret);
 _must_use_ int query_write(const struct query *q, struct str *ret);
 
 /*
- * Reads an answer's first line, without its newline. Returns 0 and the body's length in *bytes;
- * -EREMOTEIO + message if the server refuses; -EPROTO + message if the line is no such line.
+ * Parses an answer's first line, which has no newline. Returns 0, and the body's length in *bytes;
+ * -EREMOTEIO + message if the server refuses; -EPROTO + message if the line isn't one of this
+ * protocol.
  */
 _must_use_ int query_read_head(const char *line, size_t n, uint64_t *bytes);
 
