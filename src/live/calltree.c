@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds stacks to a tree, interval by interval; see calltree.h. */
+/* Adds stacks to a tree of callers or callees, interval by interval; see calltree.h. */
 #include "live/calltree.h"
 
 #include "base/error.h"
 
-/* the deepest level of nodes; a deeper frame counts for its ancestor at this level */
+/* the deepest level that has nodes; a deeper frame counts for its ancestor at this level */
 #define MAX_DEPTH 1024
 
 static struct live_only swap_only(struct live *l, struct live_only only)
@@ -16,14 +16,14 @@ static struct live_only swap_only(struct live *l, struct live_only only)
 }
 
 /*
- * Returns a hash of @parent and @key. Another parent and key may have the same hash; see child().
+ * Returns a hash of @parent and @key. Other pairs may have the same hash; child() tells them apart.
  */
 static uint64_t child_key(uint32_t parent, uint64_t key)
 {
 	return key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns the child of @parent with @key, which is added if it is new; 0: there is no room. */
+/* Returns the child of @parent that has @key. Adds it if it is new. 0: there is no room for it. */
 static uint32_t child(struct calltree *t, uint32_t parent, uint64_t key, uint32_t location)
 {
 	uint64_t at = child_key(parent, key);
@@ -31,8 +31,8 @@ static uint32_t child(struct calltree *t, uint32_t parent, uint64_t key, uint32_
 	struct calltree_node node = {.key = key, .parent = parent, .location = location};
 
 	/*
-	 * Children with the same hash are told apart: from the hash on, numbers are tried until one
-	 * is free or belongs to this child.
+	 * Children with the same hash are told apart: counting up from the hash, the first number
+	 * that is free or belongs to this child is taken.
 	 */
 	for (found = map_get(&t->children, at); found; found = map_get(&t->children, ++at))
 		if (t->nodes.v[*found].parent == parent && t->nodes.v[*found].key == key)
@@ -60,8 +60,8 @@ static void count(struct calltree *t, uint32_t node, int64_t value, bool last, b
 }
 
 /*
- * Finds the frame in a stack (innermost frame first) that is of the tree's row. The callers or
- * callees to be added begin beside this frame.
+ * Finds the frame in a stack (innermost frame first) that belongs to the tree's row. The callers or
+ * callees that are to be added begin next to this frame.
  */
 static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, size_t *ret)
 {
@@ -71,8 +71,8 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 	}
 	for (size_t i = 0; i < n; i++) {
 		/*
-		 * If the row is on the stack several times, callers are those of its innermost
-		 * call, and callees those of its outermost call.
+		 * If the row is in the stack several times, callers are those of its innermost
+		 * call, and callees are those of its outermost call.
 		 */
 		size_t at = t->callers ? i : n - 1 - i;
 
@@ -103,7 +103,7 @@ static void add_stack(struct calltree *t, const struct sums_entry *s, bool last,
 		if (t->nodes.v[node].depth >= MAX_DEPTH)
 			break;
 		key = live_key(t->live, t->table, loc[at]);
-		/* Consecutive frames of one module are one node of the tree. */
+		/* Consecutive frames of the same module are one node of the tree. */
 		if (t->table == LIVE_MODULES && key == last_key)
 			continue;
 		last_key = key;

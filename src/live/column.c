@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The columns of the tables of `krait top`: which value each shows. */
+/* The table of columns of `krait top`, and functions that compute what each column shows. */
 #include "live/table.h"
 
 double table_share(const struct table *v, const struct live_count *n, enum live_span span)
@@ -76,7 +76,7 @@ static double gil_last(const struct table *v, const struct live_row *row)
 	return table_gil(&n);
 }
 
-/* Returns what percentage of the row's recent time the row's threads spent in a state. */
+/* Returns which percentage of the row's recent time its threads spent in @state. */
 static double in_state(const struct table *v, const struct live_row *row, enum live_state state)
 {
 	struct live_count n = live_total(v->live, row, LIVE_RECENT);

@@ -9,11 +9,11 @@
 #include "live/table.h"
 #include "live/text.h"
 
-/* the most waits for the GIL, and samples of its holders, of an interval that are kept */
+/* how many waits for the GIL, and samples of threads that held it, are kept of an interval */
 #define MOST_KEPT 200000
-#define LINES	  3 /* how many holders are shown */
+#define LINES	  3 /* how many holders of the GIL get a line */
 #define NAMED	  3
-/* waits that take less than this part of the interval aren't shown */
+/* a holder gets no line if others waited for it less than this part of the interval */
 #define LEAST_PART 0.01
 
 int live_gil_count(struct live *l, const struct profile_sample *s)
@@ -53,7 +53,8 @@ static bool is_thread(struct live *l, uint32_t labels, const struct gil_thread *
 }
 
 /*
- * Appends where the holder was in the last interval while others waited most: " in f (app.py:3)".
+ * Appends where the GIL's holder was for most of the time that others waited for it: " in f
+ * (app.py:3)".
  */
 static void add_place(struct table *v, const struct gil_thread *t, struct str *ret)
 {
@@ -75,7 +76,7 @@ static void add_place(struct table *v, const struct gil_thread *t, struct str *r
 	table_location_name(v, LIVE_LINES, loc[0], ret);
 }
 
-/* How long the threads of a row waited for one holder of the GIL. */
+/* How long the thread of row .row of gil_pairs waited for one holder of the GIL. */
 struct part {
 	size_t row;
 	int64_t ns;
@@ -88,7 +89,10 @@ static int longest_first(const void *va, const void *vb)
 	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : a->row < b->row ? -1 : 1;
 }
 
-/* Appends who waited for the holder of a column: "main 0.32 s, worker-1 0.15 s, others 0.40 s". */
+/*
+ * Appends which threads waited for the GIL's holder in @column: "main 0.32 s, worker-1 0.15 s,
+ * others 0.40 s".
+ */
 static void add_waiters(const struct gil_pairs *g, size_t column, struct str *ret)
 {
 	struct part parts[LIVE_GIL_THREADS];
@@ -126,8 +130,8 @@ static int64_t column_sum(const struct gil_pairs *g, size_t column)
 }
 
 /*
- * Appends the line of a holder: how long other threads waited for it, where it was, who these
- * threads were.
+ * Appends the line of one holder of the GIL: how long other threads waited for it, where it was
+ * meanwhile, and which threads waited.
  */
 static void add_holder(struct table *v, size_t column, int64_t ns, struct str *ret)
 {
@@ -159,7 +163,7 @@ void table_gil_lines(struct table *v, struct str *ret)
 	str_add(ret, "Threads waited ");
 	text_seconds(ret, waited);
 	str_addf(ret, " for the GIL in the last %.1f s\n", v->live->interval_seconds);
-	/* the column of the holder for whom others waited longest comes first */
+	/* the first column is that of the holder for whom others waited longest */
 	for (size_t column = 1; column <= MIN(g->columns.n, (size_t)LINES); column++) {
 		int64_t ns = column_sum(g, column);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds out what a sample counts for in the tables of live.c: its process and thread, whether the
- * filter shows it, which of its frames are shown, and the key of each frame's row. Results are kept
- * by ids of the profile.
+ * filter shows it, which of its frames are shown, and the key of each frame's row. It computes each
+ * of these once, and keeps the results in arrays indexed by the profile's ids.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text/str.h"
 #include "live/live.h"
 
-/* Flag in the key of code without a symbol: such code has one row for each file. */
+/* Flag in a row's key: the code has no symbol. All such code of a file is one row. */
 #define KEY_MAPPING (1ull << 63)
 
 static enum live_gil gil_of(const char *state)
@@ -19,7 +19,7 @@ static enum live_gil gil_of(const char *state)
 	return streq(state, "unknown") ? LIVE_GIL_UNKNOWN : LIVE_GIL_OTHER;
 }
 
-/* Tells whether @word is one of the words in @list. */
+/* Tells whether @word is one of the blank-separated words of @list. */
 static bool is_among(const char *word, const char *list)
 {
 	size_t n = strlen(word);
@@ -127,7 +127,7 @@ const char *live_text(const struct live *l, uint64_t key)
 	return key ? intern_get(&l->texts, (uint32_t)key, NULL) : "";
 }
 
-/* Returns the module of a location as an id of .texts; 0: out of memory. */
+/* Returns the module of a location, as an id of .texts; 0: out of memory. */
 static uint32_t module_of(struct live *l, uint32_t location)
 {
 	const struct render_names *names;
@@ -156,7 +156,7 @@ uint64_t live_key(struct live *l, enum live_table table, uint32_t location)
 				   : at->function;
 }
 
-/* Removes frames of hidden kinds from .scratch, unless none would be left. */
+/* Removes frames of hidden kinds from the stack in .scratch, unless it has no other frames. */
 static void leave_out_kinds(struct live *l)
 {
 	size_t kept = 0;

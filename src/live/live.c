@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds samples to the rows of the table; see live.h. The samples of an interval are first summed up
- * by stack and thread, and only the sums are added to the rows. So a sample costs one look-up in a
- * hash table.
+ * Adds samples to the rows of the table; see live.h. Samples of an interval with the same stack and
+ * thread are first summed up, and only the sums are added to rows. So each sample costs only one
+ * look-up in a hash table.
  */
 #include "live/live.h"
 
@@ -44,7 +44,7 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	return l;
 }
 
-/* Drops everything that is stored by ids of the profile. */
+/* Drops everything that is indexed by the profile's ids. */
 static void forget_known(struct live *l)
 {
 	if (l->select.o)
@@ -95,16 +95,16 @@ void live_free(struct live *l)
 }
 
 /*
- * Applies the filter words again if the profile has new locations or label sets, because the filter
- * decides by these.
+ * Applies the user's filter words again if the profile has new locations or label sets, because the
+ * filter looks at these.
  */
 static int select_again(struct live *l)
 {
 	size_t locations = profile_n_locations(l->p), labels = profile_n_labels(l->p);
 
 	/*
-	 * A filter by thread name is always applied again, because a thread may have got its name
-	 * in the meantime.
+	 * A filter by thread names is always applied again, because a thread may have got its name
+	 * since the last time.
 	 */
 	if (!l->filter || (!l->filter->threads.n && l->selected_locations == locations &&
 			   l->selected_labels == labels))
@@ -123,7 +123,7 @@ static uint64_t key_of_who(const struct live_who *who, enum live_table table)
 	return table == LIVE_THREADS ? (uint64_t)who->pid << 32 | who->tid : who->pid;
 }
 
-/* Returns the row with @key, which is added if it is new; NULL: there is no room. */
+/* Returns the row with @key. Adds it if it is new. NULL: there is no room for it. */
 static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, uint32_t labels)
 {
 	const uint64_t *i = map_get(&l->index, key);
@@ -144,7 +144,9 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
 		memset(found->states, 0, sizeof(found->states));
 	}
-	/* the latest labels give the row its name, because a process may have got another name */
+	/*
+	 * the row's name comes from the latest labels, because a process may have got another name
+	 */
 	found->labels = labels;
 	return found;
 }
@@ -159,7 +161,7 @@ static void add_count(struct live_count *to, const struct live_count *n)
 	to->gc += n->gc;
 }
 
-/* A sum of samples that is being added to rows, and the spans of time in which it counts. */
+/* A sum of samples that is being added to rows, and the spans of time for which it counts. */
 struct fold {
 	struct live *l;
 	bool spans[LIVE_SPANS];
@@ -197,7 +199,7 @@ static void add_frames(struct fold *f, uint32_t stack)
 		add_row(f, live_key(f->l, f->l->table, loc[i]), loc[i], i == 0);
 }
 
-/* Tells whether the stack is in the garbage collector. Hidden frames count here too. */
+/* Tells whether the stack is in the garbage collector. Hidden frames are looked at too. */
 static bool is_gc(struct live *l, uint32_t stack)
 {
 	size_t n = 0;
@@ -206,7 +208,7 @@ static bool is_gc(struct live *l, uint32_t stack)
 	return n && view_stack_kind(l->p, loc, n, false) == KIND_GC;
 }
 
-/* Sets f->n to what a sum of samples counts for. */
+/* Sets f->n: how much a sum of samples counts. */
 static void count_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
@@ -228,7 +230,7 @@ static void add_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
 
-	/* the stack has samples of other events only, or isn't shown */
+	/* the sum is zero in the shown value (its samples are of other events), or isn't shown */
 	if (!live_value(l, s->values) || !live_shows(l, &s->key))
 		return;
 	l->turn++;
@@ -264,7 +266,7 @@ int live_add(struct live *l, const struct profile_sample *s)
 	return live_count(l, &rest);
 }
 
-/* Adds the sums of the last interval to .since, as far as there is room. */
+/* Adds the sums of the last interval to .since. What has no room there is counted in .not_kept. */
 static int keep(struct live *l)
 {
 	int r = 0;
@@ -279,11 +281,11 @@ static int keep(struct live *l)
 	return r;
 }
 
-/* in seconds: intervals shorter than this share one part of the window of recent time */
+/* in seconds: a part of the window of recent time takes more intervals until it has this length */
 #define LEAST_PART 1.0
 /*
- * In seconds: how much shorter than the window the time of its parts may be. No interval is exactly
- * as long as requested.
+ * In seconds: by how much the parts of the window together may be shorter than the window, because
+ * no interval is exactly as long as requested.
  */
 #define ABOUT 0.1
 
@@ -296,8 +298,8 @@ static int add_sums(struct sums *to, const struct sums *from)
 }
 
 /*
- * Adds the last interval to the window, and drops the oldest parts as far as the window is long
- * enough without them.
+ * Adds the last interval to the window of recent time, and drops the oldest parts that the window
+ * can do without.
  */
 static int move_window(struct live *l, double seconds)
 {
@@ -400,7 +402,7 @@ int live_condense(struct live *l, struct condense *c, size_t keep)
 {
 	/*
 	 * .since and .now together have all samples. The samples of the window of recent time are
-	 * in .since too. While the screen is paused, .now holds more than one interval.
+	 * also in .since. While the screen is paused, .now holds more than one interval.
 	 */
 	const struct sums *const sums[] = {&l->since, &l->now};
 

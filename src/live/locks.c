@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes as lines of text whose waits for locks ended in the last interval, and who ended them. */
+/*
+ * Writes, as lines of text, which threads' waits for locks ended in the last interval, and which
+ * threads ended them.
+ */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -7,9 +10,9 @@
 #include "live/table.h"
 #include "live/text.h"
 
-#define LINES 3 /* how many places where waits were ended are shown */
+#define LINES 3 /* how many of the places where waits were ended get a line */
 #define NAMED 3
-/* a place where waits were ended is shown if these took at least this part of the interval */
+/* a place gets a line if the waits that were ended there took at least this part of the interval */
 #define LEAST_PART 0.01
 
 static bool is_own(const struct live *l, const struct render_names *names, uint32_t location)
@@ -22,7 +25,7 @@ static bool is_own(const struct live *l, const struct render_names *names, uint3
 
 /*
  * Returns where a thread ended the wait of another thread: the innermost frame of the user's own
- * code or, if the stack has none, the stack's innermost frame.
+ * code or, if the stack has no such frame, the innermost frame.
  */
 static uint32_t place_of(struct live *l, uint32_t stack)
 {
@@ -55,7 +58,7 @@ int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret)
 	return r ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
-/* Appends who waited: "main 0.32 s, worker-1 0.15 s, others 0.40 s". */
+/* Appends which threads waited: "main 0.32 s, worker-1 0.15 s, others 0.40 s". */
 static void add_waiters(const struct lock_waits *w, const struct lock_place *place, struct str *ret)
 {
 	const struct lock_wait *list = &w->waits.v[place->first];
@@ -79,8 +82,8 @@ static void add_waiters(const struct lock_waits *w, const struct lock_place *pla
 }
 
 /*
- * Appends the line of a place where waits were ended: how long threads had waited, who ended their
- * waits and where, which threads they were.
+ * Appends the line of a place where waits were ended: how long threads had waited, which thread
+ * ended their waits, the place, and which threads had waited.
  */
 static void add_place(struct table *v, const struct lock_waits *w, const struct lock_place *place,
 		      struct str *ret)

@@ -11,8 +11,8 @@
 #include "view/waits/waits.h"
 
 /*
- * How many ticks the entry of a wait is kept after the wait was last open: its sample may come some
- * ticks later, because names are read first.
+ * For how many ticks a wait's entry is kept after the wait was last seen open. The wait's sample
+ * may come some ticks after the wait has ended, because names are read first.
  */
 #define KEPT_TICKS 60
 
@@ -24,7 +24,7 @@ void live_open_fini(struct live_open *o)
 	map_fini(&o->debts);
 }
 
-/* Returns the thread of a label set; 0: the thread isn't known, as after condensing. */
+/* Returns the thread of a label set. 0: the thread isn't known, which happens after condensing. */
 static uint64_t thread_of(const struct live *l, uint32_t labels)
 {
 	const char *pid = profile_label_text(l->p, labels, "pid");
@@ -59,7 +59,7 @@ void live_open_begin(struct live *l)
 	map_clear(&l->open.by_thread);
 }
 
-/* Finds the entry of a wait, and adds it if there is none. */
+/* Finds the entry of a wait. Adds an entry if there is none. */
 static int find_wait(struct live *l, const struct profile_sample *s, struct live_wait **ret)
 {
 	struct live_open *o = &l->open;
@@ -92,7 +92,9 @@ int live_open_add(struct live *l, const struct profile_sample *s, bool left)
 		return r;
 	values_of(l, s, values);
 	more.time_ns += w->told[OPEN_WAITED];
-	/* the time so far counts as no sample: the wait's own sample will count as one */
+	/*
+	 * this part of the wait doesn't count as a sample: the wait's own sample will count as one
+	 */
 	more.values[0] = 0;
 	for (int i = 0; i < OPEN_VALUES; i++) {
 		int64_t now = MAX(values[i], w->told[i]);
@@ -109,8 +111,8 @@ int live_open_add(struct live *l, const struct profile_sample *s, bool left)
 }
 
 /*
- * Notes the time that was counted of a wait that gets no sample of its own. Later samples of the
- * thread contain that time too.
+ * The wait gets no sample of its own: later samples of its thread contain its time. Notes how much
+ * of that time was counted already.
  */
 static int owe(struct live_open *o, const struct live_wait *w)
 {
@@ -120,7 +122,7 @@ static int owe(struct live_open *o, const struct live_wait *w)
 		       (before ? *before : 0) + (uint64_t)w->told[OPEN_WAITED]);
 }
 
-/* Is the entry of a wait still needed? */
+/* Tells whether the entry of a wait is still needed. */
 static bool is_kept(const struct live *l, const struct live_wait *w)
 {
 	return w->tick == l->tick || (!w->over && !w->left && l->tick - w->tick < KEPT_TICKS);

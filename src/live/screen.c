@@ -6,7 +6,7 @@
 #include "live/text.h"
 
 /*
- * Terminal codes (SGR) of the styles: .shape, and .color, which isn't used if the screen has no
+ * Terminal codes (SGR) of the styles. .shape is always used; .color isn't, if the screen has no
  * colours.
  */
 static const struct {
@@ -38,7 +38,7 @@ int screen_resize(struct screen *s, int rows, int cols)
 		return err_set(-ENOMEM, "out of memory for the screen");
 	s->rows = MAX(rows, 1);
 	s->cols = MAX(cols, 1);
-	/* a newline is in no line that is drawn, so every line differs from .shown and is sent */
+	/* no drawn line contains a newline, so every line differs from .shown and is sent again */
 	for (int y = 0; y < s->rows; y++)
 		str_add_c(&s->lines[y].shown, '\n');
 	return 0;

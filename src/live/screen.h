@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A screen of lines. Each line is written from left to right. Then screen_update() sends the
- * changed lines to the terminal, with only those sequences that every terminal since the VT100
- * knows (docs/decisions/0009-top.md).
+ * A screen of lines. Each line is written from left to right. screen_update() sends the changed
+ * lines to the terminal, with only those escape sequences that every terminal since the VT100 knows
+ * (docs/decisions/0009-top.md).
  */
 #ifndef LIVE_SCREEN_H
 #define LIVE_SCREEN_H
@@ -20,7 +20,7 @@ enum style {
 	STYLE_KERNEL,
 	STYLE_MARK,
 	STYLE_WARN,
-	/* boxes in a flame graph: two styles that alternate, so that neighbours differ */
+	/* boxes of a flame graph: two styles that alternate, so that neighbouring boxes differ */
 	STYLE_BOX,
 	STYLE_BOX2,
 	STYLES,
@@ -47,8 +47,8 @@ struct screen {
 void screen_fini(struct screen *s);
 
 /*
- * Sets the size, which is at least 1 x 1. After this all lines are sent again. 0 or -ENOMEM +
- * message.
+ * Sets the screen's size, which is at least 1 x 1. The next screen_update() sends all lines again.
+ * 0 or -ENOMEM + message.
  */
 _must_use_ int screen_resize(struct screen *s, int rows, int cols);
 
@@ -56,24 +56,29 @@ _must_use_ int screen_resize(struct screen *s, int rows, int cols);
 void screen_clear(struct screen *s);
 
 /*
- * Goes to line @y, to whose end text is then appended. If there is no such line, text is dropped.
+ * Makes line @y the current line: text is then appended to it. If the screen has no such line, text
+ * is dropped.
  */
 void screen_at(struct screen *s, int y);
 
-/* Appends text to the current line, at most @width columns. -1: up to the right edge. */
+/*
+ * Appends text to the current line, at most @width columns. With @width -1, up to the right edge.
+ */
 void screen_put(struct screen *s, enum style style, const char *text, int width);
-/* Appends a name; cuts it in the middle if it is too long. */
+/* Appends a name to the current line; cuts it in the middle if it is too long. */
 void screen_put_name(struct screen *s, enum style style, const char *name, int width);
-/* Appends a frame, "NAME (PLACE)"; if the text is too long, the place is cut first. */
+/*
+ * Appends a frame, "NAME (PLACE)", to the current line; if it is too long, the place is cut first.
+ */
 void screen_put_frame(struct screen *s, enum style style, const char *frame, int width);
-/* Appends text right-aligned in @width columns. */
+/* Appends text to the current line, right-aligned in @width columns. */
 void screen_put_right(struct screen *s, enum style style, const char *text, int width);
-/* Appends spaces up to column @x. */
+/* Appends spaces to the current line, up to column @x. */
 void screen_pad(struct screen *s, enum style style, int x);
 int screen_x(const struct screen *s); /* returns the column in which the current line ends */
 int screen_left(const struct screen *s);
 
-/* Appends to @out the bytes that update the terminal. Only lines that changed are updated. */
+/* Appends to @out the bytes that update the terminal. Only changed lines are sent. */
 void screen_update(struct screen *s, struct str *out);
 
 /* Appends the screen's contents as plain text. */

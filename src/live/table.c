@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects, sorts and names rows; see table.h. */
+/* Selects, sorts and names the rows of a table; see table.h. */
 #include "live/table.h"
 
 #include <limits.h>
@@ -37,12 +37,12 @@ static bool may_have(const struct table *v, const struct table_column *c, int wi
 	       (!c->of_waits || live_shows_waits(v->live));
 }
 
-/* Where waits are shown, this many characters of a line are left for the name. */
+/* When waits are shown beside names, a name keeps at least this many characters of its line. */
 #define NAME_LEAST 24
 
 /*
- * Is there room for the column? There are many columns of states; those that come first in the
- * table get the room.
+ * Tells whether there is room for the column. States have many columns; those that stand first in
+ * the table get the room.
  */
 static bool has_room(const struct table *v, const struct table_column *c, int width)
 {
@@ -96,9 +96,9 @@ static bool is_code(enum live_table table)
 }
 
 /*
- * Sorts by column @name. In tables of code sorts by "self" instead of "cpu", because narrow
+ * Sorts by column @name. In tables of code, sorts by "self" in place of "cpu", because narrow
  * terminals don't show CPU% there. If the table has no column @name, sorts by "self", or by "cpu"
- * if the table has no column "self" either.
+ * if it has no column "self" either.
  */
 static void sort_like(struct table *v, const char *name)
 {
@@ -220,7 +220,7 @@ void table_name(struct table *v, const struct live_row *row, struct str *ret)
 		table_location_name(v, v->live->table, row->location, ret);
 }
 
-/* a thread that has waited for less than this isn't shown as waiting now */
+/* a thread is shown as waiting now only if it has waited for at least this long */
 #define NOW_NS (100 * NSEC_PER_MSEC)
 
 void table_wait_now(struct table *v, const struct live_row *row, struct str *ret)
@@ -272,7 +272,7 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 		str_addf(ret, "%.0f", value);
 }
 
-/* What a row is sorted by: a number or a name. It is computed once for each row. */
+/* What a row is sorted by: a number or a name, computed once for each row. */
 struct sort_key {
 	double number;
 	size_t name; /* offset of the row's name in sorter.names */
@@ -313,7 +313,7 @@ static int compare(const void *va, const void *vb, void *arg)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Adds the key of a row. Returns 1; 0 if the filter hides the row; or -ENOMEM. */
+/* Adds the sort key of a row. Returns 1; 0 if the filter hides the row; or -ENOMEM. */
 static int add_key(struct sorter *s, struct table *v, uint32_t row)
 {
 	const struct live_row *r = &v->live->rows.v[row];

@@ -10,15 +10,12 @@
 
 #include "base/error.h"
 
-/*
- * how long to wait, in ms, for the rest of a sequence after its escape character, which may come
- * over a slow line
- */
+/* an escape sequence may come over a slow line: how many ms to wait for the rest of it */
 #define ESCAPE_MS 30
 
 /*
- * enter[] turns on the alternate screen, and turns the cursor and line wrapping off; leave[] does
- * the opposite.
+ * enter[] turns on the alternate screen, and turns off the cursor and line wrapping; leave[] undoes
+ * this
  */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
@@ -52,12 +49,12 @@ int terminal_open(struct terminal *t)
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
 	/*
 	 * Ctrl-Z is turned off. If it stopped krait, the screen would stay as it is, and krait
-	 * would fall behind with the samples.
+	 * would fall behind in reading samples.
 	 */
 	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
-	t->raw = true; /* from here on, terminal_restore() may be called at any time */
+	t->raw = true; /* from this line on, terminal_restore() may be called at any time */
 	if (tcsetattr(t->in, TCSAFLUSH, &raw))
 		return err_sys(-errno, "terminal");
 	return terminal_write(t, &bytes);
@@ -90,8 +87,8 @@ void terminal_restore(void *terminal)
 		return;
 	tcsetattr(t->in, TCSANOW, &t->before);
 	/*
-	 * If the terminal takes no output, maybe because nobody reads it, output that still waits
-	 * is dropped.
+	 * If the terminal accepts no output, perhaps because nobody reads it, drops the output that
+	 * still waits.
 	 */
 	if (!has_room(t->out))
 		tcflush(t->out, TCOFLUSH);
@@ -150,7 +147,7 @@ static void take(struct terminal *t, size_t n)
 	t->n -= n;
 }
 
-/* Parses sequences such as ESC [ 1 ; 5 A, ESC O A, ESC [ 5 ~. */
+/* Parses an escape sequence such as ESC [ 1 ; 5 A, ESC O A, or ESC [ 5 ~. */
 static int sequence(struct terminal *t)
 {
 	static const struct {

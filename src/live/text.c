@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Measures characters, and cuts names so that they fit; see text.h. */
+/* Measures how wide characters are, and cuts names to a width; see text.h. */
 #include "live/text.h"
 
 #include <limits.h>
 
 #include "base/text/visible.h"
 
-/* the fewest columns in which a place such as " (app.py:12)" is shown; fewer would tell nothing */
+/* a place such as " (app.py:12)" is shown in at least this many columns; fewer would say nothing */
 #define LEAST_PLACE 8
 
 struct range {
 	uint32_t from, to;
 };
 
-/*
- * Characters without a width of their own: combining marks, variation selectors, joiners (Unicode
- * 15).
- */
+/* Characters that take no column: combining marks, variation selectors, joiners (Unicode 15). */
 static const struct range narrow[] = {{0x0300, 0x036f}, {0x0483, 0x0489},  {0x0591, 0x05bd},
 				      {0x0610, 0x061a}, {0x064b, 0x065f},  {0x200c, 0x200d},
 				      {0x20d0, 0x20ff}, {0x3099, 0x309a},  {0xfe00, 0xfe0f},
 				      {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
 
-/* Characters two columns wide: East Asian Wide and Fullwidth, pictographs. */
+/* Characters that take two columns: East Asian Wide and Fullwidth, pictographs. */
 static const struct range wide[] = {{0x1100, 0x115f},	{0x2e80, 0x303e},   {0x3041, 0x33ff},
 				    {0x3400, 0x4dbf},	{0x4e00, 0x9fff},   {0xa000, 0xa4cf},
 				    {0xac00, 0xd7a3},	{0xf900, 0xfaff},   {0xfe30, 0xfe6f},
@@ -40,11 +37,11 @@ static bool is_in(const struct range *r, size_t n, uint32_t c)
 struct character {
 	const char *s;
 	int bytes, width;
-	bool ok; /* the character can be shown; false: '?' is shown in its place */
+	bool ok; /* true: the character can be shown; false: '?' is shown in place of it */
 };
 
 /*
- * Returns the character at @s, which must not be at the end. A byte that isn't UTF-8 counts as a
+ * Returns the character at @s, which isn't the end of the text. A byte that isn't UTF-8 counts as a
  * character.
  */
 static struct character next(const char *s, bool utf8)
@@ -108,8 +105,8 @@ void text_seconds(struct str *out, int64_t ns)
 }
 
 /*
- * Appends the character that shows the cut, and as much of the end of @s as fits into @width
- * columns with it.
+ * Appends the character that shows a cut, and then as much of the end of @s as fits: @width columns
+ * in all.
  */
 static int add_end(struct str *out, const char *s, int width, bool utf8)
 {
@@ -138,8 +135,8 @@ int text_fit(struct str *out, const char *s, int width, bool utf8)
 }
 
 /*
- * Returns where the place of a frame begins in @s: parentheses at the end, with a blank before
- * them, such as " (app.py:12)". NULL: there are none.
+ * Returns where the place of a frame begins in @s. It is the part in parentheses at the end, with
+ * the blank before it, such as " (app.py:12)". NULL: there is no such part.
  */
 static const char *find_place(const char *s)
 {

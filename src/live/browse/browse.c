@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Carries out what the keys of `krait top` mean; see browse.h. */
+/* Does what the keys of `krait top` ask for; see browse.h. */
 #include "live/browse/browse.h"
 
 #include <limits.h>
@@ -36,8 +36,8 @@ void browse_say(struct browse *b, const char *fmt, ...)
 }
 
 /*
- * If a row was chosen with a key, the chosen line follows that row. Else the line stays at its
- * place in the table.
+ * If the user chose a row with a key, the chosen line follows that row. Otherwise the chosen line
+ * stays at its place in the table.
  */
 static void keep_chosen(struct browse *b)
 {
@@ -77,8 +77,8 @@ void browse_condense(struct browse *b, struct condense *c)
 	struct calltree *t = &b->tree;
 
 	/*
-	 * If .held isn't set, no row was chosen with a key. In that case .key may be the key of a
-	 * row of another table, which was shown before.
+	 * If .held isn't set, the user chose no row. In that case .key may be the key of a row of
+	 * another table, which was shown before this one.
 	 */
 	b->key = b->held ? live_new_key(c, b->shown->live->table, b->key) : 0;
 	b->held = b->key != 0;
@@ -110,7 +110,10 @@ static int show_table(struct browse *b, enum live_table table)
 	return browse_refresh(b);
 }
 
-/* Shows or hides frames of two kinds. Then the table is counted anew from all samples. */
+/*
+ * Shows or hides frames of the kinds @kind and @too. Then the table is counted again, from all
+ * samples.
+ */
 static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
 {
 	struct live *l = b->shown->live;
@@ -123,7 +126,7 @@ static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind t
 }
 
 /*
- * Shows the value of the next event. After the last event comes CPU time together with waiting
+ * Shows the value of the next event. After the last event comes the sum of CPU time and waiting
  * time, and then the first event again.
  */
 static void show_next(struct table *v)
@@ -139,7 +142,7 @@ static void show_next(struct table *v)
 		table_show_value(v, 1, false);
 }
 
-/* Handles key e: shows the next value, and says which one that is. */
+/* Handles key e: shows the value of the next event, and says which event that is. */
 static int next_event(struct browse *b)
 {
 	struct live *l = b->shown->live;
@@ -180,8 +183,8 @@ static int open_or_enter(struct browse *b, enum page page)
 }
 
 /*
- * Shows only the chosen process, thread or label value. If only one process, thread or label value
- * is shown already, shows all again.
+ * Shows only the samples of the chosen process, thread or label value. If only one of them is shown
+ * already, shows all samples again.
  */
 static int zoom_to(struct browse *b)
 {
@@ -305,7 +308,7 @@ static void remove_character(struct str *b)
 		b->s[b->n] = '\0';
 }
 
-/* Handles a key that was typed at the prompt. A filter takes effect at once, with each key. */
+/* Handles a key that was typed at the prompt. A filter takes effect while it is typed. */
 static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 {
 	if (key == KEY_ENTER)
@@ -323,7 +326,7 @@ static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 	return browse_refresh(b);
 }
 
-/* Handles a key that means the same on every page. Returns false if @key isn't such a key. */
+/* Handles a key that does the same on every page. Returns false if @key isn't such a key. */
 static bool common_key(struct browse *b, int key, enum browse_do *ret)
 {
 	switch (key) {

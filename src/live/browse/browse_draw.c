@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 
 #define HEAD_ROWS 3 /* lines of the screen's head: target, totals, names of the tables */
-#define GC_LEAST  1 /* the least share of the garbage collector, in percent, that is shown */
+#define GC_LEAST  1 /* the garbage collector's share is shown if it is at least this percentage */
 
 enum style draw_style(const struct profile *p, uint32_t location)
 {
@@ -54,8 +54,8 @@ static void draw_who(struct browse *b, struct screen *s)
 }
 
 /*
- * Writes how many processes or threads there are. @n is how many were sampled since the start,
- * @alive how many of the sampled ones are still alive.
+ * Writes how many processes or threads there are. @n: how many were sampled since krait top began;
+ * @alive: how many of these still live.
  */
 static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *one,
 		      const char *many)
@@ -68,8 +68,8 @@ static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *
 }
 
 /*
- * Draws how much of the shown value there was in the last interval. If there are several values,
- * also draws which one is shown.
+ * Draws how much of the shown value the last interval had. If the profile has several values, also
+ * draws which value is shown.
  */
 static void draw_amount(struct browse *b, struct screen *s)
 {
@@ -161,8 +161,8 @@ static void draw_headings(struct browse *b, struct screen *s)
 		if (!table_has(b->shown, c, s->cols))
 			continue;
 		/*
-		 * A * marks the sorted column, for terminals on which neither bold type nor colour
-		 * is seen.
+		 * A * marks the sorted column, because some terminals show neither bold type nor
+		 * colours.
 		 */
 		snprintf(text, sizeof(text), "%s%s", c == b->shown->sort ? "*" : "", c->heading);
 		if (!c->value)
@@ -232,7 +232,10 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 	}
 }
 
-/* The keys of each page, the most useful keys first. The foot shows as many keys as fit. */
+/*
+ * The keys of each page, the most useful first. The screen's last line shows as many of them as
+ * fit.
+ */
 static const struct {
 	const char *key, *what;
 } keys[][13] = {
@@ -296,10 +299,12 @@ static void draw_foot(struct browse *b, struct screen *s)
 	}
 }
 
-#define WAITS_FROM_ROWS 20 /* a screen with this many rows shows who waits for whom */
-#define WAITS_PART	3  /* who waits for whom takes 1/WAITS_PART of the screen at most */
+/* the lines on who waits for whom are shown if the screen has at least this many rows */
+#define WAITS_FROM_ROWS 20
+/* the lines on who waits for whom take at most 1/WAITS_PART of the screen */
+#define WAITS_PART 3
 
-/* Draws who waits for whom, above the table. Returns the first line below it. */
+/* Draws the lines on who waits for whom, above the table. Returns the first line below them. */
 static int draw_waits(struct browse *b, struct screen *s)
 {
 	_cleanup_str_ struct str lines = {};

@@ -16,7 +16,7 @@ static const struct flame_box *box_of(const struct browse *b, uint32_t node)
 	return NULL;
 }
 
-/* Chooses the next or previous box on the same level. */
+/* Chooses the box to the right (@step 1) or to the left (-1) on the same level. */
 static void choose_beside(struct browse *b, int step)
 {
 	const struct flame_box *at = box_of(b, b->chosen), *best = NULL;
@@ -94,7 +94,7 @@ int flame_key(struct browse *b, int key)
 	return 0;
 }
 
-/* Appends a box for each child of box @i that is at least a column wide. */
+/* Appends a box for each child of box @i that would be at least a column wide. */
 static int add_children(struct browse *b, size_t i, calltree_list *children)
 {
 	struct flame_box up = b->boxes.v[i];
@@ -145,7 +145,7 @@ static void draw_box(struct browse *b, struct screen *s, const struct flame_box 
 
 	screen_at(s, top + box->y);
 	screen_pad(s, STYLE_PLAIN, box->from);
-	/* Each box begins with a bar, so that boxes can be told apart without colours too. */
+	/* Each box begins with a bar, so that boxes can be told apart even without colours. */
 	screen_put(s, style, box->node == b->chosen ? ">" : "|", 1);
 	node_name(b, box->node, &name);
 	screen_put(s, style, str_cstr(&name), width - 1);

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "live/terminal.h"
 
-/* nodes with at least this percentage of the row's time are open, unless a key has closed them */
+/*
+ * nodes with at least this percentage of the row's time are open, unless the user has closed them
+ */
 #define OPEN_PERCENT 5
 
 enum { BY_HAND_OPEN = 1, BY_HAND_CLOSED };
@@ -74,8 +76,8 @@ static bool is_open(const struct browse *b, uint32_t node)
 }
 
 /*
- * A node that is still to be listed. The node that was put last into the list `todo` is listed
- * next.
+ * A node that is still to be listed. Of the list `todo`, the node that was added last is listed
+ * first.
  */
 struct todo {
 	uint32_t node;
@@ -84,8 +86,8 @@ struct todo {
 };
 
 /*
- * Lists the nodes of the tree that are open, depth first. An only child isn't indented further than
- * its parent, because stacks are deeper than screens are wide.
+ * Lists those nodes of the tree that are visible, depth first. An only child isn't indented further
+ * than its parent, because stacks are deeper than screens are wide.
  */
 static int list(struct browse *b)
 {
