@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads why threads are blocked, as the kernel program of bpf/events/tasks.bpf.c tells it. */
+/*
+ * Reads the kernel program's records of blocked threads (bpf/events/tasks.bpf.c): why each thread
+ * is blocked, and since when.
+ */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,15 +17,15 @@ static void take(void *ctx, const struct rec_task *rec)
 	struct dump *d = ctx;
 
 	/*
-	 * The record is of this thread of krait, which slept just now and has come back onto its
-	 * CPU. So the record's off_ns is the present time of the scheduler's clock.
+	 * The record describes krait's own thread, which has just slept and come back onto its CPU.
+	 * So the record's off_ns is the present time of the scheduler's clock.
 	 */
 	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
 		d->clock_offset_ns = d->read_ns - rec->off_ns;
 	if (d->config.is_own && !d->config.is_own(rec->uid, rec->gid))
 		/*
-		 * may_see() allowed the thread's process, but since then the process has called
-		 * exec
+		 * may_see() allowed the thread's process, but since then the process may have
+		 * exec'ed and run as another user
 		 */
 		return;
 	if (!vec_push(&d->blocked, *rec))
@@ -55,8 +58,8 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 	int64_t ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - (sched_ns + d->clock_offset_ns));
 
 	/*
-	 * The clocks of two CPUs may differ, but by less than this call takes. So a negative time
-	 * counts as 1 ns.
+	 * The clocks of two CPUs may differ, but by less than this function takes. So a negative
+	 * time counts as 1 ns.
 	 */
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
 }
@@ -64,7 +67,10 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret)
 {
 #if defined(__x86_64__)
-	/* by number of the argument: its index in .regs (registers di si dx r10 r8 r9) */
+	/*
+	 * by number of the system call's argument: the argument's index in .regs (registers di si
+	 * dx r10 r8 r9)
+	 */
 	static const uint8_t at[] = {14, 13, 12, 7, 9, 8};
 
 	ret->call = rec->has_regs && (long)rec->regs[15] >= 0 ? (long)rec->regs[15] : TASK_NO_CALL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a dump, from its beginning to its end; see dump.h. */
+/*
+ * Makes a dump (the stacks of all threads at one moment), from its beginning to its end; see
+ * dump.h.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,7 +18,10 @@
 #include "python/heap/heap.h"
 #include "python/heap/peek.h"
 
-/* the most CPU time for reading lists of sockets; a list of 100,000 connections takes some 50 ms */
+/*
+ * how much CPU time reading the lists of sockets may take; a list of 100,000 connections takes some
+ * 50 ms
+ */
 #define SOCKETS_NS (200 * NSEC_PER_MSEC)
 
 static void on_record(void *ctx, const void *data, size_t n)
@@ -76,8 +82,8 @@ static int set_up(struct dump *d)
 }
 
 /*
- * Opens the kernel's records of blocked threads. Without these records, only a thread's stack
- * pointer and program counter are known, from /proc, and many native stacks can't be unwound.
+ * Opens the kernel program's records of blocked threads. Without them, krait knows only a thread's
+ * stack pointer and program counter, from /proc, and can't unwind many native stacks.
  */
 static void open_tasks(struct dump *d)
 {
@@ -159,8 +165,8 @@ static int denied(pid_t pid, const char *why)
 }
 
 /*
- * Checks that the memory of process @pid, which has the stacks, can be read. Returns 1, or -errno +
- * message.
+ * Checks that krait can read the memory of process @pid, in which the stacks lie. Returns 1, or
+ * -errno + message.
  */
 static int check_readable(const struct dump *d, pid_t pid)
 {
@@ -201,8 +207,8 @@ static int examine(struct dump *d, const struct proc *proc)
 }
 
 /*
- * Gives the collector a record of the process. In a recording, the kernel program sends such a
- * record when it meets a process that it knows.
+ * Gives the collector a record of the process, such as the kernel program sends in a recording when
+ * it meets a process that it knows.
  */
 static void introduce(struct dump *d, const struct target *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stores for the walkers in user space what src/collect sends to the kernel programs in a
- * recording.
+ * Keeps, for the walkers in user space, the tables that src/collect sends to the kernel programs in
+ * a recording.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out whether a process ended while it was read. If it did, many of its frames and names may
- * be missing, and the user is told so.
+ * Finds out whether a process ended while it was read. If it ended, many of its frames and names
+ * may be missing, and the user is told so.
  */
 #include "dump/internal.h"
 #include "proc/read/stat.h"

@@ -9,7 +9,10 @@
 #include "base/system/log.h"
 #include "dump/internal.h"
 
-/* Python's list of threads is read until two reads in a row are equal, at most this many times */
+/*
+ * Python's list of threads is read at most this many times, until two readings in a row are the
+ * same
+ */
 #define LIST_TRIES 5
 
 static bool same_states(const py_tstates *a, const py_tstates *b)
@@ -28,7 +31,10 @@ static int read_states(struct dump *d, pid_t pid, const struct interpreter *one,
 	return r;
 }
 
-/* Threads come and go while the list is read, so it is read until two reads are equal. */
+/*
+ * Reads Python's list of thread states. Threads begin and end meanwhile, so the list is read until
+ * two readings are the same.
+ */
 static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	int r = 0;
@@ -48,8 +54,8 @@ static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 }
 
 /*
- * Stores for each thread its thread state. If a thread has several, stores the one that comes last
- * in Python's list. CPython lists the newest interpreter first, so the main interpreter's thread
+ * Notes for each thread which thread state is its own. If a thread has several, it is the last one
+ * of Python's list: CPython lists the newest interpreter first, so the main interpreter's thread
  * states come last.
  */
 static int index_states(struct interpreter *one)
@@ -78,7 +84,10 @@ static int list_threads(struct target *t, struct dump_process *p)
 	return r;
 }
 
-/* Reads Python's names of the threads. If they can't be read, threads have the kernel's names. */
+/*
+ * Reads the names that Python has for threads. If they can't be read, threads keep the kernel's
+ * names.
+ */
 static void list_names(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	py_thread_names_fini(&one->names);
@@ -104,5 +113,6 @@ int dump_list(struct dump *d, size_t i)
 	for (size_t k = 0; !r && k < t->n_python; k++)
 		r = list_python(d, t->proc.tgid, &t->python[k]);
 	r = r ? r : list_threads(t, &d->processes.v[i]);
-	return r == -ESRCH ? 0 : r; /* -ESRCH: the process ended while its threads were listed */
+	/* -ESRCH: the process ended while its threads were listed; this is no error */
+	return r == -ESRCH ? 0 : r;
 }

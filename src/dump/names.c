@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sets the names of threads and processes, which are in the profile's samples. Each thread has one
- * sample, whose labels say which thread it is.
+ * Sets the names of threads and processes. It takes them from the profile's samples: each thread
+ * has one sample, whose labels say which thread it is.
  */
 #include <stdlib.h>
 
@@ -26,13 +26,15 @@ uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels)
 
 struct index {
 	struct dump *d;
-	/* dump_thread_key() of a thread -> index of its process << 32 | index of the thread */
+	/*
+	 * key of a thread (dump_thread_key()) -> index of its process << 32 | index of the thread
+	 */
 	struct map threads;
 };
 
 /*
- * Returns the name that Python had for the thread when threads were listed, since the thread may
- * have ended in the meantime. If Python had none, returns @label.
+ * Returns the name that Python had for the thread when threads were listed, because the thread may
+ * have ended since. If Python had no name for it, returns @label.
  */
 static const char *name_of(struct dump *d, size_t process, const struct dump_thread *t,
 			   const char *label)

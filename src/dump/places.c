@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells threads without work, and event loops with nothing to run, from threads that wait for
- * something. The list of places is the one that recordings of waits use.
+ * Finds the threads that wait because they have no work, and the event loops that have nothing to
+ * run. Recordings of waits use the same list of places (collect/thread/places.h).
  */
 #include "collect/thread/places.h"
 #include "dump/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps unwind tables in krait's own memory; see store.h. */
+/* Stores unwind tables in krait's own memory; see store.h. */
 #include "dump/store.h"
 
 #include <errno.h>
@@ -57,8 +57,8 @@ static int add_rows(void *ctx, const struct unwind_chunk *chunk, uint32_t *numbe
 }
 
 /*
- * Adds the rules of @rows to this store. (*number)[i] becomes the number that rule i of @rows has
- * in this store.
+ * Adds the rules of @rows to this store. Rule i of @rows gets the number (*number)[i] in this
+ * store.
  */
 static int number_rules(struct store *s, const struct unwind_rows *rows, uint32_t **number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What native stacks are unwound with, in krait's own memory: the same tables, rules and mappings
+ * Holds in krait's own memory what native stacks are unwound with: the tables, rules and mappings
  * that sampler/unwind/store.h stores in the kernel's maps. Nothing is freed before the end, because
  * a dump is short.
  */
@@ -11,8 +11,8 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Numbers of tables, rules and slots begin at 1. Table 0 means that there is no table, rule 0 that
- * there is no rule, slot 0 that there is no process.
+ * Numbers of tables, rules and slots begin at 1; 0 means that there is none. A slot has the
+ * mappings of a process.
  */
 struct store {
 	/* pieces of memory, each of which holds unwind rows or mappings (struct space_chunk) */
@@ -25,7 +25,7 @@ struct store {
 _must_use_ int store_init(struct store *s); /* returns 0 or -ENOMEM */
 void store_fini(struct store *s);
 
-/* See the functions with the same names in sampler/unwind/store.h. 0 or -errno + message. */
+/* These functions do what their namesakes in sampler/unwind/store.h do. 0 or -errno + message. */
 _must_use_ int store_new_table(struct store *s, uint32_t *ret);
 _must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 			  const struct unwind_fde *eval, size_t n_eval);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the stack of each thread. The stack of a blocked thread is of one moment if the thread
- * didn't run while it was read. If it ran, the stack is read again, a few times.
+ * Reads the stack of each thread. If a blocked thread didn't run while its stack was read, the
+ * stack is of one moment. If the thread ran, its stack is read again, up to WALK_TRIES times.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 #include "dump/internal.h"
 
 /*
- * how often krait tries to read a thread; a thread that waits for the GIL wakes up 200 times a
+ * how many times krait tries to read a thread; a thread that waits for the GIL wakes up 200 times a
  * second
  */
 #define WALK_TRIES 20
 /*
- * how often a thread is read again because unwind tables are missing; each time, one more file may
- * lack its table
+ * how many times a thread is read again because unwind tables are missing; each reading may find
+ * one more file that lacks its table
  */
 #define ROW_TRIES 64
 #define PAUSE_NS  500000
@@ -32,14 +32,17 @@ struct reader {
 	struct dump_process *p;
 	struct dump_thread *thread;
 	struct work *work;
-	/* if reading the thread's registers and kernel stack fails, it is tried again */
+	/*
+	 * if the thread's registers and kernel stack can't be read, the thread is tried again later
+	 */
 	bool patient;
-	bool last; /* this is the last try, so what it reads of the thread is shown */
+	/* this is the last try: what is read is shown, even if the thread ran meanwhile */
+	bool last;
 };
 
 /*
- * Describes the thread as interpreter @one has it. Returns false if @one has no state of the
- * thread.
+ * Fills *ret for thread r->thread from interpreter @one. Returns false if @one has no thread state
+ * for it.
  */
 static bool describe_in(const struct reader *r, const struct interpreter *one,
 			struct walker_thread *ret)
@@ -55,8 +58,9 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 	ret->where = &one->where;
 	ret->tp = state->ident - (uint64_t)(int64_t)one->where.self_offset;
 	/*
-	 * If the thread has one thread state, the walk uses that state. If it has several, the
-	 * walker looks up the thread-local variable that says which one is current.
+	 * If the thread has one thread state in this interpreter, the walk uses that state. If it
+	 * has several, the walker looks up the thread-local variable that says which one is
+	 * current.
 	 */
 	if (!(*at & MORE_STATES) || one->where.tss == PY_TSS_NONE)
 		ret->slot = state->slot;
@@ -64,8 +68,8 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 }
 
 /*
- * Describes the thread. If several interpreters know the thread, uses the last one in which the
- * thread has frames, because the process's first interpreter runs the others.
+ * Fills *ret for the thread. If several interpreters know the thread, the last of them in which it
+ * has frames is used, because the process's first interpreter runs the others.
  */
 static void describe(const struct reader *r, struct walker_thread *ret)
 {
@@ -95,8 +99,8 @@ static void read_target(const struct reader *r)
 }
 
 /*
- * Takes the only two registers that /proc shows. Many stacks can't be unwound without further
- * registers, which only the kernel's record has.
+ * Takes the two registers that /proc shows: stack pointer and program counter. Many stacks can't be
+ * unwound without the other registers, which only the kernel program's record has.
  */
 static void few_regs(const struct task_place *place, struct walker_regs *regs)
 {
@@ -125,8 +129,8 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 }
 
 /*
- * If the walk lacked unwind rows (how to find a frame's caller) that krait can still make, asks for
- * them and returns true.
+ * Tells whether the walk lacked unwind rows (how to find a frame's caller) that krait can still
+ * make. If so, asks for them.
  */
 static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 {
@@ -171,15 +175,12 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	if (task_look(r->t->proc.dirfd, t->tid, &after))
 		return false;
 	stayed = task_stayed(&r->work->look, &after);
-	/*
-	 * The thread is ready to run, but hasn't been on a CPU since krait took its first look at
-	 * the thread.
-	 */
+	/* The thread is ready to run, but has got no CPU since krait first looked at it. */
 	if (!stayed && rec && rec->runs)
 		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
 	/*
-	 * The thread woke up and sleeps again, in the same frames at the same instructions, so its
-	 * stack is the same.
+	 * The thread woke up and sleeps again in the same frames at the same instructions, so its
+	 * stack didn't change.
 	 */
 	if (!stayed && !rec && r->work->look.state != 'R' && after.state != 'R')
 		stayed = hash == r->work->hash;
@@ -188,12 +189,12 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 }
 
 /*
- * The freezer of cgroup version 1 doesn't wake up some sleeping threads, and marks them with this
- * bit (include/linux/sched.h, Linux 6.1; in earlier versions no state had this bit).
+ * The freezer of cgroup version 1 lets some threads sleep on, and marks them with this bit of their
+ * state (include/linux/sched.h, Linux 6.1; in earlier versions no state had this bit).
  */
 #define TASK_FROZEN 0x8000
 
-/* Stores what the thread does or waits for, and for how long. */
+/* Stores what the thread does or waits for, and since when. */
 static void tell_wait(struct reader *r, const struct rec_task *rec, const struct task_place *place)
 {
 	struct dump_thread *t = r->thread;
@@ -204,7 +205,7 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 	if (t->wait.kind == WAIT_RUNNING && t->steady)
 		t->wait.kind = WAIT_RUNNABLE;
 	/*
-	 * A thread that waits for the GIL wakes up every 5 ms and waits again, so it counts as
+	 * A thread that waits for the GIL wakes up every 5 ms and then waits again. It counts as
 	 * waiting for the GIL even if it is awake now.
 	 */
 	if (t->wait.kind == WAIT_LOCK || (t->gil == GIL_WAITING && (t->wait.kind == WAIT_RUNNABLE ||
@@ -214,8 +215,8 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 	wait_tell_io(&t->wait, place, t->target);
 	/*
 	 * A thread that is ready to run may have slept until a moment ago, so its time counts from
-	 * when it became ready. A wait for the GIL consists of many short waits, so its length
-	 * isn't known.
+	 * when it became ready. A wait for the GIL consists of many short waits, so its whole
+	 * length isn't known.
 	 */
 	if (rec && t->wait.kind != WAIT_GIL)
 		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
@@ -232,7 +233,8 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 enum tried { DONE, AGAIN, NEEDS_ROWS };
 
 /*
- * Shows only what the kernel says of this thread, because the memory of its process can't be read.
+ * Stores only what the kernel tells of this thread, because the memory of its process can't be
+ * read.
  */
 static enum tried look_only(struct reader *r)
 {
@@ -278,7 +280,8 @@ static enum tried try_thread(struct reader *r)
 	r->thread->python = w.where;
 	/*
 	 * If .runs is set, the thread ran: it went from one sleep to another in the same function.
-	 * So it isn't steady, even if its frames stayed the same, and its system call isn't known.
+	 * So it isn't steady, even if its frames stayed the same, and it isn't known in which
+	 * system call it is.
 	 */
 	r->thread->steady = walk(r, &w, rec, &place) && !place.runs;
 	if (!r->thread->steady && !r->last)
@@ -290,8 +293,8 @@ static enum tried try_thread(struct reader *r)
 }
 
 /*
- * Reads a thread. If unwind rows are missing, waits until they are made and reads the thread again.
- * Other threads that are blocked in the same function need not wait for these rows again.
+ * Reads a thread. If unwind rows are missing, waits until they are made, and reads the thread
+ * again. Later threads that are blocked in the same function needn't wait again.
  */
 static enum tried try_with_rows(struct reader *r)
 {
@@ -304,7 +307,7 @@ static enum tried try_with_rows(struct reader *r)
 	return tried;
 }
 
-/* Reads each thread that wasn't read yet. Returns how many must be read again. */
+/* Reads each thread that isn't read yet. Returns how many threads must be read again. */
 static size_t one_round(struct dump *d, int tries)
 {
 	size_t again = 0;
@@ -327,22 +330,25 @@ static size_t one_round(struct dump *d, int tries)
 }
 
 /*
- * @t named the holder of the GIL when @t was read. Compares that with what was read of the holder's
- * own GIL state.
+ * When @t was read, it named @holder as the holder of the GIL. Compares this with the GIL state
+ * that was read of @holder itself.
  */
 static void note_holder(const struct dump_thread *holder, struct dump_thread *t)
 {
 	bool held = holder->gil == GIL_HELD, known = holder->gil != GIL_UNKNOWN;
 
 	t->gil_moved = known && !held;
-	/* A holder that is blocked took the GIL before it began to wait. */
+	/*
+	 * A holder that is blocked took the GIL before its wait began, so it has held the GIL at
+	 * least as long.
+	 */
 	t->gil_held_ns =
 		held && holder->steady && holder->wait.kind != WAIT_RUNNABLE ? holder->since_ns : 0;
 }
 
 static void note_holders(struct dump_process *p)
 {
-	struct map threads = {}; /* tid -> index of the thread */
+	struct map threads = {}; /* tid -> index of the thread in p->threads */
 
 	map_init(&threads);
 	for (size_t i = 0; i < p->threads.n; i++)
@@ -362,7 +368,7 @@ void dump_note_holders(struct dump *d)
 		note_holders(p);
 }
 
-/* Leaves out threads that ended before they were read. */
+/* Drops threads that ended before they were read. */
 static void leave_out(const struct target *t, struct dump_process *p)
 {
 	size_t kept = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lets the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) read live processes; see
- * walker.h.
+ * Makes the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) read live processes from
+ * user space; see walker.h.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The BPF headers have global functions without prototypes. */
+/* The BPF headers define global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/frames.bpf.h"
 #include "python/gil.bpf.h"
@@ -19,25 +19,25 @@
 #include "python/heap/peek.h"
 #include "sampler/tasks.h"
 
-/* the smallest page size of any machine: all of such a page is mapped, or nothing of it */
+/* the smallest page size of all machines: such a page is mapped either completely or not at all */
 #define PAGE_BYTES 4096u
 #define PAGES_BITS 6
 
 /*
  * Pages of memory that were read in the walk of one thread. Reading a page costs the same as
  * reading eight bytes, and many reads are close together. The pages are dropped after the walk,
- * because they prove nothing for another walk.
+ * because the process may change them.
  */
 struct pages {
 	bool off;
-	uint64_t addr[1 << PAGES_BITS]; /* address of each page; 0: this entry is unused */
+	uint64_t addr[1 << PAGES_BITS]; /* address of each page in .data; 0: the entry is unused */
 	char data[1 << PAGES_BITS][PAGE_BYTES];
 };
 
 struct walker {
 	struct walker_config config;
 	struct pages pages;
-	/* ids, as in records, of the code objects and stacks that were sent already */
+	/* ids of the code objects and of the stacks that were sent already, as in records */
 	struct map codes, stacks;
 	struct walk walk;
 	struct walk_out out;
@@ -50,8 +50,8 @@ struct walker {
 };
 
 /*
- * The walker of the current call: memory of its process is read. The functions of bpf/ that walk
- * stacks are compiled for user space here. They have no parameter for the walker, so it is a
+ * The walker that is walking now. The functions of bpf/, which are compiled for user space here,
+ * read the memory of its thread's process. They have no parameter for the walker, so it is in a
  * variable.
  */
 static __thread struct walker *at;
@@ -61,7 +61,7 @@ static void forget_pages(struct walker *w)
 	memset(w->pages.addr, 0, sizeof(w->pages.addr));
 }
 
-/* Returns the bytes of the page at @addr; NULL: not the whole page can be read. */
+/* Returns the bytes of the page at @addr; NULL: the page can't be read completely. */
 static const char *page_at(uint64_t addr)
 {
 	struct pages *p = &at->pages;
@@ -76,7 +76,7 @@ static const char *page_at(uint64_t addr)
 	return p->data[i];
 }
 
-/* Copies memory of the process. Returns false if not all bytes could be read. */
+/* Copies memory of the process. Returns false if a byte of it can't be read. */
 static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 {
 	while (n) {
@@ -93,7 +93,7 @@ static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 	return true;
 }
 
-/* Reads memory of the process as bpf_probe_read_user() does: all or nothing. */
+/* Reads memory of the process as bpf_probe_read_user() does: all bytes or none. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	int r = 0;
@@ -219,8 +219,8 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	at = w;
 	forget_pages(w);
 	/*
-	 * To prove 2.7's list of thread states, the walk reads it twice. So pages aren't kept for
-	 * such a walk.
+	 * Python 2.7's list of thread states is proved by reading it twice. So the pages of such a
+	 * walk aren't kept.
 	 */
 	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;
@@ -234,8 +234,8 @@ static const struct py_layout *take_where(struct walker *w, const struct walker_
 {
 	w->walk.where = *t->where;
 	/*
-	 * The walk is to use @t's thread state. So it reads the pointer to that state in Python's
-	 * list where it would otherwise read the pointer to the current thread state.
+	 * The walk has to use @t's thread state. So, where it would read the pointer to the current
+	 * thread state, it reads the pointer to @t's in Python's list.
 	 */
 	if (t->slot)
 		w->walk.where.tstate_current = t->slot;
@@ -266,8 +266,8 @@ enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t,
 }
 
 /*
- * Returns the address of the thread state that holds the GIL for which the walked thread waits; 0:
- * no thread state holds it, or that isn't known.
+ * Returns the address of the thread state that holds the GIL while the walked thread waits for it.
+ * 0: no thread state holds it, or it isn't known which.
  */
 static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 {
@@ -275,7 +275,9 @@ static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 	uint64_t holder = 0;
 	int32_t locked = 0;
 
-	/* before 3.0 only the current thread state tells who holds the GIL */
+	/*
+	 * before Python 3.0, only the pointer to the current thread state tells who holds the GIL
+	 */
 	if (PY_HAS(l->can, LOCK_GIL))
 		return read_u64(w->walk.where.tstate_current);
 	if (!find_gil(&w->walk, l, &g) || !g.locked || !g.holder ||
@@ -293,7 +295,7 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 	enum gil_state state;
 
 	at = w;
-	forget_pages(w); /* other threads may have written to these pages since they were read */
+	forget_pages(w); /* other threads may have written to these pages since krait read them */
 	w->walk.gil_read = 0;
 	*holder = 0;
 	if (!t->where)
@@ -304,9 +306,9 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 		f.op = (uint32_t)call[1];
 	}
 	/*
-	 * For the walk, .tstate_current may have been replaced by the address of a pointer in
-	 * Python's list of thread states. Here the pointer to the current thread state is needed
-	 * again.
+	 * The walk may have replaced .tstate_current by the address of a pointer in Python's list
+	 * of thread states. From here on the address of the pointer to the current thread state is
+	 * needed.
 	 */
 	w->walk.where = *t->where;
 	if (t->where->tstate_current)
@@ -326,8 +328,8 @@ void walker_regs_of(const struct rec_task *rec, struct walker_regs *ret)
 	ret->pc = rec->regs[32];
 #else
 	/*
-	 * Index in struct pt_regs of each register, by its DWARF number: ax dx cx bx si di bp sp r8
-	 * ... r15.
+	 * By DWARF number of a register (ax dx cx bx si di bp sp r8 ... r15): the register's index
+	 * in struct pt_regs.
 	 */
 	static const uint8_t from[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 

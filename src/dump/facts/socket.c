@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the lists of sockets in /proc/PID/net (Documentation/networking/proc_net_tcp.rst); see
- * socket.h.
+ * Reads the lists of sockets in /proc/PID/net; see socket.h.
+ * Documentation/networking/proc_net_tcp.rst of Linux describes them.
  */
 #include "dump/facts/socket.h"
 
@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/system/clock.h"
 
-#define STATE_LISTEN 10 /* TCP's state "listening" in include/net/tcp_states.h */
+#define STATE_LISTEN 10 /* the number of TCP's state "listening" (include/net/tcp_states.h) */
 
 /*
  * Parses an address such as "0100007F:1F90". Before the colon are 8 or 32 hexadecimal digits, the

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads source lines of a process's program with the rights of that process; see source.h. */
+/*
+ * Reads source lines of a process's program, with no more rights than the process has; see
+ * source.h.
+ */
 #include "dump/facts/source.h"
 
 #include <fcntl.h>
@@ -14,13 +17,19 @@
 #include "proc/files/open_as.h"
 #include "proc/read/stat.h"
 
-#define SOURCE_BYTES  (8u << 20) /* the most bytes of one source file */
+#define SOURCE_BYTES  (8u << 20) /* the most bytes of a source file; longer files aren't shown */
 #define SOURCE_FILES  4096
 #define ENVIRON_BYTES (1u << 20)
-/* by how much the start time of a process and the change time of a file may be off */
+/*
+ * two clocks may differ by this much: that of processes' start times, and that of files' change
+ * times
+ */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
-/* Returns the variable PWD, in which shells keep their working directory; NULL: it isn't set. */
+/*
+ * Returns the variable PWD of an environment, in which shells keep their working directory. NULL:
+ * it isn't set.
+ */
 static const char *started_in(const struct str *environment)
 {
 	static const char name[] = "PWD=";
@@ -33,8 +42,8 @@ static const char *started_in(const struct str *environment)
 }
 
 /*
- * Tells whether the process is still in the directory in which its shell started it. Only then is a
- * relative file name that of the file with which the program was started.
+ * Tells whether the process is still in the directory in which its shell started it. Only in that
+ * directory does a relative file name still mean the file that the program was started from.
  */
 static bool is_where_it_began(int procdir)
 {
@@ -91,8 +100,8 @@ void source_fini(struct source *s)
 }
 
 /*
- * Opens a file with the rights of the process's user and groups. Up to Python 3.8, a script's
- * co_filename is the name as it was typed, so @path may be relative.
+ * Opens a file with the rights of the process's user and groups. @path may be relative: up to
+ * Python 3.8, a script's co_filename is the name that the user typed.
  */
 static int open_as_owner(const struct source *s, const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads what /proc says of one thread; see task.h. The kernel writes these files in
+ * Reads what /proc says about one thread; see task.h. The kernel writes these files in
  * fs/proc/array.c, fs/proc/base.c and lib/syscall.c.
  */
 #include "dump/facts/task.h"
@@ -21,7 +21,10 @@ static const char *value_of(const char *text, const char *key)
 
 bool task_look_parse(const char *text, struct task_look *ret)
 {
-	/* The kernel escapes newlines in "Name:", so a thread's name can't imitate these lines. */
+	/*
+	 * The kernel escapes newlines in the line "Name:", so a thread's name can't imitate these
+	 * lines.
+	 */
 	const char *state = value_of(text, "\nState:\t"),
 		   *own = value_of(text, "\nvoluntary_ctxt_switches:\t"),
 		   *forced = value_of(text, "\nnonvoluntary_ctxt_switches:\t");
@@ -73,7 +76,7 @@ bool task_place_parse(const char *text, struct task_place *ret)
 		p.arg[i] = v[i];
 	p.sp = v[n - 3];
 	p.pc = v[n - 2];
-	if (!p.sp && !p.pc) /* a kernel thread, which has no user code */
+	if (!p.sp && !p.pc) /* both are 0 in a kernel thread: it has no user code */
 		p.call = TASK_NO_CALL;
 	*ret = p;
 	return true;
@@ -85,7 +88,7 @@ static void read_wchan(int procdir, pid_t tid, char ret[static TASK_WCHAN_BYTES]
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/wchan", tid);
-	/* "0" means that the thread runs, or that krait has no right to know */
+	/* wchan is "0" if the thread runs, or if krait has no right to know it */
 	if (!proc_file_read(procdir, path, TASK_WCHAN_BYTES - 1, &text) &&
 	    !streq(str_cstr(&text), "0"))
 		snprintf(ret, TASK_WCHAN_BYTES, "%s", str_cstr(&text));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source text of code that is in no file, such as a notebook's cells. It was read from the memory
- * of the processes (python/heap/cached_text.h).
+ * Source text of code that is in no file, such as a notebook's cells. krait read it from the memory
+ * of processes (python/heap/cached_text.h).
  */
 #ifndef DUMP_FACTS_TEXTS_H
 #define DUMP_FACTS_TEXTS_H
@@ -11,27 +11,28 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-/* The text of file .path of process .tgid. */
+/* The text of the file that process .tgid calls .name. */
 struct dump_text {
 	uint32_t tgid;
 	char *path; /* name of the file in the profile */
 	char *name; /* name of the file in the process */
 	/*
-	 * several files of the process have the name .path, so it isn't known whose text .text is
+	 * several files of the process are called .path in the profile, so it isn't known of which
+	 * .text is
 	 */
 	bool several;
-	struct str text; /* lines, each with a newline; "": not known */
+	struct str text; /* the lines, each with its newline; "": not known */
 };
 
-/* Texts of all processes. A struct of zeros has no texts. */
+/* Source texts of all processes. A struct of zeros has no texts. */
 struct dump_texts {
 	VEC(struct dump_text) list;
 	size_t bytes; /* bytes of all texts together */
 };
 
 /*
- * The functions .wants and .met of collect_texts. @texts is a struct dump_texts *. A text that was
- * read once doesn't change any more.
+ * dump_texts_wants() and dump_texts_met() are the functions .wants and .met of collect_texts.
+ * @texts is a struct dump_texts *. A text that was read once isn't replaced by a later one.
  */
 bool dump_texts_wants(void *texts, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 		      const char *path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out what a thread does, from its state and by the rules of proc/wait_rules.h; see wait.h.
+ * Finds out what a thread is doing, from its state and by the rules of proc/wait_rules.h; see
+ * wait.h.
  */
 #include "dump/facts/wait.h"
 
@@ -9,8 +10,8 @@
 #include "base/text/str.h"
 
 /*
- * Returns what the thread does as far as its state tells. WAIT_BLOCKED: the wait rules will tell
- * more.
+ * Returns what the thread is doing, as far as the letter of its state tells. For WAIT_BLOCKED, the
+ * wait rules tell more.
  */
 static enum wait_kind by_state(char state)
 {
@@ -30,8 +31,8 @@ static enum wait_kind by_state(char state)
 }
 
 /*
- * Tells whether a thread waits for a pipe. A FIFO's path looks like that of a file, but the kernel
- * function in which the thread sleeps shows it.
+ * Tells whether the thread waits for a pipe, by the kernel function in which it sleeps. The path of
+ * a FIFO looks like that of any file.
  */
 static bool waits_in_pipe(const char *wchan)
 {
