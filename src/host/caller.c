@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the user behind sudo, and the environment as that user had it; see caller.h. */
+/* Finds the user who called sudo, and that user's environment; see caller.h. */
 #include "host/caller.h"
 
 #include <grp.h>
@@ -15,7 +15,7 @@
 #define MAX_ANCESTORS 64
 
 /*
- * Reads the number in environment variable @variable, which sudo has set. False: the variable isn't
+ * Reads a number from environment variable @variable, which sudo has set. Returns false if it isn't
  * a number.
  */
 static bool number_from(const char *variable, unsigned int *ret)
@@ -34,7 +34,8 @@ static bool number_from(const char *variable, unsigned int *ret)
 }
 
 /*
- * Reads the line of /proc/PID/status that begins with @name, without @name. False: there is none.
+ * Reads the line of /proc/PID/status that begins with @name, and returns the rest of the line in
+ * @line. Returns false if there is no such line.
  */
 static bool status_line(pid_t pid, const char *name, char *line, size_t size)
 {
@@ -58,7 +59,7 @@ static pid_t parent_of(pid_t pid)
 	return status_line(pid, "PPid:", line, sizeof(line)) ? atoi(line) : 0;
 }
 
-/* Returns the nearest ancestor process for which @test is true, or 0. */
+/* Returns the nearest ancestor process for which @test returns true; 0: there is none. */
 static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void *arg)
 {
 	pid_t pid = getppid();
@@ -70,8 +71,8 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 }
 
 /*
- * Does process @pid run entirely as the user @arg? The process of sudo doesn't, because it is
- * setuid. Its groups are root's and wouldn't be of use.
+ * Tells whether process @pid runs as user @arg only: real, effective and saved user id. sudo's own
+ * process doesn't, because it is setuid, and its groups are root's.
  */
 static bool is_users(pid_t pid, const void *arg)
 {
@@ -93,7 +94,7 @@ static bool is_sudo(pid_t pid, const void *arg)
 
 /*
  * Gets all groups of a process, or fails. A list that was cut off isn't used, because its last
- * number could be a part of another group's number.
+ * number could be a part of another number.
  */
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {
@@ -119,7 +120,7 @@ static int find_groups(struct caller *c)
 	c->groups.n = 0;
 	r = users_get(c->uid, &u);
 	if (r)
-		return 0; /* a user without an entry in /etc/passwd has the primary group alone */
+		return 0; /* a user who isn't in /etc/passwd has only the primary group */
 	r = users_groups(u.name, &c->groups);
 	users_fini(&u);
 	return r;
@@ -186,8 +187,8 @@ char *caller_cache_dir(const struct caller *c)
 	char *dir = NULL;
 
 	/*
-	 * "All paths must be absolute. If [one] is relative [...] ignore it." (XDG base
-	 * directories)
+	 * The XDG specification says: "All paths must be absolute. If [one] is relative [...]
+	 * ignore it."
 	 */
 	if (cache && *cache == '/')
 		return asprintf(&dir, "%s/krait", cache) < 0 ? NULL : dir;
@@ -235,7 +236,7 @@ void caller_leave(const struct caller *c)
 		return;
 	/*
 	 * Becoming root again always works, because the saved user id is still 0. Root's groups
-	 * don't matter.
+	 * weren't changed for that, and don't matter.
 	 */
 	if (seteuid(0) || setegid(0))
 		abort();

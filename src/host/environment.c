@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads environments of other processes, and the environment that krait itself got at its exec; see
- * environment.h.
+ * Reads the environments of other processes, and the one that krait itself got when it was
+ * executed; see environment.h.
  */
 #include "host/environment.h"
 
@@ -11,10 +11,10 @@
 #include "base/text/str.h"
 #include "host/users.h"
 
-/* the most bytes that are read; the kernel allows fewer: a quarter of the stack, 2 MiB */
+/* how many bytes are read at most; the kernel allows less: a quarter of the stack limit, 2 MiB */
 #define MAX_BYTES (4u << 20)
 
-/* Variables that sudo sets for its command; krait wants the values that they had for the caller. */
+/* Variables that sudo sets for its command. krait wants the values that the caller had. */
 static const char *const set_by_sudo[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "USERNAME", "SHELL", "MAIL", "TERM",
 };
@@ -56,7 +56,7 @@ int environment_set(struct environment *e, const char *entry)
 		free(copy);
 		return r;
 	}
-	/* @e ends with a NULL if it has any entries: takes the NULL off before the new entry */
+	/* a NULL ends the list if it has entries: the new entry takes its place */
 	e->v.n -= e->v.n > 0;
 	e->v.v[e->v.n++] = copy;
 	e->v.v[e->v.n++] = NULL;
@@ -70,10 +70,7 @@ int environment_parse(struct environment *e, const char *text, size_t n)
 		int r;
 
 		if (length == n)
-			/*
-			 * the last string isn't terminated, because the text was cut off: the
-			 * string is dropped
-			 */
+			/* the text was cut off in its last string, which is dropped */
 			return 0;
 		if (name_length(text) < length) {
 			r = environment_set(e, text);
@@ -114,8 +111,9 @@ int environment_original(struct environment *e)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = 0;
 	/*
-	 * comm may hold blanks, so count from its ')': field 3 follows. Fields 50 and 51 say where
-	 * the environment begins and ends (proc(5)).
+	 * The process's name (comm) may contain blanks, so fields are counted from the ')' after
+	 * it: field 3 follows. Fields 50 and 51 say where the environment begins and ends
+	 * (proc(5)).
 	 */
 	s = strrchr(text, ')');
 	for (int field = 3; s && field <= 50; field++)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Knows kernels on which sampling can freeze the machine, by patch level; see kernel_danger.h. */
+/*
+ * Knows, by patch level, the kernels on which sampling can freeze the machine; see kernel_danger.h.
+ */
 #include "host/kernel_danger.h"
 
 #include <ctype.h>
@@ -11,14 +13,16 @@
 
 #define ANY_PATCH UINT32_MAX
 
-/* Versions of kernels that can freeze if their patch level is below .fixed. */
+/* Series of kernels that can freeze if their patch level is below .fixed. */
 static const struct {
 	unsigned int major, minor, fixed;
 } dangerous[] = {
 	{5, 19, ANY_PATCH}, {6, 0, ANY_PATCH}, {6, 1, 36}, {6, 2, ANY_PATCH}, {6, 3, 10},
 };
 
-/* Reads "6.1.27" at the start of @text; returns how many numbers it has (0 to 3). */
+/*
+ * Reads a version such as "6.1.27" at the start of @text. Returns how many numbers it has (0 to 3).
+ */
 static int read_version(const char *text, struct kernel_version *ret)
 {
 	*ret = (struct kernel_version){};
@@ -28,8 +32,8 @@ static int read_version(const char *text, struct kernel_version *ret)
 }
 
 /*
- * Takes the patch level of the version at the start of @text, if its first two numbers are those of
- * @ret.
+ * Takes the patch level of the version at the start of @text, if the first two numbers of that
+ * version are those of @ret.
  */
 static bool take_same_series(struct kernel_version *ret, const char *text)
 {
@@ -43,8 +47,8 @@ static bool take_same_series(struct kernel_version *ret, const char *text)
 }
 
 /*
- * Takes the patch level from any word of @text that is a version, or with @last_only from its last
- * word: "Ubuntu 6.2.0-39.40-generic 6.2.16".
+ * Takes the patch level from a word of @text that is a version of the same series: with @last_only
+ * only from the last word, as in "Ubuntu 6.2.0-39.40-generic 6.2.16".
  */
 static bool take_from_words(struct kernel_version *ret, const char *text, bool last_only)
 {
@@ -62,8 +66,8 @@ static bool take_from_words(struct kernel_version *ret, const char *text, bool l
 }
 
 /*
- * "6.1.0-9-amd64", "6.2.0-39-generic": patch 0 with a number after it is a distribution's own
- * count, not upstream's patch level.
+ * Tells whether the release is like "6.1.0-9-amd64" or "6.2.0-39-generic": patch level 0 with a
+ * number after it is a distribution's own count, not upstream's patch level.
  */
 static bool is_distribution_count(const char *release, const struct kernel_version *v)
 {
@@ -106,7 +110,7 @@ bool kernel_at_least(const struct kernel_version *v, unsigned int major, unsigne
 	return v->major > major || (v->major == major && v->minor >= minor);
 }
 
-/* Reads /proc/version_signature, which only Ubuntu has; false if there is none. */
+/* Reads /proc/version_signature, which only Ubuntu has. Returns false if there is no such file. */
 static bool read_signature(char *buf, size_t n)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/version_signature", "re");

@@ -2,10 +2,10 @@
 /*
  * Kernels on which reading user memory from a BPF program can freeze the whole machine.
  *
- * bpf_probe_read_user() uses copy_from_user_nofault(). From 5.19 on this called
+ * bpf_probe_read_user() uses copy_from_user_nofault(). From 5.19 on, that function called
  * check_object_size(), which may take a lock of the vmalloc area. In an interrupt on a CPU that
- * already holds that lock the call never returns. Linux commit d319f344561d ("mm: Fix
- * copy_from_user_nofault()", 6.4) fixed it, also in 6.1.36 and 6.3.10. So 5.19.x, 6.0.x,
+ * already holds this lock, the call never returns. Linux commit d319f344561d ("mm: Fix
+ * copy_from_user_nofault()", 6.4) removed the fault, also from 6.1.36 and 6.3.10. So 5.19.x, 6.0.x,
  * 6.1.0-6.1.35, 6.2.x and 6.3.0-6.3.9 are dangerous. Distributions keep 6.1.0 in `uname -r`
  * whatever the patch level is, so `uname -r` alone doesn't decide.
  */
@@ -20,10 +20,10 @@ struct kernel_version {
 };
 
 /*
- * Finds the upstream version of a kernel. @release and @version are uname's, @signature the text of
- * /proc/version_signature (Ubuntu) or NULL. The patch level comes, in this order, from @signature
- * ("Ubuntu 6.2.0-39.40-generic 6.2.16"), from @version ("... Debian 6.1.27-1 ..."), from @release.
- * 0, or -EINVAL if @release doesn't begin with a version (no message).
+ * Finds the upstream version of a kernel. @release and @version come from uname(2); @signature is
+ * the text of /proc/version_signature (Ubuntu) or NULL. The patch level comes, in this order, from
+ * @signature ("Ubuntu 6.2.0-39.40-generic 6.2.16"), from @version ("... Debian 6.1.27-1 ..."), from
+ * @release. 0, or -EINVAL if @release doesn't begin with a version (no message).
  */
 _must_use_ int kernel_version_parse(struct kernel_version *ret, const char *release,
 				    const char *version, const char *signature);
@@ -32,8 +32,8 @@ enum kernel_danger {
 	KERNEL_SAFE,
 	KERNEL_FREEZES,
 	/*
-	 * some patch levels of this version can freeze, and the running kernel's patch level isn't
-	 * known
+	 * some patch levels of this series can freeze, and the patch level of the running kernel
+	 * isn't known
 	 */
 	KERNEL_MAY_FREEZE,
 };
@@ -45,7 +45,10 @@ bool kernel_at_least(const struct kernel_version *v, unsigned int major, unsigne
 /* Gets the version of the running kernel. 0, or -EINVAL + message. */
 _must_use_ int kernel_version_running(struct kernel_version *ret);
 
-/* 0, or -EOPNOTSUPP + a message why krait won't sample on the running kernel and what helps. */
+/*
+ * Refuses to sample on a kernel that can freeze. Returns 0, or -EOPNOTSUPP + a message that says
+ * why, and what helps.
+ */
 _must_use_ int kernel_danger_refuse(void);
 
 #endif

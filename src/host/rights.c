@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Knows which capabilities krait has, needs and gives up; see rights.h. */
+/* Knows which capabilities krait has and which it needs, and gives up the rest; see rights.h. */
 #include "host/rights.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@ static const struct {
 };
 
 /*
- * Capabilities that were part of CAP_SYS_ADMIN before Linux 5.8 and 5.9; CAP_SYS_ADMIN still
- * includes them.
+ * Capabilities that were split off CAP_SYS_ADMIN in Linux 5.8 and 5.9. CAP_SYS_ADMIN still includes
+ * them.
  */
 static const uint64_t in_sys_admin = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE);
 
@@ -87,8 +87,7 @@ size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *
 }
 
 /*
- * Appends how to give a container the capabilities @lacking: options of Docker, and lines for a
- * pod.
+ * Appends how a container gets the capabilities @lacking: options of Docker, and lines for a pod.
  */
 static void add_for_container(uint64_t lacking, struct str *ret)
 {
@@ -148,13 +147,14 @@ bool rights_may_see(int procdir)
 	char link[64];
 
 	/*
-	 * This reads the link of a namespace, which needs PTRACE_MODE_READ_FSCREDS. Kernel threads
-	 * have such links too, so the answer is right for them.
+	 * This reads the link of a namespace, for which the kernel demands
+	 * PTRACE_MODE_READ_FSCREDS. Kernel threads have such links as well, so the answer is right
+	 * for them too.
 	 */
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
-/* Makes the capabilities @effective effective, as far as krait is permitted to. */
+/* Makes @effective effective, except capabilities that krait isn't permitted to have. */
 static void set_effective(uint64_t effective)
 {
 	_cleanup_cap_ cap_t caps = cap_get_proc();
@@ -171,8 +171,8 @@ static void set_effective(uint64_t effective)
 }
 
 /*
- * Does /proc/kallsyms show the address of any symbol? One symbol isn't enough to tell: per-CPU
- * symbols of x86-64 are at 0 in any case, and kernels differ in which symbols are per-CPU.
+ * Tells whether /proc/kallsyms shows the address of any symbol. Looking at one symbol isn't enough:
+ * per-CPU symbols of x86-64 are at 0 anyway, and which symbols are per-CPU differs between kernels.
  */
 static bool kallsyms_tells(void)
 {
@@ -205,15 +205,18 @@ bool rights_is_own(uint32_t uid, uint32_t gid)
 	return uid == geteuid() && gid == getegid();
 }
 
-/* Reduces the permitted capabilities to @keep, and the effective ones to @keep without @off. */
+/*
+ * Reduces the permitted capabilities to @keep, and the effective capabilities to @keep without
+ * @off.
+ */
 static int keep_only(uint64_t keep, uint64_t off)
 {
 	_cleanup_cap_ cap_t have = cap_get_proc();
 	_cleanup_cap_ cap_t caps = cap_init();
 
 	/*
-	 * If krait can't read its capabilities, this is an error. Else krait would seem to have
-	 * none, and would give up those that it needs to return from another user's ids.
+	 * If krait can't read its capabilities, this is an error. Otherwise krait would seem to
+	 * have none, and would give up those that it needs to become its own user again.
 	 */
 	if (!have || !caps)
 		return -ENOMEM;
@@ -245,9 +248,9 @@ void rights_for_events(bool on)
 int rights_drop(bool as_caller)
 {
 	/*
-	 * Before 5.19 even reading a map through its descriptor needs CAP_BPF if
-	 * kernel.unprivileged_bpf_disabled is set. SETUID and SETGID are for writing as the caller,
-	 * KILL for passing a signal on to the command, PERFMON for CPUs that come online.
+	 * Before 5.19, even reading a map through its descriptor needs CAP_BPF if
+	 * kernel.unprivileged_bpf_disabled is set. SETUID and SETGID are needed for writing as the
+	 * caller, KILL for passing a signal on to the command, PERFMON for CPUs that come online.
 	 */
 	uint64_t keep = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) |
 			BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) |
@@ -284,8 +287,8 @@ void rights_drop_for_child(void)
 }
 
 /*
- * Makes root the owner of the file, and the only one who may write to it. If RIGHTS_GROUP exists,
- * only root and that group may run the file.
+ * Makes root the owner of the file, and the only user who may write to it. If group RIGHTS_GROUP
+ * exists, only root and this group may run the file.
  */
 static int set_mode(int fd, const char *path)
 {
@@ -293,7 +296,7 @@ static int set_mode(int fd, const char *path)
 	bool group = !users_group_id(RIGHTS_GROUP, &gid);
 	struct stat st;
 
-	/* chown() removes the file's capabilities, so it is called before they are set. */
+	/* chown() removes the file's capabilities, so it must come before they are set. */
 	if (fchown(fd, 0, group ? gid : (gid_t)-1) || fstat(fd, &st))
 		return err_sys(-errno, "can't make root the owner of '%s'", path);
 	if (fchmod(fd, group ? 0750 : (st.st_mode & 0755) | 0111))
@@ -302,8 +305,8 @@ static int set_mode(int fd, const char *path)
 }
 
 /*
- * Is @fd on a file system that is mounted nosuid? There the kernel ignores a file's capabilities
- * (mnt_may_suid), and setcap doesn't say so.
+ * Tells whether @fd is on a file system that is mounted nosuid. There the kernel ignores a file's
+ * capabilities (mnt_may_suid), and setting them gives no error.
  */
 static bool is_nosuid(int fd)
 {

@@ -13,14 +13,16 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Inode of the host's user namespace: PROC_USER_INIT_INO, include/linux/proc_ns.h. */
+/* Inode number of the host's user namespace: PROC_USER_INIT_INO in include/linux/proc_ns.h. */
 #define HOST_USER_NS 0xeffffffdu
 
-/* The kernel release that gVisor always shows: pkg/sentry/syscalls/linux/linux64.go. */
+/* The kernel release that gVisor always pretends to be: pkg/sentry/syscalls/linux/linux64.go. */
 #define GVISOR_RELEASE "4.4.0"
 #define GVISOR_VERSION "#1 SMP Sun Jan 10 15:06:54 PST 2016"
 
-/* No command of bpf(2) has this number: a kernel that lets the call through says EINVAL. */
+/*
+ * No command of bpf(2) has this number: if seccomp lets the call through, the kernel says EINVAL.
+ */
 #define NO_SUCH_COMMAND 0x7fffffff
 
 static bool is_gvisor(void)
@@ -38,8 +40,8 @@ bool sandbox_is_user_namespace(const char *path)
 }
 
 /*
- * Tells whether krait has a seccomp filter (SECCOMP_MODE_FILTER in /proc/self/status). A filter
- * alone doesn't mean that calls are refused: services of systemd have one too.
+ * Tells whether krait runs under a seccomp filter (SECCOMP_MODE_FILTER in /proc/self/status). A
+ * filter alone doesn't mean that calls are refused: services of systemd have one too.
  */
 static bool is_filtered(void)
 {
@@ -54,15 +56,18 @@ static bool is_filtered(void)
 }
 
 /*
- * Was a system call refused by a seccomp profile? Profiles return EPERM, and ENOSYS for calls that
- * they don't know.
+ * Tells whether a seccomp profile refused the system call that returned @r. Profiles return EPERM,
+ * or ENOSYS for calls that they don't know.
  */
 static bool is_refused(long r)
 {
 	return r < 0 && (errno == EPERM || errno == ENOSYS);
 }
 
-/* Returns the first system call that krait needs and a seccomp profile forbids, or NULL. */
+/*
+ * Returns the first of the system calls that krait needs and a seccomp profile forbids; NULL: none
+ * is forbidden.
+ */
 static const char *forbidden(void)
 {
 	if (!is_filtered())
@@ -70,8 +75,8 @@ static const char *forbidden(void)
 	if (is_refused(syscall(SYS_bpf, NO_SUCH_COMMAND, NULL, 0)))
 		return "bpf";
 	/*
-	 * Without attributes the kernel answers this call with EFAULT, unless a seccomp profile
-	 * refuses the call before.
+	 * Without attributes, the kernel answers this call with EFAULT. A seccomp profile that
+	 * forbids the call answers with another error.
 	 */
 	return is_refused(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)) ? "perf_event_open"
 									    : NULL;

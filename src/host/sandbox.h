@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a container takes away besides capabilities: a user namespace, a seccomp profile, a kernel
- * of its own (gVisor). krait tries each of these, so that it can name the one that is missing.
+ * What a container takes away in addition to capabilities: a user namespace, a seccomp profile or a
+ * kernel of its own (gVisor) may keep krait from recording. krait tries each of these, so that it
+ * can name what stands in its way.
  */
 #ifndef HOST_SANDBOX_H
 #define HOST_SANDBOX_H
@@ -14,7 +15,7 @@
  */
 bool sandbox_is_user_namespace(const char *path);
 
-/* Why krait can't record in this container, and what helps: shown by krait doctor. */
+/* Why krait can't record in this container, and what helps; krait doctor shows this. */
 struct sandbox_why {
 	const char *name; /* name of krait doctor's finding; NULL: krait can record */
 	char text[200];
@@ -23,13 +24,13 @@ struct sandbox_why {
 
 /*
  * Finds out why krait can't record in this container. @capable: krait has the capabilities that it
- * needs, so if a system call is refused, a seccomp profile refuses it.
+ * needs, so if a system call is refused, it is a seccomp profile that refuses it.
  */
 void sandbox_why(bool capable, struct sandbox_why *ret);
 
 /*
- * Can krait record in this container? @capable: as in sandbox_why(). 0, or -EPERM + message with
- * the command that helps.
+ * Checks that krait can record in this container. @capable: krait has the capabilities that it
+ * needs. 0, or -EPERM + message with the command that helps.
  */
 _must_use_ int sandbox_check(bool capable);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * /etc/passwd and /etc/group, read without the C library's name services, which don't work in a
- * statically linked program. Users of a directory service aren't found here; callers try another
- * source first.
+ * statically linked program. Users of a directory service (such as LDAP) aren't in these files, so
+ * callers first try another source.
  */
 #ifndef HOST_USERS_H
 #define HOST_USERS_H
@@ -18,19 +18,19 @@ struct user {
 	char *name, *home, *shell; /* heap strings */
 };
 
-/* Finds user @uid in /etc/passwd. 0; -ENOENT if there is none; -errno. No message. */
+/* Finds user @uid in /etc/passwd. 0; -ENOENT: there is no such user; or -errno. Sets no message. */
 _must_use_ int users_get(uid_t uid, struct user *ret);
 void users_fini(struct user *u);
 
-/* Finds the ids of user @name in /etc/passwd. 0; -ENOENT if there is none; -errno. */
+/* Finds the ids of user @name in /etc/passwd. 0; -ENOENT: there is no such user; or -errno. */
 _must_use_ int users_ids(const char *name, uid_t *uid, gid_t *gid);
 
-/* Finds the id of group @name in /etc/group. 0; -ENOENT if there is none; -errno. */
+/* Finds the id of group @name in /etc/group. 0; -ENOENT: there is no such group; or -errno. */
 _must_use_ int users_group_id(const char *name, gid_t *ret);
 
 /*
- * Makes this process, which is root's, that of @uid and @gid for good, without further groups. 0 or
- * -errno.
+ * Makes this process, which runs as root, run for good as user @uid and group @gid, without further
+ * groups. 0 or -errno.
  */
 _must_use_ int users_become(uid_t uid, gid_t gid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Leaves the environment that uvx has made for krait; see uvx.h. */
+/* Makes the command run outside of the environment that uvx has made for krait; see uvx.h. */
 #include "host/uvx.h"
 
 #include <dirent.h>
@@ -25,8 +25,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * Tells whether krait is the only distribution in @site. Environments that uv makes have no pip
- * either.
+ * Tells whether krait is the only distribution in directory @site. Environments made by uv don't
+ * have pip either.
  */
 static bool has_krait_alone(const char *site)
 {
@@ -38,7 +38,7 @@ static bool has_krait_alone(const char *site)
 	return d;
 }
 
-/* Is the environment whose programs are in directory @bin the one that uvx made for krait? */
+/* Tells whether @bin is the directory of programs in the environment that uvx made for krait. */
 static bool is_kraits(const char *bin)
 {
 	_cleanup_closedir_ DIR *d = NULL;
@@ -84,7 +84,7 @@ int uvx_leave(struct environment *e)
 	_cleanup_free_ char *bin = rest ? strndup(path, rest - path) : NULL;
 	_cleanup_free_ char *to = rest ? strdup(rest + 1) : NULL;
 
-	/* uv sets the variable UV, its own path, for what it starts. */
+	/* uv sets the variable UV, to its own path, for the programs that it starts. */
 	if (!bin || !to || !value(e, "UV") || !is_kraits(bin) || is_activated(e, bin))
 		return 0;
 	return set_path(e, to);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a file under a temporary name, and renames it at the end; see output.h. */
+/*
+ * Writes the output file without a name or under a temporary name, and gives it its name at the
+ * end; see output.h.
+ */
 #include "host/files/output.h"
 
 #include <errno.h>
@@ -13,15 +16,16 @@
 #include "base/system/temporary.h"
 
 /*
- * how many temporary names are tried; they have 64 random bits, so one is enough on any sane file
- * system
+ * how many temporary names are tried; each has 64 random bits, so a healthy file system needs only
+ * one
  */
 #define MAX_TRIES 100
-/* how many bytes longer a temporary name is than the file's own name: a dot and 16 digits */
+/* how many bytes longer a temporary name is than the file's own name: by a dot and 16 digits */
 #define MAX_SUFFIX 17
 
 /*
- * Chooses a temporary name in the file's directory, which nobody can foresee and take. 0 or -errno.
+ * Chooses a temporary name in the file's directory. Nobody can guess the name and use it first. 0
+ * or -errno.
  */
 static int choose_temporary(struct output *o)
 {
@@ -38,9 +42,9 @@ static int choose_temporary(struct output *o)
 }
 
 /*
- * The mode of a new file, before the umask. If others couldn't read the file that it replaces, and
- * that file belongs to the same user, others can't read the new file either. The mode of another
- * user's file isn't used.
+ * Returns the mode of the new file, before the umask. If the new file replaces a file of the same
+ * user that others can't read, others can't read the new file either. The mode of another user's
+ * file isn't used.
  */
 static mode_t mode_of(const struct place *p)
 {
@@ -49,12 +53,12 @@ static mode_t mode_of(const struct place *p)
 	return 0666 & (own ? p->st.st_mode : 0666);
 }
 
-/* Opens a file without a name in the directory. Descriptor or -errno. */
+/* Opens a new file that has no name in the directory (O_TMPFILE). Descriptor or -errno. */
 static int open_unnamed(struct output *o)
 {
 	int fd;
 
-	/* An unnamed file gets its name through /proc, which may be missing in a container. */
+	/* To get a name, such a file needs /proc, which may be missing in a container. */
 	if (access("/proc/self/fd", X_OK))
 		return -ENOENT;
 	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_of(&o->place));
@@ -79,14 +83,16 @@ static int open_temporary(struct output *o)
 		r = -errno;
 	}
 	/*
-	 * the file has no temporary name now: the name that was tried last belongs to another file
-	 * or to none
+	 * the file got no temporary name: another file, or none, has the name that was tried last
 	 */
 	free(TAKE_PTR(o->temporary));
 	return r;
 }
 
-/* Opens a file that will replace another one. Descriptor or -errno + message. */
+/*
+ * Opens a new file, which will replace the file of its name at the end. Descriptor or -errno +
+ * message.
+ */
 static int open_to_replace(struct output *o, const char *path)
 {
 	int fd = open_unnamed(o);
@@ -100,8 +106,8 @@ static int open_to_replace(struct output *o, const char *path)
 }
 
 /*
- * Is @p the file that a shell's `>` or `>>` made krait's standard output? Other programs may write
- * to that file too, so it isn't replaced.
+ * Tells whether @p is the file to which a shell's `>` or `>>` redirected krait's standard output.
+ * Other programs may write to that file too, so it isn't replaced.
  */
 static bool is_stdout(const struct place *p)
 {
@@ -194,8 +200,8 @@ static bool link_as(int dir, const char *self, const char *name)
 }
 
 /*
- * Gives the unnamed file its final name if that name is free, else a temporary name, which is
- * renamed later.
+ * Gives the file, which has no name yet, its final name. If that name is in use, gives it a
+ * temporary name, which is renamed later.
  */
 static int name_it(struct output *o)
 {
@@ -216,14 +222,13 @@ static int name_it(struct output *o)
 		r = -errno;
 	}
 	/*
-	 * the file has no temporary name now: the name that was tried last belongs to another file
-	 * or to none
+	 * the file got no temporary name: another file, or none, has the name that was tried last
 	 */
 	free(TAKE_PTR(o->temporary));
 	return r;
 }
 
-/* Writes out everything and closes the file; 0 or -errno. */
+/* Writes what is still buffered, and closes the file. 0 or -errno. */
 static int close_stream(struct output *o)
 {
 	FILE *stream = o->stream;
@@ -250,8 +255,8 @@ int output_commit(struct output *o)
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
 	/*
-	 * rename() replaces a name: if a link has got this name meanwhile, the link is removed, not
-	 * followed.
+	 * rename() replaces a name. If somebody has put a link there meanwhile, the link is
+	 * removed, not followed.
 	 */
 	if (o->temporary && renameat(p->dir, o->temporary, p->dir, p->name))
 		return err_sys(-errno, "can't rename %s to %s", o->temporary, o->path);

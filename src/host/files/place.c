@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the directory that a path leads to, and opens it: one component at a time, checking each
- * link, so that nobody can exchange a part of the path while it is followed. See place.h.
+ * Finds the directory that a path leads to, and opens it. It follows the path one component at a
+ * time and checks each link, so that nobody can exchange a part of the path meanwhile. See place.h.
  */
 #include "host/files/place.h"
 
@@ -14,17 +14,17 @@
 
 #include "base/error.h"
 
-/* how many links are followed for one path, as in the kernel (MAXSYMLINKS) */
+/* how many links of one path are followed, the same as in the kernel (MAXSYMLINKS) */
 #define MAX_LINKS 40
 
 struct walk {
 	struct place *p;
 	const char *path; /* the path as the caller gave it, for messages */
-	char *rest;	  /* the part of the path that is still to be walked (heap) */
+	char *rest;	  /* the part of the path that isn't walked yet (heap) */
 	bool follow;
 	unsigned int links;
 	bool said;     /* the error message is already set */
-	int forbidden; /* -errno if the kernel refuses a link on the way; else 0 */
+	int forbidden; /* -errno if the kernel refused to follow a link of the path; else 0 */
 };
 
 static const char *kind_of(mode_t mode)
@@ -33,8 +33,9 @@ static const char *kind_of(mode_t mode)
 }
 
 /*
- * Checks that file @name in @dir has a trusted owner. If not everybody may write to the directory,
- * every owner is trusted. 0, or -EPERM + message.
+ * Checks that the owner of file @name in directory @dir is trusted: krait's user or the directory's
+ * owner. If not everybody may write to the directory, every owner is trusted. 0, or -EPERM +
+ * message.
  */
 static int check_owner(int dir, const char *path, const char *name, const struct stat *st)
 {
@@ -50,7 +51,7 @@ static int check_owner(int dir, const char *path, const char *name, const struct
 		       path, name, kind_of(st->st_mode), st->st_uid);
 }
 
-/* Checks whether the link @name may be followed. 0 or -errno. */
+/* Checks whether krait may follow the link @name. 0 or -errno. */
 static int check_link(struct walk *w, const char *name, const struct stat *st)
 {
 	_cleanup_close_ int fd = -1;
@@ -63,7 +64,7 @@ static int check_link(struct walk *w, const char *name, const struct stat *st)
 	if (r)
 		return r;
 	/*
-	 * Asks the kernel to follow the link: fs.protected_symlinks, a mount with nosymfollow, or a
+	 * Makes the kernel follow the link: fs.protected_symlinks, a mount with nosymfollow, or a
 	 * security module may forbid it.
 	 */
 	fd = openat(w->p->dir, name, O_PATH | O_CLOEXEC);
@@ -90,7 +91,7 @@ static int enter_path(struct walk *w, const char *path)
 	return 0;
 }
 
-/* Puts the text of the link @fd in front of @w->rest, the rest of the path. */
+/* Reads where the link @fd leads, and puts that text before the rest of the path, @w->rest. */
 static int take_text(struct walk *w, int fd)
 {
 	char text[PATH_MAX], *made;
@@ -108,8 +109,8 @@ static int take_text(struct walk *w, int fd)
 }
 
 /*
- * Is @fd a link in /proc? Some links there can only be followed by the kernel: those to a process's
- * open files and directories.
+ * Tells whether the link @fd is in /proc. Only the kernel can follow some of the links there: those
+ * to a process's open files and directories.
  */
 static bool is_of_proc(int fd)
 {
@@ -118,7 +119,7 @@ static bool is_of_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Ends the walk. @fd: the file that the path leads to, -1: there is none. */
+/* Ends the walk. @fd: the file that the path leads to; -1: there is no such file. */
 static int end_at(struct walk *w, const char *name, int fd, const struct stat *st)
 {
 	strcpy(w->p->name, name);
@@ -143,7 +144,9 @@ static int follow_in_proc(struct walk *w, const char *name)
 	return end_at(w, name, TAKE_FD(fd), &st);
 }
 
-/* Takes the next component, and the slashes before it, off @w->rest. The slashes after it stay. */
+/*
+ * Removes the next component, and the slashes before it, from @w->rest. The slashes after it stay.
+ */
 static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 {
 	size_t slashes = strspn(w->rest, "/"), n = strcspn(w->rest + slashes, "/");
@@ -157,9 +160,9 @@ static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 }
 
 /*
- * Opens @name itself as O_PATH. @directory: open it with O_DIRECTORY first, which makes an
- * automounter mount a directory; if that fails with ENOTDIR, as for a link, opens it without
- * O_DIRECTORY.
+ * Opens @name itself, not what it may link to, as O_PATH. With @directory, tries O_DIRECTORY first,
+ * because that makes an automounter mount a directory. If it fails with ENOTDIR, as for a link,
+ * opens @name without O_DIRECTORY.
  */
 static int open_itself(int dir, const char *name, bool directory)
 {
@@ -171,7 +174,10 @@ static int open_itself(int dir, const char *name, bool directory)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* Walks one component. 1: it was the last component; 0: more components follow; or -errno. */
+/*
+ * Walks one component of the path. 1: it was the last component; 0: more components follow; or
+ * -errno.
+ */
 static int step(struct walk *w)
 {
 	char name[NAME_MAX + 1];
@@ -186,7 +192,8 @@ static int step(struct walk *w)
 	if (fd == -ENOENT && last)
 		return end_at(w, name, -1, NULL);
 	if (fd == -ENOENT && !w->rest[strspn(w->rest, "/")])
-		return -EISDIR; /* -EISDIR: a path like "new/" can't name a new file */
+		/* -EISDIR: a path that ends in a slash, like "new/", can't name a new file */
+		return -EISDIR;
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))
@@ -217,7 +224,7 @@ int place_find(struct place *p, const char *path, bool follow)
 		r = step(&w);
 	free(w.rest);
 	if (r > 0)
-		/* the refusal of a link is returned only if the walk ended without another error */
+		/* if there was no other error, the kernel's refusal of a link is the error */
 		r = w.forbidden;
 	if (!r)
 		return 0;
@@ -237,7 +244,7 @@ int place_open(const struct place *p, const char *path)
 		    O_WRONLY | O_NOCTTY | O_CLOEXEC | (p->handed ? 0 : O_NOFOLLOW));
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(-errno, "can't write %s", path);
-	/* @p->fd keeps the inode in use, so no other file can have got the same inode number. */
+	/* @p->fd keeps the inode in use, so no other file can have got the same number. */
 	if (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)
 		return err_set(-EPERM, "can't write %s: another file has just been put there",
 			       path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notes the source files that processes name; see source_files.h. */
+/* Notes the source files whose names recorded processes have; see source_files.h. */
 #include "host/files/source_files.h"
 
 #include <errno.h>
@@ -16,17 +16,18 @@
 #include "proc/read/stat.h"
 
 enum {
-	MAX_PATHS = 1 << 16, /* the most paths that are noted: a program could name any number */
+	MAX_PATHS = 1 << 16, /* how many paths are noted at most: a program could name any number */
 	MAX_MET = 1 << 20,
 	/*
-	 * the most bytes of a file that has to be compared with another file; a longer file isn't
-	 * shown
+	 * two files with the same name are compared up to this many bytes; if they are longer,
+	 * neither is shown
 	 */
 	MAX_COMPARED = 4 << 20,
-	MAX_TEXT = 8 << 20, /* the most bytes of source text from memory of processes */
+	/* how many bytes of source text are kept that come from the memory of processes */
+	MAX_TEXT = 8 << 20,
 };
 
-/* A source file under the name that one process has for it. */
+/* A source file that one process names. */
 struct met {
 	uint64_t start_boot_ns;
 	uint32_t tgid, path;
@@ -124,13 +125,13 @@ static void add_owner(struct source_files *f, struct named_file *file, struct pr
 		if (*known == id)
 			return;
 	file->own = true;
-	/* without memory for the owner's id, the file's source text isn't shown */
+	/* if there is no memory for the owner's id, the file's text won't be shown */
 	file->several |= !id || vec_push(&file->owners, id);
 }
 
 /*
- * Opens the file in a container. Two containers of one image have two files with the same contents,
- * which count as one file.
+ * Opens the file, which is in a container. Two containers of the same image have two files with the
+ * same contents, which count as one file.
  */
 static void take_contained(struct source_files *f, struct named_file *file, int procdir,
 			   const char *path, const struct proc_owner *o)
@@ -157,8 +158,8 @@ static int64_t to_wall_ns(uint64_t boot_ns)
 }
 
 /*
- * Notes the owner of the process that names the file. -ESRCH: the process has ended, or its pid
- * belongs to another process by now.
+ * Notes who owns the process that names the file. 0; -ESRCH: the process has ended, or its pid
+ * belongs to another process now.
  */
 static int look(struct source_files *f, struct named_file *file, const struct met *m,
 		const char *path)
@@ -190,8 +191,8 @@ static int look(struct source_files *f, struct named_file *file, const struct me
 }
 
 /*
- * Returns the entry of file @path, which is made if there is none yet. NULL: no memory, or too many
- * paths.
+ * Returns the entry of file @path; makes it if it is missing. NULL: there is no memory, or there
+ * are too many paths.
  */
 static struct named_file *file_of(struct source_files *f, const char *path, uint32_t *id)
 {
@@ -220,9 +221,9 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 }
 
 /*
- * May the caller see the memory of process @m->tgid? Users may see the memory of their own
- * processes, and root that of any process if it asks for that. 0: yes; -EPERM: no; -ESRCH: the
- * process is gone.
+ * Tells whether the caller may see the memory of process @m->tgid. Users may see the memory of
+ * their own processes; root may see that of all processes if it asks for that. 0: yes; -EPERM: no;
+ * -ESRCH: the process is gone.
  */
 static int may_see_memory(const struct source_rules *r, const struct met *m)
 {
@@ -273,7 +274,7 @@ void source_files_met_text(void *files, uint32_t tgid, const char *path, const s
 	file->textless |= !text->n;
 	if (!text->n)
 		return;
-	if (file->text.n) { /* the file has a text already, from another process */
+	if (file->text.n) { /* the file already has a text, from another process */
 		file->several |=
 			file->text.n != text->n || memcmp(file->text.s, text->s, text->n) != 0;
 		return;
@@ -282,7 +283,7 @@ void source_files_met_text(void *files, uint32_t tgid, const char *path, const s
 	f->text_bytes += text->n;
 }
 
-/* Opens a file in memory that has the text, so that the text is read like any other file. */
+/* Opens a file in memory that contains the text, so that it can be read like any other file. */
 static int open_text(const struct str *text, int64_t *since_ns)
 {
 	_cleanup_close_ int fd = memfd_create("source", MFD_CLOEXEC);
@@ -291,13 +292,14 @@ static int open_text(const struct str *text, int64_t *since_ns)
 		return -errno;
 	if (pwrite(fd, text->s, text->n, 0) != (ssize_t)text->n)
 		return -EIO;
-	/* the text is what the code was compiled from, so it counts as unchanged at any time */
+	/* the code was compiled from this very text, so the text counts as unchanged at any time */
 	*since_ns = INT64_MAX / 2;
 	return TAKE_FD(fd);
 }
 
 /*
- * Opens the file in krait's own root, if all owners of processes that named the file can read it.
+ * Opens the file below krait's own root directory, if all owners of processes that named it can
+ * read it.
  */
 static int open_own(const struct source_files *f, const struct named_file *file, const char *path)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens source files without krait's own rights; see source_open.h. */
+/*
+ * Opens source files with the rights of the user who called krait, not with krait's own; see
+ * source_open.h.
+ */
 #include "host/files/source_open.h"
 
 #include <errno.h>
@@ -26,8 +29,8 @@ static struct opener nobody(void)
 }
 
 /*
- * Returns with whose rights files are opened for the user who called. For root that is nobody,
- * unless root asked for all files.
+ * Returns with whose rights files are opened. They are those of the user who called krait. For root
+ * they are those of nobody, unless root asked for all files.
  */
 static struct opener caller_of(const struct source_rules *r)
 {
@@ -85,7 +88,9 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 
 	if (owner->uid == 0 || owner->uid == caller_uid(r))
 		return true;
-	/* krait isn't root: it sees only its own user's processes and can't become another user */
+	/*
+	 * krait isn't root: it sees only processes of its own user, and can't become another user
+	 */
 	if (geteuid())
 		return false;
 	theirs = file_open_as(&u, FILE_NO_LINK, root, path);
@@ -114,8 +119,8 @@ int source_root_of(const struct source_rules *r, int procdir)
 
 	if (!r->caller->other && geteuid() == 0)
 		/*
-		 * root may enter the directory with all its rights, although it opens files there
-		 * as nobody
+		 * root enters the directory with all its rights, but opens the files in it as
+		 * nobody
 		 */
 		u.as_is = true;
 	return open_as(&u, open_root, procdir, "root");
