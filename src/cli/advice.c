@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds options and advice to messages of the code below the command line; see advice.h. */
+/*
+ * Adds the names of options, and advice, to error messages of code that knows no options; see
+ * advice.h.
+ */
 #include "cli/advice.h"
 
 #include "base/cleanup.h"
@@ -8,8 +11,8 @@
 #include "base/text/str.h"
 
 /*
- * What is put before and after a message. % stands for what the user chose, @ for the name by which
- * sudo runs krait.
+ * What is put before and after an error message that is about .about. In these texts, % stands for
+ * what the user chose, and @ for the name by which sudo runs krait.
  */
 static const struct advice {
 	const char *about, *before, *after;
@@ -55,7 +58,7 @@ const char *error_words(void)
 	str_add(&words, err_msg());
 	fill_in(&words, a->after, choice);
 	/*
-	 * Stores the message without the option that it is about, so that a second call adds
+	 * Stores the finished message as one that is about no option, so that a second call adds
 	 * nothing to it.
 	 */
 	if (!words.failed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Computes how wide text is with the C library's wcwidth(); see cells.h. */
+/* Computes how many columns text takes, by the C library's wcwidth(); see cells.h. */
 #include "cli/cells.h"
 
 #include <locale.h>
@@ -45,8 +45,8 @@ unsigned cells_terminal_height(FILE *f)
 }
 
 /*
- * Returns how many columns the next character takes, and moves *s past it. *ok: whether the
- * character can be printed unchanged.
+ * Returns how many columns the character at *s takes, and moves *s past it. *ok: the character can
+ * be printed as it is.
  */
 static int next(const char **s, bool *ok)
 {
@@ -57,7 +57,7 @@ static int next(const char **s, bool *ok)
 		return width;
 	/*
 	 * The C library doesn't know the character: the locale is plain C, or the character is
-	 * newer than the library.
+	 * newer than the C library.
 	 */
 	if (MB_CUR_MAX > 1)
 		*ok = false;
@@ -75,7 +75,7 @@ int cells_width(const char *s, size_t n)
 	return width;
 }
 
-/* Appends characters of @s as long as they fit. Returns how many columns they take. */
+/* Appends as many characters of @s as fit into @columns. Returns how many columns they take. */
 static int add_part(struct str *b, const char *s, int columns)
 {
 	int width = 0;
@@ -102,7 +102,7 @@ int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fil
 	bool cut = left > 0 && columns > 0, ok;
 
 	if (cut && keep_end) {
-		/* Skips one more column, in which "…" is put. */
+		/* Leaves room for "…" by skipping one more column of @s. */
 		for (left++; *s && left > 0;)
 			left -= next(&s, &ok);
 		str_add(b, "…");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of commands, and the commands help and version, which need no folder. */
+/* The list of krait's commands. The commands help and version, which have no folder, are here. */
 #include "cli/commands.h"
 
 #include <sys/capability.h>
@@ -134,7 +134,7 @@ static int run_version(const struct command *self, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-/* `krait --version` prints one line, for scripts. */
+/* What `krait --version` runs: it prints one line, for scripts. */
 const struct command command_version_line = {
 	.name = "version",
 	.summary = "Print the version.",

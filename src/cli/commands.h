@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The commands of krait. Each is defined in the folder of its name. */
+/* The commands of krait. Each is defined in the folder that is named after it. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "cli/options/options.h"
 
 /*
- * Values of option_row.complete that stand for lists of words. COMPLETE_FORMAT: the names of all
+ * These values of option_row.complete stand for lists of words. COMPLETE_FORMAT: the names of all
  * formats.
  */
 #define COMPLETE_FORMAT "<format>"
-/* COMPLETE_REPORT_FORMAT: the names of all formats, and of the report's own */
+/*
+ * COMPLETE_REPORT_FORMAT: the names of all formats, and of the formats that only `krait report`
+ * writes
+ */
 #define COMPLETE_REPORT_FORMAT "<report>"
 #define COMPLETE_EVENT	       "<event>"
 
@@ -31,6 +34,6 @@ extern const struct command command_completion;
 extern const struct command command_help;
 extern const struct command command_man;
 extern const struct command command_version;
-extern const struct command command_version_line; /* the command behind --version */
+extern const struct command command_version_line; /* the command that `krait --version` runs */
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit codes. They are the same for every command, and scripts and CI jobs rely on them. */
+/*
+ * krait's exit codes. They are the same for all commands, because scripts and CI jobs rely on them.
+ */
 #ifndef CLI_EXIT_H
 #define CLI_EXIT_H
 
-/* The exit codes: X(NAME, code, words for the man page). */
+/* X(NAME, exit code, its description in the man page). */
 #define EXIT_CODES(X)                                                                              \
 	X(DONE, 0, "done; if there isn't a single sample, a warning is printed")                   \
 	X(FAILED, 1,                                                                               \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The program's beginning: finds the command that the first word names. */
+/* The program's beginning: finds the command that the first word of the command line names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "host/rights.h"
 
 /*
- * Returns the command that @word stands for: by its name, or by an option such as --version. NULL:
- * there is none.
+ * Returns the command that @word names, by its name or by an option such as --version. NULL: there
+ * is no such command.
  */
 static const struct command *command_by_alias(const char *word)
 {
@@ -49,9 +49,9 @@ static int unknown_command(char **words, int n)
 }
 
 /*
- * Occupies closed standard descriptors. If they stayed closed, the first file that krait opens
- * would get such a number, and messages would be written into that file. What occupies them can't
- * be read or written, and commands that krait starts find them closed.
+ * Opens something useless under each closed standard descriptor. Otherwise the first file that
+ * krait opens would get such a number, and messages would be written into it. These descriptors
+ * can't be read or written, and are closed in commands that krait starts.
  */
 static void hold_closed_descriptors(void)
 {
@@ -84,8 +84,8 @@ static int run(int argc, char **argv)
 }
 
 /*
- * Flushes standard output, such as a short help text. If exit() did that, a full disk would go
- * unnoticed.
+ * Writes what is still buffered for standard output, such as a short help text. In exit(), an error
+ * such as a full disk would go unnoticed.
  */
 static int flush(int code)
 {

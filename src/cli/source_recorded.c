@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds source text for a recording of any age; see source_recorded.h. */
+/* Finds source text for a recording, which may be old; see source_recorded.h. */
 #include "cli/source_recorded.h"
 
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 
-enum { MOST_NAMED = 20 }; /* the most files that are named in one line of text */
+enum { MOST_NAMED = 20 }; /* how many files a line of text names */
 
 int64_t source_ran(struct profile *p, const char *path)
 {

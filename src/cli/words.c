@@ -22,7 +22,7 @@ static void say(enum log_level level, const char *text)
 {
 	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
 
-	/* locks the stream, so that lines of several threads don't mix */
+	/* locks stderr, so that lines of several threads don't mix */
 	flockfile(stderr);
 	erase_progress();
 	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
@@ -31,7 +31,7 @@ static void say(enum log_level level, const char *text)
 
 bool words_show_progress(void)
 {
-	const char *term = getenv("TERM"); /* TERM=dumb can't erase a line */
+	const char *term = getenv("TERM"); /* a terminal with TERM=dumb can't erase a line */
 
 	return isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
 }

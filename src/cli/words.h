@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints krait's messages (base/system/log.h) on standard error: "krait: warning: TEXT". The
- * progress line appears only on terminals.
+ * Prints krait's messages (base/system/log.h) on standard error, in the form "krait: warning:
+ * TEXT". The progress line appears only on terminals.
  */
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 
 #include <stdbool.h>
 
-/* From now on messages are printed. */
+/* Prints messages from now on. */
 void words_begin(void);
 
 /* Tells whether standard error is a terminal that can show a progress line. */

@@ -32,7 +32,7 @@ static int write_as_caller(struct output *out, const char *path, int (*fn)(void 
 	err_memory_begin();
 	if (!r)
 		r = fn(arg, out->stream);
-	/* the message may be that of a later failure, so it is set again */
+	/* a later failure may have replaced the message, so it is set again */
 	if (r == -ENOMEM)
 		r = err_nomem();
 	return r ? r : output_commit(out);
@@ -52,7 +52,7 @@ int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg)
 		caller_leave(&caller);
 	}
 	caller_fini(&caller);
-	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */
+	/* -EPIPE: the reader has seen enough, as `head` has; that needs no message */
 	if (r && r != -EPIPE)
 		log_error("%s", error_words());
 	return r ? EXIT_FAILED : EXIT_DONE;

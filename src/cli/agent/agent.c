@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent COMMAND`: finds the command that the second word names. */
+/* `krait agent COMMAND`: finds the command that the word after `agent` names, and runs it. */
 #include "cli/agent/agent.h"
 
 #include "base/system/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The commands that follow the word `krait agent`. Each is defined in a file of this folder. */
+/* The commands that follow the words `krait agent`. Each is defined in a file of this folder. */
 #ifndef CLI_AGENT_AGENT_H
 #define CLI_AGENT_AGENT_H
 
@@ -8,7 +8,10 @@
 #include "store/store.h"
 
 /* clang-format off */
-/* The option --store of the commands that look at what the agent writes. @heading: its group. */
+/*
+ * The row of option --store, for commands that read what the agent writes. @heading: the option's
+ * group in the help.
+ */
 #define AGENT_ROW_STORE(heading, at)                                                               \
 	{.group = (heading),                                                                       \
 	 .name = "store", .arg = "DIR", .set = value_string, .field = (at),                        \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent check`: checks the agent's configuration, and says where each setting comes from. */
+/* `krait agent check`: checks the agent's configuration, and says where each setting was made. */
 #include "base/system/log.h"
 #include "cli/agent/agent.h"
 #include "cli/agent/options.h"

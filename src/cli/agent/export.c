@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent export`: copies what an agent recorded in a window, for another machine. */
+/*
+ * `krait agent export`: copies what the agent recorded in a window of time into another store, for
+ * another machine.
+ */
 #include "cli/agent/agent.h"
 
 #include <stdio.h>
@@ -16,7 +19,7 @@ struct export_options {
 };
 
 #define FIELD(f) offsetof(struct export_options, f)
-#define EVER	 "500000h" /* longer ago than any store was made */
+#define EVER	 "500000h" /* an age that no store reaches */
 
 static void say(const struct export_options *o, const struct store_facts *f)
 {

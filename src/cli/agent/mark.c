@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent mark TEXT`: has the agent pin the time around now. */
+/* `krait agent mark TEXT`: makes the agent pin the time around the present moment. */
 #include "cli/agent/agent.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct mark_options {
 
 #define FIELD(f) offsetof(struct mark_options, f)
 
-/* Asks the server, which may tell the agent. */
+/* Sends the mark to the server of queries, which may tell the agent. */
 static int ask_server(const char *socket, const char *text, struct pin *ret)
 {
 	_cleanup_(query_fini) struct query q = {.kind = QUERY_MARK, .words = text};
@@ -40,7 +40,7 @@ static int mark(const struct mark_options *o, const char *text, struct pin *ret)
 {
 	int r = marks_send(o->store, text, ret);
 
-	/* without --socket, only the agent's own store is one that a server answers for */
+	/* the server at the default socket answers for the agent's own store only */
 	if (r != -EACCES || (!o->socket && !streq(o->store, STORE_DIRECTORY)))
 		return r;
 	return ask_server(o->socket ? o->socket : QUERY_SOCKET, text, ret);

@@ -58,7 +58,7 @@ void agent_options_init(struct agent_run_options *o)
 					.max_bytes = DEFAULT_BYTES,
 					.max_cpu_ppm = DEFAULT_CPU_PPM};
 	record_options_init(&o->record);
-	/* the server of queries decides by this label which samples a user may see */
+	/* this label lets the server of queries decide which samples a user may see */
 	o->record.session.users = true;
 }
 

@@ -13,22 +13,29 @@
 #include "store/store.h"
 
 #define AGENT_CONFIG "/etc/krait/agent.conf"
-/* the user who, beside root, may own the store of an agent that root runs */
+/* if root runs the agent, the store may also belong to the user of this name */
 #define AGENT_USER "krait"
 
 struct agent_run_options {
-	/* must come first, because the option rows of rows.h point into it */
+	/*
+	 * must be the first member, because the rows of record's option table (rows.h) point into
+	 * it
+	 */
 	struct record_options record;
 	const char *store;
 	uint64_t max_bytes;
 	uint32_t max_cpu_ppm;
-	uint64_t pin_cpu_ppm, pin_wait_ppm; /* 0: no service is looked at */
+	/* values of --pin-cpu and --pin-wait, in millionths; 0: the option isn't given */
+	uint64_t pin_cpu_ppm, pin_wait_ppm;
 	bool pin_failures;
 	const char *on_trigger;
-	/* value of --config: a file to read instead of AGENT_CONFIG; NULL: none was given */
+	/*
+	 * value of --config: the file that is read instead of AGENT_CONFIG; NULL: the option isn't
+	 * given
+	 */
 	const char *config;
-	bool print; /* --print of `krait agent check` */
-	/* names of functions whose CPU time is counted for Prometheus */
+	bool print; /* option --print of `krait agent check` */
+	/* values of --count-function: functions whose CPU time is counted for Prometheus */
 	VEC(const char *) functions;
 };
 
@@ -36,25 +43,28 @@ void agent_options_init(struct agent_run_options *o);
 void agent_options_fini(struct agent_run_options *o);
 
 /*
- * Reads configuration files and command line into @o, and checks the options. @c, which is
- * initialised, keeps what @o points to. 0; OPTIONS_HELP_ASKED; -EINVAL: @c has the faults; -ENOMEM
- * + message.
+ * Reads the configuration files and the command line into @o, and checks the options. @c must be
+ * initialised, and owns the texts to which @o points. Returns 0; OPTIONS_HELP_ASKED; -EINVAL: @c
+ * has the faults; or -ENOMEM + message.
  */
 _must_use_ int agent_options_load(struct config *c, const struct command *self, int argc,
 				  char **argv, struct agent_run_options *o);
 
 /*
- * agent_options_load() for a command's run(). Prints the help, or the faults. Returns -1 to go on,
- * else the exit code.
+ * For the run() of a command: calls agent_options_load(), and prints the help or the faults.
+ * Returns -1 if the command is to go on, else the exit code.
  */
 _must_use_ int agent_options_read(struct config *c, const struct command *self, int argc,
 				  char **argv, struct agent_run_options *o);
 
-/* an option_set_fn: sets a uint64_t to the most bytes of the store */
+/* an option_set_fn: parses a size of the store, and sets a uint64_t to it, in bytes */
 int agent_value_size(void *field, const char *text);
-/* an option_set_fn: sets a uint64_t in millionths from a number of percent, 1 to 1,000,000 */
+/*
+ * an option_set_fn: parses a percentage from 1 to 1,000,000, and sets a uint64_t to it, in
+ * millionths
+ */
 int agent_value_share(void *field, const char *text);
-/* an option_set_fn: sets a const char * to the path of a program, from / on */
+/* an option_set_fn: sets a const char * to the path of a program, which must begin with / */
 int agent_value_program(void *field, const char *text);
 
 #define AGENT_FIELD(f) offsetof(struct agent_run_options, f)

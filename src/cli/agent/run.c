@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent run`: records until a signal, into the store. */
+/* `krait agent run`: records into the store until a signal ends it. */
 #include <errno.h>
 
 #include "agent/agent.h"
@@ -14,11 +14,12 @@
 #include "host/users.h"
 #include "record/command/signals.h"
 
-#define LINES_A_MINUTE 10 /* how many messages of each kind are shown in a minute */
+/* how many messages of the same kind are printed in a minute; others are dropped */
+#define LINES_A_MINUTE 10
 
 /*
- * Starts the writer before all else, so that it is forked while krait has no threads, open files
- * and kernel programs.
+ * Begins with starting the writer, so that it is forked while krait has no threads, open files and
+ * kernel programs.
  */
 static int begin(struct session *s, const struct agent_options *o, struct agent **ret)
 {
@@ -30,8 +31,8 @@ static int begin(struct session *s, const struct agent_options *o, struct agent 
 	r = caller_find(&s->caller);
 	r = r ? r : session_set_up(s);
 	/*
-	 * only the writer writes files, so this process doesn't need root's rights over others'
-	 * files
+	 * only the writer writes files, so this process doesn't need root's rights over other
+	 * users' files
 	 */
 	r = r ? r : rights_drop(true);
 	r = r ? r : session_start(s);
@@ -57,14 +58,17 @@ static int record(struct session *s, const struct agent_options *o, enum color_m
 	return r ? fail(s, fail_code(r)) : EXIT_DONE;
 }
 
-/* What reading the configuration files again needs, with the same command line, after a SIGHUP. */
+/*
+ * What is needed to read the configuration again after a SIGHUP: the command line of the start, and
+ * where the options are.
+ */
 struct reload {
 	const struct command *self;
 	int argc;
 	char **argv;
 	struct agent_run_options *o; /* the options that are in force */
-	struct config *c;	     /* where the options in force come from */
-	struct agent_options *agent; /* the part of the options that the agent reads */
+	struct config *c;	     /* knows in which file each option in force was set */
+	struct agent_options *agent; /* the part of the options in force that agent.c reads */
 };
 
 static void say_restart(void *ctx, const struct option_row *row)
@@ -74,7 +78,7 @@ static void say_restart(void *ctx, const struct option_row *row)
 			 row->name);
 }
 
-/* Takes over those new options that a running agent can take over. */
+/* Copies the options that can change while the agent runs. */
 static void take_over(const struct agent_run_options *from, struct agent_run_options *to)
 {
 	to->record.verbose = from->record.verbose;
@@ -84,7 +88,7 @@ static void take_over(const struct agent_run_options *from, struct agent_run_opt
 	log_set_level(LOG_NOTE + MIN(to->record.verbose, 2));
 }
 
-/* Uses the new configuration if it has no fault. Otherwise keeps all of the old one. */
+/* Reads the configuration again. If it has a fault, the old one stays in force as a whole. */
 static void reload(void *ctx)
 {
 	_cleanup_(agent_options_fini) struct agent_run_options o;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait agent serve`: answers queries of users who can't read the store, and those of Prometheus.
+ * `krait agent serve`: answers queries of users who can't read the store, and of Prometheus.
  */
 #include "agent/serve/serve.h"
 

@@ -31,7 +31,7 @@ static double mebibytes(uint64_t bytes)
 	return (double)bytes / (1 << 20);
 }
 
-/* Prints how much CPU time the agent has taken since it began, as a share of one CPU. */
+/* Prints how much CPU time the agent has taken since it began, as a percentage of one CPU. */
 static void print_cost(const struct store_facts *f)
 {
 	const int64_t *v = f->figures;
@@ -92,7 +92,7 @@ static void print_facts(const struct store_facts *f)
 	print_confined((unsigned)v[BATCH_CONFINED]);
 }
 
-#define PINS_SHOWN 10 /* the newest ones; --json has all */
+#define PINS_SHOWN 10 /* how many pins are printed, the newest first; --json has all pins */
 
 static void print_pin(const struct pin *p, bool first)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait attach and krait run: `krait record` with the options of Python 3.15's own sampler (`python
- * -m profiling.sampling`, its Lib/profiling/sampling/cli.py).
+ * `krait attach` and `krait run`: they record as `krait record` does, but take the options of
+ * Python 3.15's own sampler (`python -m profiling.sampling`, Lib/profiling/sampling/cli.py in
+ * Python's source).
  */
 #include <stdio.h>
 #include <strings.h>
@@ -17,15 +18,17 @@
 enum mode { MODE_CPU, MODE_GIL, MODE_WALL };
 
 /*
- * What an option such as --pstats or --collapsed selects: the format, and how the output's name
- * begins and ends if the user gives no name.
+ * What an option such as --pstats or --collapsed chooses: the output's format, and how the output's
+ * name begins and ends if the user gives none.
  */
 struct output_format {
 	const char *name, *prefix, *extension;
 };
 
 struct attach_options {
-	/* format of the output; NULL: krait's own page, named as krait names it */
+	/*
+	 * the output's format; NULL: krait's own page, under the name that `krait record` gives it
+	 */
 	const struct output_format *format;
 	const char *output, *duration;
 	uint32_t rate_hz;
@@ -88,7 +91,10 @@ static int set_mode(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct attach_options, f)
 
-/* clang-format is off here: it would format table rows in a macro as statements. */
+/*
+ * clang-format would format the rows of the table, which are in a macro, as statements: it is off
+ * here.
+ */
 /* clang-format off */
 #define ROW_FORMAT(word, text)                                                                     \
 	{.name = #word, .set = set_##word, .field = FIELD(format), .help = (text)}
@@ -156,7 +162,7 @@ static const struct option_refusal refused[] = {
 
 typedef VEC(char *) word_vec;
 
-/* The words of a command line of `krait record` or `krait top`, which are borrowed. */
+/* The words of a command line for `krait record` or `krait top`. The list doesn't own them. */
 struct words {
 	word_vec list;
 	struct str output, rate;
@@ -188,7 +194,7 @@ static void add_output(struct words *w, const struct attach_options *o, const ch
 	}
 	if (o->mode == MODE_WALL)
 		add_option(w, "--value", "wall");
-	/* Only folded stacks need the option, because a page shows lines anyway. */
+	/* Only folded stacks need the option --lines: a page shows lines anyway. */
 	if (f == &collapsed)
 		add(w, "--lines");
 	if (o->browser)
@@ -261,7 +267,7 @@ static int run_attach(const struct command *self, int argc, char **argv)
 	return call(&w, &o);
 }
 
-/* What follows the script on the command line belongs to the script, options too. */
+/* What follows the script on the command line belongs to the script, even options. */
 static int run_run(const struct command *self, int argc, char **argv)
 {
 	struct attach_options o = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names what only a build with BPF has: the libraries that are linked into it, and the events; see
+ * Tells what only a krait with BPF has: the libraries that are linked into it, and the events; see
  * parts.h.
  */
 #include "cli/parts.h"

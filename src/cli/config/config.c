@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Combines configuration files with a command line, and keeps the origin of each setting; see
- * config.h.
+ * Combines configuration files with the command line, and remembers where each setting was made;
+ * see config.h.
  */
 #include "cli/config/config.h"
 
@@ -60,7 +60,7 @@ void config_say_faults(const struct config *c)
 		log_error("... and %zu more faults", c->more_faults);
 }
 
-/* Returns the last setting of option @row; NULL: nothing has set the option. */
+/* Returns the last setting of option @row; NULL: the option isn't set anywhere. */
 static const struct config_setting *last_of(const struct config *c, const struct option_row *row)
 {
 	for (size_t i = c->settings.n; i--;)
@@ -84,7 +84,7 @@ void config_origin(const struct config *c, const struct option_row *row, struct 
 	add_origin(last_of(c, row), ret);
 }
 
-/* Does @text name the option @name: "--rate", and not "--rates"? */
+/* Tells whether @text mentions the option @name: "--rate", but not "--rates". */
 static bool names(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -122,7 +122,10 @@ static void settings_fini(settings_vec *v)
 	vec_fini(v);
 }
 
-/* An option_met_fn: keeps an option of the command line, which is applied after the files. */
+/*
+ * An option_met_fn: remembers an option of the command line. It is applied after those of the
+ * files.
+ */
 static int keep_typed(void *ctx, const struct option_row *row, const char *value)
 {
 	settings_vec *typed = ctx;
@@ -140,10 +143,7 @@ static int copy_argv(struct config *c, int argc, char **argv)
 	return vec_push(&c->argv, NULL) ? err_nomem() : 0;
 }
 
-/*
- * Returns the value of --config among the options of the command line; NULL: the option isn't
- * there.
- */
+/* Returns the value of --config on the command line; NULL: it isn't given. */
 static const char *typed_path(const settings_vec *typed)
 {
 	const char *path = NULL;
@@ -188,7 +188,7 @@ int config_load(struct config *c, const char *path, int argc, char **argv, struc
 	return r ? r : c->faults.n || c->more_faults ? -EINVAL : 0;
 }
 
-/* Are all settings of @row the same in both configurations? */
+/* Tells whether option @row has the same settings in both configurations. */
 static bool is_same(const struct config *a, const struct config *b, const struct option_row *row)
 {
 	size_t i = 0, j = 0;
@@ -206,7 +206,7 @@ static bool is_same(const struct config *a, const struct config *b, const struct
 	}
 }
 
-/* Is the last setting of @row the same in both configurations? */
+/* Tells whether the last setting of option @row is the same in both configurations. */
 static bool is_same_last(const struct config *a, const struct config *b,
 			 const struct option_row *row)
 {

@@ -22,60 +22,62 @@
 #include "cli/options/options.h"
 #include "cli/options/values.h"
 
-#define CONFIG_BYTES  (64u << 10) /* the most bytes of a file */
-#define CONFIG_FILES  100	  /* the most files in FILE.d */
-#define CONFIG_FAULTS 100	  /* the most faults that are kept; further ones are only counted */
+#define CONFIG_BYTES  (64u << 10) /* the most bytes that a configuration file may have */
+#define CONFIG_FILES  100	  /* the most files that directory FILE.d may have */
+#define CONFIG_FAULTS 100	  /* how many faults are kept; further ones are only counted */
 
-/* An option that a file or the command line has set. */
+/* An option that was set in a file or on the command line. */
 struct config_setting {
 	const struct option_row *row;
-	const char *value; /* value of the option; NULL: the option takes none */
-	const char *file;  /* file with the setting; NULL: the command line has it */
+	const char *value; /* value of the option; NULL: the option takes no value */
+	/* file in which the option was set; NULL: it was set on the command line */
+	const char *file;
 	unsigned line;
 };
 
 struct config {
 	const struct command *command;
-	void *fields; /* the command's options, owned by the caller */
+	void *fields; /* the struct that the options are stored in; owned by the caller */
 	/* all settings, in the order in which they were made */
 	VEC(struct config_setting) settings;
 	VEC(const char *) files; /* the files that were read */
-	/* what is wrong with the configuration, one sentence for each fault */
+	/* a sentence for each fault of the configuration */
 	VEC(char *) faults;
-	/* how many faults were found in addition to the CONFIG_FAULTS in .faults */
+	/* how many faults were found that have no room in .faults */
 	size_t more_faults;
-	VEC(char *) texts, argv; /* memory of the texts to which the members above point */
+	/* the texts to which the members above point: these vectors own them */
+	VEC(char *) texts, argv;
 };
 
-/* @fields are set to the command's defaults, and stay the caller's. */
+/* Sets @fields to the defaults of the command's options. @fields stays the caller's. */
 void config_init(struct config *c, const struct command *command, void *fields);
-void config_fini(struct config *c); /* also frees texts that @fields points to */
+void config_fini(struct config *c); /* also frees the texts to which @fields points */
 
 /*
- * Reads the file @path, the directory of its parts (@path with ".d") and the command line into the
- * fields. @path may be missing. If the command line has --config FILE, that file is read instead,
- * and must exist. @argv isn't changed, so it can be read again. *ret points into memory of @c.
- * Returns 0; OPTIONS_HELP_ASKED; -EINVAL if there are faults; -ENOMEM + message.
+ * Reads the file @path, the files in the directory @path.d, and the command line, and sets the
+ * fields by them. @path may be missing. If the command line has --config FILE, FILE is read instead
+ * of @path, and must exist. @argv isn't changed, so it can be read again. *ret points into memory
+ * of @c. Returns 0; OPTIONS_HELP_ASKED; -EINVAL if there are faults; -ENOMEM + message.
  */
 _must_use_ int config_load(struct config *c, const char *path, int argc, char **argv,
 			   struct operands *ret);
 
 /*
- * Reads the lines of a file, as config_load() does. Returns 0 even if it added faults, or -ENOMEM +
- * message.
+ * Reads the lines of a configuration file for config_load(). Returns 0 even if it added faults, or
+ * -ENOMEM + message.
  */
 _must_use_ int config_read_text(struct config *c, const char *file, const char *text, size_t n);
 /*
- * Reads the configuration file @path, and the *.conf files in the directory @path.d. @must: the
- * file @path must exist. Returns 0 or -ENOMEM + message.
+ * Reads the configuration file @path, and the *.conf files in the directory @path.d. @must: it is a
+ * fault if @path is missing. Returns 0 or -ENOMEM + message.
  */
 _must_use_ int config_read_files(struct config *c, const char *path, bool must);
 
 /* Adds a fault. */
 void config_fault(struct config *c, const char *fmt, ...) _printf_(2, 3);
 /*
- * For a command that checks its options: adds the last error message as a fault. The fault says
- * where the options that the message names ("--rate") were set. Returns -EINVAL.
+ * For a command that checks its options: adds the last error message as a fault. If the message
+ * names options, such as "--rate", the fault says where they were set. Returns -EINVAL.
  */
 int config_blame(struct config *c);
 
@@ -83,27 +85,24 @@ int config_blame(struct config *c);
 void config_say_faults(const struct config *c);
 
 /*
- * Prints the settings in the form of a configuration file. A comment behind each setting says where
- * it comes from.
+ * Prints the settings in the form of a configuration file. After each setting, a comment says where
+ * it was made.
  */
 void config_print(const struct config *c, FILE *out);
 
 /*
- * Calls @met for each option whose setting in @after differs from that in @before. @row->in_file
- * says whether a running program can take over the new setting. Both configurations are of the same
- * command, and were loaded without faults.
+ * Calls @met for each option that is set differently in @before and @after. @row->in_file says
+ * whether a running program can adopt the new value. Both configurations must be of the same
+ * command, and without faults.
  */
 void config_changes(const struct config *before, const struct config *after,
 		    void (*met)(void *ctx, const struct option_row *row), void *ctx);
 
-/*
- * Appends the place where option @row was set: "/etc/krait/agent.conf:3", "command line",
- * "default".
- */
+/* Appends where option @row was set: "/etc/krait/agent.conf:3", "command line" or "default". */
 struct str;
 void config_origin(const struct config *c, const struct option_row *row, struct str *ret);
 
-/* The row of --config. @at: offset of a const char *. */
+/* The row of option --config. @at: offset of a const char *, which gets the option's value. */
 #define CONFIG_ROW(at, otherwise)                                                                  \
 	{                                                                                          \
 		.name = "config", .arg = "FILE", .set = value_string, .field = (at),               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens configuration files. A service that runs as root follows them, so a file or directory that
+ * Opens configuration files. A service that runs as root obeys them, so a file or directory that
  * other users may write to is refused.
  */
 #include "cli/config/config.h"
@@ -22,8 +22,8 @@ static bool is_owners(const struct stat *st)
 }
 
 /*
- * May users other than the owner write to the file or directory? In a sticky directory they can't
- * replace files, so it counts as safe.
+ * Tells whether users other than the owner may write to the file or directory. In a sticky
+ * directory they can't replace files, so it counts as safe.
  */
 static bool others_write(const struct stat *st)
 {
@@ -34,8 +34,8 @@ static bool others_write(const struct stat *st)
 }
 
 /*
- * Adds a fault if another user than root and the one who runs krait may write to the file or
- * directory that @st describes. Returns whether it is safe.
+ * Adds a fault if a user other than root and the user who runs krait may write to @path, whose
+ * state is @st. Returns whether @path is safe.
  */
 static bool is_safe(struct config *c, const char *path, const struct stat *st)
 {
@@ -50,7 +50,9 @@ static bool is_safe(struct config *c, const char *path, const struct stat *st)
 	return false;
 }
 
-/* Opens the file @name in @dir; messages call it @path. -1: a fault was added. */
+/*
+ * Opens the file @name in directory @dir; messages call it @path. Returns -1 if a fault was added.
+ */
 static int open_file(struct config *c, int dir, const char *name, const char *path)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -82,7 +84,7 @@ static int read_file(struct config *c, int dir, const char *name, const char *pa
 		return 0;
 	if (!bytes)
 		return err_nomem();
-	/* reads one byte more than allowed, because the file may grow while it is read */
+	/* tries to read one byte more than allowed: the file may have grown since fstat() */
 	for (; got > 0 && n <= CONFIG_BYTES; n += (size_t)MAX(got, (ssize_t)0))
 		got = read(fd, bytes + n, CONFIG_BYTES + 1 - n);
 	if (got < 0) {
@@ -119,7 +121,7 @@ static int read_each(struct config *c, int dir, const char *path, struct dirent 
 	return r;
 }
 
-/* Opens a directory. -1: there is none, or a fault was added. */
+/* Opens a directory. Returns -1 if there is no such directory, or if a fault was added. */
 static int open_directory(struct config *c, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -156,8 +158,8 @@ static int read_directory(struct config *c, const char *path)
 }
 
 /*
- * May only root and the user who runs krait write to the file's directory? Other users could
- * replace the file.
+ * Tells whether only root and the user who runs krait may write to the file's directory. Other
+ * users could replace the file.
  */
 static bool is_in_safe_place(struct config *c, const char *path)
 {
@@ -167,7 +169,7 @@ static bool is_in_safe_place(struct config *c, const char *path)
 
 	str_add_n(&dir, slash ? path : ".", slash ? (size_t)MAX(slash - path, 1) : 1);
 	if (stat(str_cstr(&dir), &st))
-		return true; /* the file can't be opened either, which the caller reports */
+		return true; /* opening the file fails as well, and the caller reports that */
 	if (is_owners(&st) && !others_write(&st))
 		return true;
 	config_fault(c, "%s lies in %s, where others than root can replace it; move it", path,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints a configuration in the form of a configuration file, with the origin of each setting. */
+/*
+ * Prints a configuration in the form of a configuration file, with comments that say where each
+ * setting was made.
+ */
 #include "cli/config/config.h"
 
 #include <stdlib.h>
@@ -9,12 +12,12 @@
 #include "base/text/visible.h"
 
 /*
- * The column in which origins begin. Behind a setting that is too long for that, the origin follows
- * directly.
+ * The column in which the comment begins that says where a setting was made. If the setting is too
+ * long for that, the comment follows directly.
  */
 #define ORIGIN_COLUMN 32
 
-/* Must the value be quoted, so that it is read back as it is? */
+/* Tells whether the value must be quoted, so that it is read back unchanged. */
 static bool needs_quotes(const char *value)
 {
 	size_t n = strlen(value);
@@ -51,9 +54,7 @@ static void print_setting(FILE *out, const struct config_setting *s)
 	str_add(&line, s->row->name);
 	if (s->value)
 		add_value(&line, s->value);
-	/*
-	 * values of the command line may have characters that can't be shown; those of files can't
-	 */
+	/* values of the command line may contain control characters; values of files can't */
 	if (!s->file && line.s)
 		visible_in_place(line.s);
 	put(out, &line, s->file ?: "command line", s->line);
@@ -75,7 +76,7 @@ static bool is_last(const struct config *c, size_t i)
 	return true;
 }
 
-/* Prints the settings of @row that have an effect. False: there are none. */
+/* Prints those settings of @row that have an effect. Returns false if there are none. */
 static bool print_row(const struct config *c, const struct option_row *row, FILE *out)
 {
 	bool any = false;

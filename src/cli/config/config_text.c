@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the lines of a configuration file; see config.h. */
+/* Reads the lines of configuration files; see config.h. */
 #include "cli/config/config.h"
 
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 #include "cli/advice.h"
 
 /*
- * A line: its file and number, its option's name and value. "comm a*" has the name "comm" and the
- * value "a*".
+ * A line of a file: the file's name, the line's number, the option's name and value. The line "comm
+ * a*" has the name "comm" and the value "a*".
  */
 struct line {
 	const char *file;
 	unsigned number;
-	char *name, *value; /* .value is NULL if the option has no value */
+	char *name, *value; /* .value: NULL if the line has no value */
 };
 
 #define FAULT(c, line, fmt, ...)                                                                   \
@@ -36,7 +36,7 @@ static char *skip_blanks(char *s)
 	return s;
 }
 
-/* Cuts off the comment in @s, and the blanks before the comment. */
+/* Removes the comment from line @s, and the blanks before the comment. */
 static void cut_comment(char *s)
 {
 	char *end = s;
@@ -48,8 +48,8 @@ static void cut_comment(char *s)
 }
 
 /*
- * Removes the quotes from the value at @s, which begins with a quote. Returns false if no quote
- * ends the value, or if something other than a comment follows.
+ * Removes the quotes from the value at @s, which begins with a quote. Returns false if the closing
+ * quote is missing, or if anything but a comment follows it.
  */
 static bool unquote(char *s)
 {
@@ -67,7 +67,9 @@ static bool unquote(char *s)
 	return !*from || *from == '#';
 }
 
-/* Splits a line into name and value. False: the line is empty, or a fault was added. */
+/*
+ * Splits a line into name and value. Returns false if the line is empty, or if a fault was added.
+ */
 static bool take_apart(struct config *c, struct line *l, char *text)
 {
 	l->name = skip_blanks(text);
@@ -92,13 +94,15 @@ static bool take_apart(struct config *c, struct line *l, char *text)
 	return true;
 }
 
-/* May option @row be set in a file? */
+/* Tells whether option @row may be set in a file. */
 static bool is_for_files(const struct option_row *row)
 {
 	return row->set && row->in_file != OPTION_TYPED;
 }
 
-/* The option that the user most likely meant; NULL: none is similar. */
+/*
+ * Returns the option that the user most likely meant by @name; NULL: no option has a similar name.
+ */
 static const char *similar(const struct command *command, const char *name)
 {
 	VEC(const char *) known = {};
@@ -180,7 +184,10 @@ static int take_line(struct config *c, struct line *l, char *text)
 	return 0;
 }
 
-/* Is the line valid UTF-8 that can be shown? A NUL follows its @n bytes. */
+/*
+ * Tells whether the line, which has @n bytes and a NUL after them, is valid UTF-8 without control
+ * characters.
+ */
 static bool is_text(const char *s, size_t n)
 {
 	const char *end = s + n;
@@ -218,7 +225,7 @@ static int read_lines(struct config *c, const char *file, char *text, size_t n)
 	return r;
 }
 
-/* Copies @n bytes, for as long as @c lives; NULL: no memory. */
+/* Returns a copy of @n bytes of @s that lives as long as @c; NULL: there is no memory. */
 static char *keep(struct config *c, const char *s, size_t n)
 {
 	char *copy = malloc(n + 1);
@@ -234,7 +241,7 @@ static char *keep(struct config *c, const char *s, size_t n)
 
 int config_read_text(struct config *c, const char *file, const char *text, size_t n)
 {
-	/* some editors begin files in UTF-8 with this mark */
+	/* some editors put this mark at the beginning of UTF-8 files */
 	static const char mark[] = "\xef\xbb\xbf";
 	size_t skip = n >= 3 && !memcmp(text, mark, 3) ? 3 : 0;
 	char *copy, *name;

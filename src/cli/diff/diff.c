@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait diff: compares two profiles, or two label sets of one, function by function. */
+/* `krait diff`: compares two profiles, or two label sets of one profile, function by function. */
 #include "cli/diff/options.h"
 
 #include "base/cleanup.h"
@@ -18,7 +18,10 @@
 #include "view/names/origin.h"
 #include "view/wall.h"
 
-/* Takes the source text from a page, because the files may have changed since the page was made. */
+/*
+ * Reads the source text that is in the compared page, because the source files may have changed
+ * since the page was made.
+ */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
 		     struct str *text)
 {
@@ -27,7 +30,10 @@ static int take_text(const struct diff_options *o, const char *path, const char 
 	return read_source_file(path, tag, text);
 }
 
-/* Returns which samples belong to a side: the filters and, with one file, the side's labels. */
+/*
+ * Returns the view that selects the samples of a side: the user's filters or, if the sides are
+ * chosen by labels (--a, --b), the filters with the side's labels.
+ */
 static struct view_options view_of(const struct diff_options *o, enum diff_side side)
 {
 	struct view_options view = o->view;
@@ -37,10 +43,7 @@ static struct view_options view_of(const struct diff_options *o, enum diff_side 
 	return view;
 }
 
-/*
- * Reads one side of the comparison: its file, and those samples that pass the filters and, with one
- * file, have the side's labels.
- */
+/* Reads the file of one side of the comparison, and keeps the samples that view_of() selects. */
 static int read_side(const struct diff_options *o, const struct operands *operands,
 		     enum diff_side side, struct diff_facts *f)
 {
@@ -88,8 +91,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 }
 
 /*
- * If both commands ran to their end, one run counts as one unit of work, however long it took. A
- * side of which --a or --b chooses only some samples isn't a whole run.
+ * If both commands ran to their end, a run counts as one unit of work, however long it took. A side
+ * of which only some samples are chosen (--a, --b) isn't a whole run.
  */
 static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 {
@@ -108,7 +111,7 @@ static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 	return true;
 }
 
-/* Chooses the value type of both sides of the comparison, and their divisors. */
+/* Chooses which value is compared, and by what the values of each side are divided. */
 static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
@@ -135,7 +138,7 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	return 0;
 }
 
-/* How long threads without work waited on a side. */
+/* Adds up how long threads without work waited on a side. */
 struct idle_sum {
 	struct profile *p;
 	unsigned value;
@@ -157,7 +160,10 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
-/* Adds a warning: if CPU time per second grew, that may be due to more work per second. */
+/*
+ * Warns that limits in percent judge rates or shares if it isn't known how much work was done: more
+ * CPU time per second may only mean more work per second.
+ */
 static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	bool percent = false;
@@ -186,8 +192,8 @@ static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
 }
 
 /*
- * Returns the exit code by the limits of --fail-if. Prints the change that exceeds a limit, for the
- * first such limit.
+ * Judges the limits of --fail-if. Prints the change that exceeds the first exceeded limit. Returns
+ * the exit code.
  */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {
@@ -216,7 +222,7 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Leaves out a side's waits of threads without work, unless the user asked for them. */
+/* Removes a side's waits of threads without work, unless the user's filters ask for them. */
 static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 			     struct diff_facts *f)
 {
@@ -232,8 +238,8 @@ static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 }
 
 /*
- * Leaves out waits of threads without work, as the report of waits does. Such waits would change
- * all shares. A page still has them.
+ * Removes the waits of threads without work, as the report of waits does, because they would change
+ * all shares. A page keeps them.
  */
 static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
 {
@@ -246,7 +252,7 @@ static int leave_idle_out(const struct diff_options *o, struct diff_facts *f)
 	return r;
 }
 
-/* Replaces the rows of functions by rows of groups, if the user asked for groups. */
+/* If the user asked for groups (--by), replaces the rows of functions by rows of groups. */
 static int group(struct diff_facts *f)
 {
 	int r = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Judges --fail-if: a limit for the change of a function, for CI; see diff.h. */
+/* Judges --fail-if, a limit for the change of a function, which CI jobs use; see diff.h. */
 #include <ctype.h>
 #include <math.h>
 #include "base/error.h"
@@ -16,8 +16,8 @@ static int bad(const char *text)
 }
 
 /*
- * Finds the last '<' or '>' that is before a number. Names contain these characters too, as in
- * "<locals>".
+ * Finds the last '<' or '>' that stands before a number. Names contain these characters too, for
+ * example "<locals>".
  */
 static const char *find_limit(const char *s)
 {
@@ -38,7 +38,7 @@ int fail_rule_parse(const char *text, struct fail_rule *ret)
 	char *end;
 
 	*ret = (struct fail_rule){.text = text};
-	/* older versions said "self:", and users' scripts may still do */
+	/* older versions of krait said "self:", and users' scripts may still say it */
 	if (str_starts(text, "own:") || str_starts(text, "self:"))
 		ret->what = DIFF_SELF;
 	else if (str_starts(text, "total:"))
@@ -79,9 +79,9 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, doub
 }
 
 /*
- * Is the change judged relative to that of most functions? A function's own cost is judged so if it
- * is known how much work was done. A total isn't, because the function may contain the whole
- * program.
+ * Tells whether the change is judged relative to the change of most functions. A function's own
+ * cost is, if it is known how much work was done. A total isn't, because the function may contain
+ * the whole program.
  */
 static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 {
@@ -125,17 +125,21 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 	str_addf(why, ", beyond --fail-if '%s'", r->text);
 }
 
-/* What was found in the rows that a limit names. Each pointer is NULL if there is no such row. */
+/*
+ * What was found among the rows whose names a limit matches. A pointer is NULL if there is no such
+ * row.
+ */
 struct found {
 	bool any;
-	const struct diff_row *hit;	 /* the first row that exceeds the limit */
-	const struct diff_row *doubtful; /* a row beyond the limit, but perhaps by chance */
+	/* the first row that exceeds the limit by more than noise */
+	const struct diff_row *hit;
+	const struct diff_row *doubtful; /* a row that exceeds the limit, but perhaps by chance */
 	/*
-	 * the row with the largest change, of those that exceed the limit but changed only as much
-	 * as most functions
+	 * of the rows that exceed the limit but changed only as much as most functions: the one
+	 * that changed most
 	 */
 	const struct diff_row *shared;
-	/* the largest new function that the limit's pattern matches */
+	/* the largest of the new functions that match the limit's pattern */
 	const struct diff_row *added;
 };
 
@@ -147,8 +151,8 @@ static const struct diff_row *more(const struct fail_rule *r, const struct diff_
 }
 
 /*
- * A function that is new or renamed hasn't become slower. It exceeds a limit only if the limit has
- * its exact name.
+ * Adds one row to @ret. A function that is new or renamed hasn't become slower: it exceeds a limit
+ * only if the limit has its exact name, not a pattern.
  */
 static void look_at(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_row *row, bool pattern, struct found *ret)

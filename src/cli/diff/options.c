@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of krait diff: their table, and which options exclude each other. */
+/* The options of `krait diff`: their table, and checks of which options exclude each other. */
 #include "cli/diff/options.h"
 
 #include "base/error.h"
@@ -167,8 +167,8 @@ static int choose_format(struct diff_options *o)
 }
 
 /*
- * Refuses an output whose name ends like that of a format in which comparisons can't be written.
- * The user has probably mistyped the name or forgotten --format.
+ * Refuses an output whose name ends like a format that can't hold a comparison: the user has
+ * probably mistyped the name, or forgotten --format.
  */
 static int check_name(const struct diff_options *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the user asked krait diff for. */
+/* What the user asked `krait diff` for. */
 #ifndef CLI_DIFF_OPTIONS_H
 #define CLI_DIFF_OPTIONS_H
 
@@ -12,8 +12,8 @@
 struct diff_options {
 	pattern_texts side[DIFF_SIDES]; /* values of --a and --b */
 	/*
-	 * directory of a store, if the operands are windows of time in it; NULL: the operands are
-	 * files
+	 * value of --store: directory of a store; the operands are windows of time in it. NULL: the
+	 * operands are files.
 	 */
 	const char *store;
 	VEC(const char *) fail_texts;
@@ -34,17 +34,17 @@ extern const struct option_row diff_rows[];
 extern const struct option_refusal diff_refused[];
 
 /*
- * Parses and checks what the rows of diff_rows have stored. Returns 0, or -EINVAL or -ENOMEM +
- * message.
+ * Checks what the rows of diff_rows have stored, and parses it further. Returns 0, or -EINVAL or
+ * -ENOMEM + message.
  */
 _must_use_ int diff_options_check(struct diff_options *o, const struct operands *operands);
 void diff_options_fini(struct diff_options *o);
 
-/* Is the comparison written as a page? */
+/* Tells whether the comparison is written as a page. */
 bool diff_is_page(const struct diff_options *o);
 /*
- * Does one file hold both sides? A page that shows a comparison does. So do folded stacks with two
- * counts on each line.
+ * Tells whether one file holds both sides: it is a page that shows a comparison, or folded stacks
+ * with two counts on each line.
  */
 bool diff_of_one_file(const struct diff_options *o, const struct operands *operands);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes two profiles as one page. As in the table, functions with the same dotted name are one
- * function, even if its file or line changed. So a stack that is on both sides is drawn once.
+ * Writes two profiles as one page. Functions with the same dotted name are one function, even if
+ * file or line changed, as in the table. So a stack that both sides have is drawn once.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -17,12 +17,12 @@ struct page {
 	struct profile *to;
 	struct profile_copy copy[DIFF_SIDES];
 	/*
-	 * rows[side][key of a function in the side's costs]: the function's row in the comparison;
-	 * NULL: none
+	 * rows[side][key of a function in the side's costs] -> the function's row in the
+	 * comparison; NULL: it has none
 	 */
 	const struct diff_row **rows[DIFF_SIDES];
 	uint32_t *stacks[DIFF_SIDES];
-	/* index of a value of the page -> its index on each side */
+	/* index of a value of the page -> index of that value on each side */
 	unsigned values[PROFILE_MAX_VALUES][DIFF_SIDES];
 
 	enum diff_side side; /* the side whose samples are being copied */
@@ -40,8 +40,8 @@ static bool is_samples(const struct profile_value_type *v)
 }
 
 /*
- * Do the two recordings have samples of different events (docs/decisions/0021)? Then a comparison
- * of their numbers says nothing, and the page leaves the value "samples" out.
+ * Tells whether the two recordings have samples of different events (docs/decisions/0021).
+ * Comparing their numbers of samples would say nothing, so the page leaves the value "samples" out.
  */
 static bool drops_samples(const struct page *g)
 {
@@ -51,8 +51,8 @@ static bool drops_samples(const struct page *g)
 }
 
 /*
- * Returns the index of the value of side B that is compared with value @i of side A; -1: side B has
- * none.
+ * Returns the index of that value of side B with which value @i of side A is compared; -1: side B
+ * has no such value.
  */
 static int value_of_b(const struct page *g, unsigned i)
 {
@@ -64,8 +64,8 @@ static int value_of_b(const struct page *g, unsigned i)
 }
 
 /*
- * Copies the value types that both sides have, and the comments. (Some comments say how paths are
- * shortened.)
+ * Copies to the page the value types that both sides have, and the comments. Some of these say how
+ * paths are shortened.
  */
 static int take_meta(struct page *g)
 {
@@ -114,8 +114,8 @@ static const struct diff_row *row_of(const struct page *g, enum diff_side side, 
 }
 
 /*
- * Returns the page's location for location @id of @side. Its line is that of @side; its function is
- * that of side B, or of @side if B lacks it.
+ * Returns the page's location for location @id of @side. It has that location's line. Its function
+ * is side B's or, if side B lacks the function, @side's.
  */
 static uint32_t take_location(struct page *g, enum diff_side side, uint32_t id)
 {
@@ -163,7 +163,10 @@ static uint32_t take_stack(struct page *g, uint32_t id)
 	return *at = profile_stack(g->to, to, n);
 }
 
-/* Adds a sample. Its time counts from the start of its own side's recording. */
+/*
+ * Adds a sample of side g->side to the page. Its time counts from the start of that side's
+ * recording.
+ */
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct page *g = arg;
@@ -187,8 +190,8 @@ static int take_side(struct page *g, enum diff_side side)
 }
 
 /*
- * Returns HTML_DIFF_* bits that say what changed: costs if it is known how much work was done, else
- * shares.
+ * Returns HTML_DIFF_* bits, which say what of the row changed: its costs if it is known how much
+ * work was done, else its shares.
  */
 static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 {
@@ -202,7 +205,8 @@ static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 }
 
 /*
- * HTML_DIFF_* flags by location id of the page's profile. The caller frees them. NULL: no memory.
+ * Returns the HTML_DIFF_* bits of each location of the page, by its id. The caller frees the array.
+ * NULL: out of memory.
  */
 static uint8_t *all_flags(const struct page *g)
 {
@@ -222,7 +226,8 @@ static uint8_t *all_flags(const struct page *g)
 }
 
 /*
- * For each row: the file of its function on @side; "": several files. The caller frees the array.
+ * Returns for each row the file of its function on @side; "" if the function has several files. The
+ * caller frees the array. NULL: out of memory.
  */
 static const char **row_files(const struct page *g, enum diff_side side)
 {
@@ -242,7 +247,10 @@ static const char **row_files(const struct page *g, enum diff_side side)
 	return out;
 }
 
-/* Makes one side's html_diff.file, which the caller frees. NULL: out of memory. */
+/*
+ * Returns the array for html_diff.file, of one side of the comparison. The caller frees it. NULL:
+ * out of memory.
+ */
 static const char **all_files(const struct page *g, enum diff_side of)
 {
 	_cleanup_free_ const char **files = row_files(g, of);

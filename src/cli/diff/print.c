@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints what differs between two profiles: in the terminal, as Markdown and as JSON. */
+/* Prints what differs between two profiles: as text for a terminal, as Markdown, and as JSON. */
 #include <errno.h>
 #include <math.h>
 #include "base/cleanup.h"
@@ -11,7 +11,10 @@
 #include "cli/options/view_options.h"
 #include "picture/markup.h"
 
-/* Appends a cell of the table with the cell's mark, right-justified in @width columns. */
+/*
+ * Appends a cell of the table and its mark (which says that the change is more than noise). The
+ * cell is right-justified in @width columns.
+ */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
 {
 	int n = cells_width(str_cstr(cell), cell->n) + (int)strlen(mark);
@@ -21,15 +24,16 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_add(row, mark);
 }
 
-/* Is the function's own cost 0 on both sides? Its total may have changed even then. */
+/* Tells whether this cost is 0 on both sides. */
 static bool is_nothing(const struct diff_cost *c)
 {
 	return c->value[DIFF_A] <= 0 && c->value[DIFF_B] <= 0;
 }
 
 /*
- * If it isn't known how much work was done, costs are only costs per second, and readers would take
- * a change of these for a change of the program. So the table then has only shares.
+ * Tells whether the table has costs. If it isn't known how much work was done, they would be costs
+ * per second, and readers would take their change for a change of the program. So the table has
+ * only shares then.
  */
 static bool has_costs(const struct diff_facts *f)
 {
@@ -62,8 +66,8 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, c
 }
 
 /*
- * Which columns are printed. In a narrow terminal some are left out, so that names have at least 18
- * columns.
+ * Which columns of the table are printed. A narrow terminal gets fewer columns, so that names keep
+ * at least 18.
  */
 enum columns { WITHOUT_AFTER, WITHOUT_TOTAL, WITHOUT_SHARE, ALL_COLUMNS };
 
@@ -76,8 +80,8 @@ static enum columns columns_in(int width)
 }
 
 /*
- * Returns the most columns that the table can have. Without costs all columns are about shares, so
- * shares have no column of their own.
+ * Returns the largest set of columns that the table can have. Without costs, all columns are about
+ * shares, so shares need no column of their own.
  */
 static enum columns most_columns(const struct diff_facts *f)
 {
@@ -118,8 +122,8 @@ static int flush(FILE *out)
 }
 
 /*
- * Callers that changed only because of what they call have no row. A sentence below the table names
- * them.
+ * Tells whether the row is printed. A caller that changed only because of what it calls has no row:
+ * a sentence below the table names it.
  */
 static bool worth_a_row(const struct diff_row *row)
 {
@@ -128,7 +132,10 @@ static bool worth_a_row(const struct diff_row *row)
 
 #define NAMED 3
 
-/* Appends "Left out: 2 callers that changed only because they call ...: main, <module>." */
+/*
+ * Appends which callers have no row: "Left out: 2 callers that changed only because they call ...:
+ * main, <module>."
+ */
 static void add_folded(const struct diff_facts *f, struct str *b)
 {
 	_cleanup_str_ struct str names = {};
@@ -149,7 +156,7 @@ static void add_folded(const struct diff_facts *f, struct str *b)
 			 n > NAMED ? ", ..." : "");
 }
 
-/* the most lines that a sentence takes, since the names in it may have any length */
+/* how many lines a sentence may take at most: names in it may have any length */
 #define MOST_LINES 8
 
 static void print_words(FILE *out, const char *s, int width)
@@ -178,7 +185,10 @@ static bool has_mark(const struct diff_facts *f, const struct diff_row *r, enum 
 	       (columns > WITHOUT_TOTAL && (costs ? total->changed : total->share_changed));
 }
 
-/* Do the first @limit rows have marks, in the columns that the table has? */
+/*
+ * Tells whether a change that is more than noise is marked among the first @limit rows and the
+ * printed columns.
+ */
 static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns columns)
 {
 	unsigned n = 0;
@@ -197,7 +207,7 @@ static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns c
 
 /*
  * Prints what the marks mean. Also says that a change without a mark may be chance, because a large
- * one might look important.
+ * one could look important.
  */
 static void print_legend(const struct diff_facts *f, unsigned limit, enum columns columns,
 			 const char *mark, FILE *out)
@@ -265,7 +275,7 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_doubt(f, &doubt);
 	diff_add_gc(f, &gc);
 	diff_add_idle(f, &idle);
-	if (has_costs(f)) /* if there are no costs, the verdict has the sum */
+	if (has_costs(f)) /* without costs, the first sentences have the sum */
 		diff_add_sum(f, &sum);
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
 		if (sentences[i]->n)
@@ -368,8 +378,8 @@ static void put_text(FILE *out, const char *key, const char *text)
 }
 
 /*
- * Writes by what krait knows how much work was done. If krait doesn't know that, also writes which
- * shares changed most.
+ * Writes how krait knows the amount of work. If krait doesn't know it, writes which shares changed
+ * most.
  */
 static void put_work(const struct diff_facts *f, FILE *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chooses the values that are compared. Refuses to compare values of different events. */
+/* Chooses which values are compared. Refuses to compare values of different events. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -8,8 +8,8 @@
 #include "view/wall.h"
 
 /*
- * The value of the event that was sampled, which .period_type names. NULL: there is none, as in
- * files of other tools and in merged files.
+ * Returns the value that the sampled event measures (.period_type names it). NULL: there is none,
+ * as in files of other tools and in merged files.
  */
 static const struct profile_value_type *sampled_event(const struct profile_meta *m)
 {
@@ -22,8 +22,8 @@ static const struct profile_value_type *sampled_event(const struct profile_meta 
 }
 
 /*
- * Does the value say how long threads waited for the GIL, or how long others waited for a thread
- * that held it?
+ * Tells whether the value is time that threads waited for the GIL, or that others waited for
+ * threads that held the GIL or a lock.
  */
 static bool is_of_gil_or_blame(const struct profile_value_type *v)
 {
@@ -31,20 +31,22 @@ static bool is_of_gil_or_blame(const struct profile_value_type *v)
 	       streq(v->type, "lock_blame");
 }
 
-/* Does the value count waits? Wall time does, in part. */
+/* Tells whether the value is waiting time. Part of wall time is. */
 static bool is_of_waits(const struct profile_value_type *v)
 {
 	return streq(v->unit, "nanoseconds") &&
 	       (streq(v->type, "off_cpu") || is_wall(v->type) || is_of_gil_or_blame(v));
 }
 
-/* Is the value CPU time? All other times in krait's recordings are about waits. */
+/* Tells whether the value is CPU time: in krait's recordings, all other times are about waits. */
 static bool is_cpu_time(const struct profile_value_type *v)
 {
 	return streq(v->unit, "nanoseconds") && !is_of_waits(v);
 }
 
-/* Are values of the two types comparable? Tools have different names for CPU time. */
+/*
+ * Tells whether values of the two types can be compared. Other tools have other names for CPU time.
+ */
 static bool is_comparable(const struct profile_value_type *a, const struct profile_value_type *b)
 {
 	return profile_same_type(a, b) || (is_cpu_time(a) && is_cpu_time(b));
@@ -57,7 +59,10 @@ bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta
 	return of_a && of_b && !is_comparable(of_a, of_b);
 }
 
-/* Returns the name of a value that both profiles have and that can be compared; NULL: none. */
+/*
+ * Returns the name of a value that both profiles have and that can be compared; NULL: there is
+ * none.
+ */
 static const char *common_value(const struct profile_meta *a, const struct profile_meta *b)
 {
 	bool differ = diff_samples_differ(a, b);
@@ -73,7 +78,7 @@ static const char *common_value(const struct profile_meta *a, const struct profi
 	return NULL;
 }
 
-/* Appends the names of the values. Leaves "samples" out if there are others. */
+/* Appends the names of the profile's values. Leaves "samples" out if it has other values. */
 static void add_names(const struct profile_meta *m, struct str *b)
 {
 	for (unsigned i = 0; i < m->n_values; i++)
@@ -81,7 +86,7 @@ static void add_names(const struct profile_meta *m, struct str *b)
 			str_addf(b, "%s%s", b->n ? ", " : "", m->values[i].type);
 }
 
-/* Sets the message for a side B that has no value to compare with A's default value. */
+/* Sets the error message: side B has no value that can be compared with side A's default value. */
 static int no_such_value(const struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
@@ -98,7 +103,7 @@ static int no_such_value(const struct diff_facts *f)
 		       f->name[DIFF_A], str_cstr(&of_a), f->name[DIFF_B], str_cstr(&of_b));
 }
 
-/* Finds the value of side B that is compared with A's default value. */
+/* Returns the index of side B's value that is compared with side A's default value. */
 static int default_of_b(const struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);

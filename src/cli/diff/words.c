@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says in sentences what differs between two profiles; see diff.h. */
+/* Writes sentences that say what differs between two profiles; see diff.h. */
 #include <ctype.h>
 #include <math.h>
 #include "cli/diff/diff.h"
@@ -7,11 +7,14 @@
 #include "picture/markup.h"
 #include "view/wall.h"
 
-/* the most bytes of a text on how a command ended that is quoted; krait's own texts are shorter */
+/*
+ * a text on how a command ended is quoted if it has at most this many bytes; krait's own texts are
+ * shorter
+ */
 #define LONG_END 80
 /*
- * If all costs together change by less than this part, that may be due to the machine's speed
- * alone.
+ * If the sum of all costs changed by less than this part, another speed of the machine may be the
+ * only reason.
  */
 #define WHOLE 0.14
 
@@ -59,7 +62,7 @@ static const char *type_words(const struct diff_facts *f)
 	return value_words(f->type);
 }
 
-/* Appends "takes 12.0 % more CPU time" or, of waits, "waits 12.0 % longer". */
+/* Appends "takes 12.0 % more CPU time" or, for waits, "waits 12.0 % longer". */
 static void add_more(const struct diff_facts *f, double percent, bool more, struct str *b)
 {
 	static const char *const of_waits[][3] = {
@@ -79,7 +82,7 @@ static void add_more(const struct diff_facts *f, double percent, bool more, stru
 	str_addf(b, "takes %.1f %% %s %s", percent, more ? "more" : "less", type_words(f));
 }
 
-/* Is the value nothing but waiting? */
+/* Tells whether the compared value consists of waiting time only. */
 static bool only_waits(const struct diff_facts *f)
 {
 	return f->diff.waits && !is_wall(f->type);
@@ -117,7 +120,7 @@ static void add_rates(const struct diff_facts *f, struct str *b)
 		 toupper((unsigned char)*words), words + 1, 1000 * all[DIFF_A], 1000 * all[DIFF_B]);
 }
 
-/* Appends what all functions together cost. */
+/* Appends what all functions together cost on both sides. */
 void diff_add_sum(const struct diff_facts *f, struct str *b)
 {
 	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
@@ -163,7 +166,10 @@ void diff_add_gc(const struct diff_facts *f, struct str *b)
 			 100 * gc[DIFF_A], 100 * gc[DIFF_B]);
 }
 
-/* Appends what the unit of work is: "Per run (both commands ran to their end)" or "Per request". */
+/*
+ * Appends per which unit of work costs are: "Per run (both commands ran to their end)" or "Per
+ * request".
+ */
 static void add_measure(const struct diff_facts *f, struct str *b)
 {
 	const uint64_t *n = f->runs;
@@ -219,7 +225,7 @@ static void add_quiet(const struct diff_facts *f, const char *what, struct str *
 		 below_changed(f) ? "; some native code below them changed" : "");
 }
 
-/* Appends "12 % more"; only "more" if side A cost nothing, since there is no percentage then. */
+/* Appends "12 % more", or "more" if side A cost nothing, because then there is no percentage. */
 static void add_whole(const struct diff_cost *all, struct str *b)
 {
 	double change = diff_change(all);
@@ -230,8 +236,8 @@ static void add_whole(const struct diff_cost *all, struct str *b)
 }
 
 /*
- * Says that nothing changed by more than noise. Also says how the sum of all functions changed,
- * because that depends on the machine's speed, too.
+ * Appends that nothing changed by more than noise. Also appends how the sum of all functions
+ * changed, because the machine's speed changes that.
  */
 static void add_noise(const struct diff_facts *f, struct str *b)
 {
@@ -270,8 +276,8 @@ static void add_known(const struct diff_facts *f, size_t n, struct str *b)
 }
 
 /*
- * Returns the row whose share rose (@way 1) or fell (-1) most, among rows whose share changed by
- * more than noise.
+ * Of the rows whose share changed by more than noise, returns the one whose share rose (@way 1) or
+ * fell (-1) most.
  */
 static const struct diff_row *furthest(const struct diff_facts *f, enum diff_what what, int way)
 {
@@ -311,7 +317,7 @@ static bool add_move(const struct diff_facts *f, int way, const char *before, st
 	return true;
 }
 
-/* Appends " (after: ended with exit code 3)": why a side isn't a whole run of its command. */
+/* Appends why a side isn't a whole run of its command: " (after: ended with exit code 3)". */
 static void add_end(const struct diff_facts *f, struct str *b)
 {
 	static const char *const names[DIFF_SIDES] = {"before", "after"};
@@ -335,8 +341,8 @@ static void add_end(const struct diff_facts *f, struct str *b)
 }
 
 /*
- * Says what is known if it isn't known how much work the two recordings did. A function's share may
- * have grown although its cost is the same: other costs may have fallen.
+ * Appends what is known if it isn't known how much work the two recordings did. A function's share
+ * may have grown although it costs the same, because other functions cost less.
  */
 static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {
@@ -386,8 +392,8 @@ static const struct diff_row *most_doubtful(const struct diff_facts *f, enum dif
 }
 
 /*
- * The two recordings may have caught different stretches of the program's time. If a change may
- * come from that alone, says so.
+ * Appends a sentence if a change may be chance: the two recordings may have caught different
+ * stretches of the program's time.
  */
 void diff_add_doubt(const struct diff_facts *f, struct str *b)
 {

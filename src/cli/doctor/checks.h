@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The checks of krait doctor. Each adds findings and prints nothing. */
+/* The checks of `krait doctor`. Each check adds its findings, and prints nothing. */
 #ifndef CLI_DOCTOR_CHECKS_H
 #define CLI_DOCTOR_CHECKS_H
 
 #include "cli/doctor/doctor.h"
 
-/* Adds a finding with its text. NULL: out of memory. */
+/* Adds a finding. Its text comes from @fmt. NULL: out of memory. */
 struct finding *finding_add(struct doctor *d, const char *name, enum finding_state state,
 			    const char *fmt, ...) _printf_(4, 5);
 
-/* Sets the remedy (a command that helps) of a finding. @f may be NULL. */
+/* Sets the remedy of a finding: a command that helps. @f may be NULL. */
 void finding_remedy(struct finding *f, const char *fmt, ...) _printf_(2, 3);
 
 /*
- * Reads a file below d->root into @buf, at most @n - 1 bytes, without the newline at its end.
- * False: it can't be read.
+ * Reads a file below directory d->root into @buf: at most @n - 1 bytes, without the newline at the
+ * end. Returns false if it can't be read.
  */
 bool doctor_file(const struct doctor *d, const char *path, char *buf, size_t n);
 
 /*
- * Does the container let krait record? If not, adds a finding that says why, and returns false.
- * @capable: whether krait has the capabilities that it needs.
+ * Tells whether the container lets krait record. If it doesn't, adds a finding that says why.
+ * @capable: krait has the capabilities that it needs.
  */
 bool check_sandbox(struct doctor *d, bool capable);
 
-/* Does the kernel have type information? */
+/* Tells whether the kernel has BTF, the type information that krait's programs need. */
 bool doctor_has_btf(const struct doctor *d);
 
 void check_kernel(struct doctor *d);

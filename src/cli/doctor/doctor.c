@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait doctor: runs the checks and prints what they found; see doctor.h. */
+/* `krait doctor`: runs the checks and prints their findings; see doctor.h. */
 #include "cli/doctor/doctor.h"
 
 #include <errno.h>
@@ -85,7 +85,10 @@ void doctor_examine(struct doctor *d)
 	if (!d->root)
 		d->root = "";
 	rights_read(&d->rights);
-	/* If the container prevents recording in any case, there is nothing else to say. */
+	/*
+	 * If the container keeps krait from recording whatever rights krait has, the other checks
+	 * say nothing useful.
+	 */
 	if (!*d->root && !check_sandbox(d, false))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
@@ -182,7 +185,7 @@ struct doctor_options {
 	enum color_mode color;
 };
 
-/* Explains the capabilities that the file @path has now, to the user who granted them. */
+/* Tells the user who granted capabilities to the file @path what they mean. */
 static void say_granted(FILE *out, const char *path)
 {
 	gid_t gid;
@@ -209,7 +212,7 @@ static void say_granted(FILE *out, const char *path)
 		      out);
 }
 
-/* --grant: gives capabilities to the program file of the running krait. */
+/* Option --grant: gives the capabilities to the program file of the running krait. */
 static int grant(void)
 {
 	_cleanup_free_ char *path = realpath("/proc/self/exe", NULL);
@@ -230,7 +233,10 @@ static int grant(void)
 	return EXIT_DONE;
 }
 
-/* --forget: removes the cache that krait keeps for the user, or for the user who called sudo. */
+/*
+ * Option --forget: removes the cache that krait keeps for the user (under sudo, for the user who
+ * called sudo).
+ */
 static int forget(void)
 {
 	_cleanup_(caller_fini) struct caller by = {};

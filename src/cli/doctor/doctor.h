@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait doctor: what on this machine lets krait work and what doesn't, each with its remedy. */
+/*
+ * `krait doctor`: findings about what lets krait work on this machine and what doesn't, and
+ * remedies.
+ */
 #ifndef CLI_DOCTOR_DOCTOR_H
 #define CLI_DOCTOR_DOCTOR_H
 
@@ -14,16 +17,16 @@ enum finding_state { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 struct finding {
 	const char *name;
 	enum finding_state state;
-	struct str text;   /* the finding in one line */
-	struct str remedy; /* the command that helps against the finding; empty: none */
+	struct str text;   /* one line that says what was found */
+	struct str remedy; /* the command that helps; empty: there is none */
 };
 
 struct doctor {
-	/* the directory under which tests put files in place of the system's; else "" */
+	/* tests set the directory in which files stand in for those of the system; otherwise "" */
 	const char *root;
 	struct rights rights;
 	VEC(struct finding) findings;
-	bool failed; /* memory ran out, so a finding is missing */
+	bool failed; /* a finding is missing because there was no memory */
 };
 
 void doctor_fini(struct doctor *d);
@@ -31,17 +34,18 @@ void doctor_fini(struct doctor *d);
 /* Runs all checks. Changes nothing on the machine. */
 void doctor_examine(struct doctor *d);
 
-/* Tells whether krait can record here: no check failed. */
+/* Tells whether krait can record on this machine: no check failed. */
 bool doctor_usable(const struct doctor *d);
 
 /*
- * Prints the findings to @out. @problems_only: leaves out what is fine (after a failed recording).
+ * Prints the findings to @out. @problems_only: without those that are fine (used after a failed
+ * recording).
  */
 void doctor_print(FILE *out, const struct doctor *d, bool problems_only, bool colored);
 
 /*
- * Runs doctor_examine() and prints its problems on stderr. For recordings that failed because of
- * rights or the kernel.
+ * Runs all checks and prints the problems on stderr. For a recording that failed because of rights
+ * or the kernel.
  */
 void doctor_explain(enum color_mode color);
 

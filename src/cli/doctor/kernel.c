@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's checks for krait doctor: version, type information, limits, clock. */
+/*
+ * The checks of `krait doctor` that are about the kernel: version, type information, limits, clock.
+ */
 #include "cli/doctor/checks.h"
 
 #include <linux/capability.h>
@@ -60,7 +62,10 @@ void check_lockdown(struct doctor *d)
 	char text[128];
 	struct finding *f;
 
-	/* In confidentiality mode (LOCKDOWN_BPF_READ_KERNEL) no read of kernel memory succeeds. */
+	/*
+	 * In the kernel's confidentiality mode (LOCKDOWN_BPF_READ_KERNEL), BPF programs can't read
+	 * memory.
+	 */
 	if (!doctor_file(d, "/sys/kernel/security/lockdown", text, sizeof(text)) ||
 	    !strstr(text, "[confidentiality]"))
 		return;
@@ -76,7 +81,10 @@ void check_memlock(struct doctor *d)
 	struct rlimit limit;
 	struct finding *f;
 
-	/* From 5.11 on BPF maps count for the memory cgroup, not for the limit on locked memory. */
+	/*
+	 * From Linux 5.11 on, BPF maps count towards the memory cgroup, not the limit of locked
+	 * memory.
+	 */
 	if (kernel_version_running(&v) || kernel_at_least(&v, 5, 11) ||
 	    getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;

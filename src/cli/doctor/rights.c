@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks for krait doctor: rights, limits on sampling, and containers. */
+/* The checks of `krait doctor` that are about rights, limits of sampling, and containers. */
 #include "cli/doctor/checks.h"
 
 #include <errno.h>
@@ -14,11 +14,12 @@
 #include "proc/container/container.h"
 #include "sampler/sampler.h"
 
-/* Inode of the host's PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
+/* Inode number of the host's PID namespace: PROC_PID_INIT_INO in include/linux/proc_ns.h. */
 #define HOST_PID_NS 0xeffffffcu
 
 #define FILE_BYTES  65536
-#define SHORT_ID    12 /* how many digits of a container's id people usually type */
+/* how many digits of a container's id are shown, as many as people usually type */
+#define SHORT_ID 12
 
 static bool in_pid_namespace(const struct doctor *d)
 {
@@ -29,7 +30,10 @@ static bool in_pid_namespace(const struct doctor *d)
 	return stat(path, &st) == 0 && st.st_ino != HOST_PID_NS;
 }
 
-/* Appends the id of krait's container. False: krait isn't in one, or its id can't be found. */
+/*
+ * Appends the id of the container in which krait runs. Returns false if krait runs in none, or if
+ * its id can't be found.
+ */
 static bool own_container(const struct doctor *d, struct str *ret)
 {
 	_cleanup_free_ char *text = malloc(FILE_BYTES);
@@ -60,8 +64,8 @@ static bool is_contained(const struct doctor *d, struct str *id)
 }
 
 /*
- * Sets the remedy, a command to run on the host, if krait can't get the rights inside the
- * container.
+ * Sets the finding's remedy if krait can't get the rights inside of the container: a command for
+ * the host.
  */
 static void remedy_on_host(struct finding *f, const struct str *id)
 {
@@ -121,8 +125,8 @@ static void no_record(void *ctx, const void *data, size_t n)
 }
 
 /*
- * Loads and attaches all programs once, without enabling them. Only this proves that krait can
- * record.
+ * Loads and attaches all kernel programs once, without enabling them: only that proves that krait
+ * can record.
  */
 void check_programs(struct doctor *d)
 {
@@ -133,8 +137,8 @@ void check_programs(struct doctor *d)
 
 	if (*d->root || rights_check(&d->rights))
 		/*
-		 * only the running kernel can be tried (not the one that .root stands for), and
-		 * only with rights
+		 * programs can only be tried on the running kernel (.root may stand for another
+		 * one), and only with rights
 		 */
 		return;
 	if (!check_sandbox(d, true))
@@ -150,12 +154,12 @@ void check_programs(struct doctor *d)
 		return;
 	}
 	if (r == -ENOSYS && !doctor_has_btf(d))
-		return; /* check_btf() says it */
+		return; /* check_btf() reports that the kernel has no type information */
 	f = finding_add(d, "programs", FINDING_FAIL, "%s", error_words());
 	finding_remedy(f, "krait record -vv -d 1 2> krait.log, and report that file");
 }
 
-/* Reads a number from a file; returns @otherwise if there is none. */
+/* Reads a number from a file; returns @otherwise if the file has no number. */
 static long number_in(const struct doctor *d, const char *path, long otherwise)
 {
 	char text[32];
@@ -179,7 +183,7 @@ static void check_rate(struct doctor *d)
 		finding_remedy(f, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 		return;
 	}
-	/* The values 0 and 100 switch the kernel's limit off. */
+	/* With the values 0 and 100, the kernel has no limit. */
 	if (percent <= 0 || percent == 100)
 		finding_add(d, "sample rate", FINDING_OK, "at most %ld Hz, not throttled", rate);
 	else
@@ -226,8 +230,8 @@ void check_perf(struct doctor *d)
 		return;
 	}
 	/*
-	 * With CAP_PERFMON the setting doesn't matter; without it, lowering the setting isn't
-	 * enough for BPF.
+	 * With CAP_PERFMON this setting doesn't matter. Without CAP_PERFMON, a lower setting
+	 * doesn't help either: BPF needs more.
 	 */
 	finding_add(d, "perf", FINDING_OK,
 		    "kernel.perf_event_paranoid is %ld, which CAP_PERFMON %s", paranoid,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait dump: prints what every thread is doing right now. */
+/* `krait dump`: prints what each thread is doing at this moment. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -26,11 +26,15 @@ struct run {
 	struct dump *dump;
 	struct proc_match match;
 	struct dump_running running;
-	struct dump_texts texts;	    /* source text from the processes' memory */
-	struct collect_texts collect_texts; /* how .texts is filled */
-	/* how much longer krait waits for files to be read */
+	/* source text that was read from the memory of processes */
+	struct dump_texts texts;
+	struct collect_texts collect_texts; /* the functions that fill .texts */
+	/* how much longer krait may wait for files to be read */
 	struct patience patience;
-	/* exit code for the first process that the user asked for and that can't be shown */
+	/*
+	 * exit code for the first of those processes that the user asked for and that can't be
+	 * shown
+	 */
 	int code;
 };
 
@@ -54,7 +58,7 @@ static int add(struct run *x, pid_t pid)
 	return dump_add(x->dump, pid);
 }
 
-/* Adds process @pid, which the user asked for, and its children. */
+/* Adds the process @pid, which the user asked for, and the processes below it. */
 static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
@@ -74,8 +78,9 @@ static void add_tree(struct run *x, pid_t pid)
 			log_warn("%s", error_words());
 	}
 	/*
-	 * No process of the tree runs a Python that krait understands. The user named this process,
-	 * so its native stacks are shown. Calls dump_add() again to learn what the process is.
+	 * No process of the tree runs a Python that krait understands. The user asked for this
+	 * process, so its native stacks are shown. Before that, dump_add() is called again to learn
+	 * what the process is.
 	 */
 	if (!r && !any && other) {
 		(void)!dump_add(x->dump, pid);
@@ -128,7 +133,7 @@ static void say_denied(size_t n)
 		 n, n == 1 ? "" : "es", str_cstr(&who));
 }
 
-/* Adds all Python processes; counts those that krait may not read. */
+/* Adds all Python processes, and counts the processes that krait may not read. */
 static int add_all(struct run *x)
 {
 	const struct session_options *o = &x->o->record.session;
@@ -186,8 +191,8 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i), &x->texts);
 	/*
-	 * Whether the process still runs is looked up here, just before printing. A process that
-	 * ended after an earlier look would be shown as running.
+	 * Looks now, just before printing, whether the process still runs: if krait had looked
+	 * earlier, a process that ended since would be shown as running.
 	 */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
@@ -197,7 +202,9 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	source_fini(&source);
 }
 
-/* The version of the JSON: 1 had the state "io" for "net", "pipe", "disk" and "other". */
+/*
+ * Version of the JSON. Version 1 had the state "io" in place of "net", "pipe", "disk" and "other".
+ */
 #define SCHEMA 2
 
 static int print_all(struct run *x)
@@ -232,8 +239,9 @@ static int print_all(struct run *x)
 }
 
 /*
- * How long krait waits for the names of kernel functions. This is longer than at the end of a
- * recording: nothing is lost meanwhile, and a slow machine needs the time (an emulated one: 6 s).
+ * How long krait waits for the names of kernel functions. It is longer than at the end of a
+ * recording, because nothing is lost meanwhile, and a slow machine needs the time (an emulated one
+ * 6 s).
  */
 #define DUMP_PATIENCE_SECONDS 15
 
@@ -296,8 +304,8 @@ static int dump(struct run *x)
 }
 
 /*
- * Raises krait's priority: it must get CPU time even if everything else on the machine has too
- * little. Without the right to do so, krait goes on as it is.
+ * krait's priority: it must get CPU time even if other programs take all of it. If krait has no
+ * right to raise its priority, it goes on without.
  */
 #define NICENESS -10
 
@@ -323,8 +331,8 @@ int cmd_dump(const struct dump_options *o)
 	if (freed)
 		return x.code;
 	/*
-	 * Ends by _exit(). A thread still hangs in a file, and may use memory that exit() would
-	 * free.
+	 * Ends by _exit(), because exit() would free memory that is still in use: a thread of krait
+	 * hangs while it reads a file.
 	 */
 	fflush(NULL);
 	_exit(x.code);

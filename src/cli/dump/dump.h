@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of `krait dump` share. */
+/* Structs and functions that the files of `krait dump` share. */
 #ifndef CLI_DUMP_DUMP_H
 #define CLI_DUMP_DUMP_H
 
@@ -15,7 +15,10 @@
 struct dump_print;
 
 struct dump_options {
-	/* the targets; must come first, because rows of record's option table point into it */
+	/*
+	 * the targets; must be the first member, because the rows of record's option table point
+	 * into it
+	 */
 	struct record_options record;
 	bool json, short_frames;
 	/* the function that prints a process; NULL: dump_print_text() */
@@ -24,77 +27,78 @@ struct dump_options {
 	void *print_arg;
 };
 
-/* Short names of the files in one profile. Initialised with zeros. */
+/* Short names for the files of one profile at a time. Initialise it with zeros. */
 struct dump_files {
 	struct profile *profile;
 	struct render_names *names;
 };
 
 /*
- * Returns short names for the files of @p. @files owns them until the next call with another
- * profile. Returns NULL if memory ran out.
+ * Returns short names for the files of @p. @files owns them until this is called for another
+ * profile. NULL: out of memory.
  */
 struct render_names *dump_names(struct dump_files *files, struct profile *p);
 
-/* How to print one process for people: in the order of a traceback, the latest call last. */
+/* How to print a process for people: in the order of a traceback, with the latest call last. */
 struct dump_print {
 	FILE *out;
 	struct profile *profile;
-	struct source *source; /* gives source text of the process that is printed */
-	/* whether the process that is printed goes on, has ended, or isn't known */
+	struct source *source; /* source text of the process that is being printed */
+	/* whether the process that is being printed goes on, has ended, or hangs */
 	enum dump_life life;
 	bool colored;
 	/*
-	 * kernel frames are shown (if nothing else is known of a process, its kernel frames are
-	 * shown in any case)
+	 * show kernel frames; if nothing else is known about a process, its kernel frames are shown
+	 * in any case
 	 */
 	bool kernel;
-	bool short_frames;	  /* one line for each frame, without source */
-	struct dump_files *files; /* short names of files for frames of one line */
+	bool short_frames;	  /* each frame is printed on one line, without source text */
+	struct dump_files *files; /* short names of files, for .short_frames */
 };
 void dump_print_text(const struct dump_print *to, const struct dump_process *p);
 
 /* Prints one process as JSON. */
 void dump_print_json(const struct dump_print *to, const struct dump_process *p);
 
-/* The samples of threads that run. */
+/* Samples of the threads that run. */
 struct dump_running {
 	struct session session;
 	struct session_options options;
-	struct map threads; /* dump_thread_key() of a thread -> its struct dump_thread */
-	struct map whole;   /* struct dump_thread of each thread whose stack lacks nothing */
+	struct map threads; /* key of a thread (dump_thread_key()) -> its struct dump_thread */
+	/* the struct dump_thread of each thread that has a complete stack already */
+	struct map whole;
 	/*
-	 * .seen: how many samples the present pass over the profile has met. .taken: how many
-	 * samples earlier passes took into account.
+	 * .seen: how many samples the present pass over the profile has met so far. .taken: how
+	 * many samples the earlier passes have met, which this pass skips.
 	 */
 	uint64_t seen, taken;
-	/* the latest samples found all mappings and unwind tables that they needed */
+	/* none of the latest samples lacked mappings or unwind tables */
 	bool clean;
 };
 
 /*
- * Samples those threads of the @n @processes that are running, and stores their stacks in them. The
- * stacks are in a profile of their own, which lives until dump_running_fini(). @texts: as in struct
- * collect_config. Prints a warning if sampling isn't possible.
+ * Samples those threads of the @n @processes that are running, and gives them the stacks of their
+ * samples. The stacks are in a separate profile, which lives until dump_running_fini(). @texts: as
+ * in struct collect_config. Prints a warning if sampling isn't possible.
  */
 void dump_running_read(struct dump_running *x, const struct dump_options *o,
 		       const struct collect_texts *texts, struct dump_process *processes, size_t n);
 void dump_running_fini(struct dump_running *x);
 
 /*
- * Prints the @n frames of @t, innermost first. @in: a copy of @to for the profile that has these
- * frames.
+ * Returns the @n frames of @t that are shown, innermost first. @in: becomes a copy of @to for the
+ * profile that has these frames.
  */
 const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
 			    struct dump_print *in, size_t *n);
 
-/* Does what `krait dump` was asked to do; returns the exit code (exit.h). */
+/* Runs `krait dump` with the options @o. Returns the exit code (exit.h). */
 int cmd_dump(const struct dump_options *o);
 
-/* Writes @s; characters that a terminal would obey are replaced. */
+/* Writes @s; replaces characters that a terminal would obey. */
 void dump_put_text(FILE *out, const char *s);
 
-/* Describes in a few words what a thread is doing. */
+/* Appends a few words that say what the thread is doing. */
 void dump_state_words(const struct dump_thread *t, struct str *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints as JSON, for `krait dump --json`, what the text has. man/krait.1.in describes the format.
+ * `krait dump --json`: prints as JSON what the text has. man/krait.1.in describes the format.
  */
 #include "base/text/json.h"
 #include "cli/dump/dump.h"
@@ -19,7 +19,7 @@ static void put_string(FILE *out, const char *before, const char *key, const cha
 		fputs("null", out);
 }
 
-/* Writes a member @key. If @value is 0, which means not known, writes null. */
+/* Writes member @key. Writes null if @value is 0, which means that it isn't known. */
 static void put_number(FILE *out, const char *key, long value)
 {
 	put_key(out, ", ", key);
@@ -29,7 +29,7 @@ static void put_number(FILE *out, const char *key, long value)
 		fputs("null", out);
 }
 
-/* Writes a member @key in seconds. If @ns is 0, which means not known, writes null. */
+/* Writes member @key in seconds. Writes null if @ns is 0, which means that it isn't known. */
 static void put_seconds(FILE *out, const char *key, uint64_t ns)
 {
 	put_key(out, ", ", key);

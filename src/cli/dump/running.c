@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads threads that are running. Stacks of running threads would change while they are read from
- * outside. So these threads are sampled instead, as in a recording: each sample shows a single
- * instant.
+ * Samples the threads that run, as a recording does. Their stacks would change while krait reads
+ * them from outside; a sample shows a single moment.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +16,9 @@
 
 #define SAMPLE_HZ 997
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
-/* How long all running threads are sampled once their unwind tables are ready. */
+/* How long all running threads are sampled, once their unwind tables are ready. */
 #define TURN_NS (250 * NSEC_PER_MSEC)
-/* How long krait waits for unwind tables. Those of a very large file may take longer. */
+/* How long krait waits for unwind tables at most. Those of a very large file may take longer. */
 #define MOST_NS (1000 * NSEC_PER_MSEC)
 
 static bool runs(const struct dump_thread *t)
@@ -39,7 +38,10 @@ static enum gil_state gil_label(const struct profile *p, uint32_t set)
 	return GIL_UNKNOWN;
 }
 
-/* Tells whether a stack is whole. If not, a mark (a frame in brackets) says what is missing. */
+/*
+ * Tells whether a stack is complete. In an incomplete one, a mark (a frame in brackets) says what
+ * is missing.
+ */
 static bool is_whole(const struct profile *p, uint32_t stack)
 {
 	size_t n;
@@ -66,7 +68,10 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 		return 0;
 	at = map_get(&x->threads, dump_sampled_thread(p, sample->labels));
 	t = at ? (struct dump_thread *)(uintptr_t)*at : NULL;
-	/* Keeps a thread's first whole stack. While there is none, keeps the latest stack. */
+	/*
+	 * Keeps a thread's first complete stack. While a thread has no complete stack, keeps its
+	 * latest stack.
+	 */
 	if (!t || map_get(&x->whole, *at))
 		return 0;
 	if (x->clean && is_whole(p, sample->stack) && map_put(&x->whole, *at, 1))
@@ -78,7 +83,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 	return 0;
 }
 
-/* Returns how many samples came too early: mappings or unwind tables weren't ready. */
+/* Returns how many samples came too early: their mappings or unwind tables weren't ready yet. */
 static uint64_t early_samples(const struct session *s)
 {
 	struct collect_stats st;
@@ -98,7 +103,7 @@ static int take_samples(struct dump_running *x, uint64_t early)
 	return r ? err_sys(r, "samples") : 0;
 }
 
-/* Tells whether unwind tables are still being made while some thread's stack isn't whole. */
+/* Tells whether krait still makes unwind tables while a thread has only incomplete stacks. */
 static bool waits_for_rows(const struct dump_running *x)
 {
 	if (!collect_rows_coming(x->session.collect))
@@ -112,7 +117,7 @@ static bool waits_for_rows(const struct dump_running *x)
 	return false;
 }
 
-/* Drains until every thread has a whole stack, or time is over. */
+/* Drains samples until each thread has a complete stack, or until the time is over. */
 static int sample(struct dump_running *x)
 {
 	struct session *s = &x->session;
@@ -135,7 +140,7 @@ static int sample(struct dump_running *x)
 	return r ? r : take_samples(x, early);
 }
 
-/* Lists the threads that run, and adds their processes as targets. */
+/* Lists the running threads, and adds their processes as targets of the sampling. */
 static int list(struct dump_running *x, struct dump_process *list, size_t n)
 {
 	int r = 0;
@@ -143,7 +148,10 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = x->threads.n;
 
-		/* a hanging process can't be sampled, because what identifies it can't be read */
+		/*
+		 * a process that hangs can't be sampled, because krait can't read what identifies
+		 * it
+		 */
 		if (list[i].locked)
 			continue;
 		x->options.all |= !list[i].version;
@@ -158,7 +166,8 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 }
 
 /*
- * Notes of running threads without a sample that they wait for a CPU: other programs use the CPUs.
+ * A running thread that got no sample has no CPU, because other programs use the CPUs: notes that
+ * it waits for one.
  */
 static void mark_waiting(struct dump_running *x)
 {
@@ -189,8 +198,8 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
 	/*
-	 * With several processes the error names none of them, because one that ends during the
-	 * sampling is no error.
+	 * With several processes, makes none of them a target, so all processes are sampled: a
+	 * target that has just ended would be an error.
 	 */
 	if (x->options.pids.n > 1)
 		vec_fini(&x->options.pids);

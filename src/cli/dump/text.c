@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait dump` for people: a traceback of each thread as Python prints it, with native and kernel
- * functions in it. Control characters are removed from what comes from the program (names, source).
+ * `krait dump` for people: prints a traceback of each thread, as Python does, with native and
+ * kernel functions in it. Control characters are removed from what comes from the program (names,
+ * source).
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -11,10 +12,10 @@
 #include "live/text.h"
 #include "picture/html/source_text.h"
 
-#define SOURCE_COLUMNS 200 /* how many columns of a source line are shown */
+#define SOURCE_COLUMNS 200 /* a source line is shown up to this many columns */
 /*
- * if equal frames follow each other (recursion), only this many are printed, as in tracebacks of
- * CPython
+ * of equal frames that follow each other (recursion), only this many are printed, as in CPython's
+ * tracebacks
  */
 #define MOST_ALIKE 3
 
@@ -66,7 +67,7 @@ static void add_holder(const struct dump_thread *t, struct str *ret)
 
 void dump_state_words(const struct dump_thread *t, struct str *ret)
 {
-	/* if a running thread couldn't be sampled, these words are all that is known of it */
+	/* a running thread that couldn't be sampled: nothing more is known of it */
 	if (t->wait.kind == WAIT_RUNNING && !t->steady)
 		str_add(ret, "on a CPU, or ready to run");
 	else
@@ -88,7 +89,7 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_add(ret, ", uninterruptible");
 	if (t->gil == GIL_HELD)
 		str_add(ret, ", holds the GIL");
-	/* a thread that was stopped (by a signal) while it waited for the GIL */
+	/* the thread waited for the GIL when a signal stopped it */
 	if (t->gil == GIL_WAITING) {
 		str_add(ret, ", waits for the GIL");
 		add_holder(t, ret);
@@ -105,8 +106,8 @@ static int columns_of(const char *s, size_t n)
 }
 
 /*
- * Prints carets below the expression that is executing, unless that expression is the whole line.
- * @text is the source line without its first @indent bytes.
+ * Prints carets below the expression that is being executed, unless it is the whole line. @text is
+ * the source line without its first @indent bytes.
  */
 static void put_carets(const struct dump_print *to, const struct profile_location *l,
 		       const struct str *text, size_t indent)
@@ -130,8 +131,8 @@ static void put_carets(const struct dump_print *to, const struct profile_locatio
 }
 
 /*
- * Copies a source line, with blanks for NULs, which would end it, and for tabs, which have no fixed
- * width.
+ * Copies a source line. Blanks replace NULs, which would end the text, and tabs, which have no
+ * fixed width.
  */
 static void take_text(const char *line, size_t n, struct str *ret)
 {
@@ -140,8 +141,8 @@ static void take_text(const char *line, size_t n, struct str *ret)
 }
 
 /*
- * Does this line of source text belong to another function than the one that runs? In that case the
- * text isn't what runs.
+ * Tells whether this source line belongs to another function than the running one. In that case the
+ * source text isn't what runs.
  */
 static bool is_others(const struct dump_print *to, const struct profile_function *f)
 {
@@ -226,8 +227,8 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 }
 
 /*
- * Prints a mark (a frame in brackets that says what is missing): [unsupported: ...]. It may quote
- * names of the target's files.
+ * Prints a mark, which is a frame in brackets that says what is missing: [unsupported: ...]. Marks
+ * may quote names of the target's files.
  */
 static void put_mark(const struct dump_print *to, const char *text)
 {
@@ -256,8 +257,8 @@ static const char *file_of(const struct dump_print *to, uint32_t function)
 }
 
 /*
- * Prints a frame in one line: "  Event.wait (threading.py:655)". Native functions take one line
- * anyway.
+ * Prints a frame in one line: " Event.wait (threading.py:655)". A native function takes one line in
+ * any case.
  */
 static void put_short(const struct dump_print *to, const struct profile_location *l,
 		      const struct profile_function *f)
@@ -345,7 +346,9 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	put_frames(to, t);
 }
 
-/* Prints the versions of the process's interpreters, each once. */
+/*
+ * Prints the versions of the process's interpreters. A version that several have is printed once.
+ */
 static void put_versions(const struct dump_print *to, const struct dump_process *p)
 {
 	fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
@@ -360,7 +363,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	struct dump_print here = *all, *to = &here;
 
 	/*
-	 * Of a process that hangs or isn't Python, kernel frames are all that is known. So they are
+	 * If the process hangs or isn't Python, only its kernel frames are known, so they are
 	 * shown.
 	 */
 	here.kernel |= p->locked || !p->version;
@@ -371,7 +374,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 		put_versions(to, p);
 	else if (*p->not_understood)
 		fprintf(to->out, ", %s, which isn't supported", p->not_understood);
-	/* that a process isn't Python is certain only while it still runs */
+	/* it is certain only of a process that still runs that it isn't Python */
 	else if (to->life == LIFE_GOES_ON)
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait man`, which the build calls: reads the template of the manual page (man/krait.1.in) on
- * standard input and inserts what the tables know. Each line "@WORD@" is replaced by a part.
+ * `krait man`, which the build runs: reads the template of the manual page (man/krait.1.in) on
+ * standard input, and replaces each line "@WORD@" by text from krait's tables.
  */
 #include <stdlib.h>
 #include <sys/types.h>
@@ -17,7 +17,9 @@
 #include "profile/mark.h"
 #include "sampler/sources/event.h"
 
-/* Prints a text for roff: options aren't hyphenated, and no line begins with a request. */
+/*
+ * Prints a text for roff. Options in it aren't hyphenated, and no line begins with a roff request.
+ */
 static void text(const char *s)
 {
 	if (*s == '.' || *s == '\'')
@@ -160,8 +162,8 @@ static void exit_codes(void)
 }
 
 /*
- * Prints the mark (a frame in brackets) for stacks whose reading ended with @outcome, if that
- * outcome has a mark of its own.
+ * Prints the mark (a frame in brackets) of stacks whose reading ended with @outcome. Prints nothing
+ * if the outcome has no mark of its own.
  */
 static void mark_item(enum walk_outcome outcome)
 {
@@ -187,7 +189,10 @@ static void reasons(const char *of, const struct mark_words *rows, size_t n)
 	fputs(".RE\n", stdout);
 }
 
-/* Prints those marks (frames in brackets) that don't say how reading a stack ended. */
+/*
+ * Prints the marks (frames in brackets) that mean anything else than how the reading of a stack
+ * ended.
+ */
 static void other_marks(void)
 {
 	bool of_walk[MARK_MAX] = {[MARK_INCOMPLETE] = true};
@@ -251,8 +256,8 @@ static void top_columns(void)
 }
 
 /*
- * Prints by what a kind of wait is recognized: system calls, and kernel functions for threads that
- * are in no call.
+ * Prints by what a kind of wait is recognized: by system calls and, for threads that are in no
+ * system call, by kernel functions.
  */
 static void wait_rules_of(enum wait_kind kind, struct str *ret)
 {
@@ -273,8 +278,8 @@ static void wait_rules_of(enum wait_kind kind, struct str *ret)
 }
 
 /*
- * Kinds of waits that the table of rules doesn't have, each with its condition, because the system
- * call alone doesn't show them.
+ * Kinds of waits that the table of rules lacks, because the system call alone doesn't show them.
+ * Each has its condition in words.
  */
 static const char *const further_rules[WAIT_KIND_MAX] = {
 	[WAIT_WORLD] = "as lock below, in a free-threaded build, if another thread has stopped "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command `krait mcp`: reads messages on standard input, and writes answers on standard output.
+ * `krait mcp`: reads messages on standard input, and writes the answers on standard output.
  */
 #include "cli/mcp/mcp.h"
 
@@ -17,13 +17,13 @@
 #include "cli/options/values.h"
 
 struct mcp_options {
-	/* directory for recordings; NULL: the tool that records isn't offered */
+	/* directory for recordings; NULL: the tool `record` isn't offered */
 	const char *directory;
 };
 
 struct input {
-	struct str line; /* the message that is being read, as far as it has come */
-	/* the message that is being read is too long: its further bytes are discarded */
+	struct str line; /* the beginning of the message that is being read */
+	/* the message that is being read is too long, so the rest of it is dropped */
 	bool too_long;
 };
 
@@ -111,8 +111,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return r;
 	mcp_take_signals();
 	/*
-	 * Messages are read without privileges. Each tool runs as another krait process, which has
-	 * the privileges.
+	 * Messages are read without capabilities. Each tool runs as a new krait process, which has
+	 * them.
 	 */
 	caps_restore(0);
 	r = serve(&o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses a JSON-RPC message and writes its answer. */
+/* Parses JSON-RPC messages, and writes the answers. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "cli/advice.h"
 #include "cli/mcp/mcp.h"
 
-/* Error codes of JSON-RPC 2.0, section 5.1. */
+/* The error codes of JSON-RPC 2.0, section 5.1. */
 enum rpc_error {
 	RPC_PARSE = -32700,
 	RPC_REQUEST = -32600,
@@ -19,7 +19,7 @@ enum rpc_error {
 
 #define NO_ID "null"
 
-/* A part of a message's text. */
+/* A piece of a message's text. */
 struct part {
 	const char *at;
 	size_t n;
@@ -27,19 +27,19 @@ struct part {
 
 struct request {
 	/*
-	 * values of the message's members "id" and "params"; .n is 0 if the message lacks the
-	 * member
+	 * values of the members "id" and "params" of the message, as JSON; .n is 0 if the message
+	 * lacks the member
 	 */
 	struct part id, params;
 	struct str method;
 };
 
-/* Takes a JSON value as it is written, whatever its kind. */
+/* Reads a JSON value of any kind. *ret: its text, as it is in the message. */
 static int take_part(struct json_in *in, struct part *ret)
 {
 	int r = json_in_skip(in);
 
-	/* Leaves out the blanks before the value. */
+	/* Removes the blanks before the value. */
 	while (!r && ret->at < in->at && strchr(" \t\r\n", *ret->at))
 		ret->at++;
 	ret->n = r ? 0 : (size_t)(in->at - ret->at);
@@ -71,8 +71,8 @@ static int read_request(struct request *q, const char *line, size_t n)
 }
 
 /*
- * Reads an id, which is a string or an integer, and appends it as JSON. A message with any other id
- * can't be answered.
+ * Reads an id, which must be a string or an integer, and appends it as JSON. A message with an id
+ * of another kind can't be answered.
  */
 static int read_id(const struct part *id, struct str *ret)
 {
@@ -114,7 +114,9 @@ void mcp_too_long(struct str *ret)
 	add_error(ret, NO_ID, RPC_PARSE, str_cstr(&why));
 }
 
-/* Returns the value of member @name of the object @params; .n is 0 if there is no such member. */
+/*
+ * Returns the value of member @name of the object @params; its .n is 0 if there is no such member.
+ */
 static struct part member(const struct part *params, const char *name)
 {
 	_cleanup_str_ struct str key = {};
@@ -134,7 +136,7 @@ static struct part member(const struct part *params, const char *name)
 	return r ? (struct part){} : found;
 }
 
-/* Gets the text of member @name of the object @params; "" if it is missing or no string. */
+/* Reads the text of member @name of the object @params; "" if it is missing or isn't a string. */
 static void member_text(const struct part *params, const char *name, struct str *ret)
 {
 	struct part value = member(params, name);
@@ -147,7 +149,10 @@ static void member_text(const struct part *params, const char *name, struct str 
 
 static const char *const revisions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
 
-/* Answers with the revision that the client asked for, or else with the newest that krait knows. */
+/*
+ * Answers the message `initialize`: with the protocol revision that the client asked for or, if
+ * krait doesn't know it, with the newest that krait knows.
+ */
 static void initialize(const struct request *q, struct str *ret)
 {
 	_cleanup_str_ struct str asked = {};
@@ -163,7 +168,9 @@ static void initialize(const struct request *q, struct str *ret)
 		 revision, KRAIT_VERSION);
 }
 
-/* Does what the message asks for. Returns 0, or an error with a message. */
+/*
+ * Does what the message asks for, and appends the result. Returns 0, or an error + message.
+ */
 static enum rpc_error call(const char *directory, const struct request *q, struct str *ret)
 {
 	_cleanup_str_ struct str name = {}, text = {};
@@ -228,7 +235,7 @@ void mcp_answer(const char *directory, const char *line, size_t n, struct str *r
 	if (r)
 		add_error(ret, NO_ID, RPC_PARSE, error_words());
 	else if (!q.id.n)
-		; /* a notification expects no answer */
+		; /* a notification gets no answer */
 	else if (read_id(&q.id, &id))
 		add_error(ret, NO_ID, RPC_REQUEST, "id must be a string or an integer");
 	else if (!q.method.n)

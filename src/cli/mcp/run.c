@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a krait command as a process of its own, so that everything it holds is freed when it ends.
+ * Runs a krait command in a process of its own, so that everything is freed when it ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +19,11 @@
 
 extern char **environ;
 
-/* in how many milliseconds a tool that was told to end must write what it recorded */
+/* how long a tool may still write its recording after it was told to end, in ms */
 #define GRACE_MS 2000
 #define KILL_MS	 1000
 
-static volatile sig_atomic_t running; /* process id of the tool that is running; 0: no tool is */
+static volatile sig_atomic_t running; /* process id of the running tool; 0: no tool runs */
 
 static void end_with_tool(int number)
 {
@@ -38,7 +38,10 @@ void mcp_take_signals(void)
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 
 	signal(SIGPIPE, SIG_IGN);
-	/* if krait's parent ignores SIGCHLD, the kernel would discard the tool's exit status */
+	/*
+	 * if krait's parent ignores SIGCHLD, krait does too, and the kernel would drop the tool's
+	 * exit status
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		signal(ends[i], end_with_tool);
@@ -66,7 +69,9 @@ static int start(char *const *argv, int out, pid_t *ret)
 	return r ? err_sys(r, "can't start krait") : 0;
 }
 
-/* Keeps the beginning of a tool's output; counts the rest. */
+/*
+ * Appends the beginning of a tool's output to @ret, and counts in *cut the bytes that have no room.
+ */
 static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
 {
 	size_t room = ret->n < MCP_ANSWER_BYTES ? MCP_ANSWER_BYTES - ret->n : 0;
@@ -76,7 +81,8 @@ static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
 }
 
 /*
- * Reads until the tool closes its output or @seconds are over. Returns false if the time is over.
+ * Reads until the tool closes its output, or until @seconds are over. Returns false in the second
+ * case.
  */
 static bool listen_to(int fd, unsigned seconds, struct str *ret)
 {
@@ -111,8 +117,8 @@ static bool has_ended(pid_t pid, int *status, unsigned ms)
 }
 
 /*
- * Ends a tool that has closed its output or took too long. If the tool hangs in a file system that
- * doesn't answer, it can't be ended, and is left behind.
+ * Ends a tool that has closed its output or took too long. A tool that hangs in a file system that
+ * doesn't answer can't be ended: it is left behind.
  */
 static int end(pid_t pid, int *status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tools that krait mcp offers: each is a krait command with a few of its options. */
+/* The tools that `krait mcp` offers. Each is a krait command with a few of its options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,7 +24,10 @@ enum argument {
 	ARG_MAX
 };
 
-/* The arguments that tools can have. .most is the largest number; 0: the argument is a text. */
+/*
+ * The arguments that tools may have. .most: the largest number that is allowed; 0: the argument is
+ * a text.
+ */
 static const struct {
 	const char *name, *description;
 	int64_t most;
@@ -41,25 +44,26 @@ static const struct {
 
 #define BIT(argument) (1u << (argument))
 
-/* The arguments of a call. 0 or an empty text: the call lacks the argument. */
+/* The arguments of a call. 0 or an empty text: the argument isn't given. */
 struct given {
 	int64_t numbers[ARG_MAX];
 	struct str texts[ARG_MAX];
 };
 
-typedef VEC(char *) word_vec; /* words that the vector owns */
+typedef VEC(char *) word_vec; /* command line words, which the vector owns */
 
 struct tool {
 	const char *name, *description;
 	/*
-	 * bits BIT(): arguments that the tool accepts, and those without which it refuses the call
+	 * .takes: bits BIT() of the arguments that the tool accepts. .needs: of those that it can't
+	 * do without.
 	 */
 	unsigned takes, needs;
 	bool writes;
 	int (*call)(const char *directory, const struct given *g, struct str *ret);
 };
 
-/* Adds "--option=" followed by its value, or a word followed by "". */
+/* Adds a word to a command line: @option followed by @value. One of them may be "". */
 static int add_word(word_vec *words, const char *option, const char *value)
 {
 	_cleanup_str_ struct str word = {};
@@ -80,13 +84,19 @@ static int add_number(word_vec *words, const char *option, int64_t number)
 	return add_word(words, option, text);
 }
 
-/* Adds a file to the command line. "./" before the name keeps it from being taken for an option. */
+/*
+ * Adds the name of a file to the command line. "./" before it keeps it from being taken for an
+ * option.
+ */
 static int add_file(word_vec *words, const struct str *file)
 {
 	return add_word(words, *str_cstr(file) == '-' ? "./" : "", str_cstr(file));
 }
 
-/* Completes the command line @words, runs krait with it, and frees it. @r: an earlier error. */
+/*
+ * Runs krait with the command line @words, which it ends with a NULL and frees. If @r is an error,
+ * only frees it.
+ */
 static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 {
 	r = r ? r : vec_push(words, NULL);
@@ -97,7 +107,7 @@ static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 	return r > 0 ? 1 : r;
 }
 
-/* how many seconds a tool may take in addition to the seconds that it was asked to record */
+/* how many seconds a tool may take; the time that it records is added to them */
 #define PATIENCE 60u
 
 static int call_list(const char *directory, const struct given *g, struct str *ret)
@@ -143,7 +153,7 @@ static int call_diff(const char *directory, const struct given *g, struct str *r
 	return run(&words, r, PATIENCE, ret);
 }
 
-/* Tells whether @name is a file name that can't lead out of the directory. */
+/* Tells whether @name is a plain file name, which can't lead out of a directory. */
 static bool is_plain(const char *name)
 {
 	return *name && *name != '.' && *name != '-' && strlen(name) <= 100 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait merge: merges several profile files into one. */
+/* `krait merge`: merges several profiles into one. */
 #include "profile/remake/merge.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ static bool has_values(const struct profile_meta *m, const struct profile_value_
 	return false;
 }
 
-/* Warns of input files without values of the type that the merged profile shows. */
+/* Warns of each merged file that lacks the value that the merged profile shows. */
 static void warn_of_values(struct profile *p, const profiles *all, const struct operands *operands)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -125,7 +125,10 @@ static void warn_of_values(struct profile *p, const profiles *all, const struct 
 	}
 }
 
-/* Makes the value called @name the one that is shown first. NULL: changes nothing. */
+/*
+ * Makes the value called @name the default value, which is shown first. If @name is NULL, changes
+ * nothing.
+ */
 static int choose_value(struct profile *p, const char *name)
 {
 	int at = name ? tree_value(p, name) : 0;

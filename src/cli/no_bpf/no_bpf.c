@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Commands that look at running programs, in a krait built with `make BPF=no`. They only say that
- * they aren't included. Commands that read files need neither BPF nor its build tools.
+ * In a krait that was built with `make BPF=no`, the commands that look at running programs only say
+ * that they are missing. The commands that read files need neither BPF nor its build tools.
  */
 #include "base/system/log.h"
 #include "cli/commands.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait completion SHELL`: generates what bash, zsh and fish offer after Tab, from the option
- * tables. The build installs the results; shells don't call krait for completions.
+ * `krait completion SHELL`: from the option tables, generates what bash, zsh and fish offer after
+ * Tab. The build installs the results, so shells don't run krait for it.
  */
 #include "base/system/log.h"
 #include "cli/commands.h"
@@ -9,7 +9,9 @@
 #include "cli/parts.h"
 #include "format/format.h"
 
-/* Prints the words that row->complete stands for, with @separator between them. */
+/*
+ * Prints the words that complete the option's value (row->complete), with @separator between them.
+ */
 static void print_words(const struct option_row *row, char separator)
 {
 	if (streq(row->complete, COMPLETE_FORMAT) || streq(row->complete, COMPLETE_REPORT_FORMAT)) {
@@ -31,7 +33,7 @@ static bool is(const struct option_row *row, const char *complete)
 	return row->complete && streq(row->complete, complete);
 }
 
-/* Prints a text in such a way that it can stand within a shell's single quotes. */
+/* Prints a text so that it can stand between a shell's single quotes. */
 static void quoted(const char *s)
 {
 	for (; *s; s++) {
@@ -58,14 +60,14 @@ static void bash_values(const struct command *c)
 			print_words(row, ' ');
 			putchar('\'');
 		} else {
-			/* with no words returned, bash completes file names */
+			/* if the function returns no words, bash completes file names */
 			fputs("return", stdout);
 		}
 		fputs(" ;;\n", stdout);
 	}
 }
 
-/* Prints the words that name the commands behind @c: "run" of "agent run". */
+/* Prints the last words of the subcommands of @c: "run" for "agent run". */
 static void print_commands(const struct command *c)
 {
 	for (const struct command *const *sub = c->commands; sub && *sub; sub++)
@@ -106,7 +108,10 @@ static void bash(void)
 	      "\tcase $command,$prev in\n",
 	      stdout);
 	for_each_command(c) bash_values(*c);
-	/* After `krait help` come names of commands, or --help if the word begins with -. */
+	/*
+	 * `krait help` is followed by the name of a command, or by --help if the word begins with
+	 * -.
+	 */
 	fputs("\thelp,help) [[ $cur == -* ]] && words='--help' || words=\"$names formats\" ;;\n"
 	      "\t*)\n\t\tcase $command in\n",
 	      stdout);
@@ -131,7 +136,7 @@ static void zsh_action(const struct option_row *row)
 	}
 }
 
-/* Prints a help text for _arguments, in whose specifications '[' and ':' have a meaning. */
+/* Prints a help text for zsh's _arguments, in which '[' and ':' have a meaning of their own. */
 static void zsh_help(const struct option_row *row)
 {
 	putchar('[');

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints --help; see help.h. Lines stay within 80 columns, the width of a plain terminal. */
+/*
+ * Prints the output of --help; see help.h. Lines stay within 80 columns, the width of a plain
+ * terminal.
+ */
 #include "cli/options/help.h"
 
 #include "base/text/str.h"
@@ -7,7 +10,7 @@
 #define HELP_WIDTH  80
 #define HELP_COLUMN 27
 
-/* Prints @text, wrapped. The cursor is at @column, and further lines are indented to it. */
+/* Prints @text in lines. The first continues at @column; the others are indented to @column. */
 static void wrapped(FILE *out, const char *text, int column)
 {
 	int at = column;
@@ -30,7 +33,7 @@ static void wrapped(FILE *out, const char *text, int column)
 	fputc('\n', out);
 }
 
-/* Prints the name of an option or command and its meaning, in two columns. */
+/* Prints the name of an option or command, and its meaning, in two columns. */
 static void entry(FILE *out, const char *name, const char *text)
 {
 	int n = fprintf(out, "  %s", name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parses command lines with the option tables. getopt_long() isn't used: it accepts abbreviations
- * (so a new option could break old scripts), reorders argv, and prints its own messages.
+ * Parses command lines with the option tables. getopt_long() isn't used, because it accepts
+ * abbreviations (a new option could break old scripts), reorders argv, and prints its own messages.
  */
 #include "cli/options/options.h"
 
@@ -33,8 +33,8 @@ const char *options_similar(const char *typed, const char *const *words)
 		unsigned int d = word_distance(typed, *words);
 
 		/*
-		 * If the user typed only the beginning of an option's name, the option is similar:
-		 * "--duration" to "--dur".
+		 * If the user typed only the beginning of an option's name, that option is similar:
+		 * "--duration" is similar to "--dur".
 		 */
 		if (strlen(typed) >= 3 && str_starts(*words, typed))
 			d = 1;
@@ -62,7 +62,10 @@ static const struct option_row *row_by_letter(const struct command *c, char lett
 	return NULL;
 }
 
-/* Lists the other commands that have an option @name; if @name is NULL, an option @letter. */
+/*
+ * Lists the other commands that have option @name or, if @name is NULL, an option with letter
+ * @letter. Returns false if there are none.
+ */
 static bool others_have(const struct command *c, const char *name, char letter, struct str *b)
 {
 	unsigned n = 0;
@@ -117,7 +120,7 @@ int option_store(const struct option_row *row, void *fields, const char *value)
 	return r == -ENOMEM ? err_set(r, "out of memory") : r;
 }
 
-/* An option_met_fn; @fields: the command's options. */
+/* An option_met_fn that stores the option's value. @fields: the command's options. */
 static int store_typed(void *fields, const struct option_row *row, const char *value)
 {
 	int r = option_store(row, fields, value);
@@ -125,7 +128,10 @@ static int store_typed(void *fields, const struct option_row *row, const char *v
 	return r && r != -ENOMEM ? err_wrap(r, "--%s", row->name) : r;
 }
 
-/* Gives @row its value, from @attached ("--name=value", "-nvalue") or from the next word. */
+/*
+ * Handles an option: its value is @attached ("--name=value", "-nvalue") or, if that is NULL, the
+ * next word.
+ */
 static int take(struct parser *p, const struct option_row *row, const char *attached)
 {
 	const char *value = attached;
@@ -179,7 +185,7 @@ static int take_letters(struct parser *p, const char *letters)
 	return 0;
 }
 
-#define SUGGESTED 600 /* how many bytes of a command line a message repeats */
+#define SUGGESTED 600 /* how many bytes of the user's command line a message may repeat */
 
 void options_add_command(struct str *b, const char *name, char **options, int n_options,
 			 char **words, int n_words)
@@ -203,8 +209,8 @@ void options_add_command(struct str *b, const char *name, char **options, int n_
 }
 
 /*
- * Explains a word that isn't an option: the user forgot "--" before a command, or -p before a
- * process id.
+ * Sets the message about a word that isn't an option: the user forgot "--" before a command, or -p
+ * before a process id.
  */
 static int refuse_operand(const struct parser *p, const char *word)
 {
@@ -275,7 +281,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 	return options_each(c, argc, argv, store_typed, fields, ret);
 }
 
-/* Tells whether the value of the option in @word is the next word of the command line. */
+/* Tells whether @word is an option whose value is the next word of the command line. */
 static bool value_follows(const struct command *c, const char *word)
 {
 	const struct option_row *row;

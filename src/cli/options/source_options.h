@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options that decide which files' source text may be shown. host/files/source_open.h says what
- * they mean.
+ * The options that decide which source files may be shown. host/files/source_open.h explains them.
  */
 #ifndef CLI_OPTIONS_SOURCE_OPTIONS_H
 #define CLI_OPTIONS_SOURCE_OPTIONS_H
@@ -10,15 +9,15 @@
 #include "cli/options/values.h"
 #include "host/files/source_open.h"
 
-/* Values of --source and --no-source. */
+/* The values of --source (.all) and --no-source (.none). */
 struct source_options {
 	bool all, none;
 };
 
 #define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
 /*
- * Rows of --source and --no-source. @where: which outputs show source text, "html: ". @own: which
- * files' text they show by default.
+ * The rows of --source and --no-source. @where: which outputs have source text, such as "html: ".
+ * @own: whose files are shown by default.
  */
 #define SOURCE_ROWS(at, where, own)                                                                \
 	{.name = "source",                                                                         \
@@ -30,7 +29,7 @@ struct source_options {
 		.help = where "no source text"                                                     \
 	}
 
-/* The mode that the options ask for; -EINVAL + message if they exclude each other. */
+/* Returns the mode that the options choose; -EINVAL + message if they exclude each other. */
 _must_use_ int source_options_mode(const struct source_options *o, enum source_mode *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks option values, as typed, and stores them in fields; see values.h. */
+/* Checks the values that users typed for options, and stores them in fields; see values.h. */
 #include "cli/options/values.h"
 
 #include <ctype.h>
@@ -67,8 +67,9 @@ int value_function(void *field, const char *text)
 }
 
 /*
- * Reads digits at *@text and moves it past them. 0; -EINVAL if there are none; -ERANGE above @max.
- * strtoull() would also accept signs, spaces and hexadecimal.
+ * Reads digits at *@text, and moves *@text past them. 0; -EINVAL if there are no digits; -ERANGE if
+ * the number is above @max. strtoull() isn't used, because it accepts signs, spaces and
+ * hexadecimal.
  */
 static int read_digits(const char **text, uint64_t max, uint64_t *ret)
 {
@@ -89,7 +90,7 @@ static int read_digits(const char **text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/* how many processes --pid can name: the most that the kernel programs can follow (map `roots`) */
+/* how many processes --pid may name: the kernel programs can't follow more (map `roots`) */
 #define PIDS_MOST 16384
 
 int value_pid(void *field, const char *text)
@@ -111,7 +112,10 @@ int value_pid(void *field, const char *text)
 	return vec_push(pids, (pid_t)n);
 }
 
-/* Nanoseconds of a time unit; 0: unknown. A number without a unit is in seconds. */
+/*
+ * Returns how many ns a unit of time has; 0: the unit isn't known. A number without a unit is in
+ * seconds.
+ */
 static uint64_t unit_ns(const char *unit)
 {
 	static const struct {
@@ -133,7 +137,7 @@ static uint64_t unit_ns(const char *unit)
 	return 0;
 }
 
-/* Reads a fraction ".25" at *@text, as a part of @unit; 0 if there is none. */
+/* Reads a fraction such as ".25" at *@text. *ret: that part of @unit; 0 if there is no fraction. */
 static int read_fraction(const char **text, uint64_t unit, uint64_t *ret)
 {
 	const char *s = *text;
@@ -178,8 +182,8 @@ int value_time(void *field, const char *text)
 		return err_set(-EINVAL, "'%s' is not a duration; write 10, 10s, 500ms, 2m or 1h",
 			       text);
 	/*
-	 * Accepts at most 2^62 ns, about 146 years. read_digits() accepts 10^9 hours, which would
-	 * overflow.
+	 * 2^62 ns, some 146 years, is the most that is accepted. read_digits() accepts 10^9 hours,
+	 * which would overflow.
 	 */
 	if (n > UINT64_MAX / 4 / ns)
 		return err_set(-EINVAL, "'%s' is too long a duration", text);

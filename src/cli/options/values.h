@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values of options, one function for each kind. Each takes the field to fill and the text as
- * typed, and returns 0, or -EINVAL + a sentence that shows a right value. On failure the field
- * keeps its value.
+ * Functions that check and store the values of options, one for each kind of value. They get the
+ * field to set, and the text that the user typed. They return 0, or -EINVAL + a sentence that shows
+ * a right value; then the field keeps its old value.
  */
 #ifndef CLI_OPTIONS_VALUES_H
 #define CLI_OPTIONS_VALUES_H
@@ -17,17 +17,17 @@ int value_more(void *field, const char *text);	  /* adds 1 to an int each time; 
 int value_string(void *field, const char *text);
 /* appends @text, which may not be empty, to a VEC(const char *) */
 int value_strings(void *field, const char *text);
-/* appends a process id, 1 to 2^31-1, to a VEC(pid_t); each once */
+/* appends a process id from 1 to 2^31-1 to a VEC(pid_t), unless it is there already */
 int value_pid(void *field, const char *text);
-/* sets a uint64_t to the ns of a time such as 0, 10, 1.5s, 500ms or 2m */
+/* sets a uint64_t to a time such as 0, 10, 1.5s, 500ms or 2m, in ns */
 int value_time(void *field, const char *text);
-/* sets a uint64_t in ns as value_time() does, but refuses 0 */
+/* sets a uint64_t to a time in ns, as value_time() does, but refuses 0 */
 int value_duration(void *field, const char *text);
 /* sets a uint32_t to a rate in Hz from 1 to 1,000,000, which may end in k */
 int value_frequency(void *field, const char *text);
-/* sets a uint32_t in millionths from 0.1 to 100 (percent) */
+/* sets a uint32_t to a percentage from 0.1 to 100, in millionths */
 int value_budget(void *field, const char *text);
-/* sets a uint64_t to a number of times, at least 1 */
+/* sets a uint64_t to how many times something is done, at least 1 */
 int value_times(void *field, const char *text);
 /* sets a uint64_t to a number from 1 to 2^62, which may end in k, M or G */
 int value_count(void *field, const char *text);
@@ -37,24 +37,26 @@ int value_label(void *field, const char *text);
 int value_function(void *field, const char *text);
 /* sets a uint64_t to a number of bytes from 8M to 4G, which may end in K, M or G */
 int value_memory(void *field, const char *text);
-int value_native(void *field, const char *text); /* sets an enum native_mode by its word */
-int value_color(void *field, const char *text);	 /* sets an enum color_mode by its word */
-/* sets an enum profile_times to exact times; @text is NULL */
+int value_native(void *field, const char *text); /* sets an enum native_mode: leaf, full or none */
+/* sets an enum color_mode: auto, always or never */
+int value_color(void *field, const char *text);
+/* sets an enum profile_times so that times are exact; @text is NULL */
 int value_times_exact(void *field, const char *text);
 int value_times_none(void *field, const char *text);
 
 /*
- * Does a setter add to its field instead of replacing the value? Then the option may be repeated.
+ * Tells whether the function adds the value to its field instead of replacing it. If so, the option
+ * may be repeated.
  */
 bool value_adds(option_set_fn set);
 
 /*
- * Reads an integer, which may end in k, M or G: powers of @unit, which is 1000 or 1024. Returns 0;
- * -EINVAL or -ERANGE without a message.
+ * Reads an integer that may end in k, M or G, which are powers of @unit (1000 or 1024). 0; -EINVAL
+ * or -ERANGE without a message.
  */
 _must_use_ int value_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret);
 
-/* The row of --color, for commands that print in colour. @at: offset of an enum color_mode. */
+/* The row of --color, for commands that print colours. @at: offset of an enum color_mode. */
 #define VALUE_COLOR_ROW(at)                                                                        \
 	{                                                                                          \
 		.name = "color", .arg = "WHEN", .set = value_color, .field = (at),                 \

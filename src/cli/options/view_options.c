@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses the options that say what is shown; see view_options.h. */
+/* Parses the options that choose what is shown; see view_options.h. */
 #include "cli/options/view_options.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options that say what is shown, the same in every command, as rows for its table. @base:
- * offset of the struct view_options (view/filter/options.h) in the command's options.
+ * The options that choose what is shown. They are the same in all commands; each command puts their
+ * rows into its own table. @base: offset of the struct view_options (view/filter/options.h) in the
+ * command's options.
  */
 #ifndef CLI_OPTIONS_VIEW_OPTIONS_H
 #define CLI_OPTIONS_VIEW_OPTIONS_H
@@ -11,40 +12,49 @@
 #include "view/filter/unmatched.h"
 #include "view/view.h"
 
-int view_value_pattern(void *field, const char *text); /* appends a pattern to pattern_texts */
-int view_value_label(void *field, const char *text);   /* appends "KEY=PATTERN" to pattern_texts */
-int view_value_state(void *field, const char *text);   /* appends a state to pattern_texts */
-/* sets one more bit of an unsigned: a kind of frames */
+int view_value_pattern(void *field, const char *text); /* appends a pattern to a pattern_texts */
+/* appends "KEY=PATTERN" to a pattern_texts */
+int view_value_label(void *field, const char *text);
+/* appends a thread state to a pattern_texts */
+int view_value_state(void *field, const char *text);
+/* sets the bit of a kind of frames in an unsigned, in addition to earlier ones */
 int view_value_kind(void *field, const char *text);
-int view_value_lines(void *field, const char *text);	 /* sets an enum view_grain to lines */
-int view_value_functions(void *field, const char *text); /* sets an enum view_grain to functions */
-int view_value_modules(void *field, const char *text);	 /* sets an enum view_grain to modules */
+/* sets an enum view_grain: frames are lines */
+int view_value_lines(void *field, const char *text);
+/* sets an enum view_grain: frames are functions */
+int view_value_functions(void *field, const char *text);
+/* sets an enum view_grain: frames are modules */
+int view_value_modules(void *field, const char *text);
 
-/* sets a uint64_t in ns, > 0: the end of the time that is shown */
+/* sets a uint64_t to the end of the time that is shown, in ns, at least 1 */
 int view_value_until(void *field, const char *text);
-/* appends a package ("shop", "company.shop") to pattern_texts */
+/* appends a package name ("shop", "company.shop") to a pattern_texts */
 int view_value_package(void *field, const char *text);
 
-int view_value_native(void *field, const char *text); /* sets an enum view_native by its word */
+/* sets an enum view_native by one of its words */
+int view_value_native(void *field, const char *text);
 
-/* sets an unsigned to the rows of a table, 1 to a million */
+/* sets an unsigned to a number of table rows, 1 to 1,000,000 */
 int view_value_rows(void *field, const char *text);
 
-/* Warns that no frame belongs to @package, which view_mine() returned. NULL: doesn't warn. */
+/*
+ * Warns that no frame belongs to @package, which is a result of view_mine(). If @package is NULL,
+ * doesn't warn.
+ */
 void view_say_unknown(const char *package);
 
-/* Returns the heading of a table of @value whose rows are the values of label @by. */
+/* Returns the heading of a table that shows @value, and whose rows are the values of label @by. */
 const char *view_by_heading(const char *by, const char *value);
 
-/* Checks that the options go together. 0, or -EINVAL + message. */
+/* Checks that the options don't exclude each other. 0, or -EINVAL + message. */
 _must_use_ int view_options_check(const struct view_options *o);
 
 /*
- * Warns of patterns that match nothing in @p; to be called before a view is made of it. 0 or
- * -ENOMEM + message.
+ * Warns of patterns that match nothing in profile @p. Call it before @p is filtered. 0 or -ENOMEM +
+ * message.
  */
 _must_use_ int view_options_warn(const struct view_options *o, struct profile *p);
-/* warns of patterns that have matched nothing yet */
+/* warns of the patterns in @u, which match nothing */
 void view_options_warn_of(const struct unmatched *u);
 
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
@@ -124,8 +134,8 @@ void view_options_warn_of(const struct unmatched *u);
 		 "function, none leaves none"}
 
 /*
- * --by for tables without stacks: a table has a row for each value of the label, where a picture
- * has a root frame.
+ * The row of --by, for tables without stacks: they have a row for each value of the label, where a
+ * picture has a root frame.
  */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads windows of time as users write them; see window.h. */
+/* Parses windows of time that users have typed, and reads them from the store; see window.h. */
 #include "cli/options/window.h"
 
 #include <time.h>
@@ -20,8 +20,9 @@ static bool same_time(const struct tm *a, const struct tm *b)
 }
 
 /*
- * Returns the moment of a local time. When clocks are set back an hour comes twice: of its two
- * moments, the later one is taken for a window's end (@end), else the earlier one.
+ * Returns the moment of a local time. When clocks are set back, an hour comes twice, so a local
+ * time in it has two moments. For a window's end (@end) the later one is taken, else the earlier
+ * one.
  */
 static time_t local(const struct tm *tm, bool end)
 {
@@ -40,15 +41,15 @@ static time_t local(const struct tm *tm, bool end)
 	if (n == 1)
 		return found[0];
 	/*
-	 * clocks are set forward past this time, so it doesn't exist; mktime() chooses a moment
-	 * near it
+	 * this local time doesn't exist, because clocks are set forward past it; mktime() chooses a
+	 * moment near it
 	 */
 	try = *tm;
 	try.tm_isdst = -1;
 	return mktime(&try);
 }
 
-/* Reads an offset from UTC, such as +01:00, +0100 or Z. */
+/* Reads an offset from UTC, such as +01:00, +0100 or Z. Returns false if @text is none. */
 static bool read_offset(const char *text, long *ret)
 {
 	struct tm tm = {};
@@ -59,8 +60,8 @@ static bool read_offset(const char *text, long *ret)
 }
 
 /*
- * Reads a time of day or a date into @tm. *offset: the rest of @text, which is empty or an offset
- * from UTC. Returns false if @text is neither.
+ * Reads a time of day or a date into @tm. *dated: it is a date. *offset: the rest of @text, which
+ * is empty or an offset from UTC. Returns false if @text is neither a time nor a date.
  */
 static bool read_clock(const char *text, struct tm *tm, bool *dated, const char **offset)
 {
@@ -92,8 +93,8 @@ static bool read_clock(const char *text, struct tm *tm, bool *dated, const char 
 }
 
 /*
- * Returns the moment of @tm at @offset from UTC. Without a date (@dated is false) the day is that
- * of @now at that offset, or the day before if the moment would be in the future.
+ * Returns the moment of @tm, a time @offset ahead of UTC. If @dated is false, @tm has no date: the
+ * day is that of @now or, if the moment would be in the future, the day before.
  */
 static time_t at_offset(struct tm *tm, long offset, bool dated, time_t now)
 {
@@ -110,7 +111,10 @@ static time_t at_offset(struct tm *tm, long offset, bool dated, time_t now)
 	return dated || at <= now ? at : at - 24 * 3600;
 }
 
-/* Reads a moment in time. A time of day without a date is its latest occurrence before now. */
+/*
+ * Reads a moment. A time of day without a date means the last time before now that clocks showed
+ * it.
+ */
 static int read_moment(const char *text, int64_t now_ms, bool end, int64_t *ret)
 {
 	time_t now = (time_t)(now_ms / 1000), at;
@@ -153,7 +157,7 @@ static int moment(const char *text, int64_t now_ms, bool end, struct window *w, 
 	return read_moment(text, now_ms, end, ret);
 }
 
-/* Makes a window from its begin and its end. @until NULL: the window ends at @now_ms. */
+/* Makes a window from its beginning and its end. If @until is NULL, the window ends at @now_ms. */
 static int between(const char *since, const char *until, int64_t now_ms, struct window *ret)
 {
 	int r;
@@ -211,7 +215,7 @@ void window_say(const struct window *w)
 	log_note("%s", str_cstr(&b));
 }
 
-/* Asks the server for a window, on behalf of a user who can't read the store. */
+/* Asks the server of queries for a window, for a user who can't read the store. */
 static int ask_server(const char *socket, const struct store_query *wanted, struct profile **ret)
 {
 	_cleanup_(query_fini) struct query q = {.kind = QUERY_PROFILE,
@@ -237,7 +241,8 @@ int window_read(const char *dir, const char *socket, const struct store_query *q
 	r = r ? r : store_read(s, q, ret);
 	store_close(s);
 	/*
-	 * without --socket, the default server is asked, and that server has only the default store
+	 * without --socket the server at the default socket is asked, which has the default store
+	 * only
 	 */
 	if (r != -EACCES || (!socket && !streq(dir, STORE_DIRECTORY)))
 		return r;

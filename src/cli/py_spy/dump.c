@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait py-spy dump`: prints the threads that Python knows as py-spy's src/dump.rs does, and in
- * JSON as its src/stack_trace.rs does.
+ * `krait py-spy dump`: prints a process's Python threads in the form of py-spy's src/dump.rs; with
+ * --json in that of its src/stack_trace.rs.
  */
 #include <unistd.h>
 
@@ -12,21 +12,21 @@
 #include "cli/py_spy/py_spy.h"
 #include "proc/read/stat.h"
 
-/* how many bytes of a process's command line are read and shown */
+/* how many bytes of a process's command line are shown */
 #define CMDLINE_BYTES (64u << 10)
 
 struct printer {
 	const struct py_spy_options *o;
 	FILE *out;
 	const struct dump_print *to;
-	int root;	  /* root directory of the process that is printed; -1: none */
-	unsigned printed; /* how many Python processes were printed */
-	bool locked; /* the process that the user named hangs, so that nothing of it can be read */
+	int root;	  /* root directory of the process that is being printed; -1: not known */
+	unsigned printed; /* how many Python processes were printed so far */
+	bool locked;	  /* the process that the user named hangs, so nothing of it can be read */
 };
 
 /*
- * Tells whether the thread runs or waits for a CPU. (py-spy decides by /proc/PID/task/TID/stat,
- * which then says R.)
+ * Tells whether the thread runs or waits for a CPU. That is when py-spy finds state R in
+ * /proc/PID/task/TID/stat.
  */
 static bool is_active(const struct dump_thread *t)
 {
@@ -40,13 +40,16 @@ static const char *status(const struct dump_thread *t)
 	return t->gil == GIL_HELD ? "active+gil" : "active";
 }
 
-/* What is printed of a frame. Texts are owned by the profile and the names. */
+/* What is printed of a frame. The profile and the table of names own the texts. */
 struct shown {
 	const char *name, *file, *short_file, *module;
 	int line;
 };
 
-/* Fills *ret with the frame as py-spy shows it. False: py-spy doesn't show such a frame. */
+/*
+ * Fills *ret with what py-spy shows of the frame. Returns false if py-spy doesn't show such a
+ * frame.
+ */
 static bool frame_of(const struct printer *x, struct profile *p, struct render_names *names,
 		     uint32_t id, struct str *text, struct shown *ret)
 {
@@ -91,8 +94,8 @@ static void put_field(FILE *out, const char *key, const char *value)
 }
 
 /*
- * Where py-spy shows what krait doesn't know of a frame, this writes null: the frame's local
- * variables, and whether a C function called the frame.
+ * Prints a frame as JSON. py-spy also has the frame's local variables, and whether a C function
+ * called the frame: krait doesn't know these, and writes null.
  */
 static void put_frame_json(const struct printer *x, const struct shown *f, bool first)
 {
@@ -163,7 +166,7 @@ static void put_json(const struct printer *x, const struct dump_process *p)
 	bool first = true;
 
 	fputs("[\n", x->out);
-	/* goes backwards, because py-spy prints the latest thread first */
+	/* prints the threads from the last to the first: py-spy prints the latest thread first */
 	for (size_t i = p->threads.n; i--;) {
 		if (!p->threads.v[i].python)
 			continue;
@@ -246,8 +249,8 @@ int py_spy_dump(const struct py_spy_options *o)
 	r = vec_push(&to.record.session.pids, o->pid);
 	to.record.session.no_children =
 		/*
-		 * Only the named process is printed with --json too, because py-spy's JSON never
-		 * has several.
+		 * With --json only the named process is printed, even with --subprocesses, because
+		 * py-spy's JSON has one process.
 		 */
 		!o->subprocesses || o->json;
 	to.record.session.kernel = false;

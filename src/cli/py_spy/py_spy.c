@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line of `krait py-spy`, as src/config.rs of py-spy 0.4 parses it. */
+/* The command line of `krait py-spy`, parsed as py-spy 0.4 does it (src/config.rs). */
 #include "cli/py_spy/py_spy.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@
 #include "cli/options/help.h"
 #include "cli/options/values.h"
 
-#define RATE_HZ	  100
-#define MAX_WORDS 4096 /* the most words of a program on a command line without "--" */
+#define RATE_HZ 100
+/* without "--" on the command line, a program may have at most this many words */
+#define MAX_WORDS 4096
 
 static int set_pid(void *field, const char *text)
 {
@@ -62,7 +63,7 @@ static int set_format(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct py_spy_options, f)
 
-/* clang-format is off here, because it would format rows in a macro as statements. */
+/* clang-format would format the rows of a table in a macro as statements: it is off here. */
 /* clang-format off */
 #define ROW_PID                                                                                    \
 	{.group = "Options", .name = "pid", .letter = 'p', .arg = "PID", .set = set_pid,           \
@@ -198,7 +199,10 @@ int py_spy_exit_code(int code)
 	}
 }
 
-/* Makes a NULL-terminated list of the program's words, as if they came after "--". */
+/*
+ * Makes a NULL-terminated list of the words of the program to run: those after "--" or, without
+ * "--", the operands.
+ */
 static int take_program(const struct operands *operands, struct py_spy_options *o, char ***ret)
 {
 	o->program = operands->cmd;
@@ -302,7 +306,7 @@ static const struct command parts[] = {
 
 #define PREFIX strlen("py-spy ")
 
-/* Finds a command by the beginning of its name, as py-spy does. */
+/* Finds a command by the beginning of its name, which is enough for py-spy too. */
 static const struct command *part_by_word(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait py-spy record` and `top`: they call krait's own commands, with the options that correspond
- * to py-spy's.
+ * `krait py-spy record` and `krait py-spy top`: run krait's own commands, with the options that
+ * correspond to those of py-spy.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -18,7 +18,7 @@
 struct format {
 	/* the format's name in krait, and the extension of its files */
 	const char *own, *extension;
-	/* words after "Wrote ", and advice what to do with the file; NULL: no advice */
+	/* .what: words after "Wrote "; .next: advice what to do with the file, or NULL */
 	const char *what, *next;
 };
 
@@ -32,7 +32,10 @@ static const struct format formats[] = {
 				"Visit chrome://tracing or https://ui.perfetto.dev/ to view"},
 };
 
-/* How samples are changed before they are written, and how many samples there are. */
+/*
+ * Passed to shape(), which changes the samples before they are written. .samples: how many are
+ * left.
+ */
 struct shaping {
 	const struct py_spy_options *o;
 	uint64_t samples;
@@ -45,7 +48,7 @@ static int shape(void *arg, struct profile **p)
 	return py_spy_shape(s->o, p, &s->samples);
 }
 
-/* Makes a name for the output: "123-2026-11-27T10-17-30+0000.svg". */
+/* Makes a name for the output, such as "123-2026-11-27T10-17-30+0000.svg". */
 static int name_file(const struct py_spy_options *o, struct str *ret)
 {
 	time_t now = time(NULL);
@@ -86,7 +89,7 @@ static void say_start(const struct py_spy_options *o, const char *lead)
 	fflush(stdout);
 }
 
-/* Prints that there are no samples. No file is written in that case. */
+/* Prints that there are no samples, and that no file is written. */
 static int say_nothing(const struct py_spy_options *o, const char *path)
 {
 	if (o->duration_ns == PY_SPY_NO_TIME)
@@ -111,15 +114,15 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	struct shaping s = {.o = o};
 	_cleanup_str_ struct str path = {};
 	/*
-	 * py-spy puts this before its messages, unless it shows progress and captures the program's
-	 * output
+	 * what py-spy prints before its messages: nothing if it shows progress and captures the
+	 * program's output
 	 */
 	const char *lead = o->capture && !o->hideprogress ? "" : "py-spy> ";
 	int r = 0;
 
 	if (!o->output)
 		r = name_file(o, &path);
-	else /* "-" is an ordinary file name in py-spy */
+	else /* for py-spy, "-" is the name of a file */
 		str_addf(&path, "%s%s", streq(o->output, "-") ? "./" : "", o->output);
 
 	r = r ? r : set_targets(o, to);
@@ -137,7 +140,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	r = record_options_check(to);
 	if (r)
 		return r;
-	/* py-spy has no frames `import NAME`: it shows Python's import machinery. */
+	/* py-spy has no frames `import NAME`: it shows the frames of Python's import machinery. */
 	to->session.interpreter_frames = !o->native;
 	say_start(o, lead);
 	log_set_level(LOG_WARN);
@@ -164,9 +167,9 @@ int py_spy_record(const struct py_spy_options *o)
 	return EXIT_FAILED;
 }
 
-#define DELAY_MIN_MS 100ull /* the shortest interval of krait top */
+#define DELAY_MIN_MS 100ull /* krait top has no shorter intervals than this */
 
-/* Runs `krait top`: the screen is krait's own, not py-spy's. */
+/* Runs `krait top`, whose screen differs from py-spy's. */
 int py_spy_top(const struct py_spy_options *o)
 {
 	uint64_t delay_ms = MAX(o->delay_ns / NSEC_PER_MSEC, DELAY_MIN_MS);

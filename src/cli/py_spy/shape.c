@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes a recording so that it has what py-spy shows; see py_spy.h. */
+/* Changes a recording so that it contains what py-spy shows; see py_spy.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -18,10 +18,14 @@ struct shape {
 	struct profile *from, *to;
 	struct profile_copy copy;
 	struct render_names *names; /* names of the frames in .from */
-	uint32_t mark;		    /* id in .to of the mapping of frames that are only a text */
-	/* id of a location in .from -> id of the location made from it in .to; 0: not made yet */
+	/* id, in .to, of the mapping of frames that consist of a text only */
+	uint32_t mark;
+	/*
+	 * id of a location in .from -> id of the location that was made from it in .to; 0: none was
+	 * made yet
+	 */
 	uint32_t *locations;
-	int root; /* root directory of the process; -1: none */
+	int root; /* root directory of the process; -1: not known */
 	uint64_t samples;
 };
 
@@ -34,7 +38,7 @@ int py_spy_root(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Tells whether the directory (the first @n bytes of @path) is a package. */
+/* Tells whether a directory is a package. Its path is the first @n bytes of @path. */
 static bool is_package(int root, const char *path, size_t n)
 {
 	char init[PATH_MAX];
@@ -43,7 +47,7 @@ static bool is_package(int root, const char *path, size_t n)
 	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
 }
 
-/* Returns where the last name begins in the part of @path before @end. */
+/* Returns where the last name of a path begins. The path goes from @path to @end. */
 static const char *name_before(const char *path, const char *end)
 {
 	while (end > path && end[-1] != '/')
@@ -51,7 +55,7 @@ static const char *name_before(const char *path, const char *end)
 	return end;
 }
 
-/* Returns the part of @path from its outermost package on. */
+/* Returns the part of @path that begins with the outermost package. */
 static const char *from_package(const char *path, int root)
 {
 	const char *part = name_before(path, path + strlen(path));
@@ -62,8 +66,8 @@ static const char *from_package(const char *path, int root)
 }
 
 /*
- * Returns where the part of @path begins that has as many names as the module's name (one more if
- * the file is __init__.py).
+ * Returns the last part of @path that has as many names as the module's name has; one more if the
+ * file is __init__.py.
  */
 static const char *from_module(const char *path, const char *module)
 {
@@ -103,7 +107,7 @@ static int line_of(const struct shape *s, const struct profile_location *l)
 	return l->line;
 }
 
-/* Makes a frame that has no function or line, only @text. */
+/* Makes a frame that consists of @text only, without line. */
 static uint32_t text_frame(struct shape *s, const char *text)
 {
 	struct profile_function f = {.name = profile_string(s->to, text)};
@@ -112,7 +116,7 @@ static uint32_t text_frame(struct shape *s, const char *text)
 	return profile_location(s->to, &l);
 }
 
-/* Makes a frame with the text "hot (app.py:5)". */
+/* Makes a frame of the raw format, which is a text such as "hot (app.py:5)". */
 static uint32_t raw_frame(struct shape *s, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(s->from, id);
@@ -177,7 +181,7 @@ static uint32_t process_frame(struct shape *s, uint32_t labels)
 }
 
 /*
- * Tells whether py-spy shows the frame. py-spy shows no frames of the kernel or of the garbage
+ * Tells whether py-spy shows the frame. It shows no frames of the kernel and of the garbage
  * collector.
  */
 static bool is_shown(const struct shape *s, uint32_t id)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Knows which labels the samples of a recording will have, to check --by before the recording. */
+/*
+ * Knows which labels the samples of a recording will have, so that --by can be checked before the
+ * recording begins.
+ */
 #include "cli/record/record.h"
 
 #include <string.h>
 
-/* Labels that src/collect gives to every sample, so that they can be values of --by. */
+/* Labels that src/collect gives to each sample. They can be values of --by. */
 static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 					 "cgroup",  "container", "gil"};
 
@@ -39,7 +42,10 @@ int record_choose_services(struct record_options *o)
 	return service_rules_parse(SERVICE_DEFAULT, &o->session.services);
 }
 
-/* Do only waits have the label @key? Then the recording has it only if such a wait comes. */
+/*
+ * Tells whether only waits have label @key. If so, a recording has the label only if it has such
+ * waits.
+ */
 static bool is_label_of_waits(const struct record_options *o, const char *key)
 {
 	return (streq(key, "idle") || streq(key, "on") || streq(key, "waiter")) &&

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Composes the closing lines: what was recorded, what is missing and why; see closing.h. */
+/*
+ * Composes the closing lines of a recording: what was recorded, what is missing and why; see
+ * closing.h.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,15 +14,16 @@
 #include "profile/mark.h"
 #include "view/lede/cpu_words.h"
 
-/* A target that used less than this percentage of one CPU is called "hardly on the CPU". */
+/* a target that used less than this percentage of one CPU was "hardly on the CPU" */
 #define HARDLY_PERCENT 1.0
 
 /*
- * krait's own CPU time below this percentage of a CPU is printed only with -v, but always recorded
+ * if krait's own CPU time is below this percentage of a CPU, it is printed only with -v, but always
+ * kept in the recording
  */
 #define OWN_PERCENT 5.0
 /*
- * a smaller sum of krait's own CPU time is also printed only with -v, because each recording uses
+ * if krait's own CPU time is less in all, it is printed only with -v, because each recording takes
  * some at its end
  */
 #define OWN_LEAST_NS NSEC_PER_SEC
@@ -42,8 +46,8 @@ static void add_unknown(struct closing *c, uint64_t n)
 }
 
 /*
- * Is the outcome normal? Some samples always come while a program starts or ends, and threads of
- * BLAS and OpenMP have no Python.
+ * Tells whether the outcome is nothing to worry about. Some samples always come while a program
+ * starts or ends, and threads of BLAS and OpenMP have no Python.
  */
 static bool is_expected(enum walk_outcome outcome)
 {
@@ -51,12 +55,13 @@ static bool is_expected(enum walk_outcome outcome)
 }
 
 /*
- * The samples of one event, by outcome. Percentages are of that event's samples, because a large
- * part of these may be a small part of all samples.
+ * The samples of one event. The share of each outcome is a percentage of this event's samples: even
+ * if it is large, it may be small among all samples.
  */
 struct outcome_of {
 	uint64_t samples;
-	const char *event, *prefix; /* words after the number of samples, and before the outcome */
+	/* words after the number of samples (.event) and before the outcome (.prefix) */
+	const char *event, *prefix;
 };
 
 static void add_outcome(struct closing *c, const struct outcome_of *of, uint64_t n, bool expected,
@@ -108,7 +113,10 @@ static void add_outcomes(const struct session *s, struct closing *c)
 			     st->unsupported[i].reason);
 }
 
-/* Says that no samples came, although the user named targets or an event, and what would help. */
+/*
+ * Adds a line that no samples came although the user named targets or an event, and that says what
+ * would help.
+ */
 static void say_nothing_came(const struct session *s, struct closing *c)
 {
 	const struct session_options *o = s->options;
@@ -158,7 +166,10 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			     "while one works");
 }
 
-/* Has the recording values of waits? If so, its last lines say how long the program waited. */
+/*
+ * Tells whether the recording has waits. If so, the last lines printed say how long the program
+ * waited.
+ */
 static bool tells_use(const struct session *s)
 {
 	_cleanup_str_ struct str words = {};
@@ -184,13 +195,13 @@ static void add_presence(const struct session *s, struct closing *c)
 						      "recording with --wall for what it waits");
 }
 
-/* from this many samples on, an estimate of the number of events is right to a few percent */
+/* with at least this many samples, a number of events is estimated right to a few percent */
 #define ENOUGH_SAMPLES 1000
 
 /*
- * Warns that too few samples came to count events. With -F the kernel chooses after how many events
- * it takes a sample, and it counts the events of all processes on a CPU for that. So a process with
- * few events may never be sampled. `krait report` reads the name of the value in this line
+ * Warns that too few samples came to count events. With -F, the kernel chooses after how many
+ * events it takes a sample, by counting the events of all processes on a CPU. So a process with few
+ * events may never be sampled. `krait report` reads the name of the value in this line
  * (src/cli/report/words.c).
  */
 static void add_too_few(const struct session *s, struct closing *c, unsigned source)
@@ -214,8 +225,8 @@ static void add_too_few(const struct session *s, struct closing *c, unsigned sou
 #define DAEMONS_NAMED 3
 
 /*
- * Names daemons that the command left running. Users might not expect that the recording lacks what
- * these do now.
+ * Names the daemons that the command left running. Users might not expect that what these do from
+ * now on isn't recorded.
  */
 static void add_daemons(const struct session *s, struct closing *c)
 {
@@ -240,7 +251,10 @@ static void add_daemons(const struct session *s, struct closing *c)
 			     all == 1 ? "it" : "them");
 }
 
-/* Adds how many samples there are and, if there are several events, how many of each. */
+/*
+ * Adds a line with the number of samples. If there are several events, it also has the number of
+ * samples of each.
+ */
 static void add_counts(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines of a recording: its figures (record/figures/summary.h) in words and as JSON. */
+/*
+ * The closing lines of a recording: they tell its figures (record/figures/summary.h) in words, and
+ * as JSON.
+ */
 #ifndef CLI_RECORD_CLOSING_H
 #define CLI_RECORD_CLOSING_H
 
@@ -12,32 +15,28 @@ typedef unsigned long long ull;
 
 struct closing_line {
 	enum log_level level;
-	bool kept; /* true: the recording also keeps the line as a comment */
-	/*
-	 * with .kept: the comment's key in the recording; NULL: the key is chosen by .level
-	 */
+	bool kept; /* the recording keeps the line too, as a comment */
+	/* if .kept: the comment's key in the recording; NULL: .level decides the key */
 	const char *key;
 	char *text;
 };
 
-/* The closing lines. Zero-initialise. */
+/* The closing lines. Must begin as zeros. */
 struct closing {
-	const struct summary *m; /* the figures that the lines report */
+	const struct summary *m; /* the figures that the lines tell */
 	VEC(struct closing_line) lines;
 };
 
-/* Composes the lines; borrows @m. */
+/* Composes the lines. @m is borrowed. */
 void closing_compose(struct closing *c, const struct session *s, const struct summary *m);
 void closing_fini(struct closing *c);
 
-/*
- * Prints the lines on stderr. They don't contain the output's path, which is printed last of all.
- */
+/* Prints the lines on stderr. The output's path isn't in them: it is printed last of all. */
 void closing_print(const struct closing *c);
 
 /*
- * --summary-json: writes the figures as JSON to an open output. @path is the profile's; NULL: no
- * profile is written. 0 or -errno + message.
+ * For --summary-json: writes the figures as JSON to an open output. @path: that of the profile;
+ * NULL: no profile is written. 0 or -errno + message.
  */
 _must_use_ int closing_write_json(const struct session *s, const struct summary *m,
 				  const char *path, struct output *out);

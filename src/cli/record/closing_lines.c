@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds lines to the closing lines; see closing_lines.h. */
+/* Functions that add a closing line; see closing_lines.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/record/closing_lines.h"
 
-/* a problem with a smaller percentage of the samples is printed only with -v */
+/* a problem that concerns a smaller percentage of the samples is printed only with -v */
 #define AMISS_PERCENT 1.0
 
 static void add_line(struct closing *c, struct closing_line l, const char *fmt, va_list ap)

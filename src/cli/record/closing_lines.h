@@ -8,22 +8,25 @@
 #include "cli/record/closing.h"
 
 /*
- * Add a line. closing_note(): the line is kept in the recording, and printed too if it is about a
+ * Add a line. closing_note(): the recording keeps the line; it is printed too if it tells of a
  * problem (@amiss). closing_line_as(): the recording keeps the line as a comment with key @key.
  */
 void closing_line(struct closing *c, enum log_level level, const char *fmt, ...) _printf_(3, 4);
 void closing_note(struct closing *c, bool amiss, const char *fmt, ...) _printf_(3, 4);
 void closing_line_as(struct closing *c, const char *key, const char *fmt, ...) _printf_(3, 4);
 
-/* Are @samples, out of @of, so many that a problem with them is printed even without -v? */
+/*
+ * Tells whether a problem with @samples, out of @of, is so large that it is printed even without
+ * -v.
+ */
 bool closing_is_amiss(uint64_t samples, uint64_t of);
-/* Appends " of NAME" if the recording has several events. */
+/* Appends " of NAME", which names the event, if the recording has several events. */
 void closing_name_event(const struct session *s, const struct event *e, struct str *ret);
 
 /* closing_losses.c: adds lines about what was lost, left out or put off, and why. */
 void closing_add_losses(const struct session *s, struct closing *c);
 /*
- * closing_waits.c: adds lines about how long threads waited, for what most of that time, and how
+ * closing_waits.c: adds lines about how long threads waited, what they waited for most, and how
  * long they had no CPU.
  */
 void closing_add_waits(const struct session *s, struct closing *c);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a recording lacks and why: lost records, names, memory, budgets. */
+/*
+ * Closing lines that say what a recording lacks, and why: lost records, missing names, limits of
+ * memory and CPU time.
+ */
 #include "base/cleanup.h"
 #include "cli/record/closing_lines.h"
 #include "symbol/elf/debuginfod.h"
 
-/* Adds a line for a counter. The counter's words begin with what is counted, in the plural. */
+/* Adds a line for a counter. The counter's words begin with a noun in the plural. */
 static void add_counter(struct closing *c, enum bpf_counter i)
 {
 	const char *words = sampler_counter_words(i), *rest = strchrnul(words, ' ');
@@ -15,7 +18,7 @@ static void add_counter(struct closing *c, enum bpf_counter i)
 			     words, rest);
 }
 
-/* Adds what krait didn't read, because the recording's end couldn't wait for it. */
+/* Adds lines about what krait didn't read, because the recording's end didn't wait for it. */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
@@ -23,7 +26,8 @@ static void add_unread(const struct session *s, struct closing *c)
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
 	/*
-	 * with .prompt krait doesn't wait for names, and can't change what it printed without them
+	 * with .prompt (krait top) krait never waits for names, and has printed what it knew
+	 * already
 	 */
 	if (s->prompt)
 		return;
@@ -76,9 +80,7 @@ static void add_throttled(const struct session *s, struct closing *c, unsigned s
 			     summary_seconds(c->m->kernel.sources[source].throttled_ns));
 }
 
-/*
- * Adds how many samples are missing, compared with the number that the targets' CPU time makes due.
- */
+/* Adds a line about missing samples: how many fewer came than the targets' CPU time calls for. */
 static void add_missing(const struct session *s, struct closing *c)
 {
 	const struct event *cpu = session_events_cpu(&s->events);

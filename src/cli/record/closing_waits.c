@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines about waits: how long threads waited, and for what. */
+/* Closing lines about waits: how long threads waited, and what for. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,13 +50,17 @@ static void add_sum(struct closing *c)
 }
 
 /*
- * Two sums of waits disagree if they differ by more than APART_PERCENT and by more than
- * APART_THREAD_NS for each thread. Switches whose times are inexact may explain the latter.
+ * Two sums of waits disagree if they differ by more than APART_PERCENT, and by more than
+ * APART_THREAD_NS for each thread. A smaller difference may come from switches whose times are
+ * inexact.
  */
 #define APART_PERCENT	0.1
 #define APART_THREAD_NS 20000
 
-/* Says whether the sum of the recorded waits agrees with the kernel's accounts of the threads. */
+/*
+ * Adds a line that says whether the recorded waits, in sum, agree with the kernel's own accounting
+ * of the threads.
+ */
 static void add_check(struct closing *c)
 {
 	const struct collect_accounts *a = &c->m->collect.accounts;
@@ -77,8 +81,8 @@ static void add_check(struct closing *c)
 #define THROTTLED_PERCENT 1.0
 
 /*
- * Says which control groups were throttled by their CPU quota. Also says how much of the time that
- * their threads were ready to run may be due to that.
+ * Adds a line for each control group that its CPU quota throttled. It also says for how much of the
+ * time that its threads were ready to run the quota may be the reason.
  */
 static void add_throttled(const struct session *s, struct closing *c)
 {
@@ -86,7 +90,7 @@ static void add_throttled(const struct session *s, struct closing *c)
 		size_t threads;
 		uint64_t ready;
 
-		/* this is checked first, because the next call goes through the whole profile */
+		/* checked first, because session_throttle_ready() goes through the whole profile */
 		if (summary_percent(t->ns, c->m->wall_ns) < THROTTLED_PERCENT)
 			continue;
 		ready = session_throttle_ready(s, t->path, &threads);
@@ -102,8 +106,8 @@ static void add_throttled(const struct session *s, struct closing *c)
 }
 
 /*
- * Says how long threads had no CPU although they were ready to run, if that is a considerable part
- * of their time.
+ * Adds a line about how long threads were ready to run but had no CPU, if that is a considerable
+ * part of their time.
  */
 static void add_ready(const struct session *s, struct closing *c)
 {
@@ -133,7 +137,8 @@ static void add_ready(const struct session *s, struct closing *c)
 }
 
 /*
- * Says of how many threads the wait is missing in which they already were when the recording began.
+ * When the recording began, some threads waited already. Adds lines that say for how many of them
+ * that first wait is missing.
  */
 static void add_unread(const struct session *s, struct closing *c)
 {

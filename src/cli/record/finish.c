@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of `krait record`: filters and writes the profile, and says what was found. */
+/* The end of `krait record`: filters and writes the profile, and prints what was found. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@
 #include "view/names/origin.h"
 
 /*
- * Notes in the recording how the command and the recording ended. krait diff takes two recordings
- * for the same work only if both commands ran to their end, so it must recognise that end in the
- * text.
+ * Writes a comment into the recording that says how the command and the recording ended. `krait
+ * diff` compares two recordings as the same work only if both commands ran to their end, so it must
+ * recognise that in this text.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
@@ -49,7 +49,7 @@ static void describe_end(struct recording *x, const struct summary *m, int broke
 		profile_add_comment(x->session.profile, COMMENTS_ENDED, "what it started goes on");
 }
 
-/* Applies the filters to the profile, and prints how many samples they left out. */
+/* Applies the user's filters to the profile, and prints how many samples passed them. */
 static int apply_filters(struct recording *x)
 {
 	struct view_options upright = x->options->view;
@@ -73,8 +73,9 @@ static int apply_filters(struct recording *x)
 }
 
 /*
- * Returns the label for --by, or NULL. The label is dropped if no sample has it, and only the file
- * of --label-intervals could have brought it.
+ * Returns the label of --by; NULL: --by isn't given. Also returns NULL, with a warning, if no
+ * sample has the label because the intervals, waits or services that could have brought it are
+ * missing.
  */
 static const char *shown_by(const struct recording *x)
 {
@@ -91,8 +92,8 @@ static const char *shown_by(const struct recording *x)
 }
 
 /*
- * Is no output written because there are no samples? An empty page or picture would show nothing.
- * Files for other tools are written even without samples.
+ * Tells whether no output is written because there are no samples: an empty page or picture would
+ * show nothing. Files for other tools are written in any case.
  */
 static bool leaves_nothing(const struct recording *x)
 {
@@ -102,7 +103,7 @@ static bool leaves_nothing(const struct recording *x)
 	       (streq(name, "html") || streq(name, "svg"));
 }
 
-/* Writes the whole profile and moves it into place. 0 or -errno + message. */
+/* Writes the profile, and gives the file its name. 0 or -errno + message. */
 static int write_profile(struct recording *x, struct output *out)
 {
 	struct render_options opt = {.title = x->session.title,
@@ -128,8 +129,8 @@ static int write_profile(struct recording *x, struct output *out)
 }
 
 /*
- * Writes the profile to another directory, if the disk is full or the directory is gone, so that
- * the recording isn't lost.
+ * Writes the profile to another directory, so that the recording isn't lost if the disk is full or
+ * the directory is gone.
  */
 static void write_elsewhere(struct recording *x)
 {
@@ -155,8 +156,8 @@ static void write_elsewhere(struct recording *x)
 }
 
 /*
- * Were waits recorded though the output shows another value? Then the user is told of --value
- * off_cpu.
+ * Tells whether waits were recorded, but the output shows another value. In that case a message
+ * mentions --value off_cpu.
  */
 static bool hides_waits(const struct recording *x, const struct summary *m)
 {
@@ -166,8 +167,8 @@ static bool hides_waits(const struct recording *x, const struct summary *m)
 }
 
 /*
- * Does the output have all values of the recording? Other formats have only the value that --value
- * names.
+ * Tells whether the output has all values of the recording. Formats that don't have them all have
+ * only the one that --value names.
  */
 static bool has_all_values(const struct recording *x)
 {
@@ -180,9 +181,8 @@ static bool has_all_values(const struct recording *x)
 }
 
 /*
- * Prints how long the program waited, because the first sentence may be about CPU time only. Then
- * prints how to see more of the waits. If the first sentence is about waits already, prints only
- * how to see more.
+ * Prints how long the program waited, unless the first sentence said so, and then how to see more
+ * of the waits.
  */
 static void say_use(struct recording *x, const struct summary *m)
 {
@@ -209,7 +209,7 @@ static void say_use(struct recording *x, const struct summary *m)
 		log_note("%s", str_cstr(&words));
 }
 
-/* Prints that waits were recorded which the output doesn't show. (A page would.) */
+/* Prints that waits were recorded, but that the output doesn't show them. (A page would.) */
 static void say_hidden(const struct recording *x, const struct summary *m)
 {
 	const char *name = x->options->format->name;
@@ -220,7 +220,8 @@ static void say_hidden(const struct recording *x, const struct summary *m)
 }
 
 /*
- * Prints that no output was written, so that nobody takes an earlier page for this recording's.
+ * Prints that no output was written, so that nobody takes an earlier page for one of this
+ * recording.
  */
 static void say_not_written(struct recording *x, const struct summary *m)
 {
@@ -232,7 +233,7 @@ static void say_not_written(struct recording *x, const struct summary *m)
 		 earlier ? "; the file of that name is from an earlier time" : "");
 }
 
-/* Prints what was found and where it was written, and how to see more. */
+/* Prints what was found, where it was written, and how to see more. */
 static void say_written(struct recording *x, const struct summary *m)
 {
 	_cleanup_str_ struct str path = {};
@@ -251,8 +252,8 @@ static void say_written(struct recording *x, const struct summary *m)
 }
 
 /*
- * Prints the closing lines and returns the exit code. @written: 0, or the error that prevented the
- * output.
+ * Prints the closing lines, and returns the exit code. @written: 0, or the error because of which
+ * there is no output.
  */
 static int close_recording(struct recording *x, const struct summary *m,
 			   const struct closing *closing, int written)
@@ -281,8 +282,8 @@ static int close_recording(struct recording *x, const struct summary *m,
 }
 
 /*
- * May it help to write the profile to another directory? It doesn't help if whoever reads the
- * output is gone, if memory ran out, or if the profile can't be written at all.
+ * Tells whether the profile may be written to another directory instead. That doesn't help if the
+ * reader of the output is gone, if memory ran out, or if the profile can't be written at all.
  */
 static bool is_of_the_place(int error)
 {
@@ -296,7 +297,10 @@ static void add_intervals(struct recording *x)
 		log_warn("--label-intervals %s: %s", x->options->session.label_intervals, *text);
 }
 
-/* Writes the profile, with the closing lines as comments. 0, or -errno after printing a message. */
+/*
+ * Adds the closing lines to the profile as comments, and writes it. 0, or -errno after printing a
+ * message.
+ */
 static int write_with_closing(struct recording *x, const struct closing *closing)
 {
 	int r;
@@ -325,7 +329,7 @@ static int write_with_closing(struct recording *x, const struct closing *closing
 	if (r < 0)
 		log_info("%s", error_words());
 	r = leaves_nothing(x) ? 0 : write_profile(x, &x->output);
-	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */
+	/* -EPIPE: the reader has seen enough, as `head` has; that needs no message */
 	if (r && r != -EPIPE)
 		log_error("%s", error_words());
 	if (r && is_of_the_place(r))

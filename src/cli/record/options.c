@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line of `krait record`: the table of options, their defaults, and which options
- * exclude each other.
+ * The options of `krait record`: their table, their defaults, and checks of which options exclude
+ * each other.
  */
 #include "cli/record/record.h"
 
@@ -22,8 +22,8 @@ int record_value_services(void *field, const char *text)
 }
 
 /*
- * Frequencies that don't divide 1000 Hz, so that samples don't keep step with a program's timers.
- * perf's default is an odd number for the same reason.
+ * Default sampling frequencies. They don't divide 1000 Hz, so samples don't keep step with a
+ * program's timers. perf's default is an odd number for the same reason.
  */
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99
@@ -233,8 +233,8 @@ static int check_native(const struct record_options *o)
 }
 
 /*
- * Returns the event whose value --value names, or the first event without --value. NULL: there is
- * no such event.
+ * Returns the event whose value is shown: the one that --value names or, without --value, the first
+ * event. NULL: there is no such event.
  */
 static const struct event *shown_event(const struct record_options *o)
 {
@@ -252,7 +252,7 @@ static int check_value(const struct record_options *o)
 		return 0;
 	if (is_wall(o->value) && session_events_wait(&o->events) && session_events_cpu(&o->events))
 		return 0;
-	/* values that every recording of waits has, in addition to those of its events */
+	/* each recording of waits has these values, in addition to those of its events */
 	if (session_events_wait(&o->events) &&
 	    (streq(o->value, "gil_wait") || streq(o->value, "gil_blame") ||
 	     streq(o->value, "lock_blame")))
@@ -265,8 +265,7 @@ static int check_value(const struct record_options *o)
 }
 
 /*
- * Refuses options now that would make writing the recording fail later, when the recording would be
- * lost.
+ * Refuses options that would make writing the recording fail: by then the recording would be lost.
  */
 static int check_shown(const struct record_options *o)
 {
@@ -288,8 +287,8 @@ static int check_shown(const struct record_options *o)
 }
 
 /*
- * Refuses -f with an output that is named for another format, since one of the two must be a
- * mistake. With --format folded such a name is allowed.
+ * Refuses -f if the output is named for another format: one of the two must be a mistake. With
+ * --format folded, such a name is allowed.
  */
 static int check_folded(const struct record_options *o)
 {
@@ -309,14 +308,17 @@ static int check_folded(const struct record_options *o)
 }
 
 /*
- * Can a time be shown? With --value, that value must be a time. Without --value, one event that
- * counts a time is enough.
+ * Tells whether a time can be shown. With --value, the value must be a time. Without --value, it is
+ * enough if one event counts a time.
  */
 static bool has_time(const struct record_options *o)
 {
 	const struct event *shown = shown_event(o);
 
-	/* a value of waits that belongs to no event; all such values are times */
+	/*
+	 * if --value names no event's value, it names a value of waits; all values of waits are
+	 * times
+	 */
 	if (!shown && o->value && !streq(o->value, "samples"))
 		return true;
 	for (unsigned i = 0; !o->value && i < o->events.n; i++)
@@ -325,7 +327,10 @@ static bool has_time(const struct record_options *o)
 	return shown && event_is_time(shown);
 }
 
-/* For a format that shows times: refuses now what its writer would refuse after the recording. */
+/*
+ * For a format that shows times: refuses options with which its writer would fail after the
+ * recording.
+ */
 static int check_times(const struct record_options *o)
 {
 	if (o->times == PROFILE_TIMES_NONE)
@@ -340,7 +345,10 @@ static int check_times(const struct record_options *o)
 	return 0;
 }
 
-/* Chooses the format: by --format, -f, the file's extension; else a page. */
+/*
+ * Chooses the output's format: that of --format or -f, else that of the file's extension, else a
+ * page.
+ */
 static int check_output(struct record_options *o)
 {
 	int r;
@@ -367,8 +375,8 @@ static int check_output(struct record_options *o)
 	if (r)
 		return r;
 	/*
-	 * if each event is one sample, as with waits, samples don't tell how long the waits were,
-	 * so the event's own value is shown
+	 * if each event is one sample, as with waits, the number of samples doesn't tell how long
+	 * the waits were, so the event's own value is shown
 	 */
 	if (!o->value && o->events.v[0].source->whole)
 		o->value = o->events.v[0].sample_type;

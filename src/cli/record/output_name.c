@@ -9,10 +9,10 @@
 #include "format/format.h"
 #include "proc/proc.h"
 
-/* the most bytes of the program's name in the output's name; a file name may have 255 */
+/* how many bytes of the program's name the output's name has at most; a file name may have 255 */
 #define MAX_NAME 64
 
-/* Finds out which name the process of the command @cmd will have. */
+/* Finds out which name the process will have that runs the command @cmd. */
 static void name_of_command(char **cmd, struct str *ret)
 {
 	_cleanup_str_ struct str line = {};
@@ -38,9 +38,9 @@ static bool is_plain(char c)
 }
 
 /*
- * Makes a process's name safe as a part of a file name. "python3 -c" becomes "python3-c". Other
- * characters that would need quotes become "_", one for several in a row, and are removed at both
- * ends.
+ * Changes a process's name so that it can be part of a file name. "python3 -c" becomes "python3-c".
+ * Other characters that a shell would want quoted become "_": one "_" for several in a row, and
+ * none at both ends.
  */
 static void tame(struct str *name)
 {

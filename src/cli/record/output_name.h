@@ -7,9 +7,9 @@
 #include "cli/record/record.h"
 
 /*
- * Makes "krait-NAME-YYYYmmdd-HHMMSS.EXT" in *@ret (heap) at local time @now. NAME is the recorded
- * script or module, or "python" if there are several. It comes from a process, so only its letters,
- * digits and "._-" are used. 0 or -ENOMEM + message.
+ * Makes "krait-NAME-YYYYmmdd-HHMMSS.EXT" in *@ret (heap) at local time @now. NAME is that of the
+ * recorded script or module, or "python" if several are recorded. It comes from a process, so only
+ * letters, digits and "._-" of it are used. 0 or -ENOMEM + message.
  */
 _must_use_ int output_name(const struct record_options *o, time_t now, char **ret);
 

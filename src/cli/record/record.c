@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait record: starts a recording, and runs until the user's limit or signal ends it; finish.c
- * does the rest.
+ * `krait record`: starts a recording, and samples until the user's limit or a signal ends it.
+ * finish.c does the rest.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,8 +50,8 @@ static int show_progress(void *ctx, uint64_t now)
 }
 
 /*
- * Samples until the recording is to end, and then drains the records that are left in the rings.
- * Even after an error, the caller can still write the profile of @x.
+ * Samples until the recording is to end, and then drains the rings. Even after an error, the
+ * profile of @x can be written.
  */
 static int sample(struct recording *x)
 {
@@ -87,8 +87,8 @@ static int open_outputs(struct recording *x)
 }
 
 /*
- * Runs in the child between fork and exec. If the recording goes to standard output, the command's
- * output goes to standard error.
+ * Runs in the child between fork and exec. If the profile is written to standard output, the
+ * command's output goes to standard error.
  */
 static int become_command(void *arg)
 {
@@ -99,8 +99,8 @@ static int become_command(void *arg)
 }
 
 /*
- * Finds the user who called krait, and opens the outputs, before anything is started. So errors
- * show early.
+ * Finds the user who called krait, opens the outputs, and forks the command (it waits). All this
+ * comes before the recording, so errors show early.
  */
 static int prepare(struct recording *x)
 {
@@ -121,7 +121,8 @@ static int prepare(struct recording *x)
 }
 
 /*
- * --if-permitted: runs the command without a profile. The command may already wait for its start.
+ * For --if-permitted: runs the command without recording. The command's process may exist already,
+ * waiting for its start.
  */
 static int run_unprofiled(struct recording *x)
 {
@@ -142,7 +143,7 @@ static int run_unprofiled(struct recording *x)
 	return spawn_wait(&x->session.spawn);
 }
 
-/* Prepares source text, which only pages have. */
+/* Prepares to note source files, if the output is a page: only pages have source text. */
 static int find_sources(struct recording *x)
 {
 	struct source_rules rules = {.caller = &x->session.caller, .mode = x->options->source_mode};
@@ -197,8 +198,8 @@ static int record(struct recording *x)
 }
 
 /*
- * Closes the outputs with the rights of the user who opened them. Root has given up its access to
- * other users' directories by now.
+ * Closes the outputs with the rights of the user who called krait: root has already given up its
+ * access to other users' directories.
  */
 static void close_outputs(struct recording *x)
 {
@@ -221,7 +222,7 @@ int cmd_record(const struct record_options *o)
 	session_bound_init(&x.session);
 	signals_take();
 	code = record(&x);
-	/* the session's threads must end here: ids of the profile may change later */
+	/* the session's threads must end before ids of the profile change */
 	session_end_sampling(&x.session);
 	close_outputs(&x);
 	session_fini(&x.session);

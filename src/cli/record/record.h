@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `krait record` is to do. options.c fills it from the command line, record.c executes it. Its
- * values were checked. Its strings point into argv.
+ * What the user asked `krait record` for. options.c fills this in from the command line and checks
+ * it; record.c executes it. The texts point into argv.
  */
 #ifndef CLI_RECORD_RECORD_H
 #define CLI_RECORD_RECORD_H
@@ -18,42 +18,50 @@
 struct render_format;
 
 struct record_options {
-	struct session_options session; /* whom to sample, how, and which frames; must come first */
-	struct session_events events;	/* the events of .session, parsed */
+	/* whom to sample, how, and which frames; must be the first member */
+	struct session_options session;
+	struct session_events events; /* the events of .session, as they were parsed */
 
 	/* Where and how the output is written. */
-	/* name of the output; "-": standard output; NULL: record.c makes a name */
+	/* path of the output; "-": standard output; NULL: record.c makes a name */
 	const char *output;
-	/* the format, by --format, -f or the extension; never NULL */
+	/*
+	 * the output's format, chosen by --format, -f or the file's extension; never NULL after the
+	 * checks
+	 */
 	const struct render_format *format;
-	const char *value; /* name of the value type that is written; NULL: the format's default */
-	bool annotate;	   /* --annotate, for folded stacks only */
+	const char *value; /* name of the value that the output shows; NULL: the format's default */
+	bool annotate;	   /* option --annotate, for folded stacks only */
 	enum profile_times times;
-	struct view_options view; /* which part of the recording is written (filters) */
-	/* file for the closing lines as JSON; "-": standard output; NULL: none */
+	struct view_options view; /* the filters: which part of the recording is written */
+	/*
+	 * file for the figures of the closing lines, as JSON; "-": standard output; NULL: they
+	 * aren't written as JSON
+	 */
 	const char *summary_json;
-	bool open; /* --open: the output is shown when it is written */
+	bool open; /* option --open: when the page is written, it is opened for the user */
 	struct source_options source;
-	enum source_mode source_mode; /* whether a page has source text */
+	enum source_mode source_mode; /* which source text a page may have */
 	enum color_mode color;
 
 	/* How the command behaves. */
-	bool require_samples; /* EXIT_FAILED is returned if there are no samples */
-	/* if rights are missing, the command runs without being profiled, with one warning */
+	bool require_samples; /* if there are no samples, the exit code is EXIT_FAILED */
+	/* if rights are missing, krait warns once, and runs the command without recording */
 	bool if_permitted;
-	/* when the recording ends, krait kills the command, and ignores the command's exit code */
+	/* when the recording ends, krait kills the command; the command's exit code isn't used */
 	bool end_command;
-	int verbose; /* -q -1, default 0, -v 1, -vv 2; log_set_level() already has it */
+	/* -1 with -q, 1 with -v, 2 with -vv, else 0; log_set_level() was called with it already */
+	int verbose;
 
 	/*
-	 * Called before the profile is written; may replace it. 0, or -errno + message. NULL: the
-	 * profile stays as it is.
+	 * Called before the profile is written; may replace the profile. 0, or -errno + message.
+	 * NULL: nothing is called.
 	 */
 	int (*reshape)(void *arg, struct profile **p);
 	void *reshape_arg;
-	bool bare; /* becomes render_options.bare */
+	bool bare; /* is copied to render_options.bare */
 
-	/* These members are needed only while options are parsed. */
+	/* These members are needed only until the options are checked. */
 	const char *format_name;
 	bool folded, quiet;
 };
@@ -62,26 +70,29 @@ void record_options_init(struct record_options *o);
 void record_options_fini(struct record_options *o);
 
 /*
- * Fills in the defaults, and checks that the options go together. 0, or -EINVAL + message: the
- * command line is wrong.
+ * Sets the defaults, and checks that the options don't exclude each other. 0, or -EINVAL + message.
  */
 _must_use_ int record_options_check(struct record_options *o);
 
-int record_value_services(void *field, const char *text); /* sets a struct service_rules */
+/* sets a struct service_rules from a list of rules */
+int record_value_services(void *field, const char *text);
 
-/* Tells whether samples will certainly have the label @key. */
+/* Tells whether each sample will certainly have the label @key. */
 bool record_has_label(const struct record_options *o, const char *key);
 
-/* --by service needs no --service-from. Returns 0, or -EINVAL + message. */
+/*
+ * If --by needs labels of services and --service-from isn't given, chooses the default rules.
+ * Returns 0, or -EINVAL + message.
+ */
 _must_use_ int record_choose_services(struct record_options *o);
 
 /*
- * Is --by a label that perhaps no sample has? That may be so for labels of --label-intervals, of
- * services, and of some waits.
+ * Tells whether --by names a label that perhaps no sample will have: one of --label-intervals, of
+ * services, or of waits.
  */
 bool record_by_may_lack(const struct record_options *o);
 
-/* Does what `krait record` was asked to do; returns the exit code (exit.h). */
+/* Runs `krait record` with the options @o. Returns the exit code (exit.h). */
 int cmd_record(const struct record_options *o);
 
 #endif

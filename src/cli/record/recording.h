@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What record.c, which begins a recording, and finish.c, which ends it, share. */
+/* What record.c (the beginning of a recording) and finish.c (its end) share. */
 #ifndef CLI_RECORD_RECORDING_H
 #define CLI_RECORD_RECORDING_H
 
@@ -12,21 +12,24 @@
 struct recording {
 	const struct record_options *options;
 	struct session session;
-	/* .session.sources and .session.texts point here if source text is wanted */
+	/*
+	 * noted source files, and the functions that note source text; .session points to both if
+	 * source text is wanted
+	 */
 	struct source_files sources;
 	struct collect_texts texts;
-	struct output output, summary; /* .summary is set only with --summary-json */
+	struct output output, summary; /* the open outputs: of the profile, and of --summary-json */
 	char *path;		       /* path of the output */
-	/* the first sentence of the report; set once the output is written */
+	/* the first sentence of the report; set once the profile is written */
 	struct str headline;
 	bool tells_waits;  /* .headline says how much of the time the program waits */
-	int stopped;	   /* the signal that ended the recording, or 0 */
-	uint64_t shown_ns; /* when progress was last shown, CLOCK_MONOTONIC */
+	int stopped;	   /* the signal that ended the recording; 0: none did */
+	uint64_t shown_ns; /* when the progress line was last printed, CLOCK_MONOTONIC */
 };
 
 /*
- * finish.c: ends a recording that worked: writes the file, prints the closing lines, returns the
- * exit code. @broken: the error that ended it early; 0: none.
+ * finish.c: writes the profile of a recording, and prints the closing lines. Returns the exit code.
+ * @broken: the error that ended the recording early; 0: none did.
  */
 int recording_finish(struct recording *x, int broken);
 

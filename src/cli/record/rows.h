@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows of option tables that commands share: which processes to sample, how, and with which frames.
- * The fields are in struct record_options, with which the command's own options must begin.
+ * Rows that the option tables of several commands share: which processes to sample, how, and with
+ * which frames. The rows set members of struct record_options, which must be the first member of
+ * the command's own options.
  */
 #ifndef CLI_RECORD_ROWS_H
 #define CLI_RECORD_ROWS_H
@@ -12,10 +13,13 @@
 
 #define RECORD_FIELD(f) offsetof(struct record_options, f)
 
-/* clang-format is off here: it would format table rows in a macro as statements. */
+/* clang-format would format the rows of a table in a macro as statements: it is off here. */
 /* clang-format off */
 
-/* Rows that choose processes by what they are. @title: the heading, or NULL. */
+/*
+ * Rows of the options that choose processes by name, control group or container. @title: their
+ * heading, or NULL.
+ */
 #define RECORD_ROWS_CHOSEN(title)                                                                  \
 	{.group = (title),                                                                         \
 	 .name = "comm",                                                                           \
@@ -38,8 +42,8 @@
 		 "Docker, LXC, systemd-nspawn); may be repeated"}
 
 /*
- * Rows of target options. @whom: which processes --pid includes; @beside: options that make sense
- * with --no-children.
+ * Rows of the options that choose targets. @whom: which processes --pid includes, in words.
+ * @beside: with which options --no-children makes sense, in words.
  */
 #define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
 	{.group = "Targets (none of them = every Python process on the machine)",                  \
@@ -168,7 +172,7 @@
 	VALUE_QUIET_ROW(RECORD_FIELD(quiet), NULL),                                                \
 	VALUE_COLOR_ROW(RECORD_FIELD(color))
 
-/* @otherwise: what holds without the option. */
+/* @otherwise: what happens if the option isn't given, in words. */
 #define RECORD_ROW_SERVICE_FROM(otherwise)                                                         \
 	{.name = "service-from",                                                                   \
 	 .arg = "RULES",                                                                           \

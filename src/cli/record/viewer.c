@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --open: shows a finished file to the user; see viewer.h. */
+/* Option --open: shows a file that krait has written to the user; see viewer.h. */
 #include "cli/record/viewer.h"
 
 #include "base/error.h"

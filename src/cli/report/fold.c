@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Groups threads and processes by name. A server that starts a thread for each request has hundreds
- * of threads, with a percent or less each, and their names differ only in a number. Such threads
- * become one row, whose name has N in place of the numbers that differ.
+ * Groups threads and processes by name. A server that starts a thread for each request may have
+ * hundreds of threads with a percent or less each, whose names differ only in a number. These
+ * threads become one row, whose name has N in place of the numbers that differ.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report/report.h"
 
-/* the most numbers in a name that are compared; further ones count as different */
+/* the first numbers of names are compared, up to this many; further numbers count as different */
 #define MOST_NUMBERS 32
 
 struct fold {
-	const char *text; /* name of the group's first member, up to its id; borrowed */
+	const char *text; /* name of the group's first member, without its id; borrowed */
 	size_t text_n;
 	char *key;
-	/* which numbers of .text differ between members; bit 0 is the first number */
+	/* which numbers of .text aren't the same for all members; bit 0 is the first number */
 	uint32_t differ;
 	struct report_share share;
 };
 
 /*
- * Returns the length of a name without its id: "Thread-3 (work)" of "Thread-3 (work) (tid 12)". A
- * thread without a name is only "tid 12".
+ * Returns the length of a name without the id at its end: of "Thread-3 (work) (tid 12)" the length
+ * of "Thread-3 (work)". A thread without a name is only "tid 12".
  */
 static size_t without_id(const char *text, const char *id)
 {
@@ -41,8 +41,8 @@ static bool is_digit(char c)
 }
 
 /*
- * Appends @text with N in place of its numbers. If @differ isn't NULL, only numbers whose bits are
- * set in *@differ are replaced.
+ * Appends @text with N in place of its numbers. If @differ isn't NULL, replaces only those numbers
+ * whose bits are set in *@differ.
  */
 static void add_folded(struct str *b, const char *text, size_t n, const uint32_t *differ)
 {
@@ -66,7 +66,10 @@ static void add_folded(struct str *b, const char *text, size_t n, const uint32_t
 	}
 }
 
-/* Returns, as bits, which numbers differ between two names with the same key. */
+/*
+ * Compares two names that are the same but for their numbers. Returns, as bits, which numbers
+ * differ.
+ */
 static uint32_t compare_numbers(const char *a, const char *b)
 {
 	uint32_t differ = 0;
@@ -102,8 +105,7 @@ static int compare_values(const void *va, const void *vb)
 }
 
 /*
- * Names a group: the members' common name, with N in place of the numbers in which the members
- * differ.
+ * Names a group of several members: their common name, with N in place of the numbers that differ.
  */
 static int name_group(struct fold *f)
 {
@@ -147,8 +149,8 @@ static int add_folds(const report_shares *s, const char *id, folds *ret)
 }
 
 /*
- * Joins the entries of each group into one, and frees the others. The entries of a group come one
- * after the other.
+ * Makes one entry of the entries of each group, and appends it to @ret. The entries of a group
+ * follow each other in @all.
  */
 static int take_groups(folds *all, report_shares *ret)
 {

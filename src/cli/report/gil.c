@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says about the GIL. Samples of CPU time are of running threads. A thread that
- * waits for the GIL sleeps, so its wait isn't in shares of CPU time. A thread that holds the GIL
- * may sleep too.
+ * Lines of the report that say what a recording knows about the GIL. Samples of CPU time are taken
+ * of running threads. A thread that waits for the GIL sleeps, so its wait isn't in shares of CPU
+ * time. A thread that holds the GIL may sleep too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 #include "view/shape/roots.h"
 #include "view/wall.h"
 
-#define INDENT "     " /* blanks at the beginning of a continued line */
+#define INDENT "     " /* blanks at the beginning of a continuation line */
 
 struct lines {
 	struct str *out;
-	int width, used; /* columns of a line, and how many of them are used */
+	int width, used; /* how many columns a line may have, and how many of them are used */
 };
 
-/* Appends a text. If it wouldn't fit into the line, begins a new line before it. */
+/* Appends a text. If the line has no room for it, begins a new line before it. */
 static void add_words(struct lines *l, const char *text)
 {
 	int n = cells_width(text, strlen(text));
@@ -60,7 +60,7 @@ static const char *state_words(const struct report_facts *f, const char *state)
 	return state;
 }
 
-#define LEAST_PERCENT 0.95 /* a smaller share, in percent, has no row of its own */
+#define LEAST_PERCENT 0.95 /* a share that is smaller than this percentage isn't mentioned */
 
 static void add_shares(const struct report_facts *f, const report_shares *shares, struct lines *l)
 {
@@ -80,9 +80,9 @@ static void add_shares(const struct report_facts *f, const report_shares *shares
 	}
 }
 
-/* A process with samples of threads that had the GIL, and for how long they had it. */
+/* A process whose threads had the GIL in samples, and for how long they had it. */
 struct holder {
-	/* one of the process's label sets, and the thread that was found first */
+	/* .labels: one of the process's label sets; .tid: the thread that was found first */
 	uint32_t labels, tid;
 	int64_t held;
 	bool threads; /* more than one thread of the process had the GIL in samples */
@@ -128,8 +128,8 @@ static int take_holders(const struct report_facts *f, struct holders *h)
 }
 
 /*
- * Says for how long the GIL was held at least. Only one thread holds it at a time, so that is the
- * sum of the times for which threads ran with it.
+ * Appends for how long the GIL was held at least. Only one thread holds it at a time, so that is
+ * the sum of the times in which threads ran with the GIL.
  */
 static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
 {
@@ -185,8 +185,8 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 	int r;
 
 	/*
-	 * samples of the values about the GIL all have the same label `gil`, so shares by it say
-	 * nothing new
+	 * all samples of the values about the GIL have the same label `gil`, so shares by that
+	 * label would say nothing
 	 */
 	if (str_starts(profile_meta(f->p)->values[f->value].type, "gil_"))
 		return 0;
@@ -200,5 +200,5 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 		r = add_wall_time(f, out);
 	}
 	report_shares_fini(&shares);
-	return r == -EINVAL ? 0 : r; /* -EINVAL: no sample has the label */
+	return r == -EINVAL ? 0 : r; /* -EINVAL: no sample has the label `gil`; that is no error */
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints who waited for whom for the GIL (view/waits/gil.h): as a table, and for programs. */
+/*
+ * Prints which threads waited for which holders of the GIL (view/waits/gil.h): as a table, and as
+ * JSON.
+ */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -9,14 +12,14 @@
 #include "picture/markup.h"
 #include "view/waits/gil.h"
 
-#define SHOWN	     6	 /* the most threads that have rows and columns of their own */
-#define SHOWN_JSON   100 /* the most threads that have rows and columns of their own in JSON */
+#define SHOWN	     6	 /* how many threads have a row and a column of their own in the table */
+#define SHOWN_JSON   100 /* how many threads have a row and a column of their own in JSON */
 
 #define NAME_COLUMNS 22
 #define CELL_COLUMNS 11
 
 /*
- * Returns how many holders' columns fit into a line, in addition to the columns "others" and
+ * Returns how many columns of GIL holders fit into a line, beside the columns "others" and
  * "nobody".
  */
 static size_t columns_in(int width)
@@ -59,7 +62,10 @@ static void add_head(const struct gil_pairs *g, bool md, struct str *out)
 		_cleanup_str_ struct str name = {};
 		bool numbered = gil_pairs_name(g, t, &name);
 
-		/* a narrow column shows the thread's number instead of its name with the number */
+		/*
+		 * if name and number of the thread are too wide for the column, only the
+		 * number is shown
+		 */
 		if (!md && numbered && cells_width(str_cstr(&name), name.n) >= CELL_COLUMNS) {
 			str_clear(&name);
 			str_addf(&name, "tid %s", profile_label_text(g->p, t->labels, "tid"));
@@ -90,7 +96,7 @@ static void add_row(const struct gil_pairs *g, size_t row, bool md, struct str *
 	str_add(out, md ? " |\n" : "\n");
 }
 
-/* Did any thread of the row wait? */
+/* Tells whether the thread of row @row waited for the GIL. */
 static bool has_row(const struct gil_pairs *g, size_t row)
 {
 	for (size_t column = 0; column < g->columns.n + 2; column++)
@@ -104,7 +110,7 @@ static int add(void *arg, const struct profile_sample *s)
 	return gil_pairs_add(arg, s);
 }
 
-/* Computes the table. Returns 1 if there is one, 0, or -errno + message. */
+/* Computes the table. Returns 1; 0 if there is nothing to show; or -errno + message. */
 static int make(const struct report_facts *f, struct gil_pairs *g, size_t rows, size_t columns)
 {
 	int r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For how long threads waited for the GIL, and what the threads that held it did in that time: the
- * values gil_wait and gil_blame.
+ * Sentences about the values gil_wait and gil_blame: how long threads waited for the GIL, and what
+ * the threads that held it did meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +15,25 @@
 #include "picture/markup.h"
 #include "view/shape/roots.h"
 
-/* A thread and a line of code: the thread held the GIL in this line while others waited. */
+/*
+ * A thread and a line of code: while the thread held the GIL in that line, other threads waited for
+ * it.
+ */
 struct blame {
 	uint32_t labels; /* one of the thread's label sets */
-	uint32_t at;	 /* location of the line; a line of the user's own code if possible */
+	uint32_t at;	 /* location of the line, if possible one of the user's own code */
 	uint32_t owner;	 /* location of the function that has most of .ns */
 	int64_t ns, most;
-	/* the part of .ns in which the thread that held the GIL didn't run, but waited */
+	/*
+	 * the part of .ns in which the thread with the GIL didn't run either, but waited for
+	 * something else
+	 */
 	int64_t asleep;
-	int64_t asleep_own; /* how long that thread waited by itself in .asleep */
+	/*
+	 * how long the thread with the GIL waited for something else, however many threads waited
+	 * for it
+	 */
+	int64_t asleep_own;
 };
 
 struct blames {
@@ -49,7 +59,7 @@ static struct blame *blame_of(struct blames *b, uint32_t labels, uint32_t at)
 	return &b->all.v[b->all.n - 1];
 }
 
-/* Does the thread wait for something else than a CPU? */
+/* Tells whether the thread waits for anything but a CPU. */
 static bool is_wait(const struct blames *b, const struct profile_sum *s)
 {
 	return b->off_cpu && s->values[b->off_cpu] > 0 &&
@@ -107,11 +117,15 @@ static int percent(int64_t part, int64_t whole)
 	return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
 }
 
-/* The share of waiting whose holder isn't known is mentioned if it has at least this percentage. */
+/*
+ * Of the time that threads waited for the GIL, the part in which no holder is known is mentioned if
+ * it is at least this percentage.
+ */
 #define LEAST_REST 5
 
 /*
- * Appends "Threads waited 3.1 s for the GIL, 71 % of it while worker-2 was in dumps (app.py:88)."
+ * Appends how long threads waited, and for which thread most: "Threads waited 3.1 s for the GIL, 71
+ * % of it while worker-2 was in dumps (app.py:88)."
  */
 static void add_waited(const struct blames *b, const struct blame *most, struct str *out)
 {
@@ -135,7 +149,7 @@ static void add_waited(const struct blames *b, const struct blame *most, struct 
 	str_add_c(out, '.');
 }
 
-/* Appends a sentence about a thread that waited for something else while it held the GIL. */
+/* Appends a sentence about a thread that held the GIL while it waited for something else. */
 static void add_asleep(const struct blames *b, const struct blame *one, struct str *out)
 {
 	add_thread(b, one->labels, out);
@@ -148,9 +162,9 @@ static void add_asleep(const struct blames *b, const struct blame *one, struct s
 	str_add(out, " for the GIL.");
 }
 
-#define INDENT "     " /* blanks at the beginning of a continued line */
+#define INDENT "     " /* blanks at the beginning of a continuation line */
 
-/* Appends a sentence, broken into lines at blanks. Names in it may be long. */
+/* Appends a sentence, and breaks it into lines at blanks. Names in it may be long. */
 static void add_wrapped(const char *text, int width, struct str *out)
 {
 	int used = 0;
@@ -186,11 +200,14 @@ static void add_sentence(const struct str *sentence, int width, bool md, struct 
 	str_add_c(out, '\n');
 }
 
-/* Waiting for less than 1/LEAST_OF_DURATION of the recording's time isn't worth a sentence. */
+/*
+ * If threads waited for less than 1/LEAST_OF_DURATION of the recording's time, that isn't
+ * mentioned.
+ */
 #define LEAST_OF_DURATION 100
 /*
- * a thread that sleeps with the GIL is named if other threads wait for it for at least
- * 1/LEAST_ASLEEP of the time that threads wait for the GIL
+ * a thread that sleeps with the GIL is mentioned if others wait for it for at least 1/LEAST_ASLEEP
+ * of all the time that threads wait for the GIL
  */
 #define LEAST_ASLEEP 20
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The beginning of a report: how much was recorded, the first sentence, and notes on reading the
- * file. text.c prints the tables that follow.
+ * Prints the beginning of a report: how much was recorded, the first sentence, and notes on what
+ * was left out when the file was read. text.c prints the tables after it.
  */
 #include <errno.h>
 
@@ -11,7 +11,10 @@
 #include "picture/markup.h"
 #include "view/lede/cpu_words.h"
 
-/* the most notes on reading a file that are printed: a file from anywhere may cause any number */
+/*
+ * how many of the notes on reading a file are printed; a file from elsewhere may cause any number
+ * of them
+ */
 #define NOTES 8
 
 static int64_t count_samples(const struct report_facts *f)
@@ -24,7 +27,10 @@ static int64_t count_samples(const struct report_facts *f)
 	return n;
 }
 
-/* Tells whether the head says how many samples there are (or what else the first value counts). */
+/*
+ * Tells whether the report's beginning has the number of samples (or whatever the first value
+ * counts).
+ */
 static bool shows_count(const struct report_facts *f)
 {
 	const struct profile_meta *m = profile_meta(f->p);
@@ -68,7 +74,10 @@ void report_print_head(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* Names the values of the profile that neither the tables nor the head shows. */
+/*
+ * Prints the names of those values of the profile that neither the beginning nor the tables of the
+ * report show.
+ */
 void report_print_other_values(struct report_printer *p)
 {
 	const struct profile_meta *m = profile_meta(p->f->p);
@@ -89,7 +98,7 @@ void report_print_other_values(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* Prints what was left out or mended when the file was read, a line for each. */
+/* Prints the notes on what the reader of the file left out or mended, one in a line. */
 void report_print_notes(struct report_printer *p)
 {
 	unsigned n = 0;
@@ -113,7 +122,7 @@ void report_print_notes(struct report_printer *p)
 	}
 }
 
-/* Prints a sentence, in a terminal with lines of at most @most columns. */
+/* Prints a sentence. In a terminal, it is cut after @most columns. */
 static void print_sentence(struct report_printer *p, struct str *b, int most)
 {
 	_cleanup_str_ struct str md = {};
@@ -127,7 +136,7 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 	} else {
 		cells_add(&p->row, str_cstr(b), most, false, false);
 	}
-	/* In a terminal the sentence is broken into lines. */
+	/* A terminal breaks the sentence into lines. */
 	if (!p->md)
 		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
 				       p->style->width);
@@ -135,14 +144,14 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 }
 
 /*
- * Prints how long the program ran and waited. This comes before the shares, which may be shares of
- * little time.
+ * Prints how long the program ran and waited. This stands before the shares, because they may be
+ * shares of little time.
  */
 void report_print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
-	/* the sentence about waits, if there is one, tells this of the most important thread */
+	/* the sentence about waits, if there is one, says this for the most important thread */
 	if (!p->f->waits.n && cpu_words_add(p->f->p, &b))
 		print_sentence(p, &b, 4 * p->style->width);
 }
@@ -153,9 +162,9 @@ void report_print_lede(struct report_printer *p)
 
 	report_add_lede(p->f, &b);
 	/*
-	 * Without tables, the sentence says why there are none, and may have any length. With
-	 * tables it may take two lines, or four if it is about waits. One column less is used,
-	 * because a wide character may not fit at a line's end.
+	 * Without tables, the sentence says why there are none, and may have any length. Above
+	 * tables it may take two lines, or four if it is about waits. One column is left free,
+	 * because a wide character may not fit at the end of a line.
 	 */
 	print_sentence(p, &b,
 		       p->f->waits.n		   ? 4 * p->style->width - 1

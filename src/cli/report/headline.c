@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the first sentence of `krait report`, also for pages and recordings; see headline.h and
- * report.h.
+ * Makes the first sentence of `krait report`, which pages and recordings show too; see headline.h
+ * and report.h.
  */
 #include "cli/report/headline.h"
 
@@ -24,8 +24,8 @@ int report_find_value(struct report_facts *f, const char *type)
 }
 
 /*
- * Makes the sentence about waits. It is made only if the value that is shown is CPU time, waiting
- * or both, and if filters left out nothing that a thread did.
+ * Makes the sentence about waits. It is made only if the shown value is CPU time, waiting time or
+ * both, and if filters have left out nothing that threads did.
  */
 static int find_waits(struct report_facts *f)
 {
@@ -39,7 +39,7 @@ static int find_waits(struct report_facts *f)
 	return r < 0 || f->waits.failed ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
-/* Makes .costs from .sums. */
+/* Computes what functions and lines cost (.costs) from the sums of samples (.sums). */
 static int sum_costs(struct report_facts *f, enum costs_by by, bool inverted)
 {
 	int r = costs_init(&f->costs, f->p, by);
@@ -92,8 +92,8 @@ int headline_add(struct profile *p, const char *value, bool inverted, bool parti
 	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
 	if (!r)
 		/*
-		 * Sorts costs as the report does, because the sentence about a difference of
-		 * profiles is about the first row.
+		 * The costs are sorted as the report sorts them, because for a difference of
+		 * profiles the sentence is about the first row.
 		 */
 		costs_sort(&f.costs);
 	if (!r && (costs_whole(&f.costs) || f.waits.n))

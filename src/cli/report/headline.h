@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the first sentence of `krait report`, for other views of a profile. */
+/* Makes the first sentence of `krait report`, for pages and recordings. */
 #ifndef CLI_REPORT_HEADLINE_H
 #define CLI_REPORT_HEADLINE_H
 
@@ -9,9 +9,9 @@
 /*
  * Appends "37 % of the CPU time is at aio.py:5 (count)"; appends nothing if there are no samples.
  * @value: value type, NULL: the profile's default. @inverted: stacks begin with their innermost
- * frame. @partial: some samples of threads were left out (view_is_partial()). Nothing may be added
- * to @p meanwhile. 1 if the sentence says what threads wait for; else 0; -EINVAL + message if the
- * profile has no such value; -ENOMEM + message.
+ * frame. @partial: filters left out some samples of threads (view_is_partial()). Nothing may be
+ * added to @p meanwhile. Returns 1 if the sentence says what threads wait for, else 0; -EINVAL +
+ * message if the profile has no such value; -ENOMEM + message.
  */
 _must_use_ int headline_add(struct profile *p, const char *value, bool inverted, bool partial,
 			    struct str *b);

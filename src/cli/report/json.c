@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints the report for programs, as JSON: all rows, not only the first. */
+/* Prints the report as JSON, for programs: it has all rows, not only the first ones. */
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -21,7 +21,10 @@ static const char *unit_of(const struct report_facts *f)
 	return profile_is_count(unit) ? "count" : unit;
 }
 
-/* Writes a member with a value; with fractions if the values have them. */
+/*
+ * Writes a member whose value is a value of the profile: with fractions, if the profile's values
+ * have them.
+ */
 static void put_value(const struct report_facts *f, const char *key, int64_t value, FILE *out)
 {
 	fprintf(out, ", \"%s\": ", key);
@@ -81,7 +84,7 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	report_shares shares = {};
 	int r = report_shares_of(f, by, &shares);
 
-	if (r == -EINVAL) /* -EINVAL: no sample has the label */
+	if (r == -EINVAL) /* -EINVAL: no sample has the label; that is no error */
 		return 0;
 	fprintf(out, "  \"%s\": [", key);
 	for (size_t i = 0; !r && i < shares.n; i++) {
@@ -95,7 +98,7 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	return r;
 }
 
-/* Writes how long threads were in which state; nothing if waits weren't recorded. */
+/* Writes how long threads were in each state. Writes nothing if the recording has no waits. */
 static int put_states(const struct report_facts *f, FILE *out)
 {
 	waits_states states = {};
@@ -115,7 +118,7 @@ static int put_states(const struct report_facts *f, FILE *out)
 	return r ? err_set(r, "out of memory") : 0;
 }
 
-/* Writes how much each kind of code ran, as the last lines of the text report do. */
+/* Writes how much each kind of code ran; the text report has that in its last lines. */
 static void put_kinds(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "";
@@ -150,7 +153,7 @@ static void put_tables(const struct report_facts *f, FILE *out)
 	fputs("\n}\n", out);
 }
 
-/* Writes what the reader of the file left out or mended. */
+/* Writes the notes on what the reader of the file left out or mended. */
 static void put_notes(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "";

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the hottest lines: their source text, with carets below the expression that takes
- * most.
+ * The table of the lines that take most: their source text, with carets below the expression that
+ * takes most of a line.
  */
 #include "base/cleanup.h"
 #include "cli/cells.h"
 #include "cli/report/report.h"
 #include "picture/markup.h"
 
-#define PERCENT_WIDTH 11 /* how many columns a percentage takes, with the blanks after it */
+#define PERCENT_WIDTH 11 /* how many columns a percentage takes, including the blanks after it */
 
 static const char changed[] = "(the file changed since)";
 
@@ -17,8 +17,9 @@ struct lines {
 	const struct cost_lines *lines;
 	const struct report_style *style;
 	struct str *b;
-	int for_place;	 /* columns for the place (file and line) of each row */
-	unsigned hidden; /* enum source_hidden bits of all lines: why source text isn't shown */
+	int for_place; /* how many columns the place (file and line) of a row may take */
+	/* why source text is hidden: bits of enum source_hidden, of all lines together */
+	unsigned hidden;
 };
 
 static void add_place(const struct lines *x, const struct cost_line *l, struct str *b)
@@ -27,8 +28,8 @@ static void add_place(const struct lines *x, const struct cost_line *l, struct s
 }
 
 /*
- * Returns the byte of the source line at which the shown part begins, so that the marked bytes are
- * visible in @width columns, with "…" at each end that was cut.
+ * Returns at which byte of the source line to begin, so that the marked expression is visible in
+ * @width columns. "…" stands at each end that is cut.
  */
 static size_t window(const struct report_source_line *s, int width)
 {
@@ -106,7 +107,7 @@ static void add_md(struct lines *x, const struct cost_line *l)
 	str_add(x->b, " |\n");
 }
 
-/* Returns how many columns the places need; the source text gets the rest. */
+/* Returns how many columns the places of the first @n lines need. The source text gets the rest. */
 static int place_width(const struct lines *x, size_t n)
 {
 	int widest = 0, most = MAX((x->style->width - PERCENT_WIDTH) * 2 / 5, 20);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait report: shows a profile file, or writes it in another format. */
+/* `krait report`: shows a profile, or writes it in another format. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ struct report_options {
 	struct render_options render;
 	struct view_options view;
 	struct report_style style;
-	/* prints the report itself, if .format isn't set */
+	/* prints the report; set if the output is the report, and not a profile in .format */
 	int (*print)(const struct report_facts *f, const struct report_style *style, FILE *out);
 	enum color_mode color;
 	struct source_options source;
@@ -114,7 +114,10 @@ static const struct option_row rows[] = {
 	{},
 };
 
-/* Is the output the report itself? Standard output is, and .md and .json files are. */
+/*
+ * Tells whether the output is the report: it is on standard output, and in .md and .json files.
+ * Sets .print.
+ */
 static bool is_report(struct report_options *o)
 {
 	const char *name = o->format_name;
@@ -123,7 +126,7 @@ static bool is_report(struct report_options *o)
 		name = "text";
 	if (!name && str_ends(o->output, ".md"))
 		name = "md";
-	/* .speedscope.json and similar extensions belong to other formats. */
+	/* extensions such as .speedscope.json belong to other formats */
 	if (!name && str_ends(o->output, ".json") && !render_known_file(o->output))
 		name = "json";
 	if (!name)
@@ -143,9 +146,9 @@ static bool shows_source(const struct report_options *o)
 }
 
 /*
- * Will users other than the caller read the output? Files and Markdown are passed on to other
- * users. Anybody may have made the profile and may have put names of the user's private files into
- * it. krait doesn't publish the text of such files.
+ * Tells whether other users will probably read the output: files and Markdown are made to be passed
+ * on. Anybody may have made the profile, and may have put the names of this user's private files
+ * into it. krait must not publish the text of such files.
  */
 static bool is_passed_on(const struct report_options *o)
 {
@@ -201,7 +204,7 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* How long threads of the profile waited for work. */
+/* Adds up how long threads waited because they had no work. */
 static int find_idle(const struct report_facts *f, int64_t *ret)
 {
 	struct idle_sum sum = {.f = f};
@@ -212,8 +215,8 @@ static int find_idle(const struct report_facts *f, int64_t *ret)
 }
 
 /*
- * Leaves out waits of threads without work if the value is about waits. The sentence about waits
- * was made earlier, because it needs all that the threads did.
+ * Removes the waits of threads without work. The sentence about waits is made before that, because
+ * it needs all that the threads did.
  */
 static int leave_idle_out(const struct report_options *o, struct report_facts *f)
 {
@@ -227,7 +230,7 @@ static int leave_idle_out(const struct report_options *o, struct report_facts *f
 	return r ? r : view_apply(&f->p, &without, NULL);
 }
 
-/* Removes from the profile the samples and frames that the filters exclude. */
+/* Removes the samples and frames that the user's filters exclude from the profile. */
 static int apply_filters(const struct report_options *o, struct report_facts *f)
 {
 	int r;
@@ -245,8 +248,8 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 }
 
 /*
- * The value that is shown; NULL: the profile's default. With --by waiter it is lock_blame by
- * default, because only samples of lock_blame have that label.
+ * Returns the name of the value that is shown; NULL: the profile's default. With --by waiter the
+ * default is lock_blame, because only its samples have the label `waiter`.
  */
 static const char *value_of(const struct report_options *o, struct profile *p)
 {
@@ -256,7 +259,10 @@ static const char *value_of(const struct report_options *o, struct profile *p)
 	return !o->render.value && blame ? "lock_blame" : o->render.value;
 }
 
-/* Removes from the profile the samples and frames that aren't shown. */
+/*
+ * Chooses the value that is shown, and removes the samples and frames that aren't shown from the
+ * profile.
+ */
 static int choose_samples(const struct report_options *o, struct report_facts *f)
 {
 	int64_t idle;
@@ -273,7 +279,10 @@ static int choose_samples(const struct report_options *o, struct report_facts *f
 	return r ? r : leave_idle_out(o, f);
 }
 
-/* Refuses --per-process or --per-thread, before anything is printed, if no sample has the label. */
+/*
+ * Refuses --per-process or --per-thread if no sample has the label. That happens before anything is
+ * printed.
+ */
 static int check_per(const struct report_facts *f, bool wanted, const char *what)
 {
 	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
@@ -299,7 +308,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	return 0;
 }
 
-/* How many rows a table has if --limit doesn't say. */
+/* How many rows a table has if the user gave no --limit. */
 #define ROWS	 10
 #define FEW_ROWS 5
 
@@ -323,7 +332,7 @@ static int print(void *arg, FILE *out)
 }
 
 /*
- * A page that is made from a page keeps that page's source text. If only a part of the page is
+ * A page that is made from a page keeps the source text in it. If only a part of the profile is
  * shown, the text isn't kept, because it isn't known which text belongs to that part.
  */
 static int take_text(const struct report_options *o, const struct report_facts *f, struct str *text)
@@ -335,8 +344,8 @@ static int take_text(const struct report_options *o, const struct report_facts *
 }
 
 /*
- * The report of a page uses the source text in that page. Even a report that is passed on may show
- * this text, because it isn't from the user's own files.
+ * If the profile is a page, reads the source text in the page. The report may show this text even
+ * if it is passed on, because it doesn't come from the user's own files.
  */
 static int read_page(const struct report_options *o, struct report_facts *f)
 {
@@ -440,7 +449,7 @@ static int run(const struct command *self, int argc, char **argv)
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
-	/* With --limit N, N rows are printed even if they don't fit. */
+	/* with --limit N, a table has N rows even if they don't fit */
 	o.style.fit = !o.style.limit;
 	if (r < 0)
 		r = report(&o, operands.operand ? operands.operand : o.stored.dir);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the line of source text beside a figure. The file's name comes from a profile, which
- * anybody may have made, so source_open.h decides what is opened, and source_text.h whether it is
- * the file that ran. If the profile is a page, the lines are taken from the page: they are what
+ * Finds the source line that a row of the report shows. The file's name comes from a profile, which
+ * anybody may have made. So source_open.h decides which files are opened, and source_text.h whether
+ * a file is the one that ran. If the profile is a page, the lines come from the page: they are what
  * ran, and no other file is opened.
  */
 #include <errno.h>
@@ -27,7 +27,10 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\f' || c == '\r';
 }
 
-/* Marks an expression in a source line of @n bytes, of which the first @indent aren't shown. */
+/*
+ * Finds the bytes of the line's expression in the part of the source line that is shown. The line
+ * has @n bytes; the first @indent aren't shown.
+ */
 static void mark(struct report_source_line *ret, const struct profile_location *l, size_t n,
 		 size_t indent)
 {
@@ -50,7 +53,7 @@ static void take(struct report_source_line *ret, const struct profile_location *
 		n--;
 	while (indent < n && is_blank(line[indent]))
 		indent++;
-	/* NULs, which would end the text, and tabs, which have no fixed width, are replaced. */
+	/* Blanks replace NULs, which would end the text, and tabs, which have no fixed width. */
 	for (size_t i = indent; i < n; i++)
 		str_add_c(&ret->text, line[i] && line[i] != '\t' ? line[i] : ' ');
 	if (!ret->text.failed)
@@ -58,9 +61,9 @@ static void take(struct report_source_line *ret, const struct profile_location *
 }
 
 /*
- * Is the line hidden only because its file isn't the caller's own, so that --source would show it?
- * Returns the reason. Returns SOURCE_SHOWN if even --source wouldn't show the line, for example
- * because the file was changed since it ran.
+ * Tells why the line is hidden, if --source would show it: its file isn't the caller's own, or is
+ * private. Returns SOURCE_SHOWN if even --source wouldn't show the line, for example because the
+ * file was changed since it ran.
  */
 static enum source_hidden is_hidden(const struct report_facts *f, const struct cost_line *l,
 				    uint32_t function)
@@ -80,8 +83,8 @@ static enum source_hidden is_hidden(const struct report_facts *f, const struct c
 }
 
 /*
- * Takes the line from the page. Returns false if the profile is no page, or the page lacks the
- * file, perhaps only because --source wasn't given (.foreign).
+ * Takes the line from the page. Returns false if the profile isn't a page, or if the page lacks the
+ * file's text, perhaps because it was made without --source (.foreign).
  */
 static bool find_in_page(const struct report_facts *f, const struct cost_line *l,
 			 struct report_source_line *ret)

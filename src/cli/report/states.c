@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of states: how long threads ran, were ready to run, and waited for what. */
+/* The table of thread states: how long threads ran, were ready to run, and waited for what. */
 #include <errno.h>
 #include "base/error.h"
 #include "cli/cells.h"
@@ -7,8 +7,9 @@
 #include "picture/markup.h"
 #include "view/waits/waits.h"
 
-#define ROWS	6  /* the most rows; states with less time are summed up in the last one */
-#define COLUMNS 60 /* the most columns of a state's name; a file from anywhere may have any name */
+#define ROWS 6 /* how many rows the table has; the last one sums up the states with less time */
+/* how many columns a state's name may take; in a file from elsewhere, a name may have any length */
+#define COLUMNS 60
 
 static void add_row(const struct waits_state *s, int64_t all, bool md, struct str *out)
 {
@@ -34,7 +35,7 @@ static void add_row(const struct waits_state *s, int64_t all, bool md, struct st
 			 str_cstr(&time), str_cstr(&name));
 }
 
-/* Sums up the states that get no row of their own. */
+/* Sums up the states that have no row of their own, in one row. */
 static void fold(waits_states *states)
 {
 	size_t n = MIN(states->n, (size_t)ROWS - 1), kept = n;
@@ -50,7 +51,7 @@ static void fold(waits_states *states)
 	}
 	states->n = kept;
 	if (rest.ns && !vec_push(states, rest)) {
-		/* inserts the row before the rows of idle waits */
+		/* the new row stands before the rows of threads without work */
 		memmove(&states->v[n + 1], &states->v[n], (kept - n) * sizeof(*states->v));
 		states->v[n] = rest;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a window of the agent's store; see stored.h. */
+/* Reads a window of time from the agent's store; see stored.h. */
 #include "cli/report/stored.h"
 
 #include <stdio.h>
@@ -45,12 +45,12 @@ int stored_last(struct stored *s, struct operands *operands)
 }
 
 /*
- * Windows that are longer than this are answered from the store's outline, which has few labels and
- * no lines.
+ * A window that is longer than this comes from the store's outline, which has few labels and no
+ * lines.
  */
 #define EXACT_MS (3 * STORE_HOUR_MS)
 
-/* Does the view need labels or lines that the outline doesn't have? */
+/* Tells whether the view needs labels or lines that the outline doesn't have. */
 static bool needs_samples(const struct stored *s, const struct view_options *view)
 {
 	bool other = false;
@@ -62,7 +62,7 @@ static bool needs_samples(const struct stored *s, const struct view_options *vie
 	       (view->by && !streq(view->by, "service") && !streq(view->by, "version"));
 }
 
-/* Reads --since and --until as times from the start of a recording in a file. */
+/* Reads --since and --until as times since the beginning of the recording that the file has. */
 static int take_times(const struct stored *s, struct view_options *view)
 {
 	int r = s->since ? value_time(&view->since_ns, s->since) : 0;
@@ -134,7 +134,7 @@ static int want(struct wanted *w, pid_t pid)
 	return vec_push(&w->labels, (struct profile_label_text){"pid", strlen("pid"), text});
 }
 
-/* Finds the pinned window, whose samples are all there. */
+/* Finds the pinned window that --pin or --mark names. All its samples are still in the store. */
 static int find_pin(struct stored *s)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -175,7 +175,7 @@ int stored_read(struct stored *s, struct profile **ret)
 	r = window_read(s->dir, s->socket, &q, ret);
 	if (r != -ENODATA || s->exact)
 		return r;
-	/* the samples have gone */
+	/* the store has no samples of that time any more, only the outline */
 	q.outline = OUTLINE_SERVICES;
 	return window_read(s->dir, s->socket, &q, ret);
 }

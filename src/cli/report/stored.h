@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile that isn't in a file: a window of what `krait agent` has recorded. */
+/* A profile that isn't in a file, but in a window of time that `krait agent` has recorded. */
 #ifndef CLI_REPORT_STORED_H
 #define CLI_REPORT_STORED_H
 
@@ -14,29 +14,34 @@
 
 struct stored {
 	const char *dir; /* directory of the store; NULL: the profile is in a file */
-	/* socket of the server that is asked if the user can't read the store */
+	/* socket of the server of queries, which is asked if the user can't read the store */
 	const char *socket;
 	/*
-	 * values of --since and --until: a window of the store, or times in the recording of a file
+	 * values of --since and --until: with a store, wall clock times; with a file, times since
+	 * the recording's beginning
 	 */
 	const char *since, *until;
 	struct window window;
-	VEC(struct profile_label_text) labels; /* values of --service and --cgroup */
-	uint64_t pin;			       /* number of a pinned window; 0: none */
-	const char *mark;		       /* words of a mark whose window is wanted, or NULL */
-	VEC(pid_t) pids;		       /* the processes that are wanted; empty: all */
+	VEC(struct profile_label_text) labels; /* values of --service and --cgroup, as labels */
+	/* value of --pin: number of a pinned window; 0: not given */
+	uint64_t pin;
 	/*
-	 * true: the window must be answered from samples, not from the outline, however long it is
+	 * value of --mark: a text in the words of the mark whose window is shown; NULL: not given
 	 */
+	const char *mark;
+	/* values of --pid: only these processes are shown; empty: all are */
+	VEC(pid_t) pids;
+	/* the window must come from samples, not from the outline, however long it is */
 	bool exact;
 };
 
-int stored_value_service(void *field, const char *text); /* appends a label to .labels */
+/* appends the label of a service to .labels */
+int stored_value_service(void *field, const char *text);
 int stored_value_cgroup(void *field, const char *text);
 
 /* clang-format off */
 
-/* Option rows that fill the struct stored at offset @at. */
+/* Rows of the options that fill the struct stored at offset @at of the command's options. */
 #define STORED_ROWS(at)                                                                            \
 	{.group = "What krait agent has recorded",                                                 \
 	 .name = "store", .arg = "DIR", .set = value_string,                                       \
@@ -68,8 +73,8 @@ int stored_value_cgroup(void *field, const char *text);
 		 "repeated"}
 
 /*
- * Option rows of --since and --until, which mean times in a recording, or wall clock times in a
- * store.
+ * Rows of --since and --until. With a file they are times since the recording's beginning, with a
+ * store wall clock times.
  */
 #define STORED_TIME_ROWS(at)                                                                       \
 	{.name = "since", .arg = "TIME", .set = value_string,                                      \
@@ -85,21 +90,21 @@ int stored_value_cgroup(void *field, const char *text);
 void stored_fini(struct stored *s);
 
 /*
- * Handles `krait last TIME`, which is short for `krait report --store DIR --since TIME`. 0 or
- * -EINVAL + message.
+ * For `krait last TIME`, which is short for `krait report --store DIR --since TIME`: sets .dir and
+ * .since. 0 or -EINVAL + message.
  */
 _must_use_ int stored_last(struct stored *s, struct operands *operands);
 
 /*
- * Reads --since and --until. With a store they become .window. With a file they go to @view, as
- * times from the recording's start. Returns 0 or -EINVAL + message: the command line is wrong.
+ * Parses --since and --until. With a store, they become .window. With a file, they go into @view,
+ * as times since the recording's beginning. Returns 0, or -EINVAL + message.
  */
 _must_use_ int stored_check(struct stored *s, struct view_options *view,
 			    const struct operands *operands);
 
 /*
- * Reads a profile of the window from the store or its server. Returns 0 or -errno + message; the
- * caller frees *ret.
+ * Reads a profile of the window from the store, or asks the server of queries for it. Returns 0 or
+ * -errno + message; the caller frees *ret.
  */
 _must_use_ int stored_read(struct stored *s, struct profile **ret);
 

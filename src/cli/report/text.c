@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the report in as many rows as the terminal has: one sentence, the hottest functions and
- * lines, and on request trees and shares. Also prints it as Markdown, for the summary of a CI job.
+ * Prints the report as text, in as many rows as the terminal has: one sentence, and the functions
+ * and lines that take most. If the user asked for them, it also prints trees and shares. Also
+ * prints the report as Markdown, for the summary of a CI job.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +13,8 @@
 #include "cli/report/print.h"
 #include "picture/markup.h"
 
-#define OWN_ROWS 3 /* rows of the table of the user's own lines, in a terminal with few rows */
+/* in a terminal with few rows, the table of the user's own lines has this many */
+#define OWN_ROWS 3
 
 void report_end_row(struct report_printer *p)
 {
@@ -50,18 +52,18 @@ bool report_keeps_end(const struct report_printer *p, uint32_t location)
 	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-/* a share of the garbage collector that is below this percentage isn't mentioned */
+/* a function's share of garbage collection isn't mentioned if it is below this percentage */
 #define GC_LEAST 0.5
 
 /*
- * Appends how much of a function's own time is garbage collection. Appends nothing if that is
- * little, or if the function is the collector.
+ * Appends which part of a function's own time is garbage collection. Appends nothing if it is
+ * little, or if the function is the collector itself.
  */
 static void add_gc_part(const struct report_printer *p, const struct cost *c, struct str *b)
 {
 	double share = report_percent(p->f, c->gc);
 
-	/* If all time is the garbage collector's, the part isn't worth mentioning. */
+	/* If all of the time is garbage collection, no part of it is mentioned. */
 	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
 		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
@@ -131,8 +133,8 @@ static unsigned count_rows(const struct str *b)
 }
 
 /*
- * Prints as many source lines as fit if @below rows must still follow. A line with carets takes two
- * rows, and the shell's prompt takes one.
+ * Prints as many source lines as the screen has room for. @below: how many rows must still fit
+ * below them. A line with carets takes two rows, and the shell's prompt takes one.
  */
 static void print_lines(struct report_printer *p, const struct cost_lines *lines, unsigned limit,
 			unsigned below)
@@ -154,7 +156,7 @@ static void print_lines(struct report_printer *p, const struct cost_lines *lines
 	str_clear(&p->row);
 }
 
-/* Tells whether the table of the user's own lines would repeat the table of all lines. */
+/* Tells whether the first @n rows of the user's own lines are the same as those of all lines. */
 static bool are_alike(const struct cost_lines *own, const struct cost_lines *all, size_t n)
 {
 	for (size_t i = 0; i < MIN(own->list.n, n); i++)
@@ -165,7 +167,7 @@ static bool are_alike(const struct cost_lines *own, const struct cost_lines *all
 	return true;
 }
 
-#define BELOW 3 /* how many rows of the following table must still fit below this table */
+#define BELOW 3 /* how many rows of the next table must still fit below this table */
 
 static void print_own_lines(struct report_printer *p)
 {
@@ -191,7 +193,7 @@ static void print_all_lines(struct report_printer *p)
 	print_lines(p, &p->f->costs.lines, p->style->limit, 0);
 }
 
-/* Appends one item of "WHAT: WORD 1.2 %, WORD 3.4 %", unless it is small. */
+/* Appends a share to a line like "WHAT: WORD 1.2 %, WORD 3.4 %", unless it is small. */
 static void add_share(struct report_printer *p, const char *what, const char *word, int64_t value,
 		      bool *first)
 {
@@ -204,8 +206,8 @@ static void add_share(struct report_printer *p, const char *what, const char *wo
 }
 
 /*
- * Ends a line of shares. In a terminal no blank line comes before it, because 24 rows have no room
- * for that.
+ * Ends a line of shares. In Markdown a blank line comes before it; a terminal with 24 rows has no
+ * room for that.
  */
 static void end_shares(struct report_printer *p, bool none)
 {
@@ -219,8 +221,8 @@ static void end_shares(struct report_printer *p, bool none)
 }
 
 /*
- * Adds how much each kind of code ran, by innermost frames. What runs in the garbage collector
- * counts as GC.
+ * Adds how much code of each kind ran: the kind is that of the innermost frame, but all that the
+ * garbage collector calls counts as GC.
  */
 static void add_kinds(struct report_printer *p)
 {
@@ -248,7 +250,7 @@ static int add_gil(struct report_printer *p)
 	return r;
 }
 
-/* Prints a share. @many: the plural of what it is a share of: "threads". */
+/* Prints one share. @many: a plural such as "threads", for a share of several. */
 static void print_share(struct report_printer *p, const struct report_share *s, const char *many,
 			bool code)
 {
@@ -305,7 +307,7 @@ static int print_shares(struct report_printer *p, const char *by)
 	return r;
 }
 
-/* Prints shares by other labels, unless --by has asked for them already. */
+/* Prints the shares of processes or threads (@of), unless --by has printed them already. */
 static int print_other_shares(struct report_printer *p, const char *of)
 {
 	const char *by = p->style->tree ? NULL : p->style->by;
@@ -337,7 +339,7 @@ static int print_tables(struct report_printer *p)
 	return r;
 }
 
-/* Prints only the table of states, for a profile without samples of the value that is shown. */
+/* Prints the table of states without the rest: the profile has no samples of the shown value. */
 static int print_states(struct report_printer *p)
 {
 	int r = report_add_states(p->f, p->md, &p->shares);

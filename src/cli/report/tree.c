@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints the tree of the heaviest paths in the report. */
+/* Prints the report's tree of the paths that take most. */
 #include <math.h>
 #include "base/error.h"
 #include "cli/cells.h"
@@ -8,12 +8,13 @@
 #include "view/view.h"
 
 #define TREE_ROWS  60
-#define TREE_LEAST 0.01 /* a path with a smaller part of the whole isn't shown */
+#define TREE_LEAST 0.01 /* a path isn't shown if it has a smaller part of the whole */
 
-/* this many library frames, each the only call of the one before, are shown as one row */
+/* at least this many library frames, each the only call of the frame before it, become one row */
 #define FOLDED_LEAST 3
 #define FOLDED_SHARE 0.95
-#define PACKAGES     3 /* how many packages the row for folded frames names */
+/* the row that stands for several library frames names at most this many packages */
+#define PACKAGES 3
 
 static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -27,12 +28,12 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
-	bool only; /* true: the row above calls nothing else that has a row */
+	bool only; /* the row above calls nothing else that has a row */
 };
 
 /*
- * Mark for a row that is called by the row above it. Several calls of one caller have the same
- * indentation and no mark.
+ * Stands before a row that is the only call of the row above it. If a caller makes several calls,
+ * these are indented alike, without a mark.
  */
 static const char only_call[] = "└ ";
 
@@ -72,8 +73,8 @@ static void print_node(struct report_printer *p, const struct tree *t, const str
 }
 
 /*
- * Returns how many of a node's children get rows. These are the first ones, since children are
- * sorted by size, the largest first.
+ * Returns how many children of a node get rows: the first ones, because children are sorted by
+ * size, the largest first.
  */
 static uint32_t shown_children(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
@@ -91,7 +92,7 @@ static uint32_t child(const struct tree *t, uint32_t node)
 	return t->order[t->nodes.v[node].first];
 }
 
-/* Returns the location of a node's frame if the frame is a library's; else 0. */
+/* Returns the location of the node's frame if it is a library's frame; else 0. */
 static uint32_t library_frame(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct costs *c = &p->f->costs;
@@ -102,7 +103,7 @@ static uint32_t library_frame(const struct report_printer *p, const struct tree 
 		       : 0;
 }
 
-/* Does the node have a single call, which has nearly all of its time? */
+/* Tells whether the node makes a single call, which has nearly all of its time. */
 static bool passes_on(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	return shown_children(p, t, node) == 1 &&
@@ -111,8 +112,8 @@ static bool passes_on(const struct report_printer *p, const struct tree *t, uint
 }
 
 /*
- * Counts the library frames from @node on of which each is the only call of its caller. *@end is
- * the node after them.
+ * Counts the library frames from @node on, as long as each makes a single call that has nearly all
+ * of its time. *@end: the node after them.
  */
 static unsigned count_folded(const struct report_printer *p, const struct tree *t, uint32_t node,
 			     uint32_t *end)
@@ -124,7 +125,7 @@ static unsigned count_folded(const struct report_printer *p, const struct tree *
 	return n;
 }
 
-/* Appends the name of a frame's package or library: "django", "libz.so.1". */
+/* Appends the name of the package or library to which a frame belongs: "django", "libz.so.1". */
 static void add_package(const struct report_printer *p, uint32_t location, struct str *b)
 {
 	bool python = costs_is_python(&p->f->costs, location);
@@ -134,7 +135,7 @@ static void add_package(const struct report_printer *p, uint32_t location, struc
 	str_add_n(b, str_cstr(&module), python ? strcspn(str_cstr(&module), ".") : module.n);
 }
 
-/* Tells whether @name is one of the names in @text, which blanks and commas separate. */
+/* Tells whether @name is in the list @text, in which blanks and commas separate names. */
 static bool is_listed(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -146,7 +147,7 @@ static bool is_listed(const char *text, const char *name)
 }
 
 /*
- * Prints one row for @n frames, up to but without @end, with the first packages in them: "[78
+ * Prints one row for the @n frames before node @end. It names the first packages among them: "[78
  * frames: pytest, pluggy]".
  */
 static void print_folded(struct report_printer *p, const struct tree *t, struct visit v, unsigned n,
@@ -170,7 +171,7 @@ static void print_folded(struct report_printer *p, const struct tree *t, struct 
 }
 
 /*
- * Prints nodes depth first. If a node has only one call, the call isn't indented further, because
+ * Prints the nodes of the tree, depth first. A node's only call isn't indented further, because
  * stacks are deeper than terminals are wide.
  */
 static int print_nodes(struct report_printer *p, const struct tree *t, const struct roots *roots)

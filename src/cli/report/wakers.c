@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who ended whose waits for locks, and where: the value lock_blame, by its label `waiter`, and by
- * the thread and the line of its samples. As a table, and for programs.
+ * The table of which threads ended which threads' waits for locks, and where: as text and as JSON.
+ * It is made from the value lock_blame, its label `waiter`, and the threads and lines of its
+ * samples.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,22 +18,29 @@
 #include "view/waits/locks.h"
 #include "view/waits/waker.h"
 
-/* The sum of waits with the same waiter, the same waker and the same line. */
+/*
+ * The sum of all waits with the same waiting thread, the same thread that ended them, and the same
+ * line.
+ */
 struct ended {
-	char *text[3]; /* who waited, who ended the wait, and in which line */
+	/* texts of the waiting thread, the thread that ended the wait, and the line */
+	char *text[3];
 	int64_t ns;
 };
 
 struct wakers {
 	const struct report_facts *f;
 	VEC(struct ended) rows;
-	struct map pid_of; /* string of the label `tid` -> string of the label `pid` */
+	struct map pid_of; /* thread id -> process id, as strings of the labels `tid` and `pid` */
 	struct fold_names wakers, waiters;
-	bool several; /* the threads belong to more than one process */
+	bool several; /* the threads belong to several processes */
 	unsigned blame;
 	int off_cpu;
-	int columns[2]; /* widths of the columns with names */
-	/* sum of all waits for locks; .known: of those for which krait knows who ended them */
+	int columns[2]; /* how many columns the names of the two kinds of threads take */
+	/*
+	 * .waited: sum of all waits for locks; .known: the part for which it is known which thread
+	 * ended the wait
+	 */
 	int64_t waited, known;
 };
 
@@ -42,7 +50,7 @@ static void free_row(struct ended *row)
 		free(row->text[i]);
 }
 
-/* Notes the process of each thread. */
+/* Notes to which process each thread belongs. */
 static int note_processes(struct wakers *k)
 {
 	uint32_t first = 0;
@@ -65,7 +73,10 @@ static void add_pid(const struct wakers *k, uint32_t pid, struct str *b)
 		str_addf(b, " (pid %s)", profile_get_string(k->f->p, pid));
 }
 
-/* Appends the name under which a thread is shown, and its process. The name was noted before. */
+/*
+ * Appends the name of a thread, and its process if there are several. note_names() must have noted
+ * the name.
+ */
 static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, const char *name,
 		       const char *tid, struct str *b)
 {
@@ -78,8 +89,8 @@ static void add_thread(struct wakers *k, struct fold_names *f, uint32_t labels, 
 }
 
 /*
- * Notes the names of all threads that waited or ended a wait. Only then is it known which names
- * differ in nothing but numbers.
+ * Notes the names of all threads that waited or ended a wait. After that it is known which names
+ * differ only in numbers.
  */
 static int note_names(struct wakers *k)
 {
@@ -118,7 +129,10 @@ static int add_row(struct wakers *k, const struct profile_sum *s)
 	return 0;
 }
 
-/* Returns how long the threads of the sum waited for locks, without idle time. */
+/*
+ * Returns how long the threads of the sum waited for locks. Waits of threads without work don't
+ * count.
+ */
 static int64_t waited_for_locks(const struct profile *p, const struct profile_sum *s, int off_cpu)
 {
 	const struct waits_word *state = waits_word(profile_label_text(p, s->labels, "state"));
@@ -161,7 +175,7 @@ static int compare_times(const void *va, const void *vb)
 	return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : compare_texts(va, vb);
 }
 
-/* Adds up rows with the same texts, and sorts the rows: the longest time first. */
+/* Joins rows with the same texts into one, and sorts the rows: the longest time comes first. */
 static void merge_rows(struct wakers *k)
 {
 	size_t n = 0;
@@ -181,11 +195,11 @@ static void merge_rows(struct wakers *k)
 	qsort(k->rows.v, k->rows.n, sizeof(*k->rows.v), compare_times);
 }
 
-/* the least and the most columns for a name */
+/* a name takes at least and at most this many columns */
 #define NAME_LEAST 10
 #define NAME_MOST  28
 
-/* Returns how wide column @i must be for the rows that are shown. */
+/* Returns how many columns text @i needs in the first @shown rows. */
 static int columns_of(const struct wakers *k, size_t i, size_t shown)
 {
 	int width = NAME_LEAST;
@@ -212,7 +226,7 @@ static void add_cell(struct report_printer *p, const char *text, int columns, bo
 	markup_add_md_code(&p->row, str_cstr(&shown), shown.n);
 }
 
-/* Prints a row. @share: the row's share of all waits for locks. @text: as in struct ended. */
+/* Prints one row. Its share is that of all waits for locks. @text: as in struct ended. */
 static void print_row(struct report_printer *p, const struct wakers *k, int64_t ns,
 		      const char *const *text)
 {

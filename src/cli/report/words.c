@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the report's sentences, and says whose code the samples are in; see report.h. */
+/* Makes the sentences of the report; see report.h. */
 #include <errno.h>
 #include <math.h>
 #include "base/cleanup.h"
@@ -45,7 +45,7 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
 
 	markup_add_value(b, f->costs.all, v->unit);
-	/* "1.2 s of CPU time", but "25 context-switches": counts have no "of" */
+	/* "1.2 s of CPU time", but "25 context-switches": a count has no "of" */
 	str_addf(b, profile_is_count(v->unit) ? " %s" : " of %s", report_value_words(f));
 }
 
@@ -56,10 +56,7 @@ bool report_is_note(const char *comment)
 	       str_starts(comment, COMMENTS_TOO_FEW ": ");
 }
 
-/*
- * Appends that there is nothing to show, and the reason if filters or comments of the recording
- * tell it.
- */
+/* Appends that there is nothing to show, and why, if filters or the recording's comments tell. */
 static void add_nothing(const struct report_facts *f, struct str *b)
 {
 	static const char nothing[] = "no samples: ";
@@ -83,7 +80,7 @@ static void add_nothing(const struct report_facts *f, struct str *b)
 	}
 }
 
-/* For a difference of profiles: appends how much rose and how much fell. */
+/* For a profile that is a difference of two: appends how much rose and how much fell. */
 static void add_signed(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
@@ -125,8 +122,8 @@ static int whole_percent(const struct report_facts *f, int64_t value)
 }
 
 /*
- * Appends "22 of these 37 %". Both numbers are percentages of all. "Of these" says that the 22 are
- * a part of the 37, and not 22 % of them.
+ * Appends text such as "22 of these 37 %". Both numbers are percentages of all. The words say that
+ * 22 % are a part of these 37 %, and not 22 % of them.
  */
 static void add_part(const struct report_facts *f, int64_t part, int64_t whole, struct str *b)
 {
@@ -140,15 +137,15 @@ static void add_part(const struct report_facts *f, int64_t part, int64_t whole, 
 		str_addf(b, "%d of these %d %%", whole_percent(f, part), percent);
 }
 
-/* Returns the value of the line or function that is named first. */
+/* Returns the value of the line or function that the sentence names first. */
 static int64_t named_value(const struct lede *l)
 {
 	return l->at_line ? l->line_value : l->value;
 }
 
 /*
- * Appends the line that has most of the function's value; if there is no such line, the function
- * that it calls most.
+ * Appends which line has most of the function's value. If there is no such line, appends which
+ * function it calls most.
  */
 static void add_parts(const struct report_facts *f, struct str *b)
 {
@@ -168,7 +165,7 @@ static void add_parts(const struct report_facts *f, struct str *b)
 		costs_name(&f->costs, l->callee, b);
 }
 
-/* Appends what takes more time than the user's function but isn't caused by the user's code. */
+/* Appends what takes more time than the user's function, but isn't called by the user's code. */
 static void add_around(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -199,8 +196,8 @@ static void add_around(const struct report_facts *f, struct str *b)
 }
 
 /*
- * Does one library function that is called take nearly all (all but a tenth) of the value that is
- * named first?
+ * Tells whether a library function that is called has nearly all (nine tenths) of the value that
+ * the sentence names first.
  */
 static bool is_callees(const struct report_facts *f)
 {
@@ -211,8 +208,8 @@ static bool is_callees(const struct report_facts *f)
 }
 
 /*
- * Appends "at aio.py:5 (count), 22 of these 37 % in re.findall" or "in app.hot, 60 of these 90 % at
- * app.py:8".
+ * Appends the user's line or function, and what it mostly does: "at aio.py:5 (count), 22 of these
+ * 37 % in re.findall" or "in app.hot, 60 of these 90 % at app.py:8".
  */
 static void add_own(const struct report_facts *f, struct str *b)
 {
@@ -266,16 +263,16 @@ static void add_function(const struct report_facts *f, struct str *b)
 }
 
 /*
- * If only some events were sampled, this many samples tell where most events are, with an error of
- * some ten percent.
+ * If samples only estimate the number of events, this many samples tell where most events are, with
+ * an error of some ten percent.
  */
 #define LEAST_SAMPLES 100
 
 /*
- * Is @comment about the value that is shown? The comment says that samples are too few to count
- * events, and names a value: "too few: 17 samples at 99 Hz only estimate context-switches; -c 1
- * counts them". If the profile has no value of that name, the comment counts for all values,
- * because it may name the event instead.
+ * Tells whether @comment is about the shown value. The comment says that samples are too few to
+ * count events, and names a value: "too few: 17 samples at 99 Hz only estimate context-switches; -c
+ * 1 counts them". If the profile has no value of that name, the comment counts for all values,
+ * because the name may be that of an event.
  */
 static bool is_of_value(const struct report_facts *f, const char *comment)
 {
@@ -296,7 +293,7 @@ static bool is_of_value(const struct report_facts *f, const char *comment)
 
 struct count {
 	const struct report_facts *f;
-	/* value 0 is the number of samples; if false, each entry counts as one sample */
+	/* true: value 0 is the number of samples; false: each entry counts as one sample */
 	bool counted;
 	int64_t n;
 };
@@ -324,15 +321,16 @@ int report_find_too_few(struct report_facts *f)
 	if (told && f->value)
 		r = profile_each(f->p, count_sample, &c);
 	/*
-	 * If samples stand for different numbers of events, a single sample may have most of them.
+	 * The samples may stand for different numbers of events, so a single one may have most of
+	 * them.
 	 */
 	f->too_few = told && f->value && c.n < LEAST_SAMPLES;
 	return r;
 }
 
 /*
- * Tells whether the report says how long the program waited. It doesn't if filters were given,
- * because with filters the user asks what used CPU time.
+ * Tells whether the report says how long the program waited. With filters it doesn't, because then
+ * the user asks what used CPU time.
  */
 static bool waits(const struct report_facts *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out which processes and threads are alive by sending signal 0, which works without /proc;
- * see alive.h.
+ * Finds out which processes and threads are alive by sending them signal 0. That works even without
+ * /proc; see alive.h.
  */
 #include "cli/top/alive.h"
 
@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /*
- * Returns a process or thread id from a label; 0 for condensed samples, whose label isn't a number.
+ * Returns the process or thread id that label @key has. Returns 0 for condensed samples, whose
+ * label isn't a number.
  */
 static uint64_t id_of(const struct profile *p, uint32_t set, const char *key)
 {
@@ -27,7 +28,7 @@ static void take_set(struct alive *a, const struct profile *p, uint32_t set)
 {
 	uint64_t pid = id_of(p, set, "pid"), tid = id_of(p, set, "tid");
 
-	/* if memory runs out, some processes and threads aren't counted */
+	/* if there is no memory, some processes and threads aren't counted */
 	if (pid)
 		(void)!map_put(&a->processes, pid, pid);
 	if (pid && tid)

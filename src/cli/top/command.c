@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait top -- COMMAND`. While the screen is shown, the command's output can't be. So the last
- * part of it is kept, and printed when the screen has been closed. If tables are printed on
- * standard output instead, the command's output goes to standard error.
+ * `krait top -- COMMAND`: runs the command. The terminal can't show the command's output beside the
+ * screen, so the last part of that output is kept, and printed when the screen is closed. If tables
+ * are printed on standard output instead of a screen, the command's output goes to standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,19 +17,19 @@
 #include "record/command/signals.h"
 
 #define KEEP_BYTES (64u << 10)
-/* the command's end, or a signal to stop, is noticed after this many ms at the latest */
+/* the end of the command, and a signal that ends krait, are noticed after at most this many ms */
 #define WAIT_MS 100
 
 struct child {
 	struct caller *caller;
 	/*
-	 * .null becomes the command's standard input, and .out its standard output. -1: the command
-	 * inherits krait's input, or its output goes to standard error.
+	 * .null: becomes the command's standard input; -1: the command has krait's. .out: becomes
+	 * its standard output and error; -1: its output goes to krait's standard error.
 	 */
 	int null, out;
 };
 
-/* Prepares the command, in the child between fork and exec. */
+/* Runs in the child between fork and exec: sets input, output and user of the command. */
 static int prepare(void *arg)
 {
 	const struct child *c = arg;
@@ -45,7 +45,7 @@ static int prepare(void *arg)
 	return caller_become(c->caller);
 }
 
-/* Redirects the command's input and output, because the terminal shows the screen. */
+/* Opens what replaces the command's input and output while the terminal shows the screen. */
 static int redirect(struct top *t, struct child *c)
 {
 	int fds[2];
@@ -72,7 +72,7 @@ int top_command_start(struct top *t)
 	return r;
 }
 
-/* Keeps the last KEEP_BYTES of the command's output. */
+/* Keeps the last KEEP_BYTES of the command's output; drops what came before. */
 static void keep(struct top *t, const char *bytes, size_t n)
 {
 	str_add_n(&t->said, bytes, n);

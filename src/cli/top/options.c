@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line of `krait top`. */
+/* The options of `krait top`: their table and their checks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define PLAIN_ROWS	20
-/* value that says that no table was chosen; used while options are parsed */
+/* the user has chosen no table (only while options are parsed) */
 #define TABLE_NOT_CHOSEN LIVE_TABLES
 
 #define FIELD(f)	 offsetof(struct top_options, f)
@@ -142,8 +142,8 @@ static const struct option_refusal refused[] = {
 };
 
 /*
- * Chooses the table. --by process and --by thread choose the tables of processes and threads, whose
- * rows have ids.
+ * Chooses the table. --by process and --by thread choose the tables of processes and threads,
+ * because those have the ids too.
  */
 static int choose_table(struct top_options *o)
 {
@@ -164,10 +164,7 @@ static int choose_table(struct top_options *o)
 	return 0;
 }
 
-/*
- * Names of columns that users may type, each with the name that the column has in krait and in
- * JSON.
- */
+/* Names of columns that users type, and the names of these columns in krait and in JSON. */
 static const char *const own_columns[][2] = {
 	{"own", "self"}, {"own-share", "self-share"}, {"own-time", "self-time"}};
 
@@ -188,7 +185,7 @@ static const struct table_column *column_of(const char *name)
 	return c;
 }
 
-/* Tells whether standard input and output are a terminal, and the terminal can move its cursor. */
+/* Tells whether standard input and output are a terminal that can move its cursor. */
 static bool is_interactive(void)
 {
 	const char *term = getenv("TERM");

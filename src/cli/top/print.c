@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints an interval of krait top as text or as a line of JSON, for scripts. */
+/* Prints an interval of `krait top` as text, or as a line of JSON for scripts. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cli/top/top.h"
 #include "live/text.h"
 
-#define PLAIN_WIDTH 100 /* width in characters; columns for wider terminals are left out */
+#define PLAIN_WIDTH 100 /* width of the text; columns that only wider terminals show are left out */
 
 typedef unsigned long long ull;
 
@@ -67,7 +67,9 @@ static void plain_amount(const struct top *t, const struct browse_facts *f, stru
 {
 	const struct live *l = t->live;
 	const struct profile_meta *m = profile_meta(l->p);
-	/* value 0 is the number of the first event's samples; that event's own value is value 1 */
+	/*
+	 * value 0 is the number of samples of the first event; what this event measures is value 1
+	 */
 	const struct profile_value_type event =
 		l->wall ? live_value_type(l) : m->values[MAX(l->value, 1u)];
 
@@ -170,7 +172,7 @@ static void json_who(struct str *out, const struct top *t, const struct live_row
 			json_field(out, keys[i], profile_label_text(p, row->labels, keys[i]));
 }
 
-/* Writes what the thread of the row waits for now, if it waits. */
+/* If the row is a thread that waits now, writes what it waits for. */
 static void json_wait_now(struct str *out, struct top *t, const struct live_row *row)
 {
 	const struct live_wait *w = live_wait_now(t->live, row);
@@ -197,7 +199,7 @@ static void json_wait_now(struct str *out, struct top *t, const struct live_row 
 	str_add_c(out, '}');
 }
 
-/* Writes how long the row's threads were in each state during the interval. */
+/* Writes how long the row's threads were in each state in the interval. */
 static void json_states(struct str *out, const struct live *l, const struct live_row *row)
 {
 	static const char *const words[] = {
@@ -266,7 +268,9 @@ static void json_head(struct str *out, const struct top *t)
 	json_count(out, &t->shown, &l->all[LIVE_SINCE], LIVE_SINCE);
 }
 
-/* Writes who waited for whom in the interval, if anybody did. 0 or -ENOMEM + message. */
+/*
+ * Writes which threads waited for which others in the interval, if any did. 0 or -ENOMEM + message.
+ */
 static int json_waits(struct str *out, struct live *l)
 {
 	_cleanup_(lock_waits_fini) struct lock_waits locks = {};

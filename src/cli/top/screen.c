@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs the interactive screen of krait top: reads keys, ends intervals, draws lines. */
+/* Runs the interactive screen of `krait top`: reads keys, ends intervals, draws lines. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -19,16 +19,16 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)
-#define IDLE_MS		100 /* a signal to stop is noticed after this many ms at the latest */
+#define IDLE_MS		100 /* a signal that ends krait is noticed after at most this many ms */
 
 struct interactive {
 	struct top *top;
 	struct terminal terminal;
 	struct screen screen;
 	struct browse browse;
-	struct str target; /* words that say who is sampled */
+	struct str target; /* words that say what is sampled */
 	bool quit;
-	unsigned intervals; /* how many intervals had something to show */
+	unsigned intervals; /* in how many intervals the profile had samples */
 };
 
 static void add_names(struct str *b, const char *what, const char *const *v, size_t n)
@@ -50,7 +50,7 @@ static void describe(const struct session_options *o, struct str *b)
 		str_add(b, o->all ? "every process" : "every Python process");
 }
 
-/* Writes a file with the rights of the user who asked for it, as krait always does. */
+/* Writes a file with the rights of the user who called krait. */
 static int write_named(struct top *t, const char *path, int (*fn)(struct interactive *i, FILE *f),
 		       struct interactive *i)
 {
@@ -147,8 +147,8 @@ static int obey(struct interactive *i, enum browse_do what)
 }
 
 /*
- * Handles keys that were typed. Returns 1 if there were any, 0, or -errno. Ends the screen if the
- * terminal is gone.
+ * Handles the keys that were typed. Returns 1 if there were any, 0 if not, or -errno. If the
+ * terminal is gone, ends the screen.
  */
 static int take_keys(struct interactive *i)
 {
@@ -190,8 +190,8 @@ static int draw(struct interactive *i)
 }
 
 /*
- * When the targets end, the screen stays, so that it can be read. When --duration is over, or a
- * signal comes, the screen ends.
+ * If all targets have ended, the screen stays, so that the user can read it. If the time of
+ * --duration is over, or a signal came, the screen is closed.
  */
 static void notice_end(struct interactive *i, uint64_t now)
 {
@@ -207,13 +207,14 @@ static void notice_end(struct interactive *i, uint64_t now)
 }
 
 /*
- * Patterns are checked after this many intervals, when the program has shown most of its functions.
+ * Patterns are checked after this many intervals: by then the program has shown most of its
+ * functions.
  */
 #define LOOK_AT 3
 
 /*
- * Shows on the screen which patterns match nothing. The closing lines say that too, but only at the
- * end.
+ * Shows on the screen which of the user's patterns match nothing. The closing lines say it too, but
+ * only at the end.
  */
 static int say_unmatched(struct interactive *i)
 {
@@ -235,7 +236,10 @@ static int say_unmatched(struct interactive *i)
 	return r;
 }
 
-/* Drains samples and ends intervals. Returns 1 if there is something new to show, 0, or -errno. */
+/*
+ * Drains samples, and ends the interval if it is over. Returns 1 if the screen must be drawn again,
+ * 0 if not, or -errno.
+ */
 static int go_on(struct interactive *i)
 {
 	bool had_ended = i->browse.ended;
@@ -336,7 +340,7 @@ int top_screen(struct top *t)
 	enum log_level level = log_level();
 	int r;
 
-	/* messages would destroy the screen's picture; the closing lines say the same */
+	/* messages would destroy the screen; the closing lines have them */
 	log_set_level(LOG_ERROR);
 	r = set_up(&i);
 	r = r ? r : run(&i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait top: sets up, runs interval by interval, ends; see top.h. */
+/* `krait top`: sets up a session, ends an interval again and again, and finishes; see top.h. */
 #include "cli/top/top.h"
 
 #include <errno.h>
@@ -34,8 +34,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	struct collect_stats st;
 	struct sampler_stats kernel;
 	/*
-	 * Value 0 is the number of samples, value i is that of event i - 1. Values after those,
-	 * such as gil_wait, belong to no event.
+	 * Value 0 is the number of samples, and value i measures event i - 1. Later values, such as
+	 * gil_wait, belong to no event.
 	 */
 	bool own = l->value && l->value <= t->session->events.n;
 	const struct event *event = &t->session->events.v[own ? l->value - 1 : 0];
@@ -62,7 +62,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.gc = table_gc(last),
 	};
 	/*
-	 * condensing merges all ended processes of the profile into one, so they can't be counted
+	 * condensing joins all processes of the profile that have ended, so they can't be counted
+	 * any more
 	 */
 	if (!ret->condensed) {
 		ret->processes = (unsigned)t->census.processes.n;
@@ -79,17 +80,20 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 }
 
 /*
- * Shares are those of the last RECENT_SECONDS. From one second to the next, shares of a single
- * second would change much, and rows would change places.
+ * Shares are those of the last RECENT_SECONDS. Shares of a single second would change so much from
+ * one second to the next that rows would change places.
  */
 #define RECENT_SECONDS 10
 
-/* A session may run for days, so its samples must not fill the disk, nor its stacks the memory. */
-/* the most samples that keep their times, which take 25 MB in a file */
+/*
+ * A session may run for days: its samples must not fill the disk, and its stacks must not fill the
+ * memory.
+ */
+/* how many samples keep their times; 4M samples take 25 MB in a file */
 #define KEEP_SAMPLES   (4u << 20)
 #define CONDENSE_BYTES (32u << 20)
 #define KEEP_FUNCTIONS 8192
-/* the most bytes that the profile may have, even if they all come in a single interval */
+/* how many bytes the profile may have, even if they all come in a single interval */
 #define MAX_BYTES (256u << 20)
 
 static int bound_samples(struct top *t)
@@ -144,7 +148,7 @@ int top_bound(struct top *t)
 	after = bytes(t);
 	/*
 	 * If condensing freed little, condensing again in the next interval would be useless. So
-	 * the profile may first grow by half.
+	 * the profile is first allowed to grow by half.
 	 */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
 	log_debug("summing up rare functions left %zu of %zu bytes in use", after, before);
@@ -156,7 +160,7 @@ static int add_open(void *ctx, const struct profile_sample *sample, bool left)
 	return live_open_add(ctx, sample, left);
 }
 
-/* Counts waits that aren't over, with their length so far. */
+/* Counts waits that aren't over, by their length so far. */
 static int add_open_waits(struct top *t)
 {
 	int r;
@@ -199,8 +203,8 @@ static int print(struct top *t)
 }
 
 /*
- * Takes in the samples that still wait for names of their frames, because no later interval will
- * show them.
+ * Hands on even those samples whose frames still lack names, because no later interval will show
+ * them.
  */
 static int drain_last(struct top *t)
 {
@@ -209,7 +213,7 @@ static int drain_last(struct top *t)
 	return r < 0 ? r : collect_flush(t->session->collect, true);
 }
 
-/* Prints what came since the last interval, if the targets end in the middle of one. */
+/* The targets have ended in the middle of an interval: prints what came in it. */
 static int print_rest(struct top *t, uint64_t now)
 {
 	int r = drain_last(t);
@@ -250,12 +254,15 @@ static int run_printing(struct top *t)
 	return r;
 }
 
-/* --value, whose name was checked */
+/* Chooses the value that is shown, by --value, whose name was checked, or by --wall. */
 static void choose_value(struct top *t)
 {
 	const struct profile_meta *m = profile_meta(t->session->profile);
 	const char *name = t->options->record.value;
-	/* CPU time and waits are shown together with --value wall, or --wall without --value. */
+	/*
+	 * --value wall shows the sum of CPU time and waiting time, and so does --wall without
+	 * --value.
+	 */
 	bool wall = name ? is_wall(name) : t->session->options->wall;
 
 	if (wall)
@@ -274,7 +281,7 @@ static int make_live(struct top *t)
 	t->live->table = t->options->table;
 	choose_value(t);
 	/*
-	 * A script that reads JSON gets the values of single intervals, and can add them up itself.
+	 * A script that reads JSON gets the values of single intervals, which it can add up itself.
 	 */
 	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
 	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
@@ -310,10 +317,10 @@ static int finish(struct top *t, int r)
 	_cleanup_(closing_fini) struct closing closing = {};
 	int code;
 
-	/* krait has printed its tables, so it doesn't wait for further names */
+	/* krait has printed its tables already, so it doesn't wait for names any more */
 	t->session->patience.over = true;
 	r = fail_stop(t->session, r);
-	/* after condensing, the profile may lack frames that a pattern has matched */
+	/* after condensing, frames that a pattern had matched may be missing in the profile */
 	if (!r && !t->session->condensed)
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
@@ -361,7 +368,9 @@ int cmd_top(const struct top_options *o)
 	s.prompt = true;
 	s.patient = !o->record.session.pids.n && !o->record.session.cmd;
 	signals_take();
-	/* krait top writes nothing at its end that is needed, so a signal may end it at once */
+	/*
+	 * krait top writes nothing at its end that must not be lost, so a signal may end it at once
+	 */
 	signals_phase(SIGNALS_WRITTEN);
 	code = top(&t);
 	table_fini(&t.shown);
