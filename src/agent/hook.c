@@ -133,5 +133,6 @@ void hook_run(int fd, const struct pin *p)
 	if (fd < 0 || write(fd, p, sizeof(*p)) == (ssize_t)sizeof(*p))
 		return;
 	log_warn("no program is run for the trigger '%s': %s", p->words,
-		 errno == EAGAIN ? "too many runs are due" : "its process is gone");
+		 errno == EAGAIN ? "too many runs wait already"
+				 : "the process that runs programs is gone");
 }

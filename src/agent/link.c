@@ -258,8 +258,9 @@ static int finish(struct link *l)
 
 	while (l->out >= 0 && l->waiting.n) {
 		if (poll(&fd, 1, LAST_MS) <= 0)
-			return err_set(-ETIMEDOUT,
-				       "the disk is too slow: the last seconds are lost");
+			return err_set(
+				-ETIMEDOUT,
+				"the disk is too slow: the samples of the last seconds are lost");
 		take_answers(l);
 		push(l);
 	}

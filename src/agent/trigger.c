@@ -222,7 +222,7 @@ static void fire(struct triggers *t, const struct trigger *row, const char *word
 	snprintf(h->pin.cause, sizeof(h->pin.cause), "%s", row->cause);
 	if (pin_words(words, strnlen(words, PIN_WORDS_BYTES - 1), h->pin.words))
 		h->pin.words[0] = '\0';
-	log_note("trigger %s: %s; the minute before and after it is pinned", row->cause,
+	log_note("trigger %s: %s; the minute before and the minute after are pinned", row->cause,
 		 h->pin.words);
 	send_pin(t, h, now, wall_ms);
 	hook_run(t->hook, &h->pin);

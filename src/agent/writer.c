@@ -116,8 +116,8 @@ static int begin_segment(struct writer *w, uint64_t segment)
 	 * the next segment begins
 	 */
 	if (!r && store_roll_up(w->store))
-		log_warn("can't make the summary for long windows of time; krait tries again "
-			 "later: %s",
+		log_warn("can't make the summary for long windows of time, and tries again later: "
+			 "%s",
 			 err_msg());
 	w->segment = segment;
 	w->broken = false;

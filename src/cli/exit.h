@@ -20,8 +20,8 @@
 	X(NOT_RUNNABLE, 126, "the command after -- can't be run")                                  \
 	X(NOT_FOUND, 127, "the command after -- wasn't found")                                     \
 	X(ABORTED, 130,                                                                            \
-	  "ended by a third Ctrl-C, or by the second one when all was written; 143 if it was "     \
-	  "SIGTERM")
+	  "ended by a third Ctrl-C, or by a second Ctrl-C once all was written; 143 if the "       \
+	  "signal was SIGTERM")
 
 enum exit_code {
 #define X(name, code, words) EXIT_##name = code,

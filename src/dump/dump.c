@@ -174,9 +174,8 @@ static int check_readable(const struct dump *d, pid_t pid)
 	int r = peek(pid, d->found.where[0].interp_head, &word, sizeof(word));
 
 	if (r == -EPERM || r == -EACCES)
-		return denied(pid,
-			      "it is another user's, or kernel.yama.ptrace_scope lets only its "
-			      "parent read it");
+		return denied(pid, "the process is another user's, or kernel.yama.ptrace_scope "
+				   "lets only its parent read it");
 	if (r == -ETIMEDOUT)
 		return err_set(
 			r,
@@ -189,7 +188,7 @@ static int check_readable(const struct dump *d, pid_t pid)
 static int check_seen(const struct dump *d, const struct proc *proc)
 {
 	if (d->config.may_see && !d->config.may_see(proc->dirfd))
-		return denied(proc->tgid, "it is another user's");
+		return denied(proc->tgid, "the process is another user's");
 	return 0;
 }
 

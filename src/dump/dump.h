@@ -65,12 +65,14 @@ struct dump_thread {
  */
 #define DUMP_LIVES(X)                                                                              \
 	X(GOES_ON, "goes on", "")                                                                  \
-	X(ENDED, "ended", "it ended while it was read: names, frames and source may be missing")   \
-	X(HAD_ENDED, "had ended", "it has ended already; its parent hasn't noticed yet")           \
-	X(FIRST_ENDED, "first thread ended", "its first thread has ended; others go on")           \
+	X(ENDED, "ended",                                                                          \
+	  "the process ended while it was read: names, frames and source may be missing")          \
+	X(HAD_ENDED, "had ended", "the process has ended already; its parent hasn't noticed yet")  \
+	X(FIRST_ENDED, "first thread ended",                                                       \
+	  "the process's first thread has ended; other threads go on")                             \
 	X(LOCKED, "locked",                                                                        \
-	  "it hangs while it changes its list of mappings: its memory can't be read before it "    \
-	  "goes on, so only the kernel's frames are shown")
+	  "the process hangs while it changes its list of mappings: its memory can't be read "     \
+	  "before it goes on, so only the kernel's frames are shown")
 
 enum dump_life {
 #define X(name, word, words) LIFE_##name,

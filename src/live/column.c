@@ -100,11 +100,13 @@ const struct table_column table_columns[] = {
 	 TABLE_OF_CODE, 7, 0, UNIT_PERCENT, total_last},
 	{"cpu", "CPU%", "CPU time in the last 10 s; 100 % is one CPU", TABLE_OF_WHO, 7, 0,
 	 UNIT_PERCENT, cpu_last},
-	{"cpu", "CPU%", "CPU time in the last 10 s, with all that it called; 100 % is one CPU",
+	{"cpu", "CPU%",
+	 "CPU time of the function and all that it called, in the last 10 s; 100 % is one CPU",
 	 TABLE_OF_CODE, 7, 110, UNIT_PERCENT, cpu_last},
 	{"share", "SHARE%", "share of the total of the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
 	 total_last},
-	{"gil", "GIL%", "part of its CPU time in the last 10 s in which it held the GIL",
+	{"gil", "GIL%",
+	 "part of the row's CPU time in the last 10 s in which its threads held the GIL",
 	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
 #define X(name, word, heading, meaning, states)                                                    \
 	{word,                                                                                     \
@@ -118,11 +120,10 @@ const struct table_column table_columns[] = {
 	 .of_waits = true},
 	LIVE_STATES(X)
 #undef X
-		{"self-share", "OWN%ALL", "share of all since the start: the function itself",
+		{"self-share", "OWN%ALL", "share since the start: the function itself",
 		 TABLE_OF_CODE, 9, 110, UNIT_PERCENT, self_since},
-	{"total-share", "TOTAL%ALL",
-	 "share of all since the start: the function and all that it called", TABLE_OF_CODE, 10,
-	 110, UNIT_PERCENT, total_since},
+	{"total-share", "TOTAL%ALL", "share since the start: the function and all that it called",
+	 TABLE_OF_CODE, 10, 110, UNIT_PERCENT, total_since},
 	{"total-share", "SHARE%ALL", "share of all since the start", TABLE_OF_WHO, 10, 70,
 	 UNIT_PERCENT, total_since},
 	{"self-time", "OWN", "time (or events) since the start: the function itself", TABLE_OF_CODE,

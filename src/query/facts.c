@@ -164,7 +164,7 @@ static void add_store(const struct store_facts *f, struct str *ret)
 	add_gauge(ret, "krait_store_free_bytes", "Unused space in the store's files.",
 		  (double)f->free_bytes);
 	if (f->figures[BATCH_LIMIT] > 0)
-		add_gauge(ret, "krait_store_limit_bytes", "The most that the store may take.",
+		add_gauge(ret, "krait_store_limit_bytes", "Size limit of the store.",
 			  (double)f->figures[BATCH_LIMIT]);
 	add_gauge(ret, "krait_store_samples", "Samples in the store.", (double)f->samples);
 	add_gauge(ret, "krait_store_segments", "Sealed segments in the store.",

@@ -58,7 +58,7 @@ static void judge_first(const char *s, size_t n, struct http_verdict *v)
 		 (memcmp(s + n - end, ends[0], end) && memcmp(s + n - end, ends[1], end)))
 		refuse(v, 400, "this isn't HTTP/1.1");
 	else if (!v->is_mark && !is(s + strlen(get), n - strlen(get) - end, "/metrics"))
-		refuse(v, 404, "there is /metrics only");
+		refuse(v, 404, "only the path /metrics is answered");
 }
 
 /* If the line is header @name, returns the header's value; else NULL. */
@@ -103,7 +103,7 @@ static size_t read_length(const char *s, size_t n)
 static void judge_mark(const struct http_rules *rules, struct http_verdict *v)
 {
 	if (rules->port)
-		refuse(v, 405, "marks are taken at the Unix socket only");
+		refuse(v, 405, "marks can be sent to the Unix socket only");
 	else if (!v->body_bytes)
 		refuse(v, 400, "Content-Length must say how long the words of the mark are");
 }
@@ -173,7 +173,7 @@ void http_judge(const char *text, size_t n, const struct http_rules *rules,
 	if (rules->port && (hosts != 1 || !this_host))
 		refuse(ret, 403, "Host must be 127.0.0.1, localhost or [::1], and this port");
 	else if (ret->status == 200 && tokens && !ret->has_token)
-		refuse(ret, 401, "this isn't the token");
+		refuse(ret, 401, "the bearer token is wrong");
 }
 
 static const char *words_of(unsigned status)

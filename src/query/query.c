@@ -73,7 +73,7 @@ static int parse_label(const char *text, struct query *q)
 	if (!value || value == text)
 		return err_set(-EINVAL, "a label is KEY=VALUE");
 	if (q->labels.n == QUERY_MAX_LABELS)
-		return err_set(-EINVAL, "there are more than %d labels", QUERY_MAX_LABELS);
+		return err_set(-EINVAL, "the request has more than %d labels", QUERY_MAX_LABELS);
 	l = (struct profile_label_text){text, (size_t)(value - text), value + 1};
 	return vec_push(&q->labels, l) ? err_nomem() : 0;
 }
@@ -114,7 +114,7 @@ int query_parse(const char *text, size_t n, struct query *ret)
 	while (!r && (line = next_line(&at)) && *line)
 		r = parse_line(line, ret);
 	if (!r && *at)
-		r = err_set(-EINVAL, "something follows the request");
+		r = err_set(-EINVAL, "text follows the request's empty line");
 	if (!r && kinds[ret->kind].window && ret->until_ms <= ret->since_ms)
 		r = err_set(-EINVAL, "the window of time ends before it begins");
 	return r;

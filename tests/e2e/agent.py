@@ -263,7 +263,7 @@ def refusals():
     """A directory with other files than a store's is refused, and stays as it is."""
     with folder() as d:
         refused(1, "no agent has recorded into", "last", "5m", "--store", d + "/none")
-        refused(2, "say how long", "last", "--store", d)
+        refused(2, "say which window", "last", "--store", d)
         refused(2, "name the directory to write to", "agent", "export")
         refused(1, "no agent has recorded into", "agent", "export", "--store", d + "/none", "-o", d + "/copy")
         refused(2, "--since 10m", "report", "--store", d)

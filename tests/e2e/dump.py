@@ -634,7 +634,7 @@ def locked():
     check(any("mmap" in name for name in names(other, "kernel")), str(other))
     check(main["state"] == "lock" and main["system_call"] == "futex", main["words"])
     check(other["uninterruptible"] and other["seconds"] > 0.2, other["words"])
-    check(text.returncode == 0 and "  [it hangs while it changes its list of mappings" in text.stdout, text.stdout)
+    check(text.returncode == 0 and "  [the process hangs while it changes its list of mappings" in text.stdout, text.stdout)
     check("process %d, python" % target.pid in everything.stderr, everything.stderr)
 
 
@@ -716,7 +716,7 @@ def ends_meanwhile():
                             stays.pid: ("goes on", False)}, str(lives))
             continue
         parts = {int(part.split(":")[0]): part for part in said.split("Process ")[1:]}
-        check("  [it ended while it was read: " in parts[ends.pid], parts[ends.pid])
+        check("  [the process ended while it was read: " in parts[ends.pid], parts[ends.pid])
         check(said.count("ended while") == 1, "krait says it of another process too")
 
 
@@ -737,7 +737,7 @@ def ended():
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid).stdout
     check([t["state"] for t in process["threads"]] == ["ended", "sleep"], str(process))
-    check(process["life"] == "first thread ended" and "  [its first thread has ended; others go on]" in text, text)
+    check(process["life"] == "first thread ended" and "  [the process's first thread has ended; other threads go on]" in text, text)
     check("not Python" not in text and "[incomplete" not in text, text)
     check(names(process["threads"][1], "python")[-1] == "Thread.run" and "\n    self._target(" in text, text)
 

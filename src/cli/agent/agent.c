@@ -48,8 +48,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return r;
 	list(&names);
 	if (operands.operand)
-		log_error("there is no command `krait agent %s`; there is %s", operands.operand,
-			  str_cstr(&names));
+		log_error("there is no command `krait agent %s`; the commands are %s",
+			  operands.operand, str_cstr(&names));
 	else
 		log_error("say what the agent is to do: krait agent %s", str_cstr(&names));
 	return EXIT_USAGE;

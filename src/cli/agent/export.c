@@ -93,7 +93,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(output),
 	 .complete = COMPLETE_FILE,
-	 .help = "the directory to make; it has a store then, which --store reads on any machine"},
+	 .help = "the directory to make; it becomes a store, which --store reads on any machine"},
 	OPTION_HELP,
 	{},
 };

@@ -65,7 +65,7 @@ static int run(const struct command *self, int argc, char **argv)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	window_say(&(struct window){pin.since_ms, pin.until_ms, true});
-	log_note("it is pinned: krait last --pin %lld shows it", (long long)pin.id);
+	log_note("this moment is pinned: krait last --pin %lld shows it", (long long)pin.id);
 	return EXIT_DONE;
 }
 

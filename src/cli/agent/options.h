@@ -84,7 +84,7 @@ int agent_value_program(void *field, const char *text);
 	 .set = agent_value_size,                                                                  \
 	 .field = AGENT_FIELD(max_bytes),                                                          \
 	 .initial = "1G",                                                                          \
-	 .help = "the most that the store may take, from 32M on; what is oldest goes first"},      \
+	 .help = "size limit of the store, at least 32M; the oldest samples go first"},            \
 	{.name = "count-function",                                                                 \
 	 .arg = "NAME",                                                                            \
 	 .set = value_strings,                                                                     \
@@ -137,8 +137,8 @@ int agent_value_program(void *field, const char *text);
 	 .set = agent_value_program,                                                               \
 	 .field = AGENT_FIELD(on_trigger),                                                         \
 	 .complete = COMPLETE_FILE,                                                                \
-	 .help = "run this program, without rights, when time is pinned: with the cause, what "    \
-		 "is said of it, and the window for krait last as arguments"},                     \
+	 .help = "run this program, without rights, when time is pinned; its arguments are the "   \
+		 "cause, its words, and the window as krait last takes it"},                       \
 	RECORD_ROW_IDLE_AT,                                                                        \
 	RECORD_ROW_NATIVE(NULL),                                                                   \
 	RECORD_ROW_SERVICE_FROM("none"),                                                           \
@@ -153,7 +153,7 @@ int agent_value_program(void *field, const char *text);
 	 .in_file = OPTION_LIVE,                                                                   \
 	 .set = value_more,                                                                        \
 	 .field = RECORD_FIELD(verbose),                                                           \
-	 .help = "say more; -vv says everything"},                                                 \
+	 .help = "print more messages; -vv prints all"},                                           \
 	{.name = "quiet",                                                                          \
 	 .letter = 'q',                                                                            \
 	 .in_file = OPTION_LIVE,                                                                   \

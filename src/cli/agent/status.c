@@ -76,7 +76,8 @@ static void print_facts(const struct store_facts *f)
 	print_time("to", f->last_ms);
 	print_cost(f);
 	if (v[BATCH_HZ] < v[BATCH_ASKED_HZ])
-		printf("%-10s%lld samples a second instead of %lld, because it took too much CPU\n",
+		printf("%-10s%lld samples a second instead of %lld, because the agent took too "
+		       "much CPU\n",
 		       "limit", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
 	if (f->writer && v[BATCH_HZ] > v[BATCH_ASKED_HZ])
 		printf("%-10s%lld samples a second instead of %lld, because a trigger's condition "

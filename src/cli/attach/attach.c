@@ -118,10 +118,10 @@ static int set_mode(void *field, const char *text)
 	 .help = "changes nothing: krait never stops a process, and each of its samples shows "    \
 		 "a single moment"},                                                               \
 	{.group = "Output (a page, if none is chosen)", .name = "pstats", .set = set_pstats,       \
-	 .field = FIELD(format), .help = "for Python's pstats module"},                            \
+	 .field = FIELD(format), .help = "write a file for Python's pstats module"},               \
 	ROW_FORMAT(collapsed, "folded stacks"),                                                    \
 	ROW_FORMAT(flamegraph, "krait's page"),                                                    \
-	ROW_FORMAT(gecko, "for the Firefox Profiler"),                                             \
+	ROW_FORMAT(gecko, "write a file for the Firefox Profiler"),                                \
 	ROW_FORMAT(jsonl, "krait's JSON lines"),                                                   \
 	{.name = "output", .letter = 'o', .arg = "FILE", .set = value_string,                      \
 	 .field = FIELD(output), .initial = "FORMAT_PID.EXTENSION, or FORMAT_SCRIPT.EXTENSION",    \
@@ -130,7 +130,7 @@ static int set_mode(void *field, const char *text)
 	{.name = "browser", .set = value_flag, .field = FIELD(browser),                            \
 	 .help = "open the page"},                                                                 \
 	{.name = "live", .set = value_flag, .field = FIELD(live),                                  \
-	 .help = "a screen instead, as `krait top`"},                                              \
+	 .help = "show a screen instead, as `krait top` does"},                                    \
 	OPTION_HELP, {}
 /* clang-format on */
 
@@ -140,7 +140,7 @@ static const struct option_row run_rows[] = {{.group = "The program",
 					      .letter = 'm',
 					      .set = value_flag,
 					      .field = FIELD(module),
-					      .help = "what follows is a module"},
+					      .help = "what follows is the name of a module"},
 					     ROWS};
 
 static const struct option_refusal refused[] = {

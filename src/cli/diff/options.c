@@ -33,8 +33,8 @@ const struct option_row diff_rows[] = {
 	 .field = FIELD(per),
 	 .initial = "runs, if both commands ran to their end",
 	 .help = "how much work was done before and after, as in requests=12000,13500: costs are "
-		 "then compared per unit of work. Without it, and without runs that ended with 0, "
-		 "only shares are compared"},
+		 "then compared per unit of work. Without this option, and without runs that ended "
+		 "with 0, only shares are compared"},
 	{.name = "value",
 	 .arg = "TYPE",
 	 .set = value_string,
@@ -46,7 +46,8 @@ const struct option_row diff_rows[] = {
 	 .set = value_flag,
 	 .field = FIELD(idle),
 	 .help = "with --value off_cpu: waits of threads without work too (a pool's worker, a "
-		 "server that waits for clients); else only their sum is shown"},
+		 "server that waits for clients); without --idle only the sum of these waits is "
+		 "shown"},
 	{.name = "fail-if",
 	 .arg = "LIMIT",
 	 .set = value_strings,
@@ -60,8 +61,8 @@ const struct option_row diff_rows[] = {
 	 .field = FIELD(format_name),
 	 .initial = "text",
 	 .complete = "text md json html",
-	 .help = "text, md (Markdown, for a job's summary), json, or html: a page with both as one "
-		 "flame graph; the file's extension picks it too"},
+	 .help = "text, md (Markdown, for a job's summary), json, or html: a page with both "
+		 "profiles as one flame graph; the file's extension picks the format too"},
 	{.name = "json",
 	 .set = value_flag,
 	 .field = FIELD(json),
@@ -209,7 +210,8 @@ int diff_options_check(struct diff_options *o, const struct operands *operands)
 		return err_set(-EINVAL,
 			       "--a and --b are for one profile; name one, or use --label");
 	if (o->view.labels.n && (o->side[DIFF_A].n || o->side[DIFF_B].n))
-		return err_set(-EINVAL, "--label doesn't go with --a and --b; add it to them");
+		return err_set(-EINVAL,
+			       "--label doesn't go with --a and --b; add the label to --a and --b");
 	if (operands->n == 1 && streq(operands->operand, "-"))
 		return err_set(-EINVAL, "standard input can be read once; name a file");
 	if (operands->n == 2 && streq(operands->words[0], "-") && streq(operands->words[1], "-"))

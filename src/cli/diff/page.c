@@ -294,7 +294,8 @@ static int write_page(struct page *g, FILE *out)
 	if (f->diff.work_known)
 		diff_add_sum(f, &sum);
 	else
-		str_add(&sum, "Red is a larger share of all after, blue a smaller one");
+		str_add(&sum,
+			"Red: the share of all is larger after than before; blue: it is smaller");
 	diff_add_gc(f, &gc);
 	if (gc.n)
 		str_addf(&sum, ". %s", str_cstr(&gc));

@@ -252,7 +252,7 @@ static int forget(void)
 		r = cache ? unwind_cache_forget(cache) : -ENOENT;
 	unwind_cache_free(cache);
 	if (r == -ENOENT) {
-		puts("there is no cache of krait's");
+		puts("krait keeps no cache of yours");
 		return EXIT_DONE;
 	}
 	if (r < 0) {

@@ -89,7 +89,7 @@ void check_memlock(struct doctor *d)
 	    getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY || rights_have(&d->rights, CAP_SYS_RESOURCE)) {
-		finding_add(d, "locked memory", FINDING_OK, "enough for the maps");
+		finding_add(d, "locked memory", FINDING_OK, "the limit is enough for BPF maps");
 		return;
 	}
 	f = finding_add(d, "locked memory", FINDING_FAIL,

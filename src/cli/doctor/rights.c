@@ -108,11 +108,12 @@ void check_rights(struct doctor *d)
 	}
 	if (!rights_missing(&d->rights, RIGHT_GRANTED, &missing) &&
 	    !rights_missing(&d->rights, RIGHT_OTHERS, &missing)) {
-		finding_add(d, "rights", FINDING_OK, "all, for every process");
+		finding_add(d, "rights", FINDING_OK, "krait has all rights, for every process");
 		return;
 	}
 	f = finding_add(d, "rights", d->rights.uid == 0 ? FINDING_WARN : FINDING_OK,
-			"enough for your own processes; missing: %s", str_cstr(&missing));
+			"the rights are enough for your own processes; missing: %s",
+			str_cstr(&missing));
 	if (d->rights.uid)
 		finding_remedy(f, "for other users' processes: sudo %s record ...",
 			       self_under_sudo());
@@ -150,7 +151,8 @@ void check_programs(struct doctor *d)
 		r = sampler_open(&s, &config);
 	if (!r) {
 		sampler_close(s);
-		finding_add(d, "programs", FINDING_OK, "the kernel accepts and attaches them");
+		finding_add(d, "programs", FINDING_OK,
+			    "the kernel accepts and attaches krait's programs");
 		return;
 	}
 	if (r == -ENOSYS && !doctor_has_btf(d))
@@ -185,10 +187,12 @@ static void check_rate(struct doctor *d)
 	}
 	/* With the values 0 and 100, the kernel has no limit. */
 	if (percent <= 0 || percent == 100)
-		finding_add(d, "sample rate", FINDING_OK, "at most %ld Hz, not throttled", rate);
+		finding_add(d, "sample rate", FINDING_OK,
+			    "the kernel allows at most %ld Hz, not throttled", rate);
 	else
 		finding_add(d, "sample rate", FINDING_OK,
-			    "at most %ld Hz; throttled where sampling takes over %ld %% of a CPU",
+			    "the kernel allows at most %ld Hz; it throttles sampling that takes "
+			    "over %ld %% of a CPU",
 			    rate, percent);
 }
 
@@ -246,11 +250,12 @@ void check_place(struct doctor *d)
 	struct finding *f;
 
 	if (!is_contained(d, &id)) {
-		finding_add(d, "place", FINDING_OK, "the host, no container");
+		finding_add(d, "place", FINDING_OK, "krait runs on the host, in no container");
 		return;
 	}
-	f = finding_add(d, "place", FINDING_WARN,
-			"a container%s%.*s: only its own processes can be seen", id.n ? " " : "",
-			SHORT_ID, str_cstr(&id));
+	f = finding_add(
+		d, "place", FINDING_WARN,
+		"krait runs in a container%s%.*s: only the container's processes can be seen",
+		id.n ? " " : "", SHORT_ID, str_cstr(&id));
 	remedy_on_host(f, &id);
 }

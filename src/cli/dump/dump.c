@@ -378,7 +378,7 @@ static int run(const struct command *self, int argc, char **argv)
 #define FIELD(f) offsetof(struct dump_options, f)
 
 static const struct option_row rows[] = {
-	RECORD_ROWS_TARGETS_OF("this process, its children and theirs", "with --pid"),
+	RECORD_ROWS_TARGETS_OF("this process and all its descendants", "with --pid"),
 	RECORD_ROW_NATIVE("What is shown"),
 	{.name = "interpreter-frames",
 	 .set = value_flag,
@@ -393,7 +393,10 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = FIELD(short_frames),
 	 .help = "a line for each frame, without its source"},
-	{.name = "json", .set = value_flag, .field = FIELD(json), .help = "the same as JSON"},
+	{.name = "json",
+	 .set = value_flag,
+	 .field = FIELD(json),
+	 .help = "print JSON instead of text"},
 	RECORD_ROWS_WORDS,
 	OPTION_HELP,
 	{},

@@ -289,7 +289,8 @@ static const char *const further_rules[WAIT_KIND_MAX] = {
 	[WAIT_PIPE] = "as other below, if the descriptor is a pipe or a FIFO",
 	[WAIT_FILE] = "as other below, if the descriptor is a file or a directory, or if the "
 		      "thread can't be woken by a signal",
-	[WAIT_LOOP] = "in recordings: poll, if the stack is that of an event loop in its selector",
+	[WAIT_LOOP] = "in recordings: poll, if the stack is that of an event loop that waits in "
+		      "its selector",
 	[WAIT_PAGE_FAULT] = "as other above, but in no system call",
 };
 

@@ -150,7 +150,7 @@ int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
 	out = -1;
 	running = pid;
 	if (!listen_to(in, seconds, ret))
-		str_addf(ret, "\n[it took longer than %u s and was ended]\n", seconds);
+		str_addf(ret, "\n[krait took longer than %u s and was ended]\n", seconds);
 	r = end(pid, &status);
 	running = 0;
 	return r ? r : spawn_exit_code(status);

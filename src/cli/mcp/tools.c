@@ -194,7 +194,7 @@ static const struct tool tools[] = {
 	 0, 0, false, call_list},
 	{"dump",
 	 "What every thread of a process does now: its stack, and what it waits for. Doesn't stop "
-	 "it.",
+	 "the process.",
 	 BIT(ARG_PID), BIT(ARG_PID), false, call_dump},
 	{"record",
 	 "Samples where a process (or, without pid, every Python process) spends CPU time, and "
@@ -299,7 +299,7 @@ int mcp_call(const char *directory, const char *name, const char *text, size_t n
 	if (!t)
 		return err_set(
 			-EINVAL,
-			"there is no tool '%s'; there are list, dump, record, report and diff",
+			"there is no tool '%s'; the tools are list, dump, record, report and diff",
 			name);
 	r = read_arguments(t, text, n, &g);
 	r = r ? r : t->call(directory, &g, ret);

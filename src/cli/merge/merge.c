@@ -38,7 +38,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(format_name),
 	 .complete = COMPLETE_FORMAT,
-	 .help = "the format whatever the extension says; krait help formats lists them"},
+	 .help = "the format, whatever the file's extension is; krait help formats lists all"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
 	 .set = value_label,

@@ -197,8 +197,8 @@ int value_duration(void *field, const char *text)
 
 	if (!r && !*(uint64_t *)field)
 		return err_set(-EINVAL,
-			       "a duration of '%s' leaves no time to sample; leave it out to "
-			       "record until Ctrl-C",
+			       "a duration of '%s' leaves no time to sample; leave the option out "
+			       "to record until Ctrl-C",
 			       text);
 	return r;
 }

@@ -94,9 +94,8 @@ int view_value_until(void *field, const char *text)
 	int r = value_time(field, text);
 
 	if (!r && !*(uint64_t *)field)
-		return err_set(
-			-EINVAL,
-			"nothing is before the start of the recording; leave it out to show all");
+		return err_set(-EINVAL, "nothing is before the start of the recording; leave the "
+					"option out to show all");
 	return r;
 }
 

@@ -65,7 +65,7 @@ void view_options_warn_of(const struct unmatched *u);
 
 /* clang-format off */
 #define VIEW_SAMPLE_ROWS(base)                                                                     \
-	{.group = "What is shown (all of it, unless)",                                             \
+	{.group = "What is shown (everything by default)",                                         \
 	 .name = "process", .arg = "PATTERN", .set = view_value_pattern,                           \
 	 VIEW_ROW(base, processes),                                                                \
 	 .help = "processes by name or id; a pattern is the whole text, a glob or a /regex/; "     \
@@ -83,24 +83,24 @@ void view_options_warn_of(const struct unmatched *u);
 		 "that the garbage collector calls), mark"},                                       \
 	{.name = "label", .arg = "KEY=PATTERN", .set = view_value_label,                           \
 	 VIEW_ROW(base, labels),                                                                   \
-	 .help = "samples with such a label: on=10.0.0.5:5432"},                                   \
+	 .help = "samples whose label KEY matches: on=10.0.0.5:5432"},                             \
 	{.name = "state", .arg = "STATE", .set = view_value_state,                                 \
 	 VIEW_ROW(base, states), .complete = VIEW_STATES,                                          \
 	 .help = "samples of threads in this state: running, net, lock, sleep and others; waits "  \
 		 "are those of --wall"},                                                           \
 	{.name = "focus", .arg = "PATTERN", .set = view_value_pattern,                             \
 	 VIEW_ROW(base, focus),                                                                    \
-	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module or "      \
-		 "package, a file or FILE:LINE"},                                                  \
+	 .help = "stacks with a frame that matches: a function (json.loads, Spam.eggs), a "        \
+		 "module or package, a file or FILE:LINE"},                                        \
 	{.name = "ignore", .arg = "PATTERN", .set = view_value_pattern,                            \
 	 VIEW_ROW(base, ignore),                                                                   \
-	 .help = "stacks without such a frame"},                                                   \
+	 .help = "stacks without a frame that matches"},                                           \
 	{.name = "hide", .arg = "PATTERN", .set = view_value_pattern,                              \
 	 VIEW_ROW(base, hide),                                                                     \
-	 .help = "leave such frames out; their time is their caller's"},                           \
+	 .help = "leave out frames that match; their time counts for their callers"},              \
 	{.name = "show", .arg = "PATTERN", .set = view_value_pattern,                              \
 	 VIEW_ROW(base, show),                                                                     \
-	 .help = "leave all other frames out"}
+	 .help = "leave out frames that don't match"}
 
 #define VIEW_MINE_ROW(base)                                                                        \
 	{.name = "mine", .arg = "PACKAGE", .set = view_value_package, VIEW_ROW(base, mine),        \
@@ -113,7 +113,7 @@ void view_options_warn_of(const struct unmatched *u);
 	 .help = "from this time after the start of the recording on: 10, 500ms, 2m"},             \
 	{.name = "until", .arg = "TIME", .set = view_value_until,                                  \
 	 VIEW_ROW(base, until_ns),                                                                 \
-	 .help = "up to this time after the start"}
+	 .help = "up to this time after the start of the recording"}
 
 #define VIEW_GRAIN_ROWS(base)                                                                      \
 	{.name = "lines", .set = view_value_lines, VIEW_ROW(base, grain),                          \

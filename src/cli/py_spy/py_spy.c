@@ -73,7 +73,7 @@ static int set_format(void *field, const char *text)
 	 .help = "whole paths of files, not from the package on"}
 #define ROW_SUBPROCESSES                                                                           \
 	{.name = "subprocesses", .letter = 's', .set = value_flag, .field = FIELD(subprocesses),   \
-	 .help = "its child processes too"}
+	 .help = "record its child processes too"}
 #define ROW_NATIVE                                                                                 \
 	{.name = "native", .letter = 'n', .set = value_flag, .field = FIELD(native),               \
 	 .help = "native frames too"}

@@ -39,7 +39,7 @@ static void add_unread(const struct session *s, struct closing *c)
 			     "functions of %u files have no names, of %s among them: %s",
 			     st->unread_files, st->unread_file, why);
 	if (st->unread_kernel)
-		closing_line(c, LOG_WARN, "some functions of the kernel have no names: %s", why);
+		closing_line(c, LOG_WARN, "some of the kernel's functions have no names: %s", why);
 	if (st->unreadable.processes)
 		closing_line(
 			c, LOG_WARN,

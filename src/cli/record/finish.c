@@ -87,7 +87,7 @@ static const char *shown_by(const struct recording *x)
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
 		if (profile_label_value(p, id, by))
 			return by;
-	log_warn("--by %s: no sample has that label; shown without it", by);
+	log_warn("--by %s: no sample has that label, so the output isn't grouped by it", by);
 	return NULL;
 }
 
@@ -248,7 +248,7 @@ static void say_written(struct recording *x, const struct summary *m)
 	if (streq(x->path, "-"))
 		return;
 	str_add_shell_word(&path, x->path);
-	log_note("written; to read it here: krait report %s", str_cstr(&path));
+	log_note("the recording is written; to read it here: krait report %s", str_cstr(&path));
 }
 
 /*

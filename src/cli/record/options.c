@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
 
 	RECORD_ROWS_SAMPLING(
 		"until Ctrl-C or the end of the targets",
-		"how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command",
+		"how long: 10, 10s, 500ms, 2m; with -- the recording ends then, not the command",
 		"999 with --pid and --, 99 for the machine"),
 	{.name = "wall",
 	 .set = value_flag,
@@ -56,7 +56,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = RECORD_FIELD(format_name),
 	 .complete = COMPLETE_FORMAT,
-	 .help = "the format whatever the extension says; krait help formats lists them"},
+	 .help = "the format, whatever the file's extension is; krait help formats lists all"},
 	{.name = "folded",
 	 .letter = 'f',
 	 .set = value_flag,
@@ -299,11 +299,10 @@ static int check_folded(const struct record_options *o)
 			       o->format_name);
 	named = o->format_name ? NULL : render_by_file(o->output);
 	if (named && !streq(named->name, "folded"))
-		return err_set(
-			-EINVAL,
-			"--folded writes text, but %s is a name for %s; leave -f out, or use "
-			"--format folded if it is meant",
-			o->output, named->name);
+		return err_set(-EINVAL,
+			       "--folded writes text, but %s is a name for %s; leave -f out, or "
+			       "use --format folded if that is meant",
+			       o->output, named->name);
 	return 0;
 }
 

@@ -61,7 +61,7 @@
 	RECORD_ROWS_CHOSEN(NULL)
 
 #define RECORD_ROWS_TARGETS                                                                        \
-	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
+	RECORD_ROWS_TARGETS_OF("this process and all its descendants, also later ones",            \
 			       "with --pid or --")
 
 #define RECORD_ROW_WAIT_BUDGET                                                                     \
@@ -132,7 +132,7 @@
 	{.name = "all",                                                                            \
 	 .set = value_flag,                                                                        \
 	 .field = RECORD_FIELD(session.all),                                                       \
-	 .help = "processes that aren't Python too, with their native frames"}
+	 .help = "also processes that aren't Python, with their native frames"}
 
 #define RECORD_ROWS_NATIVE                                                                         \
 	RECORD_ROW_NATIVE("Native and kernel frames"),                                             \
@@ -168,7 +168,7 @@
 	 .letter = 'v',                                                                            \
 	 .set = value_more,                                                                        \
 	 .field = RECORD_FIELD(verbose),                                                           \
-	 .help = "say more; -vv says everything"},                                                 \
+	 .help = "print more messages; -vv prints all"},                                           \
 	VALUE_QUIET_ROW(RECORD_FIELD(quiet), NULL),                                                \
 	VALUE_COLOR_ROW(RECORD_FIELD(color))
 

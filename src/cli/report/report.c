@@ -49,7 +49,7 @@ static const struct option_row rows[] = {
 	 .arg = "FORMAT",
 	 .set = value_string,
 	 .field = FIELD(format_name),
-	 .initial = "what the extension says; text on standard output",
+	 .initial = "that of the file's extension; text on standard output",
 	 .complete = COMPLETE_REPORT_FORMAT,
 	 .help = "text, md (Markdown, for a job's summary; also -o FILE.md) or json (also -o "
 		 "FILE.json): "
@@ -99,7 +99,8 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = FIELD(idle),
 	 .help = "with --value off_cpu: waits of threads without work too (a pool's worker, a "
-		 "server that waits for clients); else only their sum is shown"},
+		 "server that waits for clients); without --idle only the sum of these waits is "
+		 "shown"},
 	STORED_ROWS(FIELD(stored)),
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
 		    "by default what FILE has if it is a page; in a text on standard output that "

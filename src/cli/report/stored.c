@@ -36,7 +36,7 @@ int stored_last(struct stored *s, struct operands *operands)
 	if (!operands->operand && (s->pin || s->mark))
 		return 0;
 	if (!operands->operand)
-		return err_set(-EINVAL, "say how long: krait last 10m");
+		return err_set(-EINVAL, "say which window to show: krait last 10m");
 	if (s->since)
 		return err_set(-EINVAL,
 			       "krait last takes the start as its operand; leave --since out");

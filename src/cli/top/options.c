@@ -86,7 +86,7 @@ static const struct option_row rows[] = {
 	 .arg = "TEXT",
 	 .set = value_string,
 	 .field = FIELD(filter),
-	 .help = "only rows with this text, whatever its case"},
+	 .help = "only rows with this text, in upper or lower case"},
 	{.name = "interval",
 	 .letter = 'i',
 	 .arg = "TIME",
@@ -118,7 +118,7 @@ static const struct option_row rows[] = {
 	 .set = value_times,
 	 .field = FIELD(rows),
 	 .initial = "20 as text, all as JSON",
-	 .help = "print at most so many rows"},
+	 .help = "print at most this many rows"},
 	RECORD_ROWS_WORDS,
 
 	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m",
@@ -137,7 +137,7 @@ static const struct option_row rows[] = {
 
 static const struct option_refusal refused[] = {
 	{"since", "top shows what happens now; krait record and krait report have --since"},
-	{"until", "top shows what happens now; --duration ends it"},
+	{"until", "krait top shows what happens now; --duration ends krait top"},
 	{},
 };
 

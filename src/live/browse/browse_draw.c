@@ -223,7 +223,7 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 		screen_at(s, top + 1);
 		screen_put(s, STYLE_DIM,
 			   *v->filter  ? "  no row has that text; c shows all again"
-			   : !v->clock ? "  this event hasn't come yet"
+			   : !v->clock ? "  there were no such events yet"
 			   : live_shows_waits(v->live)
 				   ? "  nothing has run or waited yet"
 				   : "  nothing has run on a CPU yet; time that programs "

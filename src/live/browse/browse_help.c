@@ -3,7 +3,7 @@
 #include "live/browse/browse.h"
 
 const struct browse_help browse_help[] = {
-	{"Tab  l m t P", "next table; or that of lines, modules, threads, processes"},
+	{"Tab  l m t P", "next table; or the table of lines, modules, threads, processes"},
 	{"Up Down PgUp", "choose a row; Home: stay at the top row again"},
 	{"Enter", "show the callers of the row as a tree; Tab there: what it calls"},
 	{"f", "show the row as a flame graph; Enter zooms in, Backspace out"},

@@ -250,8 +250,8 @@ void tree_draw(struct browse *b, struct screen *s, int top, int bottom)
 	if (!b->lines.n) {
 		screen_at(s, top + 1);
 		screen_put(s, STYLE_DIM,
-			   b->tree.callers ? "  nothing calls it: it is where the thread begins"
-					   : "  it calls nothing that was seen",
+			   b->tree.callers ? "  nothing calls this code: the thread begins in it"
+					   : "  this code calls nothing that was seen",
 			   -1);
 	}
 }
