@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Assembles call frame information for tests. CIEs and FDEs are written byte by byte, as the LSB
- * and DWARF lay them out, into an ELF file of elf_writer.h. They describe the code of that file
- * (0x1000 to 0x2000).
+ * Assembles call frame information for tests. CIEs and FDEs are written byte by byte, in the layout
+ * that the LSB and DWARF give, into an ELF file made by elf_writer.h. They describe the code of
+ * that file (0x1000 to 0x2000).
  */
 #ifndef TESTS_UNIT_CFI_WRITER_H
 #define TESTS_UNIT_CFI_WRITER_H
@@ -11,13 +11,13 @@
 #include "unwind/compile.h"
 #include "unwind/rows/rows.h"
 
-#define CW_AT EW_DATA /* address of .eh_frame, and its offset in the file */
+#define CW_AT EW_DATA /* address of .eh_frame, which is also its offset in the file */
 
 struct cfi_writer {
 	uint8_t bytes[3072];
-	size_t n, cie; /* n: number of bytes that are written; cie: offset of the last CIE */
-	bool debug;    /* the section that is written is .debug_frame, not .eh_frame */
-	uint8_t enc;   /* encoding of the addresses in FDEs */
+	size_t n, cie; /* n: number of bytes written; cie: offset of the last CIE */
+	bool debug;    /* makes the section .debug_frame instead of .eh_frame */
+	uint8_t enc;   /* pointer encoding (DW_EH_PE_...) of the addresses in FDEs */
 };
 
 static inline void cw_put(struct cfi_writer *w, uint64_t v, size_t bytes)
@@ -34,7 +34,7 @@ static inline void cw_bytes(struct cfi_writer *w, const void *p, size_t n)
 	w->n += n;
 }
 
-/* Writes an entry's length and id. Returns the offset of the length. */
+/* Writes the length (0 for now) and the id of a CIE or FDE. Returns the offset of the length. */
 static inline size_t cw_begin(struct cfi_writer *w, uint32_t id)
 {
 	size_t at = w->n;
@@ -44,7 +44,7 @@ static inline size_t cw_begin(struct cfi_writer *w, uint32_t id)
 	return at;
 }
 
-/* Ends an entry, padded with DW_CFA_nop. */
+/* Pads the CIE or FDE that begins at @at with DW_CFA_nop, and fills in its length. */
 static inline void cw_end(struct cfi_writer *w, size_t at)
 {
 	uint32_t length;
@@ -56,9 +56,9 @@ static inline void cw_end(struct cfi_writer *w, size_t at)
 }
 
 /*
- * Writes a CIE. @version: 1, or 3 and 4 as in DWARF 3 and 4. The alignment factors are 1 (code) and
- * -8 (data), and @ra is the column of the return address. @data is the augmentation's data,
- * @program the instructions.
+ * Writes a CIE of version @version: 1, 3 or 4. The code alignment factor is 1, the data alignment
+ * factor -8; @ra is the column of the return address, @data the augmentation data, @program the
+ * instructions.
  */
 static inline void cw_cie(struct cfi_writer *w, int version, const char *augmentation, uint8_t ra,
 			  const void *data, size_t data_n, const void *program, size_t program_n)
@@ -111,7 +111,7 @@ static inline size_t cw_fde(struct cfi_writer *w, uint64_t start, uint64_t n, co
 	return at;
 }
 
-/* Puts the section that was written into an ELF file. */
+/* Puts the section of @w into the ELF file of @ew. */
 static inline void cw_place(const struct cfi_writer *w, struct elf_writer *ew)
 {
 	ew->named = w->debug ? ".debug_frame" : ".eh_frame";
@@ -123,7 +123,10 @@ static inline void cw_place(const struct cfi_writer *w, struct elf_writer *ew)
 	memcpy(ew->data, w->bytes, w->n);
 }
 
-/* Compiles the section into rows. Returns the result of unwind_rows_read(). */
+/*
+ * Writes the file and compiles the section into unwind rows. Returns the result of
+ * unwind_rows_read().
+ */
 static inline int cw_read(int fd, struct unwind_rows *ret)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;

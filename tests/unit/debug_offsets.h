@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The debug offsets, which are the first bytes of _PyRuntime, as they stand in the files of
- * Debian's python3.13 3.13.18, python3.14 3.14.10 and python3.15 3.15.2 and of a free-threaded
- * 3.13.15 (x86-64), as u64. Those of free-threaded 3.14.10 and 3.15.2 are from the same packages'
- * headers, compiled with Py_GIL_DISABLED (tests/layout/offsets.c).
+ * The debug offsets of several versions: the first bytes of _PyRuntime, as u64. They are from the
+ * files of Debian's python3.13 3.13.18, python3.14 3.14.10 and python3.15 3.15.2 and of a
+ * free-threaded 3.13.15 (x86-64). Those of free-threaded 3.14.10 and 3.15.2 are from the same
+ * packages' headers, compiled with Py_GIL_DISABLED (tests/layout/offsets.c).
  */
 #ifndef TESTS_UNIT_DEBUG_OFFSETS_H
 #define TESTS_UNIT_DEBUG_OFFSETS_H

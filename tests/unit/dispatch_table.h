@@ -11,7 +11,7 @@
 
 enum { DT_HANDLERS = 160, DT_OPCODES = 256 };
 
-/* Returns the address of handler @i; number 0 is for unused opcodes. */
+/* Returns the address of handler @i. Handler 0 is that of unused opcodes. */
 static inline uint64_t dt_handler(size_t i)
 {
 	return EW_TEXT + 16 * i;
@@ -24,7 +24,7 @@ struct dt_header {
 	int32_t table[2 * DT_HANDLERS];
 };
 
-/* Makes a header .eh_frame_hdr that is to lie at @at. */
+/* Makes a .eh_frame_hdr for address @at. */
 static inline struct dt_header dt_header(uint64_t at)
 {
 	struct dt_header h = {.encodings = {1, 0x1b, 3, 0x3b}, .count = DT_HANDLERS};
@@ -40,7 +40,7 @@ static inline void dt_place(struct elf_writer *w, const struct dt_header *h)
 	w->eh_frame_hdr_n = sizeof(*h);
 }
 
-/* Makes a table in which opcodes 1 to @used have a function of their own. */
+/* Makes a dispatch table in which each opcode from 1 to @used has a handler of its own. */
 static inline void dt_table(uint64_t table[static DT_OPCODES], size_t used)
 {
 	for (size_t i = 0; i < DT_OPCODES; i++)

@@ -17,8 +17,8 @@
 
 #define EW_TEXT	 0x1000u
 #define EW_DATA	 0x2000u
-#define EW_ZERO	 0x3000u  /* offset in the file of the first byte after the data */
-#define EW_END	 0x30000u /* address where the memory of the data ends */
+#define EW_ZERO	 0x3000u  /* file offset of the first byte after the data */
+#define EW_END	 0x30000u /* address at which the data segment ends in memory */
 #define EW_CONST 0x40000u
 
 struct elf_writer {
@@ -38,10 +38,10 @@ struct elf_writer {
 	size_t note_n;
 	uint64_t entry;
 	bool text_section;
-	bool symtab; /* symbols go into .symtab instead of .dynsym */
+	bool symtab; /* puts the symbols into .symtab instead of .dynsym */
 	bool no_sections;
-	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0: the file has none */
-	uint64_t eh_frame_hdr_n; /* bytes of PT_GNU_EH_FRAME; 0 stands for 12 */
+	uint64_t eh_frame_hdr;	 /* address of PT_GNU_EH_FRAME; 0: the file has none */
+	uint64_t eh_frame_hdr_n; /* size of PT_GNU_EH_FRAME in bytes; 0 stands for 12 */
 	const char *named;	 /* name of an additional section; NULL: there is none */
 	Elf64_Shdr named_sh;
 };
@@ -65,7 +65,10 @@ static inline void ew_init(struct elf_writer *w, uint16_t type)
 	w->sym_n = 1;
 }
 
-/* Appends to the @cap bytes at @to, of which @used are in use. Returns the offset. */
+/*
+ * Appends @n bytes to the buffer @to, which has room for @cap bytes and @used in use. Returns their
+ * offset.
+ */
 static inline size_t ew_append(uint8_t *to, size_t cap, size_t *used, const void *bytes, size_t n)
 {
 	size_t at = *used;
@@ -76,7 +79,10 @@ static inline size_t ew_append(uint8_t *to, size_t cap, size_t *used, const void
 	return at;
 }
 
-/* Each of these functions appends bytes, and returns their address (a multiple of 8). */
+/*
+ * ew_text(), ew_data() and so on append bytes to a part of the file. They return the address of the
+ * bytes, a multiple of 8.
+ */
 static inline uint64_t ew_text(struct elf_writer *w, const void *bytes, size_t n)
 {
 	return EW_TEXT + ew_append(w->text, sizeof(w->text), &w->text_n, bytes, n);
@@ -135,7 +141,7 @@ static inline void ew_build_id(struct elf_writer *w, const uint8_t *id, uint32_t
 	w->note_n = sizeof(nh) + 4 + ((n + 3) & ~3u);
 }
 
-/* File offsets of the parts: they are far apart, so that each part may have any size. */
+/* File offsets of the parts. They are far apart, so that parts of any size fit. */
 enum {
 	EW_AT_SYM = 0x4000,
 	EW_AT_STR = 0x5000,
@@ -210,7 +216,7 @@ static inline void ew_put(int fd, off_t at, const void *bytes, size_t n)
 	assert(pwrite(fd, bytes, n, at) == (ssize_t)n);
 }
 
-/* Returns a memfd with the file; the caller closes it. */
+/* Returns a memfd with the whole file. The caller closes it. */
 static inline int ew_write(struct elf_writer *w)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);

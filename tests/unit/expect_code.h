@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of perf maps and jitdumps share. */
+/* Helpers for the tests of perf maps and jitdumps. */
 #ifndef TESTS_UNIT_EXPECT_CODE_H
 #define TESTS_UNIT_EXPECT_CODE_H
 
@@ -12,8 +12,8 @@
 #include "symbol/madecode/perf_map.h"
 
 /*
- * Checks that the code at address @at is called @name and begins at @start. @name NULL: no code
- * with a name is at @at.
+ * Checks that the code at address @at is called @name and begins at @start. With @name NULL: checks
+ * that @at has no named code.
  */
 static inline void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes ELF files that krait takes for an interpreter: the files have PyCode_Type with its members.
+ * Makes ELF files that krait takes for interpreters: they contain PyCode_Type with its members.
  */
 #ifndef TESTS_UNIT_FAKE_PYTHON_H
 #define TESTS_UNIT_FAKE_PYTHON_H
@@ -23,7 +23,10 @@ static inline void add_pointer(struct fake *f, uint64_t at, uint64_t to)
 	ew_rela(&f->w, at, R_X86_64_RELATIVE, 0, (int64_t)to);
 }
 
-/* PyCode_Type of 3.8 (shift 0) or of a build that puts @shift bytes before every object. */
+/*
+ * Adds PyCode_Type as in 3.8 (@shift 0), or as in a build that puts @shift bytes before every
+ * object.
+ */
 static inline void add_code_type(struct fake *f, uint64_t shift, uint64_t co_name)
 {
 	static const char *const names[] = {"co_argcount", "co_flags", "co_firstlineno",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A directory with files that compilers and binutils have just made. The tests compare krait's
- * answers with what another tool says of these files. Defines `dir`, from MADE_DIR.
+ * Makes a directory with files that compilers and binutils produce. The tests compare what krait
+ * says of these files with what another tool says. Defines `dir` from MADE_DIR.
  */
 #ifndef TESTS_UNIT_MADE_FILES_H
 #define TESTS_UNIT_MADE_FILES_H
@@ -25,8 +25,8 @@ static int run(const char *script)
 }
 
 /*
- * Makes `dir` and runs @script in it. If a tool that it needs is missing, prints @skip and sets
- * *state.
+ * Makes the directory `dir` and runs @script in it. If a tool that @script needs is missing, prints
+ * @skip and sets *state.
  */
 static int make_dir(void **state, const char *script, const char *skip)
 {

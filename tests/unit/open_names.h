@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens the names in the symbol tables of a file that a test makes by hand. Include this header
- * after cmocka.h.
+ * Opens the symbol names of an ELF file that a test makes by hand. Include cmocka.h before this
+ * header.
  */
 #ifndef TESTS_UNIT_OPEN_NAMES_H
 #define TESTS_UNIT_OPEN_NAMES_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads profiles of other tools, written as text in a test, and gives their folded stacks. */
+/*
+ * Reads profiles that tests have as text, in formats of other tools, and returns their folded
+ * stacks.
+ */
 #ifndef TESTS_UNIT_READ_TEXT_H
 #define TESTS_UNIT_READ_TEXT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the tests of pictures and pages: functions that draw, and the program that is drawn. */
+/* Helpers for the tests of pictures and pages: functions that draw, and a profile to draw. */
 #ifndef TESTS_UNIT_RENDER_DRAW_H
 #define TESTS_UNIT_RENDER_DRAW_H
 
@@ -19,8 +19,8 @@ struct bytes {
 };
 
 /*
- * If KRAIT_PICTURES=DIR is set and @name isn't NULL, also leaves the output in DIR, for the tests
- * that open it in a browser.
+ * Draws the profile @p. If KRAIT_PICTURES=DIR is set and @name isn't NULL, also writes the result
+ * to DIR/@name, for the tests that open it in a browser.
  */
 static inline struct bytes draw_as(const char *format, struct profile *p,
 				   const struct render_options *opt, const char *name)
@@ -63,7 +63,7 @@ static inline char *fold(struct profile *p)
 	return text;
 }
 
-/* Checks that the recording in the picture is equal to @p. */
+/* Checks that the recording that krait reads back from the picture equals @p. */
 static inline void assert_comes_back(const struct bytes *picture, struct profile *p)
 {
 	_cleanup_free_ char *before = fold(p), *after = NULL;
@@ -94,8 +94,8 @@ static inline void assert_comes_back(const struct bytes *picture, struct profile
 #define APP LABELS("pid", "7", "process", "app.py", "cwd", "/srv")
 
 /*
- * Makes 100 samples. tests/golden/{svg,page}.py know the shares: a has 50 %, b has 30 % (20 % on
- * line 4, 10 % on line 5).
+ * Makes 100 samples. tests/golden/{svg,page}.py know their shares: function a has 50 %, b has 30 %
+ * (20 % on line 4, 10 % on line 5).
  */
 static inline struct profile *shares(void)
 {

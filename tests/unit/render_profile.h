@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Profiles that tests of src/view, src/format and src/picture write down in the source, one line
- * for each sample.
+ * Helpers with which the tests of src/view, src/format and src/picture make profiles: a line of
+ * code for each sample.
  */
 #ifndef TESTS_UNIT_RENDER_PROFILE_H
 #define TESTS_UNIT_RENDER_PROFILE_H
@@ -15,14 +15,14 @@
 struct test_frame {
 	const char *name,
 		/*
-		 * file of the function. NULL: the frame isn't Python, and its kind says what it is
-		 * (native code in libz, the kernel, ...).
+		 * the function's file; NULL: the frame isn't Python's, but of kind .kind (native,
+		 * kernel, ...)
 		 */
 		*file;
 	int line;
 	enum frame_kind kind;
-	const char *symbol; /* the function's symbol, as the file has it */
-	/* address of the frame; the frame's name is "" if no symbol covers the address */
+	const char *symbol; /* the function's symbol as the ELF file has it */
+	/* the frame's address; a name of "" means that no symbol covers the address */
 	uint64_t address;
 };
 
@@ -70,8 +70,8 @@ static inline uint32_t test_location(struct profile *p, const struct test_frame 
 }
 
 /*
- * Adds a sample. @frames: the outermost frame first; a frame with the name NULL ends the list.
- * @labels: "key", "value", ..., NULL; or NULL for none.
+ * Adds a sample. @frames begins with the outermost frame and ends with a frame without a name.
+ * @labels: "key", "value", ..., NULL; or NULL for no labels.
  */
 static inline void test_sample_at(struct profile *p, const struct test_frame *frames,
 				  const char *const *labels, int64_t count, int64_t time_ns)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Does the side band hold unread records of a process? Once a child was reaped, the records of its
- * start and its end have been written. Needs the right to open perf events on all CPUs.
+ * Tests whether krait knows that the side band still has unread records of a process. When a child
+ * has been waited for, the records of its start and its end have been written. Needs the right to
+ * open perf events on all CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ static bool saw_end;
 
 static void saw_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
-	/* a record counts as unread while it is being handed over */
+	/* a record counts as unread until it has been handed over */
 	if (tid == tgid)
 		assert_true(sideband_has_more(band, tgid));
 	saw_end |= tgid == child;
@@ -83,7 +84,10 @@ static void *end_at_once(void *arg)
 	return arg;
 }
 
-/* Nothing that threads do changes what their process maps, as long as they map nothing. */
+/*
+ * Records of threads that begin and end don't change what a process maps, so krait doesn't count
+ * them as unread.
+ */
 static void test_threads(void **state)
 {
 	uint32_t self = (uint32_t)getpid();
@@ -101,11 +105,14 @@ static void test_threads(void **state)
 	sideband_stats(band, &before);
 	sideband_drain(band);
 	sideband_stats(band, &after);
-	/* a thread's end may be recorded a little after pthread_join() has returned */
+	/* the record of a thread's end may come a little after pthread_join() has returned */
 	assert_true(after.records > before.records + THREADS);
 }
 
-/* If there are very many records, krait doesn't look through them: one may be of any process. */
+/*
+ * If there are very many records, krait doesn't look through them: one of them may be of any
+ * process.
+ */
 static void test_many_records(void **state)
 {
 	if (!band)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait takes the mappings of a process from the side band's records, or reads /proc if the records
- * aren't exact. The child's own /proc/PID/maps says what it has mapped. Here the side band tells a
- * wrong address of the first mapping, so the address shows where the mappings came from.
+ * krait takes a process's mappings from the side band's records, or reads /proc if the records may
+ * be incomplete. The child's /proc/PID/maps says what it has mapped. In this test, the side band
+ * reports a wrong address for the first mapping, so that this address shows where krait took the
+ * mappings from.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,19 +21,22 @@
 #include "collect/space/space.h"
 #include "proc/read/maps.h"
 
-#define EXEC_NS 1000u	 /* when the side band says that the child has exec'ed */
-#define MET_NS	2000u	 /* when the kernel program met the child */
+#define EXEC_NS 1000u	 /* the time of the child's exec, by the side band */
+#define MET_NS	2000u	 /* the time at which the kernel program first saw the child */
 #define MOVED	0x10000u /* an address below all of the child's mappings */
 
-static uint64_t n_unmaps; /* how often the child unmapped code, as the kernel program says */
-static bool places;	  /* the child maps something while mappings are handed over */
-/* while mappings are handed over, the side band gets a further record of the child */
+/* how often the child has unmapped code, as the kernel program counts it */
+static uint64_t n_unmaps;
+static bool places; /* makes the child map something while krait hands mappings over */
+/* adds a record of the child to the side band while krait hands mappings over */
 static bool tells;
-static uint64_t n_allowed;    /* the number of unmappings with which mappings are valid */
-static bool untold;	      /* the side band has a record of the child that wasn't read yet */
-static int n_asked;	      /* how often krait asked whether the side band has such a record */
-static size_t n_set;	      /* how many mappings were handed over last */
-static uint64_t first_set[2]; /* start and end of the first mapping that was handed over last */
+/* the count of unmappings up to which the mappings handed over are valid */
+static uint64_t n_allowed;
+static bool untold;  /* the side band has a record of the child that krait hasn't read */
+static int n_asked;  /* how often krait asked whether the side band has an unread record */
+static size_t n_set; /* how many mappings krait handed over last */
+/* start and end of the first of the mappings that krait handed over last */
+static uint64_t first_set[2];
 
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
 		    const struct py_where *where, const struct image_place *place, uint32_t space)
@@ -104,7 +108,7 @@ struct fixture {
 	struct profile *profile;
 	struct collect *c;
 	pid_t child;
-	struct maps maps; /* what the child has mapped executable */
+	struct maps maps; /* the child's executable mappings */
 };
 
 static pid_t start_child(void)
@@ -118,7 +122,7 @@ static pid_t start_child(void)
 		pause();
 }
 
-/* A record with which the kernel program meets image @exec_id of the child. */
+/* Makes the record with which the kernel program reports image @exec_id of the child. */
 static struct rec_proc record_of(const struct fixture *f, uint32_t exec_id, uint64_t time_ns)
 {
 	return (struct rec_proc){
@@ -166,7 +170,8 @@ static int set_up(void **state, bool sees_unmaps)
 	f->child = start_child();
 	read_own_maps(f);
 	/*
-	 * an image of which the side band told nothing: its mappings are read, and its files known
+	 * the side band has reported nothing of this image, so krait reads its mappings, and knows
+	 * its files from then on
 	 */
 	hand_over(f, record_of(f, 1, 600));
 	assert_int_equal(n_set, f->maps.list.n);
@@ -210,8 +215,8 @@ static void tell(struct fixture *f, const struct mapping *m, uint64_t time_ns)
 }
 
 /*
- * The side band reports an exec and all mappings after it. Here it reports a wrong address for the
- * first mapping, and a length that is @more bytes too large.
+ * Makes the side band report an exec and all mappings after it. The first mapping has a wrong
+ * address, and is @more bytes too long.
  */
 static void tell_all(struct fixture *f, uint64_t more)
 {
@@ -258,8 +263,8 @@ static struct process *newest(const struct fixture *f)
 }
 
 /*
- * Without the kprobe, the kernel may meanwhile have put a new mapping in the place of a mapping of
- * the list. Then krait checks the list once more.
+ * Without the kprobe on munmap, a new mapping may have replaced one of the list meanwhile. So krait
+ * compares the list a second time.
  */
 static void test_placed(void **state)
 {
@@ -291,8 +296,8 @@ static void read_again(struct fixture *f, enum space_stale why)
 }
 
 /*
- * Mappings that are made later join the list. If a stack has unknown code, or something was
- * unmapped, krait reads /proc.
+ * Mappings that are reported later are added to the list. If a stack has unknown code, or something
+ * was unmapped, krait reads /proc.
  */
 static void test_later(void **state)
 {
@@ -309,7 +314,8 @@ static void test_later(void **state)
 }
 
 /*
- * A process was examined before its first sample, so its mappings aren't known. krait reads them.
+ * krait examined the process before its first sample, so it has no list of mappings, and reads
+ * /proc.
  */
 static void test_nothing_known(void **state)
 {
@@ -325,7 +331,7 @@ static void test_nothing_known(void **state)
 	expect_first_at(f, MOVED);
 }
 
-/* The child has less code than the side band told of, so something was unmapped. */
+/* The child has less code mapped than the side band reported, so something was unmapped. */
 static void test_other_size(void **state)
 {
 	struct fixture *f = *state;
@@ -333,13 +339,13 @@ static void test_other_size(void **state)
 	tell_all(f, 4096);
 	expect_read(f);
 	assert_int_equal(n_asked, 1);
-	/* krait doesn't ask again */
+	/* krait doesn't ask the side band a second time */
 	read_again(f, SPACE_GROWN);
 	expect_first_at(f, f->maps.list.v[0].start);
 	assert_int_equal(n_asked, 1);
 }
 
-/* The side band has a record of the child that wasn't read yet. */
+/* The side band has a record of the child that krait hasn't read. */
 static void test_untold(void **state)
 {
 	struct fixture *f = *state;
@@ -365,8 +371,8 @@ static void test_exec_later(void **state)
 }
 
 /*
- * If events of other CPUs came out of order, mappings of the new image may have been reported
- * before its exec, so the list lacks them.
+ * Records of other CPUs may come out of order. Then mappings of the new image may be reported
+ * before its exec, and the list lacks them.
  */
 static void test_exec_late(void **state)
 {
@@ -377,7 +383,10 @@ static void test_exec_late(void **state)
 	expect_read(f);
 }
 
-/* A record that krait itself made doesn't say since when the process runs this image. */
+/*
+ * krait itself made the record of the process. It doesn't say since when the process runs this
+ * image.
+ */
 static void test_met_by_krait(void **state)
 {
 	struct fixture *f = *state;
@@ -398,7 +407,7 @@ static void test_events_lost(void **state)
 	expect_read(f);
 }
 
-/* The side band doesn't report when code without a file is moved, so krait reads /proc. */
+/* The side band doesn't report that code without a file was moved, so krait reads /proc. */
 static void test_anonymous(void **state)
 {
 	struct fixture *f = *state;
@@ -415,7 +424,7 @@ static void test_covered(void **state)
 	struct mapping m = f->maps.list.v[1];
 
 	tell_all(f, 0);
-	tell(f, &m, MET_NS - 2); /* the same mapping is reported again, which changes nothing */
+	tell(f, &m, MET_NS - 2); /* the same mapping reported again changes nothing */
 	expect_told(f);
 	m.offset += 4096;
 	tell(f, &m, MET_NS - 1);
@@ -424,8 +433,8 @@ static void test_covered(void **state)
 }
 
 /*
- * A file is known by its path too: on btrfs two files may have the same numbers. The child itself
- * hasn't mapped this one, so the list would be too long even if the file were known.
+ * krait compares a file's path as well, because two files on btrfs may have the same numbers. The
+ * child hasn't mapped this file, so the list would be too long even if krait knew the file.
  */
 static void test_file_not_known(void **state)
 {
@@ -459,7 +468,9 @@ static void test_too_many(void **state)
 	assert_int_equal(n_asked, 0);
 }
 
-/* As many other images exec as krait keeps lists for, so this image's list is replaced. */
+/*
+ * After this image's exec there were as many others as krait keeps lists for, so its list is gone.
+ */
 static void test_long_ago(void **state)
 {
 	struct fixture *f = *state;
@@ -470,7 +481,7 @@ static void test_long_ago(void **state)
 	expect_read(f);
 }
 
-/* The process has ended. Its number may belong to another process by now. */
+/* The process has ended, and its number may belong to another process. */
 static void test_ended(void **state)
 {
 	struct fixture *f = *state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tries from inside what the agent's processes must not be able to do (docs/security.md has the
- * table): each try runs in a child, first with all rights and then without those that confine.h
- * takes away. With all rights a try must not be refused, or it would prove nothing.
+ * table): each try runs in a child, first with all rights, and then without the rights that
+ * confine.h takes away. With all rights the try must succeed; otherwise its refusal would prove
+ * nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -190,7 +191,7 @@ static int try_fork(void)
 }
 static int try_signal(void)
 {
-	return error_of(kill(parent, SIGURG)); /* the parent ignores this signal */
+	return error_of(kill(parent, SIGURG)); /* `parent` ignores SIGURG */
 }
 static int try_ask(void)
 {
@@ -234,7 +235,7 @@ enum process {
 	ANSWER = 8,
 	KEEPS_STORE = STARTER | WRITER | ANSWER,
 };
-enum { ALL = 15, BY_FILES = 16 }; /* BY_FILES: Landlock refuses the try, seccomp doesn't */
+enum { ALL = 15, BY_FILES = 16 }; /* BY_FILES: Landlock refuses the try, but seccomp wouldn't */
 
 static const struct row {
 	const char *what;
@@ -276,8 +277,8 @@ static const struct row {
 };
 
 /*
- * Takes rights away from this process, as process @who of the agent does. Returns which of them
- * could be taken away.
+ * Gives up the rights that process @who of the agent gives up. Returns which kinds of confinement
+ * worked (a set of CONFINED_...).
  */
 static unsigned become(enum process who)
 {
@@ -322,7 +323,7 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == EROFS;
 }
 
-/* Makes the two files again, because running a row may have removed or changed them. */
+/* Makes the two files of the test again: running a row may have removed or changed them. */
 static void put_files(void)
 {
 	int fd = open(file, O_WRONLY | O_CREAT, 0600);
@@ -387,7 +388,7 @@ static void test_answer(void **state)
 	check_process(ANSWER, "answer");
 }
 
-/* A call of a 32-bit program would have another number, so it is refused whatever it is. */
+/* A call of the x32 ABI has a number of its own, so the filter refuses it, whatever it does. */
 static void test_other_numbers(void **state)
 {
 #ifdef __x86_64__
@@ -406,8 +407,8 @@ static void test_other_numbers(void **state)
 }
 
 /*
- * A confined process can't be looked at by others, and a program that it would execute gains no
- * rights.
+ * A confined process isn't dumpable, so other processes of its user can't trace it. A program that
+ * it executes gains no rights.
  */
 static void test_process(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests when the agent samples less often and more often again, window by window. The test says
- * what CPU time the agent took; agent_limit.py (full tier) has a real agent in a real storm.
+ * Tests when the agent lowers and raises its sampling rate, window by window. The test makes up the
+ * CPU time that the agent took; agent_limit.py (full tier) loads a real agent.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-static uint32_t set_hz, set_budget; /* what the agent set last */
+static uint32_t set_hz, set_budget; /* the rate and the budget that the agent set last */
 
-/* in place of the session's own, which needs a kernel that samples */
+/* stands in for the session's function, which needs a kernel that samples */
 #define session_set_effort set_effort
 #include "agent/limit.c"
 
@@ -25,16 +25,19 @@ int set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm)
 }
 
 #define SECOND	 NSEC_PER_SEC
-#define PERCENT	 10000000ULL /* 1 % of a CPU: ns of CPU time in each second */
+#define PERCENT	 10000000ULL /* 1 % of a CPU, in ns of CPU time per second */
 #define HZ	 800
 #define BUDGET	 8000
-#define MOST_PPM 10000 /* the agent may take 1 % */
+#define MOST_PPM 10000 /* the agent's limit: 1 % of a CPU, in parts per million */
 
 static struct session session;
 static struct limit limit;
 static uint64_t now, cpu;
 
-/* Begins an agent. Its first window isn't judged, although the agent takes half a CPU in it. */
+/*
+ * Begins an agent and lets its first window pass with half a CPU used. The agent doesn't judge that
+ * window.
+ */
 static void begin(void)
 {
 	const struct effort asked = {HZ, BUDGET, MOST_PPM};
@@ -50,7 +53,10 @@ static void begin(void)
 	}
 }
 
-/* Lets the agent take tenths of a percent of a CPU for some seconds. Returns the changes. */
+/*
+ * Lets the agent use @tenths tenths of a percent of a CPU for some seconds. Returns how often the
+ * agent changed its rate.
+ */
 static int run(int seconds, uint64_t tenths)
 {
 	int changes = 0;
@@ -83,7 +89,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* One window above the limit, such as the end of a segment, changes nothing. A second one does. */
+/*
+ * One window above the limit, such as one in which a segment is sealed, changes nothing. A second
+ * such window does.
+ */
 static void test_two_windows(void **state)
 {
 	(void)state;
@@ -96,7 +105,7 @@ static void test_two_windows(void **state)
 	assert_int_equal(limit_hz(&limit), HZ / 2);
 }
 
-/* A cost of 30 times the limit is noticed before the window of 10 s is over. */
+/* The agent reacts to a cost of 30 times the limit before its window of 10 s is over. */
 static void test_at_once(void **state)
 {
 	(void)state;
@@ -106,8 +115,8 @@ static void test_at_once(void **state)
 }
 
 /*
- * The sampling rate is halved five times at most: a cost that is still too high then isn't due to
- * samples.
+ * The sampling rate is halved at most five times: if the cost is still too high after that, samples
+ * don't cause it.
  */
 static void test_five_halvings(void **state)
 {
@@ -117,14 +126,18 @@ static void test_five_halvings(void **state)
 	assert_int_equal(limit.lowered, 5);
 }
 
-/* The old rate comes back step by step, each after three calm windows in a row. */
+/*
+ * The rate that was halved is raised step by step again: a step after each three calm windows in a
+ * row.
+ */
 static void test_raised(void **state)
 {
 	(void)state;
 	assert_int_equal(run(4, 300), 2);
 	assert_int_equal(set_hz, HZ / 4);
 	assert_int_equal(run(20, 3), 0);
-	assert_int_equal(run(10, 5), 0); /* within the limit, but twice that wouldn't be */
+	/* the cost is within the limit, but at twice the rate it wouldn't be */
+	assert_int_equal(run(10, 5), 0);
 	assert_int_equal(run(20, 3), 0);
 	assert_int_equal(run(10, 3), 1);
 	assert_int_equal(set_hz, HZ / 2);
@@ -133,7 +146,7 @@ static void test_raised(void **state)
 	assert_int_equal(run(100, 3), 0);
 }
 
-/* Without a limit the cost isn't judged, and the rate that was halved is the full rate again. */
+/* When the limit is removed, the cost isn't judged any more, and the full rate is set again. */
 static void test_no_limit(void **state)
 {
 	const struct effort free_ = {HZ / 2, BUDGET, 0};
@@ -145,12 +158,12 @@ static void test_no_limit(void **state)
 	assert_int_equal(run(100, 900), 0);
 }
 
-/* While a trigger's condition is met there are more samples, as long as they fit into the limit. */
+/* While a trigger's condition is met, the sampling rate is higher, as far as the limit allows. */
 static void test_trigger(void **state)
 {
 	(void)state;
 	assert_int_equal(limit_raise(&limit, true), 1);
-	assert_int_equal(set_hz, 999); /* four times as many, but no more than this */
+	assert_int_equal(set_hz, 999); /* four times the usual rate, but at most 999 Hz */
 	assert_int_equal(set_budget, BUDGET);
 	assert_int_equal(limit_raise(&limit, true), 0);
 	assert_int_equal(run(10, 15), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Triggers pin the minute before and after. If the condition is met again, the pin gets longer. The
- * writer's end of the pipe shows which pins are sent. Times are made up.
+ * A trigger pins the minute before and the minute after its condition is met. If the condition is
+ * met again within that time, the pin gets longer. The test reads the pins from the pipe to the
+ * writer. It makes up the times.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Is any trigger's condition met at second @s after the beginning? */
+/*
+ * Looks at all triggers at second @s of the test. Returns whether the condition of any of them is
+ * met.
+ */
 static bool turn(unsigned s)
 {
 	return triggers_turn(&w.t, (s + 1) * SECOND, WALL_MS + s * 1000ll);
@@ -88,7 +92,7 @@ static void expect_none(void)
 	assert_false(next_pin(&p));
 }
 
-/* Each mark is a pin of its own. */
+/* Each mark that a user sets gets a pin of its own. */
 static void test_mark(void **state)
 {
 	assert_false(turn(1));
@@ -105,7 +109,7 @@ static void test_mark(void **state)
 	expect_none();
 }
 
-/* More marks come at once than windows can be kept open. All marks are sent. */
+/* More marks come at once than there may be open windows. All of them are sent to the writer. */
 static void test_many_marks(void **state)
 {
 	char words[16];
@@ -121,7 +125,10 @@ static void test_many_marks(void **state)
 	expect_none();
 }
 
-/* A signal within a window extends it. Without a writer, a pin is sent later. */
+/*
+ * A second signal within a window makes the window longer. While there is no writer, pins are kept,
+ * and sent later.
+ */
 static void test_signal(void **state)
 {
 	char words[64];
@@ -158,7 +165,7 @@ static void burn(const char *key, const char *name, double seconds)
 	triggers_sample(&w.t, w.p, &s);
 }
 
-/* The limit is half of a CPU over ten seconds. */
+/* The trigger's limit is half of a CPU over ten seconds. */
 static void test_cpu(void **state)
 {
 	burn("process", "app.py", 4.9);
@@ -171,7 +178,7 @@ static void test_cpu(void **state)
 	assert_false(turn(19));
 	assert_true(turn(20));
 	expect_pin("cpu", "shop took of one CPU in 10 s: 51 %", -40, 80);
-	/* it holds until a window says otherwise */
+	/* the condition stays met until a window with less CPU time */
 	assert_true(turn(29));
 	burn("service", "shop", 1);
 	assert_true(turn(30));
@@ -191,7 +198,9 @@ static void wait_in(const char *name, const char *idle, double seconds)
 	triggers_sample(&w.t, w.p, &s);
 }
 
-/* Waits for work don't count. The limit is two threads' time. */
+/*
+ * Waits for work don't count towards this trigger. Its limit is two threads that wait all the time.
+ */
 static void test_waiting(void **state)
 {
 	wait_in("shop", "yes", 1000);
@@ -204,8 +213,8 @@ static void test_waiting(void **state)
 }
 
 /*
- * Only the first of two processes that fail between two turns is named. A process that ends because
- * somebody asked it to hasn't failed.
+ * If two processes fail between two turns, only the first one is named. A process that somebody
+ * told to end hasn't failed.
  */
 static void test_failure(void **state)
 {
@@ -219,7 +228,7 @@ static void test_failure(void **state)
 	triggers_ended(&w.t, 9, "other.py", 1 << 8);
 	assert_true(turn(200));
 	expect_pin("failure", "app.py (process 8) ended with status 3", 140, 260);
-	/* one that fails again and again is one window */
+	/* a process that fails again and again gives one window */
 	triggers_ended(&w.t, 10, "app.py", SIGSEGV | 0x80);
 	assert_true(turn(231));
 	expect_pin("failure", "app.py (process 8) ended with status 3", 140, 291);
@@ -235,7 +244,7 @@ static void test_failure(void **state)
 	expect_none();
 }
 
-/* A condition that is met for very long pins ten minutes, once. */
+/* If a condition is met for very long, one window of ten minutes is pinned. */
 static void test_long(void **state)
 {
 	struct pin p = {};
@@ -253,7 +262,7 @@ static void test_long(void **state)
 	assert_false(held);
 	assert_int_equal(p.until_ms, WALL_MS + 610000);
 	assert_in_range(pins, 2, 30);
-	/* after a calm time it is met again */
+	/* after a calm time the condition is met again */
 	assert_false(turn(2010));
 	burn("service", "shop", 9);
 	assert_true(turn(2020));

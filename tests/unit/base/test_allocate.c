@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * If an allocation fails, the message for the user says so, whatever the message was before. If the
- * allocation succeeds, the message stays as it is.
+ * If an allocation fails, the error message says so, and replaces any message before it. If the
+ * allocation succeeds, the message stays as it was.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 #define LARGE ((size_t)2 << 20)
 
 /*
- * More than 1 MiB at once is refused, as if the system had no memory. (strdup() can't be made to
- * fail: the sanitizer has its own.)
+ * Makes ASan refuse allocations of more than 1 MiB, as if memory had run out. (That doesn't work
+ * for strdup(), because ASan has its own.)
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -28,7 +28,7 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1:max_allocation_size_mb=1";
 }
 
-/* assigned so that the compiler doesn't leave out an allocation that nothing uses */
+/* volatile, so that the compiler keeps allocations that nothing uses */
 static void *volatile kept;
 
 static bool done(void *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that another process holds open for this one. A read gives bytes of the file or fails. It
- * never gives other bytes.
+ * Far descriptors: files that another process holds open for this one. A read gives the file's own
+ * bytes, or fails. It never gives other bytes.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -61,11 +61,11 @@ static void test_copy(void **state)
 	reads = 0;
 	assert_true(far_fetch(copy, 200100, 10));
 	assert_int_equal(reads, 0);
-	/* Reads all of the file. The part in the middle was fetched before. */
+	/* Reads the whole file with copy. The middle part was fetched before. */
 	assert_true(far_fetch(copy, 0, UINT64_MAX));
 	for (uint64_t at = 0; at + 1000 <= BYTES; at += 777)
 		check_bytes(copy, at, 1000, 5);
-	/* fd only stands for the file: a library must not read fd itself */
+	/* fd is only a stand-in for the file, so nothing may read fd itself */
 	assert_false(far_fetch(fd, 0, 1));
 	far_drop(copy);
 	close(fd);
@@ -105,9 +105,9 @@ static void test_others(void **state)
 }
 
 /*
- * A descriptor by far_new() is a memfd whose name has a secret. A program that krait looks at may
- * give its own memory such a name, and may have seen a real one. Its memory doesn't count as a
- * descriptor by far_new().
+ * far_new() returns a memfd whose name contains a secret. A program that krait looks at may have
+ * seen such a name, and may give it to memory of its own. That memory must not count as a far
+ * descriptor.
  */
 static void test_forged(void **state)
 {
@@ -124,7 +124,7 @@ static void test_forged(void **state)
 		assert_int_equal(far_copy(forged), -EINVAL);
 		close(forged);
 	}
-	/* this is the name of a descriptor by far_new(), but with a wrong secret */
+	/* like the name of a far descriptor, but with a wrong secret */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	assert_true(readlink(self, link, sizeof(link) - 1) > 0 && strrchr(link, '-'));
 	number = strrchr(link, '-');

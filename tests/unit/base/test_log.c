@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In a span of time, only a limited number of messages of each kind is shown. The next message that
- * is shown says how many weren't.
+ * Messages of each kind are limited in number per time span. After that, the next message that is
+ * shown says how many weren't shown.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void test_limit(void **state)
 	for (int i = 0; i < 3 * MOST; i++)
 		complain(i);
 	if (clock_ns(CLOCK_MONOTONIC) - began >= TIME_MS * NSEC_PER_MSEC)
-		skip(); /* the machine was so busy that the span of time has ended */
+		skip(); /* the machine was so busy that the time span is over already */
 	assert_int_equal(shown, MOST);
 	assert_string_equal(newest, "number 9");
 	log_warn("another kind");

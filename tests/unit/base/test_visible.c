@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Characters that krait doesn't print as they are: alone, in a text, and in a stream that is
- * written in pieces.
+ * Tests how krait replaces characters that it doesn't print as they are: in a text, and in a stream
+ * that is written in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void test_in_place(void **state)
 		     "d\xe2\x80\x8f",
 		     "a?b?c?d?");
 	assert_shown("\xf3\xa0\x81\x81x\xef\xbb\xbf", "?x?");
-	/* a combining accent and a joiner */
+	/* a combining accent and a joiner stay as they are */
 	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d");
 	/* Each byte that isn't UTF-8 gives a '?': ESC in two bytes, a surrogate, a text cut off. */
 	assert_shown("\x9b\xff", "??");
@@ -43,7 +43,7 @@ static void test_in_place(void **state)
 	assert_shown("x\xe2\x80", "x??");
 }
 
-/* Checks how @n bytes are shown if they are written in pieces of @piece bytes. */
+/* Writes @n bytes in pieces of @piece bytes, and checks that @want is shown. */
 static void assert_written(const char *text, size_t n, size_t piece, const char *want)
 {
 	_cleanup_free_ char *got = NULL;

@@ -15,7 +15,7 @@ struct job {
 	struct worker_job job;
 	int number;
 	pthread_t thread;
-	bool blocked; /* whether signals were blocked */
+	bool blocked; /* whether signals were blocked in the worker's thread */
 };
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -64,7 +64,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_int_equal(take(w), -1);
 	worker_give(w, &jobs[0].job, false);
-	worker_wait(w, -1); /* waits until the job is done, so that the worker's thread exists */
+	worker_wait(w, -1); /* waits for this job to be done, so that the worker's thread exists */
 	pthread_mutex_lock(&gate);
 	worker_give(w, &jobs[1].job, false);
 	worker_give(w, &jobs[2].job, false);
@@ -73,7 +73,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_true(is_readable(w));
 	assert_int_equal(take(w), 0);
-	/* the urgent job may be done before, between or after the other jobs */
+	/* the urgent job may be done before the other jobs, between them or after them */
 	for (int n = 1, next = 1; n <= 3; n++) {
 		int got = take(w);
 
@@ -194,13 +194,13 @@ static void test_others_go_on(void **state)
 }
 
 /*
- * The worker is abandoned while a job hangs. The job is told to stop, and doesn't touch memory that
- * was freed while it hung.
+ * The worker is abandoned while a job hangs. The job is told to stop, and must not touch memory
+ * that was freed while it hung.
  */
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
-	/* static, because the thread that hangs still uses the worker after the test has ended */
+	/* static, because the hanging thread still uses the worker after the test has ended */
 	static struct worker *w;
 
 	assert_int_equal(worker_open(&w), 0);

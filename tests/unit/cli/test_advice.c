@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errors that other folders of src/ report. The command line adds to an error the name of the
- * option and the option's advice, once.
+ * When another room of src/ reports an error about a setting, the command line adds the option's
+ * name and advice to the message, once.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,7 +30,10 @@ static void test_advice(void **state)
 					   "--functions makes them smaller");
 }
 
-/* An error gets no option's name if it isn't about a setting, or if no option sets the setting. */
+/*
+ * No option's name is added to an error that isn't about a setting, or about a setting that no
+ * option sets.
+ */
 static void test_alone(void **state)
 {
 	(void)err_of("value", "cpu", -EINVAL, "first");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs krait doctor over made-up machines: a directory stands for /. */
+/* Runs `krait doctor` on made-up machines: a directory with files stands for the machine's /. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +138,7 @@ static void test_in_a_container_of_unknown_id(void **state)
 	struct machine *m = *state;
 
 	put(m, "/proc/self/cgroup", "0::/\n");
-	put(m, "/proc/self/ns/pid", ""); /* this inode isn't the host's */
+	put(m, "/proc/self/ns/pid", ""); /* this isn't the inode of the host's PID namespace */
 	doctor_examine(&m->d);
 	assert_finding(m, "place", FINDING_WARN, "a container:", "on the host: sudo krait record");
 }

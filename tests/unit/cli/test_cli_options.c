@@ -31,8 +31,8 @@ static int teardown(void **state)
 }
 
 /*
- * Parses words, which single spaces separate, into o. Returns the result of options_parse() or, if
- * that is 0, of record_options_check().
+ * Parses the command line @line, split at single spaces, into o. Returns the result of
+ * options_parse(), or of record_options_check() if that of options_parse() is 0.
  */
 static int parse(const char *line)
 {
@@ -189,7 +189,10 @@ static void test_contradictions(void **state)
 	assert_refused("-f -o x.pb.gz", "--format folded");
 }
 
-/* The labels of waits that --by accepts are those that the message for a wrong label lists. */
+/*
+ * The labels of waits that --by accepts are those that the error message for an unknown label
+ * lists.
+ */
 static void test_by(void **state)
 {
 	static const char *const of_waits[] = {"state", "idle", "on", "waiter"};
@@ -275,7 +278,7 @@ static void test_unknown_words(void **state)
 	assert_int_equal(parse("-fh"), OPTIONS_HELP_ASKED);
 }
 
-/* Checks option tables: no letter or name comes twice, and every option has a help text. */
+/* Checks the option tables: no letter or name occurs twice, and every option has a help text. */
 static void test_tables(void **state)
 {
 	for (const struct command *const *c = commands; *c; c++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Closing lines about what a recording of waits lacks, for figures that are made up here. */
+/* Tests the closing lines that say what a recording of waits lacks. The figures are made up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "record/session.h"
 #include "sampler/sources/source.h"
 
-/* Returns how many of the lines that are printed without -v have @words. */
+/* Returns how many of the closing lines that are printed without -v contain @words. */
 static unsigned lines_with(const struct session_unread *unread, const char *words)
 {
 	const struct session_options options = {};
@@ -32,7 +32,7 @@ static unsigned lines_with(const struct session_unread *unread, const char *word
 	return n;
 }
 
-/* If a wait that began before the recording couldn't be read, a line says that it is missing. */
+/* A closing line says how many waits that began before the recording couldn't be read. */
 static void test_unread(void **state)
 {
 	static const struct session_unread none = {}, late = {.late = 7}, full = {.full = 1},

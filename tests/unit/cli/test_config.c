@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Configuration files: what they set, in which order they count, and what is refused with which
- * words. The options are those of `krait record`.
+ * Configuration files of `krait record`: what they set, which file overrides which, and with which
+ * message a faulty file is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static int setup_group(void **state)
 	return 0;
 }
 
-/* Each test begins without configuration files. */
+/* Removes the configuration files of the test before. */
 static int setup_files(void **state)
 {
 	char command[128];
@@ -155,7 +155,10 @@ static void test_what_is_wrong(void **state)
 	assert_fault("comm a\u202eb", NOT_TEXT);
 }
 
-/* All faults of a file are reported together, in order. Lines without a fault have their effect. */
+/*
+ * All faults of a file are reported together, in their order. The lines without a fault still have
+ * their effect.
+ */
 static void test_all_faults(void **state)
 {
 	read_text("rte 9\nwall\ncount x\n");
@@ -191,8 +194,8 @@ static void assert_origin(const char *name, const char *words)
 }
 
 /*
- * Settings count in this order, the last one most: the file, the files of the directory sorted by
- * name, the command line.
+ * The order of settings, where a later setting overrides an earlier one: the file, the files of the
+ * directory sorted by name, the command line.
  */
 static void test_order(void **state)
 {
@@ -281,8 +284,8 @@ static void test_other_owner(void **state)
 }
 
 /*
- * If two settings are right by themselves but wrong together, the message says where each of them
- * was made.
+ * If two settings are valid alone but not together, the message says for each of them where it was
+ * made.
  */
 static void test_blame(void **state)
 {
@@ -350,7 +353,7 @@ static void test_changes(void **state)
 }
 
 /*
- * Reading the configuration leaves the words of the command line unchanged, so that it can be read
+ * Reading the configuration doesn't change the words of the command line, so they can be read
  * again.
  */
 static void test_command_line_stays(void **state)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests names of outputs, made of commands and of processes with arbitrary names. */
+/*
+ * Tests the names of output files, which krait makes from the names of commands and processes. A
+ * process's name may contain any bytes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows of time: how they are written, and what local time means when clocks change. */
+/*
+ * Windows of time that a user writes: their syntax, and what local times mean when clocks are set
+ * forward or back.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,10 +12,11 @@
 #include "base/error.h"
 #include "cli/options/window.h"
 
-#define MIDNIGHT 1761436800ll /* 2025-10-26 00:00 UTC; at 01:00 clocks are set back by an hour */
+/* 2025-10-26 00:00 UTC; at 01:00 UTC local clocks are set back by an hour */
+#define MIDNIGHT 1761436800ll
 #define NOON	 ((MIDNIGHT + 12 * 3600) * 1000)
 
-/* Checks that the window @text begins @since and ends @until seconds after MIDNIGHT. */
+/* Checks that the window @text goes from @since to @until, in seconds after MIDNIGHT. */
 static void expect(const char *text, int64_t since, int64_t until)
 {
 	struct window w = {};
@@ -42,7 +46,7 @@ static void test_forms(void **state)
 	expect("12:00:30..12:10", 11 * 3600 + 30, 11 * 3600 + 600);
 	expect("12:00..now", 11 * 3600, now);
 	/*
-	 * a time of day that hasn't come yet today is yesterday's; yesterday local time was two
+	 * a time of day that is still to come today means yesterday's; yesterday local time was two
 	 * hours ahead of UTC
 	 */
 	expect("23:00..23:10", -3 * 3600, -3 * 3600 + 600);
@@ -51,7 +55,7 @@ static void test_forms(void **state)
 	expect("10:00+01:00", 9 * 3600, now);
 }
 
-/* Clocks are set back at 03:00, so the hour from 02:00 to 03:00 comes twice. */
+/* Local clocks are set back at 03:00, so the hour from 02:00 to 03:00 comes twice. */
 static void test_twice(void **state)
 {
 	expect("02:00..03:00", 0, 7200);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stands in for the functions of the sampler that the collector calls, in tests with one
- * interpreter's layout.
+ * Stand-ins for the functions of src/sampler that the collector calls. They know the layout of one
+ * interpreter.
  */
 #ifndef TESTS_UNIT_COLLECT_ONE_LAYOUT_H
 #define TESTS_UNIT_COLLECT_ONE_LAYOUT_H

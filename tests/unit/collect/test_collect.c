@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The collector gets records and makes a profile of them: the order of records, missing records,
- * broken records. Needs no kernel.
+ * The collector gets records and makes a profile of them. The records come in any order, some are
+ * missing, some are broken. Needs no kernel programs.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 	return index ? NULL : &layout;
 }
 
-/* The state of a process that the collector last told the kernel programs. */
+/* the process state that the collector last reported to the kernel programs */
 static enum proc_state last_state;
 static uint32_t crowd_uid;
 static uint64_t crowd_until_ns, all_until_ns;
@@ -82,7 +82,7 @@ static const struct collect_ops ops = {add_layout, get_layout, set_proc, set_sev
 				       add_exe,	   ask_again,  crowd};
 
 /*
- * Stands in for the C library's function with which all vectors grow: if fail_size isn't 0, the
+ * Replaces the C library's reallocarray(), with which all vectors grow: if fail_size isn't 0, the
  * next call for that many bytes fails.
  */
 static size_t fail_size;
@@ -131,7 +131,7 @@ static int setup_waits(void **state)
 	return set_up(state, (struct collect_config){.waits = true});
 }
 
-/* Sets the collector up as krait top does. */
+/* Sets the collector up with a limit on memory, as krait top does. */
 static int setup_long(void **state)
 {
 	return set_up(state, (struct collect_config){.max_bytes = 4 << 20});
@@ -154,7 +154,10 @@ static void send_proc(struct fixture *f)
 	collect_record(f->collect, &rec, sizeof(rec));
 }
 
-/* Sends a code object with ASCII texts and an empty line table: every line is the first one. */
+/*
+ * Sends a code object with ASCII texts and an empty line table, so that every line is the
+ * function's first line.
+ */
 static void send_code_of(struct fixture *f, uint64_t addr, const char *file, const char *name,
 			 uint64_t globals)
 {
@@ -206,7 +209,7 @@ static void send_stack(struct fixture *f, uint64_t id, const uint64_t *codes, ui
 	collect_record(f->collect, out.s, out.n);
 }
 
-/* Sends a native part that is one kernel frame. */
+/* Sends the record with a stack's native part, which is one kernel frame. */
 static void send_native(struct fixture *f, uint64_t id)
 {
 	struct {
@@ -287,7 +290,7 @@ static const char *frame_name(struct fixture *f, uint32_t stack, size_t i, size_
 			->name);
 }
 
-/* Makes a record of thread @tid that says how long the thread was ready to run so far. */
+/* Makes a record of thread @tid that says for how long in all the thread was ready to run. */
 static struct rec_sample ready_record(uint32_t tid, uint64_t time_ns, uint64_t ready_ns)
 {
 	return (struct rec_sample){.type = REC_SAMPLE,
@@ -344,9 +347,9 @@ static struct apart apart_of(struct fixture *f)
 }
 
 /*
- * A thread is ready to run again and again. Each of its records has the sum of these times so far.
- * Each time is in the profile once, whatever the order of the records. Time that only the thread's
- * account has is added to the stack of the last sample. A sample of ready time ends where the
+ * A thread is ready to run again and again. Each record has the sum of its ready times so far. The
+ * profile must have each time once, whatever the order of the records. Time that only the thread's
+ * final account has is added to the stack of the last sample. A sample of ready time ends where the
  * record that reports it begins. Times count from 500 on.
  */
 static void test_ready(void **state)
@@ -359,7 +362,8 @@ static void test_ready(void **state)
 	flushed(f, false);
 	assert_int_equal(apart_of(f).last, 1500 - 100 - 500);
 	send_ready(f, 3500, 700);
-	send_ready(f, 2500, 400); /* this record comes late, because it was in another CPU's ring */
+	/* this record comes late, because it was in the ring of another CPU */
+	send_ready(f, 2500, 400);
 	flushed(f, false);
 	assert_int_equal(apart_of(f).runnable, 700);
 	assert_int_equal(apart_of(f).n, 5);
@@ -393,7 +397,10 @@ static int setup_failures(void **state)
 	return set_up(state, (struct collect_config){.waits = true, .failed = tell});
 }
 
-/* Each thread of a process that fails has its status. It is told once. */
+/*
+ * When a process fails, the account record of each of its threads has the exit status. The
+ * collector reports the failure once.
+ */
 static void test_failed(void **state)
 {
 	struct fixture *f = *state;
@@ -415,7 +422,10 @@ static void test_failed(void **state)
 	flushed(f, true);
 }
 
-/* If a record says a longer time than the recording has lasted, the time is cut to that length. */
+/*
+ * If a record says a longer ready time than the recording has lasted, the time is cut to that
+ * length.
+ */
 static void test_ready_too_long(void **state)
 {
 	struct fixture *f = *state;
@@ -428,8 +438,8 @@ static void test_ready_too_long(void **state)
 }
 
 /*
- * A thread's account comes only some time after the reported exec. krait may have forgotten the
- * program that ran before the exec by then: no time is counted twice.
+ * The final account of a thread comes some time after the exec that the side band reported. By then
+ * krait may have forgotten the program that ran before the exec: no time is counted twice.
  */
 static void test_account_after_exec(void **state)
 {
@@ -452,7 +462,7 @@ static void test_account_after_exec(void **state)
 	assert_int_equal(f->collect->n_waiting, 0);
 }
 
-/* A thread has an account but no sample. Its time is in the profile, without a stack. */
+/* A thread has a final account but no sample. Its time is in the profile, without a stack. */
 static void test_account_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -468,7 +478,7 @@ static void test_account_alone(void **state)
 
 #define PEERS 500
 
-/* Sends many waits, each for another peer. */
+/* Sends many waits, each of them for data from another port. */
 static void send_waits(struct fixture *f)
 {
 	for (uint16_t i = 0; i < PEERS; i++) {
@@ -484,8 +494,8 @@ static void send_waits(struct fixture *f)
 }
 
 /*
- * However often a thread waits, it has one set of labels for each thing that it waits for. The
- * tables of these sets are part of collect_kept_bytes(). They are freed if that exceeds its limit.
+ * However often a thread waits, it has one label set for each thing that it waits for. The tables
+ * of these sets count in collect_kept_bytes(). They are freed if that exceeds its limit.
  */
 static void test_sets_of_waits(void **state)
 {
@@ -532,8 +542,8 @@ static void test_in_order(void **state)
 }
 
 /*
- * A CPU's ring may be read before the ring of another CPU. So a record may come before other
- * records that it refers to.
+ * The ring of one CPU may be read before that of another CPU. So a record may come before records
+ * that it refers to.
  */
 static void test_out_of_order(void **state)
 {
@@ -584,7 +594,7 @@ static void test_process_later(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "process"), "prog");
 }
 
-/* The record that says what a process is was lost, so krait never gets to know the process. */
+/* The record that says what a process runs was lost, so krait never learns it. */
 static void test_process_never(void **state)
 {
 	struct fixture *f = *state;
@@ -595,7 +605,9 @@ static void test_process_never(void **state)
 	assert_string_equal(mapping_name(f, samples(f).last.stack), "[python 3.12]");
 }
 
-/* A stack is sent again while its code objects are missing. It counts as one stack. */
+/*
+ * A stack's record is sent again while its code objects are still missing. It counts as one stack.
+ */
 static void test_sent_again(void **state)
 {
 	struct fixture *f = *state;
@@ -615,21 +627,21 @@ static void test_sent_again(void **state)
 }
 
 /*
- * Memory runs out in the middle of a flush. The next flush goes on, and nothing is lost or freed
- * twice.
+ * Memory runs out in the middle of a flush. The next flush finishes the work, and nothing is lost
+ * or freed twice.
  */
 static void test_flush_fails(void **state)
 {
 	struct fixture *f = *state;
 	struct collect_stats st;
 
-	/* lets the profile's own vectors grow, so that only other allocations fail later */
+	/* lets the profile's own vectors grow now, so that only other allocations fail below */
 	test_in_order(state);
 	for (uint64_t id = 1; id <= 9; id++) {
 		send_stack(f, id, (uint64_t[]){0x10, 0x20}, 1 + id % 2, WALK_OK);
 		send_sample(f, id, WALK_OK);
 	}
-	/* fails the allocation for the frames of a stack that is being named: the stack waits */
+	/* fails the allocation for the frames of a stack that is being named, so the stack waits */
 	fail_size = sizeof(uint32_t);
 	assert_int_equal(collect_flush(f->collect, false), 0);
 	assert_int_equal(fail_size, 0);
@@ -675,7 +687,7 @@ static void test_marks(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "[no Python]");
 }
 
-/* A process that ended before krait looked at it doesn't count as Python. */
+/* A process that ended before krait looked at it isn't counted as a Python process. */
 static void test_pending(void **state)
 {
 	struct fixture *f = *state;
@@ -689,7 +701,7 @@ static void test_pending(void **state)
 	assert_int_equal(st.samples, 0);
 }
 
-/* krait has looked at the process, which is this test program itself. It isn't Python. */
+/* krait looks at this test's own process, which isn't Python. */
 static void test_not_python(void **state)
 {
 	struct fixture *f = *state;
@@ -725,7 +737,8 @@ static void test_broken(void **state)
 		if (n)
 			bytes[0] = rand() % 6;
 		if (bytes[0] == REC_PROC && n)
-			continue; /* skips states for which krait would look at real processes */
+			/* skips the states that would make krait look at real processes */
+			continue;
 		collect_record(f->collect, bytes, n);
 		sent++;
 	}
@@ -742,15 +755,15 @@ static void test_end_forgets(void **state)
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	/*
-	 * The code objects were freed, as ASan's leak check and this flush show. The samples of
-	 * these code objects stay in the profile.
+	 * The code objects were freed, as ASan's leak check shows. Their samples stay in the
+	 * profile.
 	 */
 	assert_int_equal(samples(f).n, 1);
 }
 
 /*
- * Sends this process, a code object of it, and a sample of it at @time_ns. @type is the type of the
- * sample's record.
+ * Sends a record of this test's own process, a code object of it, and a sample of it at @time_ns.
+ * The sample's record has the type @type.
  */
 static void send_own(struct fixture *f, uint8_t type, uint64_t time_ns)
 {
@@ -780,8 +793,8 @@ static size_t codes_after_end(struct fixture *f)
 }
 
 /*
- * If a module's name comes after its code object was counted, the bytes of the name aren't counted.
- * So when the code object is freed, these bytes aren't subtracted.
+ * A module's name may come after its code object's bytes were counted. Then the name's bytes aren't
+ * counted, and aren't subtracted when the code object is freed.
  */
 static void test_count_of_codes(void **state)
 {
@@ -800,9 +813,9 @@ static void test_count_of_codes(void **state)
 }
 
 /*
- * The side band has a record of a process's end. krait knows that the process has ended in two
- * cases: the record is read after all samples of the process (test_end_told_early()), or a sample
- * is later than the record (test_sampled_after_end()).
+ * A record of the side band says that a process ended. krait knows that the process has ended in
+ * two cases: the record is read after all samples of the process (test_end_told_early()), or a
+ * sample is later than the record (test_sampled_after_end()).
  */
 static void test_end_told_early(void **state)
 {
@@ -824,8 +837,8 @@ static void test_sampled_after_end(void **state)
 }
 
 /*
- * krait doesn't know yet what this test's own process runs. Sends a sample of the process after it
- * has exec'ed @exec_id times.
+ * Sends a sample of this test's own process after its exec number @exec_id. krait doesn't know yet
+ * what the process runs.
  */
 static struct collect_stats sampled_pending(struct fixture *f, uint32_t exec_id)
 {
@@ -847,8 +860,8 @@ static void *wait_for_end(void *fd)
 }
 
 /*
- * A process whose first thread has ended is kept as long as its other threads run, and forgotten
- * when they have ended.
+ * A process whose first thread has ended is kept as long as other threads of it run, and forgotten
+ * when these have ended too.
  */
 static void test_first_thread_ends(void **state)
 {
@@ -869,8 +882,8 @@ static void test_first_thread_ends(void **state)
 }
 
 /*
- * A process of user @uid is met, and krait has to look at it. Returns how many processes were only
- * counted so far, without a look.
+ * Sends a process of user @uid that krait has to look at. Returns how many processes krait has only
+ * counted so far, without looking at them.
  */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
@@ -910,8 +923,8 @@ static void test_crowd(void **state)
 }
 
 /*
- * A user's process has cost 10 s of CPU time. For some seconds after that, though not for minutes,
- * new processes of all users are only counted.
+ * A user's process has cost krait 10 s of CPU time. For some seconds after that, but not for
+ * minutes, krait only counts new processes of all users.
  */
 static void test_crowd_debt(void **state)
 {
@@ -928,8 +941,8 @@ static void test_crowd_debt(void **state)
 }
 
 /*
- * A new process of user @uid costs @ms of CPU time, and the time that the test itself takes. @turn:
- * the user's index + 1.
+ * Lets a new process of user @uid cost @ms of CPU time, and the time that the test itself takes.
+ * @turn is the user's index + 1.
  */
 static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
 {
@@ -942,8 +955,8 @@ static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
 }
 
 /*
- * Checks that budget @b was charged @ms plus at most the CPU time that the test itself took since
- * @cpu_ns, and that the budget is spent until @until_ns. The budget allows @burst_ms at once, and
+ * Checks that budget @b was charged @ms and at most the CPU time that the test itself took since
+ * @cpu_ns, and that the budget is used up until @until_ns. The budget allows @burst_ms at once, and
  * 1/@share of a CPU after that.
  */
 static void assert_spent(const struct budget *b, uint64_t until_ns, uint64_t ms, uint64_t cpu_ns,
@@ -957,8 +970,8 @@ static void assert_spent(const struct budget *b, uint64_t until_ns, uint64_t ms,
 }
 
 /*
- * Checks the numbers: a user may spend 200 ms at once and then 2 % of a CPU, all users together 400
- * ms and 2.5 %.
+ * Checks the budgets: processes of one user may cost 200 ms at once and then 2 % of a CPU, those of
+ * all users together 400 ms and 2.5 %.
  */
 static void test_crowd_sums(void **state)
 {
@@ -981,8 +994,8 @@ static void test_crowd_sums(void **state)
 }
 
 /*
- * A process that was only counted until now is looked at. It counts as new, so its user is charged
- * for the look.
+ * krait looks at a process that it had only counted. The process counts as new, so its user is
+ * charged for the look.
  */
 static void test_crowd_left(void **state)
 {
@@ -1000,8 +1013,8 @@ static void test_crowd_left(void **state)
 }
 
 /*
- * Two processes that were only counted are met again in one flush. Looking at the first one costs
- * so much that the second one is still only counted.
+ * Two processes that krait had only counted are sampled again before one flush. Looking at the
+ * first one costs so much that the second one is still only counted.
  */
 static void test_crowd_together(void **state)
 {
@@ -1032,8 +1045,8 @@ static void test_crowd_together(void **state)
 }
 
 /*
- * A process's record says when the process began. What krait knew before may be about an earlier
- * process with the same pid.
+ * A record of a process says when the process began. What krait knew before of that pid may be
+ * about an earlier process.
  */
 static void test_start_of_number_again(void **state)
 {
@@ -1048,8 +1061,8 @@ static void test_start_of_number_again(void **state)
 }
 
 /*
- * krait may spend 250 ms of CPU time on asking processes between two flushes. Time in which krait
- * has no CPU (here: sleeps) isn't charged.
+ * krait may spend 250 ms of CPU time on reading facts of processes between two flushes. Time in
+ * which krait doesn't run (here: sleeps) isn't charged.
  */
 static void test_asked(void **state)
 {
@@ -1072,8 +1085,8 @@ static void test_asked(void **state)
 #define MANY 200000
 
 /*
- * New code objects and stacks come without end. krait frees those that the kernel program has
- * forgotten; the kernel program may send them again.
+ * New code objects and stacks come without end. krait frees those that the kernel programs have
+ * forgotten, because the kernel programs send them again if they are sampled again.
  */
 static void test_long(void **state)
 {
@@ -1095,8 +1108,8 @@ static void test_long(void **state)
 	}
 	st = flushed(f,
 		     /*
-		      * not with the last flush: if the test runs slowly, that flush forgets the
-		      * process, and it is met again
+		      * not with the last flush: if the test runs slowly, that flush would forget
+		      * the process, which would then count as new
 		      */
 		     false);
 	assert_int_equal(st.samples, MANY);
@@ -1104,7 +1117,7 @@ static void test_long(void **state)
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 	assert_true(st.kept.codes <= 65536 && st.kept.stacks <= 65536);
 	assert_true(st.kept.codes + st.kept.stacks < early + early / 10);
-	/* The first code object is sent again. */
+	/* the first code object is sent a second time */
 	send_code(f, 64, "f");
 	send_stack(f, 0x9e3779b97f4a7c15u, (uint64_t[]){64}, 1, WALK_OK);
 	send_sample(f, 0x9e3779b97f4a7c15u, WALK_OK);
@@ -1114,8 +1127,8 @@ static void test_long(void **state)
 }
 
 /*
- * Code objects and stacks come without end, as in test_long(). A thread waits from the beginning to
- * the end: its stack is sent first, its sample last.
+ * Code objects and stacks come without end, as in test_long(). One thread waits all that time: the
+ * stack of its wait comes first, the sample last.
  */
 static void test_long_wait(void **state)
 {
@@ -1176,8 +1189,8 @@ static void test_condensed(void **state)
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
 		/*
-		 * Records that come later in this round may refer to these code objects, so the
-		 * code objects stay.
+		 * Records that come later in this round may refer to these code objects, so they
+		 * stay.
 		 */
 		assert_int_equal(st.kept.codes, 5000);
 		/* A sample comes after its stack was condensed, and the stack isn't sent again. */
@@ -1190,7 +1203,10 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
-/* Condensing changes ids. Processes that are met after that get their mappings by the new ids. */
+/*
+ * Condensing the profile changes the ids of mappings. Processes that are first sampled after that
+ * get the new ids.
+ */
 static void test_condensed_mapping(void **state)
 {
 	struct fixture *f = *state;
@@ -1215,7 +1231,10 @@ static void test_condensed_mapping(void **state)
 	sums_fini(&none);
 }
 
-/* Threads that have ended make room for new threads. Samples of the ended threads still count. */
+/*
+ * The entries of threads that have ended are used again for new threads. Samples of the ended
+ * threads still count.
+ */
 static void test_short_threads(void **state)
 {
 	struct fixture *f = *state;
@@ -1281,8 +1300,8 @@ static void expect_window(struct profile *window, const char *leaf, const char *
 }
 
 /*
- * After a cut, the next window has two kinds of samples: those whose stacks couldn't be named
- * before the cut, and new samples of stacks that were sent before it.
+ * After a window is cut, the next window has samples whose stacks couldn't be named before the cut,
+ * and new samples of stacks that were sent before it.
  */
 static void test_windows(void **state)
 {
@@ -1310,7 +1329,7 @@ static void test_windows(void **state)
 	expect_window(third, "leaf", "root");
 }
 
-/* A label set of which all samples were before the cut isn't carried over into the next window. */
+/* A label set whose samples all came before the cut isn't carried over into the next window. */
 static void test_windows_carry(void **state)
 {
 	struct fixture *f = *state;
@@ -1327,7 +1346,7 @@ static void test_windows_carry(void **state)
 	profile_free(window);
 }
 
-/* If there is no memory for a new id, the profile stays as it was. */
+/* If there is no memory for a new id while a window is cut, the profile stays as it was. */
 static void test_window_undone(void **state)
 {
 	struct fixture *f = *state;
@@ -1347,8 +1366,8 @@ static void test_window_undone(void **state)
 }
 
 /*
- * A cut gives names to the threads of a new process. The CPU time that krait takes after the cut
- * isn't charged to the process's user.
+ * Cutting a window gives names to the threads of a new process. The CPU time that krait uses after
+ * the cut isn't charged to that process's user.
  */
 static void test_window_cost(void **state)
 {
@@ -1370,8 +1389,8 @@ static void test_window_cost(void **state)
 }
 
 /*
- * A thread's name is reported or read while the thread runs. Its stack may be named later, when the
- * thread has ended.
+ * krait learns a thread's name while the thread runs. The thread's stack may be named later, after
+ * the thread has ended.
  */
 static void test_thread_of_a_waiting_stack(void **state)
 {
@@ -1439,7 +1458,7 @@ static void test_name_of_brief_thread(void **state)
 	assert_int_equal(process_at(f->collect, 0)->names_samples, 1);
 }
 
-/* A thread id that is used again after its thread has ended stands for another thread. */
+/* When a thread has ended, its id may be used again. Then it stands for another thread. */
 static void test_tid_again(void **state)
 {
 	struct fixture *f = *state;
@@ -1467,8 +1486,8 @@ static void send_ready_of(struct fixture *f, uint8_t type, uint64_t time_ns, uin
 }
 
 /*
- * A thread has the id of an earlier thread, of which records still come. Each time for which one of
- * the two threads was ready to run is counted once.
+ * A new thread has the id of an ended thread whose records still come. Each time for which either
+ * thread was ready to run is counted once.
  */
 static void test_tid_again_late(void **state)
 {
@@ -1489,8 +1508,8 @@ static void test_tid_again_late(void **state)
 }
 
 /*
- * The only sample of a thread is taken in do_exit(), after the side band's record of its end. krait
- * knows that the thread has ended, and forgets it.
+ * The only sample of a thread is taken in do_exit(), and read after the side band's record of the
+ * thread's end. krait knows that the thread has ended, and forgets it.
  */
 static void test_end_alone(void **state)
 {
@@ -1508,8 +1527,8 @@ static void test_end_alone(void **state)
 }
 
 /*
- * Threads with the same id begin and end between two readings of the side band: each counts as a
- * thread.
+ * Three threads with the same id begin and end between two readings of the side band. Each of them
+ * counts as a thread.
  */
 static void test_tid_again_soon(void **state)
 {
@@ -1522,7 +1541,7 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* krait knows that these threads have ended, so later threads may get their entries. */
+	/* krait knows that these threads have ended, so later threads may use their entries. */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);
@@ -1531,8 +1550,8 @@ static void test_tid_again_soon(void **state)
 }
 
 /*
- * The side band's record of an exec ends the program that the process ran before. Samples of the
- * new program that were read before that record stay valid.
+ * When the side band reports an exec, the program that the process ran before is over. Samples of
+ * the new program may be read before that report, and stay valid.
  */
 static void test_exec(void **state)
 {
@@ -1549,8 +1568,8 @@ static void test_exec(void **state)
 }
 
 /*
- * A stack has two records, the native part and the stack. A drain of the rings ends between them,
- * and the next drain begins with the ring of another CPU.
+ * A stack comes in two records, one with its native part. A drain of the rings ends between the
+ * two, and the next drain begins with the ring of another CPU.
  */
 static void test_rings(void **state)
 {
@@ -1571,7 +1590,7 @@ static void test_rings(void **state)
 	assert_int_equal(samples(f).n, 3);
 	profile_get_stack(f->profile, samples(f).last.stack, &n);
 	assert_int_equal(n, 2); /* the stack has the frame for "no Python" and the kernel's frame */
-	/* Stacks of which only the native part came make room for other stacks. */
+	/* stacks of which only the native part came are freed to make room for others */
 	for (uint64_t id = 100; id < 500; id++)
 		send_native(f, id);
 	send_stack(f, 100, NULL, 0, WALK_NO_PYTHON);
@@ -1580,7 +1599,10 @@ static void test_rings(void **state)
 	assert_int_equal(st.broken_records, 1);
 }
 
-/* Sends a sample of this test's own process, which maps a PyPy, and lets krait look at it. */
+/*
+ * Sends a sample of this test's own process, which has a PyPy mapped, and lets krait look at the
+ * process.
+ */
 static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 {
 	struct rec_proc proc = {.type = REC_PROC, .state = PROC_PENDING, .proc = own};
@@ -1593,8 +1615,8 @@ static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 }
 
 /*
- * If a process has exec'ed between its sample and krait's look at it, krait sees the new program.
- * What the new program is says nothing about the sample.
+ * If a process exec'ed after its sample, krait looks at the new program. What krait finds there
+ * says nothing about the sample.
  */
 static void test_exec_before_look(void **state)
 {
@@ -1626,8 +1648,8 @@ static void test_exec_before_look(void **state)
 }
 
 /*
- * Samples come at 1,000 Hz, and the CPU time that they report is updated only every 4 ms. The rate
- * that krait reports is right in spite of that.
+ * Samples come at 1,000 Hz, but the CPU time that they report changes only every 4 ms. krait still
+ * reports the right sampling rate.
  */
 static void test_rate(void **state)
 {
@@ -1637,12 +1659,12 @@ static void test_rate(void **state)
 	send_proc(f);
 	for (uint32_t ms = 0; ms < 1000; ms++)
 		send_runtime(f, 1, (ms + 7) / 4 * 4 * NSEC_PER_MSEC);
-	/* Threads of 6 ms are too short for telling the rate of samples. */
+	/* threads that run for 6 ms are too short to compute the sampling rate from */
 	for (uint32_t tid = 2; tid < 100; tid++)
 		for (uint32_t ms = 0; ms < 6; ms++)
 			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);
 	/*
-	 * A thread changes between two CPUs. Of each 40 ms, the ring with the later half is read
+	 * A thread moves between two CPUs. The ring with the later half of each 40 ms is read
 	 * first.
 	 */
 	for (uint32_t i = 0; i < 1000; i++)
@@ -1653,8 +1675,8 @@ static void test_rate(void **state)
 }
 
 /*
- * A module's code may say that it is frozen. krait looks for such a module in the stacks that wait
- * for names. For 10,000 modules and 64,000 frames that takes less than a second.
+ * A module's code may be that of a frozen module. krait looks for such modules in the stacks that
+ * wait for names. For 10,000 modules and 64,000 frames that takes less than a second.
  */
 static void test_many_frozen(void **state)
 {

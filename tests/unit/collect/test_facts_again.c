@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait reads a process's facts (control group, user) again when its stamp has changed, and now and
- * then without that. The process is this test. To see whether krait reads, the test changes what
- * krait keeps.
+ * krait reads a process's facts (control group, user) again when the process's stamp has changed,
+ * and now and then without that. The process is this test. To see whether krait reads, the test
+ * changes the facts that krait has stored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static struct collect *collect;
 static struct proc_match match;
 static struct process *process;
 
-/* krait has met the process, and read what it is at BEGIN_NS. */
+/* Has krait meet this process, and read its facts at BEGIN_NS. */
 static int setup(void **state)
 {
 	struct collect_config config = {.ops = &ops, .kallsyms = -1, .n_sources = 1, .users = true};
@@ -52,7 +52,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Does krait read the process's control group and user at this time? */
+/*
+ * Has krait look at the process at time @ns. Returns whether krait read the control group and the
+ * user.
+ */
 static bool reads_at(uint64_t ns)
 {
 	uint64_t user = process->runs_as;
@@ -69,7 +72,7 @@ static bool reads_at(uint64_t ns)
 	return changed;
 }
 
-/* The longer nothing has changed, the later are the facts read again. */
+/* The longer the facts haven't changed, the more rarely krait reads them. */
 static void test_same_stamp(void **state)
 {
 	assert_false(reads_at(BEGIN_NS + NSEC_PER_SEC));
@@ -84,8 +87,8 @@ static void test_same_stamp(void **state)
 }
 
 /*
- * The longer the stamp has been the same, the later is it read again; after a change, krait looks
- * at each call again.
+ * The longer the stamp hasn't changed, the more rarely krait reads it. After a change krait reads
+ * it at each call again.
  */
 static void test_stamp_apart(void **state)
 {
@@ -115,7 +118,10 @@ static void test_other_stamp(void **state)
 	assert_false(reads_at(BEGIN_NS + 6 * NSEC_PER_SEC));
 }
 
-/* A process that is chosen by its name is looked at each time: the stamp doesn't have the name. */
+/*
+ * A process that was chosen by its name is looked at each time, because a change of the name
+ * doesn't change the stamp.
+ */
 static void test_chosen(void **state)
 {
 	collect->config.match = &match;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests which interpreter of Python a java command line runs. */
+/*
+ * Tests what krait makes of the command lines of java: which interpreter for Python (such as
+ * Jython) they run.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +31,7 @@ static void test_others(void **state)
 	assert_null(NAME_OF("java"));
 	assert_null(NAME_OF("java\0-jar\0server.jar\0\0"));
 	assert_null(NAME_OF("java\0-jar\0server.jar\0jython.txt\0"));
-	/* a program that may embed Jython has it in its class path */
+	/* Jython is only in the class path, as in any program that may embed it */
 	assert_null(NAME_OF("java\0-cp\0/opt/jython.jar:/opt/app.jar\0com.example.Main\0"));
 }
 

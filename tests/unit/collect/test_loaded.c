@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order in which the dynamic loader loaded the files of this program. The C library tells the
- * right order.
+ * In which order the dynamic loader loaded the files of this program. The right order is that of
+ * the C library's own list.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -54,8 +54,8 @@ static void test_as_listed(void **state)
 }
 
 /*
- * A file of another namespace of the loader (dlmopen) counts as loaded later than all others. A
- * file that wasn't loaded has no known order.
+ * A file that dlmopen() loaded into another namespace counts as loaded after all others. A file
+ * that wasn't loaded has no order.
  */
 static void test_apart(void **state)
 {
@@ -76,7 +76,7 @@ static void test_apart(void **state)
 	assert_int_equal(order[f.n - 1], LOADED_UNKNOWN);
 }
 
-/* If the loader's list has no end, no file has a known order. */
+/* If the loader's list is circular, krait gives no file an order. */
 static void test_circle(void **state)
 {
 	struct link_map *first = dlopen(NULL, RTLD_NOW), *last = first;

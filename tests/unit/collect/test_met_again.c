@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel programs have lost a process from their map, and report the process again. krait tells
- * them what it knew before. Also tests a file that is found to hold an interpreter only when it is
- * looked into a second time.
+ * The kernel programs have lost a process from their map, and report it again as new. krait tells
+ * them what it knew before. Another test: a file turns out to hold an interpreter only when krait
+ * looks into it a second time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,15 +24,15 @@
 
 static struct py_layout layout = {.version = 0x308};
 
-/* What the kernel programs were last told of a process, and how often. */
+/* What krait last told the kernel programs of a process, and how often it told them. */
 static struct {
 	unsigned n;
 	enum proc_state state;
 	uint32_t space;
 } told;
 
-static unsigned spaces; /* how often mappings were given to the kernel programs */
-/* for how many functions of the evaluation loop the last file's rows were marked */
+static unsigned spaces; /* how often krait gave mappings to the kernel programs */
+/* number of functions of the evaluation loop that were marked in the rows of the last file */
 static size_t n_marked;
 
 static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
@@ -121,7 +121,7 @@ struct fixture {
 	pid_t child; /* a process that maps an interpreter */
 };
 
-/* An interpreter whose evaluation loop has unwind information. */
+/* Makes an interpreter file whose evaluation loop has unwind information. */
 static int make_python(void)
 {
 	struct cfi_writer cfi = {};
@@ -139,7 +139,7 @@ static int make_python(void)
 	return ew_write(&f.w);
 }
 
-/* Starts a process that maps the file's code, but none of its data. */
+/* Starts a process that maps the file's code, but not its data. */
 static pid_t start_child(void)
 {
 	int fd = make_python();
@@ -190,7 +190,8 @@ static int teardown(void **state)
 }
 
 /*
- * The kernel programs report the child. They have it in state @state, and don't have its mappings.
+ * The kernel programs report the child as new. In their map it has the state @state, and no
+ * mappings.
  */
 static struct process *meet(struct fixture *f, enum proc_state state)
 {
@@ -202,7 +203,10 @@ static struct process *meet(struct fixture *f, enum proc_state state)
 	return process_newest(f->c, (uint32_t)f->child);
 }
 
-/* The kernel programs don't know the child's executable, so they ask again what the child runs. */
+/*
+ * The kernel programs don't know the child's executable, so they ask krait again what the child
+ * runs.
+ */
 static void test_python(void **state)
 {
 	struct fixture *f = *state;
@@ -216,12 +220,14 @@ static void test_python(void **state)
 	assert_int_equal(told.n, 1);
 	assert_int_equal(told.state, PROC_PYTHON);
 	assert_int_equal(told.space, p->slot);
-	/* the kernel programs don't ask this time, so krait tells them nothing */
+	/* the kernel programs didn't ask this time, so krait tells them nothing */
 	assert_int_equal(process_examine(f->c, process_index(f->c, p), NULL), 1);
 	assert_int_equal(told.n, 1);
 }
 
-/* The kernel programs know by the child's executable that it isn't Python. */
+/*
+ * The kernel programs know from the child's executable that the child isn't Python, and don't ask.
+ */
 static void test_native(void **state)
 {
 	struct fixture *f = *state;
@@ -237,9 +243,9 @@ static void test_native(void **state)
 }
 
 /*
- * A file was met in a process whose user's budget was spent, so krait didn't look whether the file
- * is an interpreter. krait looks when another process maps the file. By then the file's unwind rows
- * are in use (@in_use), or still being made.
+ * krait first saw a file in a process whose user's budget was used up, so it didn't look whether
+ * the file is an interpreter. It looks when another process maps the file. By then the file's
+ * unwind rows are in use (@in_use), or are still being made.
  */
 static void check_late(struct fixture *f, bool in_use)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Python code renames its threads. Samples with a thread's older name get its new name. The test
- * makes up the names, in place of src/python, which would read them in a process.
+ * A Python program renames its threads. Samples that already have a thread's old name get the new
+ * one. The test makes up the names instead of reading them from a process with src/python.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static struct collect *collect;
 static struct proc_key key = {.start_ns = 1000, .exec_id = 1};
 
 static unsigned n_named;   /* threads WAITER... have a name */
-static const char *prefix; /* the threads' names are this prefix and a number */
+static const char *prefix; /* each thread's name is this prefix and a number */
 
 int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
 		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
@@ -51,7 +51,7 @@ void py_thread_names_fini(struct py_thread_names *names)
 static const struct collect_ops ops = {
 	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
 
-/* The values of the profile: samples, off_cpu, and the values of waits. */
+/* The indexes of the profile's values: samples, off_cpu, then the values of waits. */
 enum { LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
 
 static int setup(void **state)
@@ -104,7 +104,9 @@ static void send_wait(uint32_t waiter, uint32_t waker)
 	collect_record(collect, &wait, sizeof(wait));
 }
 
-/* The collector meets @n threads, from WAITER on. Each thread has a name in the kernel. */
+/*
+ * Has the collector meet @n threads, with ids from WAITER on. Each thread has a name in the kernel.
+ */
 static void meet(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -117,14 +119,16 @@ static void meet(unsigned n)
 		collect_comm(collect, key.tgid, WAITER + i, "prog");
 }
 
-/* Hands on the samples that have come, and reads the threads' names. */
+/* Hands on the waiting samples, and reads the names of the threads. */
 static void flush(void)
 {
 	process_newest(collect, key.tgid)->walked = true;
 	assert_int_equal(collect_flush(collect, true), 0);
 }
 
-/* How many samples with blame have @name as the waiter's name, and how many have another name. */
+/*
+ * Number of samples with blame whose waiter is called @name, and number of those with another name.
+ */
 struct counted {
 	const char *name;
 	unsigned named, others;
@@ -149,7 +153,10 @@ static struct counted counted(const char *name)
 	return c;
 }
 
-/* All samples of a thread get its last name, also those from before it was first renamed. */
+/*
+ * When a thread was renamed twice, all its samples have the last name, also samples from before the
+ * first renaming.
+ */
 static void test_renamed_twice(void **state)
 {
 	static const char *const names[] = {"a", "b", "c"};
@@ -166,8 +173,8 @@ static void test_renamed_twice(void **state)
 }
 
 /*
- * Has the collector look at the names of threads, @apart_ns after it looked last. Returns how long
- * it waits until it looks again.
+ * Lets the collector look at the threads' names, @apart_ns after its last look. Returns how long it
+ * waits until the next look.
  */
 static uint64_t pause_after(uint64_t apart_ns)
 {
@@ -182,8 +189,8 @@ static uint64_t pause_after(uint64_t apart_ns)
 }
 
 /*
- * Each look is followed by a longer pause. Looks that find nothing new soon become rare, and a new
- * thread makes them frequent again.
+ * If a look finds no new name, the pause before the next look gets longer. A new thread makes looks
+ * frequent again.
  */
 static void test_pauses(void **state)
 {
@@ -201,8 +208,8 @@ static void test_pauses(void **state)
 }
 
 /*
- * Returns the CPU time in ns that it takes to rename @n threads. Other threads have ended waits of
- * each of them.
+ * Returns the CPU time, in ns, of renaming @n threads. Each of them has waits that other threads
+ * ended.
  */
 static uint64_t cost_of(unsigned n)
 {
@@ -224,7 +231,7 @@ static uint64_t cost_of(unsigned n)
 	return began_ns;
 }
 
-/* The work grows with the number of threads, and not with its square. */
+/* The work of renaming is proportional to the number of threads, not to its square. */
 static void test_many_renamed(void **state)
 {
 	uint64_t few = cost_of(500), many = cost_of(4000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread waited for, by name: the other end of a socket, files, child processes. Also the
- * limit on how many names are remembered.
+ * Tests the text that says what a thread waited for: the other end of a socket, files, child
+ * processes. Only a limited number of names is remembered.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void test_sockets(void **state)
 	assert_string_equal(find(&wait), "10.0.0.5:80");
 	wait = (struct rec_wait){.call = SYS_read, .on.kind = WAIT_ON_UNIX};
 	assert_null(find(&wait));
-	/* a text without a NUL, which only a broken record has */
+	/* only a broken record has a text without a NUL */
 	memset(wait.on.text, 'a', sizeof(wait.on.text));
 	assert_int_equal(strlen(find(&wait)), WAIT_ON_BYTES);
 	wait.on.kind = 200;
@@ -68,7 +68,7 @@ static void test_sockets(void **state)
 }
 
 /*
- * The first argument of a system call isn't always a descriptor: that of clock_nanosleep() is a
+ * Not every system call has a descriptor as its first argument: that of clock_nanosleep() is a
  * clock.
  */
 static void test_other_calls(void **state)
@@ -107,13 +107,13 @@ static void test_files(void **state)
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	assert_string_equal(find(&wait), gone);
 	close(fd);
-	/* krait keeps its answer until the next flush */
+	/* krait keeps its old answer until the next flush */
 	assert_string_equal(find(&wait), gone);
 	collect.flushes++;
 	assert_string_equal(find(&wait), strrchr(path, '/') + 1);
 }
 
-/* Once the budget for asking processes is spent, krait only knows the last part of a path. */
+/* Once the budget for reading /proc is used up, krait knows only the last part of a path. */
 static void test_budget(void **state)
 {
 	char path[] = "/tmp/krait-on.XXXXXX";

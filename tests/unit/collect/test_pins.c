@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each reference to a process or to its mappings is counted, and the counts go back to 0. Otherwise
- * the memory of ended processes would never be freed. The mappings with which a stack was sampled
- * stay as long as the stack waits for its names. A forked child may use its parent's mappings.
+ * Each reference to a process or to its mappings is counted, and every count must go back to 0;
+ * otherwise the memory of ended processes would never be freed. While a stack waits for its names,
+ * the mappings with which it was sampled stay. These may be the mappings of a fork's parent.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -221,7 +221,7 @@ static void flush(struct fixture *f)
 	assert_int_equal(collect_flush(f->c, false), 0);
 }
 
-/* Flushes until no sample waits any more for names that a worker reads. */
+/* Flushes until no sample waits any more for names that a worker thread reads. */
 static void flush_until_named(struct fixture *f)
 {
 	for (int i = 0; f->c->n_waiting && i < 1000; i++) {
@@ -262,7 +262,7 @@ static void assert_native_named(struct fixture *f)
 	assert_true(found);
 }
 
-/* Ends the process. krait forgets it as soon as nothing refers to it. */
+/* Ends the child process. krait forgets it as soon as nothing refers to it. */
 static void end(struct fixture *f)
 {
 	kill_child(f);
@@ -271,10 +271,7 @@ static void end(struct fixture *f)
 		flush(f);
 }
 
-/*
- * While a stack and a sample wait, each of them refers to the process. After that nothing refers to
- * it.
- */
+/* A stack and a sample that wait refer to the process. When they are done, nothing refers to it. */
 static void test_back_to_zero(void **state)
 {
 	struct fixture *f = *state;
@@ -298,7 +295,7 @@ static void test_back_to_zero(void **state)
 	assert_null(space_at(f->c, f->version));
 }
 
-/* In the last flush, no stack waits for missing names, and nothing pins the process any more. */
+/* In the last flush no stack waits for missing names any more, and nothing pins the process. */
 static void test_last_flush(void **state)
 {
 	struct fixture *f = *state;
@@ -314,7 +311,10 @@ static void test_last_flush(void **state)
 	assert_int_equal(space_at(f->c, f->version)->users, 0);
 }
 
-/* A fork's stack has its parent's mappings. The parent ends before the stack has its names. */
+/*
+ * A fork's stack was unwound with its parent's mappings. The parent ends before the stack has its
+ * names.
+ */
 static void test_fork(void **state)
 {
 	struct fixture *f = *state;
@@ -337,8 +337,8 @@ static void test_fork(void **state)
 }
 
 /*
- * A process was examined before its first sample. By the time of that sample it runs another
- * program. Stacks that were sampled before keep their mappings.
+ * krait looked at a process before the process's first sample. At that sample the process runs
+ * another program. Stacks that were sampled before keep the old mappings.
  */
 static void test_confirm(void **state)
 {

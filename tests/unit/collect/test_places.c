@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which stacks show a thread without work, or an event loop. krait has a list of places in code by
- * which it knows them.
+ * krait has a list of places in library code by which it knows that a thread has no work or runs an
+ * event loop. The test says which stacks do.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,9 +28,9 @@
 #define MAIN   " < app.main < app.<module>"
 
 /*
- * A stack, the innermost frame first: "MODULE.FUNCTION" is Python, of an installed package or at
- * MODULE's own absolute path; "FILE.so FUNCTION" is native, "[gc]" is the garbage collector.
- * "MODULE.FUNCTION:9@5": line 9 of a function that begins on line 5.
+ * A stack, the innermost frame first. "MODULE.FUNCTION" is a Python frame, whose file is in an
+ * installed package, or at MODULE if that is an absolute path; "FILE.so FUNCTION" is native, "[gc]"
+ * is the garbage collector. "MODULE.FUNCTION:9@5": line 9 of a function that begins on line 5.
  */
 struct known {
 	const char *stack;
@@ -117,25 +117,25 @@ static const struct known with_work[] = {
 	 LOCK},
 	{"threading.wait < concurrent/futures/_base.result" MAIN, LOCK},
 	/*
-	 * a task that is a C function has no Python frame; the stack has only the worker's own
-	 * frame
+	 * a task that is a C function has no Python frame, so the innermost Python frame is the
+	 * worker's own
 	 */
 	{"libc.so.6 clock_nanosleep < python3 time_sleep < multiprocessing/pool.worker" THREAD,
 	 SLEEP},
 	{"libc.so.6 sem_wait < python3 lock_PyThread_acquire_lock < "
 	 "multiprocessing/pool.worker" THREAD,
 	 LOCK},
-	/* the worker's line isn't known, so nobody knows whether a task runs */
+	/* without the line of the worker's frame, krait can't know whether a task runs */
 	{"multiprocessing/pool.worker" THREAD, LOCK},
 	{"multiprocessing/pool.worker:125@97" THREAD, LOCK}, /* a task in C runs */
 	{"libc.so.6 sem_wait < _queue.so _queue_SimpleQueue_get_impl < "
 	 "multiprocessing/pool.worker:125@97" THREAD,
 	 LOCK},
-	/* the function that the Thread runs is Event.wait(), so the wait is the thread's work */
+	/* the Thread's own function is Event.wait(), so waiting is the thread's work */
 	{"threading.wait:1@900 < threading.wait:2@800 < threading.run:970@960 < "
 	 "threading._bootstrap_inner:990@980 < threading._bootstrap:950@940",
 	 LOCK},
-	{"threading.wait < threading.run" THREAD, LOCK}, /* the lines of the frames aren't known */
+	{"threading.wait < threading.run" THREAD, LOCK}, /* frames without line numbers */
 	{"socket.readinto < redis/connection.read < redis/client.blpop < app.consumer" MAIN, NET},
 	{"socket.readinto < redis/connection.read < redis/client.get < app.task < "
 	 "rq/job.perform < rq/worker/base.perform_job" MAIN,
@@ -143,7 +143,7 @@ static const struct known with_work[] = {
 	{"socket.readinto < redis/connection.read < redis/client.blpop < threading.run < "
 	 "threading._bootstrap_inner < threading._bootstrap",
 	 NET},
-	/* folders that have the same name as a package whose functions are all in the list */
+	/* folders with the same name as a package whose functions are all in the list */
 	{"queue.get < /srv/redis/consumer.run < threading._bootstrap_inner < "
 	 "threading._bootstrap",
 	 LOCK},
@@ -160,7 +160,7 @@ static const struct known with_work[] = {
 	{"multiprocessing/connection._send < multiprocessing/queues.put < "
 	 "multiprocessing/pool.worker" MAIN,
 	 PIPE},
-	/* outermost frames that belong to no thread */
+	/* stacks whose outermost frame isn't that of a thread */
 	{"concurrent/futures/thread._worker" MAIN, LOCK},
 	{"concurrent/futures/thread._worker" THREAD, GIL},
 	{"concurrent/futures/thread._worker" THREAD, NET},
@@ -214,7 +214,8 @@ static const char *const named[] = {"shop.jobs.next_job", "shop.jobs.Worker.paus
 static const struct place_names more = {named, ARRAY_SIZE(named)};
 
 /*
- * Makes a location. @lines: the text from the ":" on, as in struct known; NULL: no lines are known.
+ * Makes a location. @lines is the text from the ":" on, as in struct known; NULL: the lines aren't
+ * known.
  */
 static uint32_t location(struct profile *p, const char *file, const char *name, const char *of,
 			 const char *lines)
@@ -230,7 +231,7 @@ static uint32_t location(struct profile *p, const char *file, const char *name, 
 	return profile_location(p, &l);
 }
 
-/* Makes a location of one entry of a stack, the @n bytes at @text. */
+/* Makes a location for the frame that the @n bytes at @text describe. */
 static uint32_t entry(struct profile *p, const char *text, size_t n)
 {
 	char module[128], file[160], *name, *lines;
@@ -278,7 +279,7 @@ static void expect(const struct known *known, size_t n, enum place place)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t stack = stack_of(p, known[i].stack);
 
-		/* asks twice, because the second answer comes from a cache */
+		/* looks twice, because the second result comes from a cache */
 		for (int again = 0; again < 2; again++)
 			if (places_look(&kept, p, stack, known[i].state, &more) != place)
 				fail_msg("%s", known[i].stack);
@@ -311,8 +312,8 @@ static const char *leaf_of(const char *stack)
 }
 
 /*
- * Pairs of stacks with the same innermost function. Only one stack of each pair is that of a thread
- * without work.
+ * Pairs of stacks with the same innermost function. In each pair, only one stack is that of a
+ * thread without work.
  */
 static void test_leaf_is_too_little(void **state)
 {
@@ -338,7 +339,7 @@ static void test_names(void **state)
 	assert_true(place_names_function("a.b.f", "/lib/python311.zip/a/b.py", "g.<locals>.f"));
 	assert_true(place_names_function("a.C.f", "/x/a.py", "C.f"));
 	assert_true(place_names_function("a.C.f", "/x/a.py", "B.C.f"));
-	/* a frame's function that is named without its class fits any class */
+	/* a function's name without its class matches that function of any class */
 	assert_true(place_names_function("a.C.f", "/x/a.py", "f"));
 	assert_false(place_names_function("a.C.f", "/x/a.py", "D.f"));
 	assert_false(place_names_function("a.C.f", "/x/a.py", "BC.f"));

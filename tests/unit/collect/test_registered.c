@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait remembers of stacks with code made at run time. Also which processes are read again
- * after events of the side band were lost.
+ * Stacks with code made at run time: what krait remembers of them. Also: which processes' mappings
+ * krait reads again after it lost events of the side band.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,8 +44,8 @@ static int teardown(void **state)
 }
 
 /*
- * A stack was sampled with mappings that krait doesn't know any more. Its samples then get the same
- * stack without code made at run time, and the outcome that this second stack has.
+ * A stack was sampled with mappings that krait has forgotten. Its samples then get the same stack
+ * without the code made at run time, and that stack's outcome.
  */
 static void test_outcome_of_the_plain_stack(void **state)
 {
@@ -69,9 +69,9 @@ static void test_outcome_of_the_plain_stack(void **state)
 }
 
 /*
- * If events of the side band were lost, krait doesn't know which memory was made executable in that
- * time. It reads again the mappings of processes with code made at run time, and of no other
- * processes.
+ * If events of the side band were lost, krait doesn't know which memory became executable
+ * meanwhile. So it reads the mappings again of processes with code made at run time, and of no
+ * others.
  */
 static void test_lost_events(void **state)
 {
@@ -88,7 +88,7 @@ static void test_lost_events(void **state)
 	assert_int_equal(process_at(f->c, b)->space_stale, SPACE_FRESH);
 }
 
-/* If what was read takes too much memory, only the oldest reading is freed. */
+/* If what was read of run-time code takes too much memory, only the oldest reading is freed. */
 static void test_memory(void **state)
 {
 	const struct proc_key keys[] = {{.start_ns = 1, .tgid = 0x7ffffff0},
@@ -106,7 +106,7 @@ static void test_memory(void **state)
 				 0);
 		p[k]->made->registered.read_at = 9 - (uint32_t)k;
 	}
-	f->c->config.max_bytes = 16 << 20; /* names may take half of these bytes */
+	f->c->config.max_bytes = 16 << 20; /* names may take half of max_bytes */
 	memory_keep_to(f->c);
 	assert_in_range(collect_kept_bytes(f->c), 4 << 20, 8 << 20);
 	f->c->config.max_bytes = 8 << 20;

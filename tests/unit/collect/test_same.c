@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * If code objects of several processes have the same content, krait keeps one copy of the names and
- * lines. A code object with another content, also at the same address, must not get these.
+ * Code objects of several processes with the same content share one copy of their names and lines.
+ * A code object with another content, even at the same address, must not get this copy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,11 +49,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What the record of a code object says. */
+/* What the record of a code object contains. */
 struct said {
 	const char *text[CODE_TEXT_MAX];
 	int32_t line, traceable;
-	uint8_t kind; /* how many bytes a character of CODE_QUALNAME has */
+	uint8_t kind; /* size of a character of CODE_QUALNAME, in bytes */
 	uint64_t self_obj;
 };
 
@@ -93,7 +93,10 @@ static void send_code(struct fixture *f, uint32_t tgid, uint64_t code, const str
 	for (int i = 0; i < CODE_TEXT_MAX; i++) {
 		str_add(&out, said->text[i] ?: "");
 		while (out.n % 8)
-			/* the bytes between two texts of the record have no meaning */
+			/*
+			 * the padding between two texts of the record, which must not count as
+			 * content
+			 */
 			str_add_c(&out, (char)tgid);
 	}
 	collect_record(f->collect, out.s, out.n);
@@ -123,7 +126,7 @@ static int remember(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Names a stack that consists of the code object of @tgid. Returns the location of its frame. */
+/* Names a stack whose only frame is the code object of @tgid. Returns that frame's location. */
 static const struct profile_location *location(struct fixture *f, uint32_t tgid)
 {
 	struct {
@@ -163,7 +166,10 @@ static void test_same_content(void **state)
 		kept[i] = f->collect->kept.codes;
 		assert_string_equal(code[i]->name, "C.f");
 	}
-	/* the content has come for the first time, so the two code objects don't share it yet */
+	/*
+	 * the content came for the first time with these two code objects, so they don't share it
+	 * yet
+	 */
 	assert_ptr_not_equal(code[0]->name, code[1]->name);
 	assert_ptr_equal(code[1]->name, code[4]->name);
 	assert_int_equal(code[1]->serial, code[4]->serial);
@@ -173,7 +179,7 @@ static void test_same_content(void **state)
 		assert_ptr_equal(location(f, i), location(f, 0));
 }
 
-/* If contents differ, however little, each code object has what its own record says. */
+/* If the contents of code objects differ, however little, each one has what its own record says. */
 static void test_other_content(void **state)
 {
 	struct fixture *f = *state;
@@ -188,10 +194,10 @@ static void test_other_content(void **state)
 	other[5].traceable = 1;
 	other[6].text[CODE_QUALNAME] = NULL;
 	other[7].text[CODE_NAME] = "fC.";
-	/* all bytes of the texts in a row are the same, but another text begins elsewhere */
+	/* the bytes of all texts together are the same, but the second text begins elsewhere */
 	other[7].text[CODE_QUALNAME] = "f";
 	other[8].text[CODE_QUALNAME] = other[9].text[CODE_QUALNAME] = "C.ff";
-	/* the bytes are the same, but with another size of characters they are another text */
+	/* the bytes are the same, but with another size of characters they mean another text */
 	other[9].kind = 2;
 	for (uint32_t i = 0; i < 3 * n; i++) {
 		const struct said *said = &other[i % n];
@@ -212,8 +218,8 @@ static void test_other_content(void **state)
 }
 
 /*
- * What krait has to ask the process itself isn't shared between processes: up to Python 3.10, the
- * class of a method.
+ * Processes don't share what krait reads from the process itself: up to Python 3.10, the class of a
+ * method.
  */
 static void test_own_content(void **state)
 {
@@ -230,7 +236,7 @@ static void test_own_content(void **state)
 	assert_int_not_equal(code[1]->serial, code[3]->serial);
 }
 
-/* The profile says which functions ran before the recording began. */
+/* The profile marks functions that ran before the recording began. */
 static void test_older_processes(void **state)
 {
 	struct fixture *f = *state;
@@ -243,8 +249,8 @@ static void test_older_processes(void **state)
 }
 
 /*
- * A process sends ever new contents. krait keeps a limited number of contents. Those that are in
- * use stay.
+ * A process sends new contents without end. krait keeps a limited number of them, and all that are
+ * in use.
  */
 static void test_bound(void **state)
 {
@@ -264,7 +270,7 @@ static void test_bound(void **state)
 		send_code(f, 2, 1000 + i, &said);
 	}
 	assert_string_equal(first->name, "C.f");
-	/* krait asks for these processes, which don't exist, and forgets them */
+	/* krait looks for these processes, which don't exist, and forgets them */
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	assert_in_range(f->collect->kept.codes, 512 * 6000, 512 * 8000);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Divides the time of waits whose stacks weren't taken between the stacks of their site. Whatever
- * lengths the waits have, each stack gets its share, and no time is lost.
+ * Many short waits come without a stack. Their time is divided between the stacks that were taken
+ * at the same call site. Whatever the lengths of the waits, each stack must get its share, and no
+ * time may be lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,15 +18,15 @@
 
 #define US 1000ull
 
-/* A thread that waits at one site. Its stacks are taken by chance, as the kernel program does. */
+/*
+ * A simulated thread that waits at one call site. Stacks are taken by chance, as the kernel program
+ * does it.
+ */
 struct program {
 	struct wait_shares *shares;
 	uint64_t random, period_ns, cost_ns;
 	uint64_t n, ns, n_before,
-		/*
-		 * how long the thread's last waits were, as average_of() in the kernel program uses
-		 * it
-		 */
+		/* sum of the lengths of earlier waits, as in the kernel program's average_of() */
 		ns_before;
 	uint64_t owed_ns, gil_owed_ns;
 	double true_ns[3], got_ns[3], gil_ns;
@@ -79,7 +80,7 @@ static void wait_for(struct program *p, unsigned stack, uint64_t ns)
 }
 
 /*
- * The thread ends. Checks that all sums are right, and that no share is wrong by more than @points
+ * Ends the thread. Checks that all sums are right, and that no share is wrong by more than @points
  * percentage points.
  */
 static void end(struct program *p, double points)
@@ -111,7 +112,7 @@ static struct program program(uint64_t period_ns, uint64_t cost_ns)
 	return (struct program){.random = 7, .period_ns = period_ns, .cost_ns = cost_ns};
 }
 
-/* Short waits and ten times longer ones, in turn, at one site. */
+/* Short waits and waits ten times as long take turns at one call site. */
 static void test_in_turn(void **state)
 {
 	struct program p = program(3000 * US, 0);
@@ -138,8 +139,8 @@ static void test_drawn(void **state)
 }
 
 /*
- * At one site, there are 500 short waits for each wait of 30 ms. The long waits have three quarters
- * of the time.
+ * At one call site there are 500 short waits for each wait of 30 ms. The long waits take three
+ * quarters of the time.
  */
 static void test_rare(void **state)
 {
@@ -152,7 +153,7 @@ static void test_rare(void **state)
 	end(&p, 15);
 }
 
-/* The program does one thing for a while, and then another. */
+/* The program waits with one stack for a while, and then with another. */
 static void test_phases(void **state)
 {
 	struct program p = program(3000 * US, 0);
@@ -164,8 +165,7 @@ static void test_phases(void **state)
 }
 
 /*
- * A wait takes longer if its stack is taken. That additional time isn't given to the waits without
- * a stack.
+ * A wait gets longer if its stack is taken. That extra time isn't given to waits without a stack.
  */
 static void test_cost(void **state)
 {
@@ -177,7 +177,7 @@ static void test_cost(void **state)
 	end(&p, 1.5);
 }
 
-/* Time isn't shared between sites. Time that is left at the end goes to a wait of its own site. */
+/* Call sites don't share time. Time that is left at the end goes to a wait at its own call site. */
 static void test_sites(void **state)
 {
 	struct waiting one = {.rec = {.stack = 1, .weight = 10}, .times = 2 * WAIT_ONE, .site = 1};
@@ -195,10 +195,7 @@ static void test_sites(void **state)
 	assert_false(shares_left(s, &left));
 	left = (struct waiting){
 		.rec = {.stack = 3, .weight = 1}, .times = WAIT_ONE, .site = 1, .others_ns = 7};
-	/*
-	 * stack 1 gets all the time of waits whose stacks weren't taken, and stack 3 gets none of
-	 * it
-	 */
+	/* stack 1 gets all the time of waits without a stack, and stack 3 gets none of it */
 	shares_take(&s, &left);
 	assert_int_equal(left.rec.weight, 1);
 	assert_true(shares_left(s, &left));
@@ -210,7 +207,7 @@ static void test_sites(void **state)
 	shares_free(s);
 }
 
-/* There are far more stacks than krait tells apart. The sum of their times is right. */
+/* There are far more stacks than krait tells apart. Still, the sum of their times is right. */
 static void test_many_stacks(void **state)
 {
 	struct wait_shares *s = NULL;
@@ -233,7 +230,7 @@ static void test_many_stacks(void **state)
 	shares_free(s);
 }
 
-/* Numbers that no kernel sends do no harm. */
+/* Impossible numbers, which no kernel sends, do no harm. */
 static void test_nonsense(void **state)
 {
 	struct waiting w = {.rec = {.weight = UINT64_MAX},
@@ -258,8 +255,8 @@ static void test_nonsense(void **state)
 }
 
 /*
- * Time of waits without a stack may come in a record that has no wait of its own. The time goes to
- * the stacks that the site has.
+ * A record may bring the time of waits without a stack, but no wait of its own. The time goes to
+ * the stacks that its call site has.
  */
 static void test_owe(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a thread waited for, as the record of the wait tells it. */
+/* Tests what krait says that a thread waited for, given the record of the wait. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void test_states(void **state)
 	assert_string_equal(in_call(SYS_restart_syscall, 0, SLEEPS), "other: restart_syscall");
 }
 
-/* The state of a wait that isn't over has the usual text, but another number (WAIT_STATE_OPEN). */
+/* A wait that isn't over has the same text as one that is, but its number has WAIT_STATE_OPEN. */
 static void test_open(void **state)
 {
 	struct rec_wait wait = {.call = SYS_nanosleep, .state = SLEEPS};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wait's record says who ended the wait. The collector adds a sample of the waker's stack with
- * the time of the wait. It does so once it knows that the wait was for a lock, and not for work.
+ * A wait's record says which thread ended the wait. Once krait knows that the wait was for a lock,
+ * and not for work, it blames that thread: it adds a sample of its stack with the time of the wait.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_
 static const struct collect_ops ops = {
 	.add_layout = add_layout, .layout = get_layout, .set_proc = set_no_proc};
 
-/* The values of the profile: samples, off_cpu, and the values of waits. */
+/* The indexes of the profile's values: samples, off_cpu, then the values of waits. */
 enum { SAMPLES, OFF_CPU, LOCK_BLAME = 2 + VALUE_LOCK_BLAME, VALUES = 2 + COLLECT_WAIT_VALUES };
 
 struct fixture {
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Sends stack @id, which is one function of prog.py. */
+/* Sends stack @id, whose only frame is a function of prog.py. */
 static void send_stack(struct fixture *f, uint64_t id, const char *name)
 {
 	const char *texts[] = {"/app/prog.py", NULL, name, NULL};
@@ -109,7 +109,7 @@ static struct rec_sample sample(uint32_t tid, uint64_t stack, uint64_t weight)
 				   .weight = weight};
 }
 
-/* Makes the record of a wait with stack @stack. It took 1,000 ns, until thread WAKER ended it. */
+/* Makes the record of a wait of 1,000 ns with stack @stack, which thread WAKER ended. */
 static struct rec_wait wait_in(uint64_t stack)
 {
 	struct rec_wait wait = {.sample = sample(WAITER, stack, 1000),
@@ -131,7 +131,7 @@ struct sums {
 	struct fixture *f;
 	int64_t of[VALUES];
 	unsigned n;
-	struct profile_sample blame; /* the last sample with blame */
+	struct profile_sample blame; /* the last sample that blames a thread */
 };
 
 static int add(void *arg, const struct profile_sample *s)
@@ -190,14 +190,14 @@ static void test_blame(void **state)
 	assert_string_equal(function(&s), "releases");
 	assert_string_equal(text(&s, "tid"), "72");
 	assert_string_equal(text(&s, "waiter_tid"), "71");
-	/* the sample has no state: the waker neither ran nor waited in it */
+	/* the blaming sample has no state, because the waker neither ran nor waited in it */
 	assert_string_equal(text(&s, "state"), "");
 	assert_int_equal(s.blame.time_ns, 2000);
 }
 
 /*
- * The label of the waiter has the name that the waiter has at that moment. After a change of the
- * name, later labels have the new name.
+ * The label that names the waiter has the waiter's name at that moment. After the thread was
+ * renamed, later labels have the new name.
  */
 static void test_names(void **state)
 {
@@ -221,7 +221,7 @@ static void test_names(void **state)
 	assert_string_equal(text(&s, "waiter"), "two");
 }
 
-/* Nobody is blamed for a wait for work, or for a wait for something that isn't a lock. */
+/* No thread is blamed for ending a wait for work, or a wait for something that isn't a lock. */
 static void test_other_waits(void **state)
 {
 	struct fixture *f = *state;
@@ -243,7 +243,7 @@ static void test_other_waits(void **state)
 	assert_int_equal(s.of[LOCK_BLAME], 0);
 }
 
-/* The waiter's and the waker's stacks come in any order, with other samples in between. */
+/* The stacks of the waiter and of the waker come in any order, with other samples in between. */
 static void test_late_stacks(void **state)
 {
 	struct fixture *f = *state;
@@ -269,8 +269,8 @@ static void test_late_stacks(void **state)
 }
 
 /*
- * Before the waker's stack comes, the thread that waited ends, and a new thread gets the ended
- * thread's entry.
+ * Before the waker's stack comes, the waiting thread ends, and a new thread gets its entry in
+ * krait's table.
  */
 static void test_forgotten_waiter(void **state)
 {
@@ -295,8 +295,8 @@ static void test_forgotten_waiter(void **state)
 }
 
 /*
- * A record has no waker: the record is too short, or says that there is none, or names an
- * impossible one.
+ * A record without a waker: it is too short, or says that there is no waker, or names an impossible
+ * one.
  */
 static void test_no_waker(void **state)
 {
@@ -318,7 +318,7 @@ static void test_no_waker(void **state)
 	assert_int_equal(s.of[LOCK_BLAME], 0);
 }
 
-/* If the waker's process is unknown until the end, the wait is shown without the waker. */
+/* If krait never learns what the waker's process is, the wait is shown without the waker. */
 static void test_unknown_process(void **state)
 {
 	struct fixture *f = *state;
@@ -337,7 +337,7 @@ static void test_unknown_process(void **state)
 	assert_int_equal(f->collect->n_waiting, 0);
 }
 
-/* A thread that ends waits of ever new threads doesn't get ever more label sets. */
+/* A thread ends waits of ever new threads. The number of its label sets stays bounded. */
 static void test_many_waiters(void **state)
 {
 	struct fixture *f = *state;
@@ -356,7 +356,7 @@ static void test_many_waiters(void **state)
 	for (uint32_t id = 1; id <= profile_n_labels(f->profile); id++)
 		labelled += profile_label_value(f->profile, id, "waiter_tid") != 0;
 	assert_int_equal(s.of[LOCK_BLAME], 1500 * 1000);
-	/* the label sets are made anew when krait knows more of the process */
+	/* the label sets are made again when krait knows more of the process */
 	assert_in_range(labelled, 1000, 1100);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests krait dump with texts and files that are made up. What does it read from texts of /proc?
- * Which waits does it tell from system calls and kernel functions? Which source lines does it show?
- * Its unwind tables must equal the rows that they were made of.
+ * Tests `krait dump` with made-up texts and files: what it reads from texts of /proc, which waits
+ * it tells from system calls and kernel functions, which source lines it shows. Also checks that
+ * its unwind tables equal the rows that they were made of.
  */
 #include <grp.h>
 #include <limits.h>
@@ -106,7 +106,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_readable").fd, 3);
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_writable").fd, 4);
 	assert_int_equal(wait_in('S', SYS_splice, 3, 0, "wait_woken").fd, -1);
-	/* up to Python 3.10, time.sleep() makes this call */
+	/* up to Python 3.10, time.sleep() calls pselect6() without descriptors */
 	assert_int_equal(wait_in('S', SYS_pselect6, 0, 0, "do_select").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_pselect6, 4, 0, "do_select").kind, WAIT_POLL);
 	assert_int_equal(wait_in('S', SYS_ppoll, 0x1000, 0, "").kind, WAIT_SLEEP);
@@ -116,7 +116,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_syscall_64").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "x").kind, WAIT_BLOCKED);
 	/*
-	 * a page fault, which isn't a system call; a system call for which krait has no rule; a
+	 * a page fault, which isn't a system call; a system call that krait has no rule for; a
 	 * thread of which nothing is known
 	 */
 	assert_int_equal(wait_in('D', TASK_NO_CALL, 0, 0, "folio_wait_bit_common").kind, WAIT_IO);
@@ -126,7 +126,7 @@ static void test_waits(void **state)
 	assert_int_equal(w.fd, -1);
 	assert_int_equal(wait_in('S', TASK_UNKNOWN, 0, 0, "").kind, WAIT_BLOCKED);
 	assert_int_equal(wait_in('T', SYS_read, 0, 0, "").kind, WAIT_STOPPED);
-	/* A thread that was frozen within a system call. */
+	/* a thread that was frozen (cgroup freezer) within a system call */
 	w = wait_in('S', SYS_futex, 0x1000, 0, "get_signal");
 	assert_int_equal(w.kind, WAIT_FROZEN);
 	assert_null(w.call);
@@ -148,8 +148,8 @@ static enum wait_kind io_kind(char state, long call, const char *wchan, const ch
 }
 
 /*
- * What a wait for input or output is for follows from the descriptor's kind. If that says nothing,
- * it follows from the kernel's function.
+ * The kind of the descriptor says what a wait for input or output is for. If the descriptor says
+ * nothing, the kernel's function does.
  */
 static void test_io(void **state)
 {
@@ -167,8 +167,8 @@ static void test_io(void **state)
 }
 
 /*
- * Returns the value that the table has for offset @key: that of the last row that begins at @key or
- * before it.
+ * Returns the value that the table has for offset @key: that of the last row that begins at or
+ * before @key.
  */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {

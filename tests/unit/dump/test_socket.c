@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses lines of /proc/net: the kernel's own, and malformed ones. */
+/* Tests the parsing of lines of /proc/net: real ones and malformed ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ELF files, made by hand: their contents are read; broken ones are refused or harmless. */
+/* Reads ELF files that are made by hand. Broken files are refused or do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -62,7 +62,8 @@ static void test_symbols(void **state)
 
 	ew_init(&w, ET_DYN);
 	ew_symbol(&w, "undefined", 0x10, 1, SHN_UNDEF);
-	ew_symbol(&w, "absolute", 0x2010, 2, SHN_ABS); /* SHN_ABS, as BOLT leaves _PyRuntime */
+	/* SHN_ABS is the section that BOLT gives to _PyRuntime */
+	ew_symbol(&w, "absolute", 0x2010, 2, SHN_ABS);
 	ew_symbol(&w, "defined", 0x2020, 3, 1);
 	fd = ew_write(&w);
 	f = open_elf(fd);
@@ -89,10 +90,10 @@ static void test_memory(void **state)
 	assert_true(elf_file_is_exec(f));
 	assert_true(elf_file_read_u64(f, EW_DATA, &v));
 	assert_true(v == 0x1122334455667788);
-	/* Reads across the end of the part that is in the file: zeros follow. */
+	/* Reads across the end of the bytes that are in the file: zeros follow. */
 	assert_int_equal(elf_file_read(f, EW_ZERO - 4, buf, 8), 8);
 	assert_memory_equal(buf, "\xaa\xaa\xaa\xaa\0\0\0\0", 8);
-	/* Reads across the end of memory, and outside of it. */
+	/* Reads across the end of the segment in memory, and outside of the segment. */
 	assert_int_equal(elf_file_read(f, EW_END - 4, buf, 8), 4);
 	assert_int_equal(elf_file_read(f, EW_END, buf, 8), 0);
 	assert_int_equal(elf_file_read(f, UINT64_MAX - 3, buf, 8), 0);
@@ -156,7 +157,7 @@ static void test_not_elf(void **state)
 	assert_null(f);
 }
 
-/* A file may be cut off anywhere: no reader crashes (ASan). */
+/* Cuts a file off at every length. No reader may crash (ASan). */
 static void test_truncated(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -187,7 +188,7 @@ static void test_truncated(void **state)
 }
 
 #define AT_HEADER(i, field) (EW_AT_SH + (i) * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, field))
-enum { SH_STR = 3, SH_DYN = 5 }; /* numbers of sections as ew_headers() gives them */
+enum { SH_STR = 3, SH_DYN = 5 }; /* numbers of the sections that ew_headers() makes */
 
 static void put_u64(int fd, off_t at, uint64_t v)
 {
@@ -195,8 +196,8 @@ static void put_u64(int fd, off_t at, uint64_t v)
 }
 
 /*
- * A file with a hole is large enough for the 2^32 section headers that it claims. It is refused
- * before they are counted.
+ * A sparse file is large enough for the 2^32 section headers that it claims. It is refused before
+ * the headers are counted.
  */
 static void test_endless_headers(void **state)
 {
@@ -213,8 +214,8 @@ static void test_endless_headers(void **state)
 }
 
 /*
- * krait searches the entries from the first one for each needed library, so it looks at a limited
- * number of entries: number 1,000 is found, number 1,500 isn't.
+ * To find needed library number n, krait reads the dynamic entries from the first one on. So it
+ * reads a limited number of them: library 1,000 is found, library 1,500 isn't.
  */
 static void test_endless_needed(void **state)
 {
@@ -237,8 +238,8 @@ static void test_endless_needed(void **state)
 }
 
 /*
- * If the string table doesn't end with a NUL, krait would search all bytes after a name for the
- * name's end. No symbol is found in such a table.
+ * A string table doesn't end with a NUL, so krait would search all the rest of it for the end of a
+ * name. No symbol is found in such a table.
  */
 static void test_endless_names(void **state)
 {
@@ -262,10 +263,7 @@ static void test_endless_names(void **state)
 	assert_false(elf_file_section(f, ".dynamic", &section));
 }
 
-/*
- * Checks that a symbol is found by its name. The function is called for all symbols of the table,
- * from its start on.
- */
+/* Called for each symbol of the table: checks that a search for its name finds it. */
 static int expect_exported(const char *name, const struct elf_symbol *sym, void *arg)
 {
 	const char *const names[] = {name};
@@ -275,7 +273,7 @@ static int expect_exported(const char *name, const struct elf_symbol *sym, void 
 		return 0;
 	if (elf_file_find_in(arg, true, names, &found, 1) != 1)
 		fail_msg("%s isn't found", name);
-	/* if a function has several versions, any of them may be found */
+	/* if a symbol has several versions, the search may find any of them */
 	if (found.value != sym->value)
 		return 0;
 	assert_int_equal(found.type, sym->type);
@@ -300,7 +298,7 @@ static int check_library(struct dl_phdr_info *info, size_t n, void *arg)
 	return 0;
 }
 
-/* .gnu.hash finds all symbols that this program's libraries export, and no other symbols. */
+/* The search by .gnu.hash finds all symbols that this program's libraries export, and no others. */
 static void test_exported(void **state)
 {
 	unsigned checked = 0;
@@ -309,7 +307,7 @@ static void test_exported(void **state)
 	assert_in_range(checked, 1, UINT_MAX);
 }
 
-/* A slice bounds how much of a table is read. Without a slice, the whole table is read. */
+/* A slice limits how much of a table is read. Without a slice, the whole table is read. */
 static void test_slice(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -333,7 +331,7 @@ static void test_slice(void **state)
 	assert_false(slice.cut);
 }
 
-/* Tables that are needed for relocations are read once, however many relocations are asked for. */
+/* The tables that relocations need are read once, however many relocations are looked up. */
 static void test_slice_of_relocations(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -349,7 +347,8 @@ static void test_slice_of_relocations(void **state)
 	ew_rela(&w, at, R_X86_64_GLOB_DAT, sym, 0);
 	fd = ew_write(&w);
 	f = open_elf(fd);
-	slice_begin(&slice, 100000); /* the file has tables of 300 bytes, and one relocation */
+	/* allows 100,000 bytes; the file's tables have 300 bytes, with one relocation */
+	slice_begin(&slice, 100000);
 	for (int i = 0; i < 5000; i++)
 		assert_true(elf_file_pointer(f, at, &v) && v == 0x2100);
 	slice_end(&slice);
@@ -357,7 +356,7 @@ static void test_slice_of_relocations(void **state)
 }
 
 /*
- * For each note that it reads, libelf keeps all that it has read of the segment. So krait doesn't
+ * libelf keeps, for each note that it reads, all that it has read of the segment. So krait doesn't
  * read a segment with 2 MiB of notes.
  */
 static void test_endless_notes(void **state)

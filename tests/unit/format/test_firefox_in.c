@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the Firefox Profiler's format: the tables of its versions, values, the owners of samples,
- * and faulty files.
+ * Reads profiles in the Firefox Profiler's format: the tables of its versions, values, the threads
+ * that samples belong to, faulty files.
  */
 #include "read_text.h"
 
@@ -23,7 +23,10 @@
 #define SAMPLES "\"samples\":{\"stack\":[1,0,2,1,null,3],\"time\":[0,1,2.5,3,4,5],"
 #define OWNER	"\"pid\":\"12\",\"tid\":34,\"name\":\"Main\",\"processName\":\"app.py\","
 
-/* OLD: each thread has its own tables. SHARED: all threads share tables, as in newer versions. */
+/*
+ * Texts of profiles. OLD: each thread has tables of its own. SHARED: all threads share tables, as
+ * in newer versions of the format.
+ */
 #define OLD(samples)                                                                               \
 	"{" META("50") "\"threads\":[{" OWNER STACKS(PREFIX) "}," FUNCS(                           \
 		"\"fileName\":[1,null,null,null]") STRINGS "," samples "}]}"
@@ -70,8 +73,8 @@ static void assert_times(const char *text, const char *want)
 }
 
 /*
- * A sample of weight 0 ends a run of samples. The time of each sample is given as the difference to
- * the sample before it.
+ * A sample of weight 0 ends a series of samples. Each sample's time is given as the difference to
+ * the one before.
  */
 static void test_times_and_weights(void **state)
 {
@@ -160,8 +163,8 @@ static void test_refused(void **state)
 }
 
 /*
- * Replaces one number in the file. Checks that the file is refused, and that the message names the
- * list and the number's place in it.
+ * Replaces one number in the file by @with. Checks that the file is refused, and that the message
+ * names the list and the index of the number.
  */
 static void assert_refused_at(const char *list, size_t item, const char *with)
 {
@@ -181,7 +184,7 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 
 	profile_free(read_text(text));
 	str_addf(&key, "\"%s\":[", list);
-	/* two lists of the file are called "name" */
+	/* two lists of the file are called "name"; the test means that of funcTable */
 	at = strstr(streq(list, "name") ? strstr(text, "funcTable") : text, str_cstr(&key));
 	assert_non_null(at);
 	for (at += key.n; item; item--)
@@ -197,9 +200,7 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 		fail_msg("'%s' isn't '%s'", err_msg(), str_cstr(&want));
 }
 
-/*
- * In a reference, only null and -1 mean that it leads nowhere. Other impossible values are refused.
- */
+/* Only null and -1 mean that a reference leads nowhere. Other impossible references are refused. */
 static void test_references(void **state)
 {
 	static const char *const lists[] = {"frame", "prefix",	 "func", "category", "lib",
@@ -225,7 +226,7 @@ static void test_references(void **state)
 	assert_refused_at("resource", 1, "1");
 }
 
-/* If threads have tables of their own, the references of all threads are read. */
+/* If each thread has tables of its own, the references of all threads are read. */
 static void test_references_of_threads(void **state)
 {
 	static const char thread[] = "{\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"

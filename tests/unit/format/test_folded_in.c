@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads folded stacks of several tools: kinds, files, lines, labels, and what is refused. */
+/*
+ * Reads folded stacks that several tools wrote: kinds of frames, files, lines, labels, and files
+ * that are refused.
+ */
 #include "read_text.h"
 
 #include <errno.h>
@@ -119,7 +122,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* krait reads a text that it has written, and writes the same text again. */
+/* krait reads a file that it has written, and writes the same bytes again. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
@@ -131,7 +134,10 @@ static void test_round_trip(void **state)
 	assert_string_equal(got, want);
 }
 
-/* Comments, blank lines, Windows line ends, counts with a fraction, no newline at the end. */
+/*
+ * Tests odd lines: comments, blank lines, Windows line ends, counts with a fraction, no newline at
+ * the end.
+ */
 static void test_lines(void **state)
 {
 	_cleanup_free_ char *got =
@@ -154,7 +160,7 @@ static int same_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* The values are those that Metric.parse() of austin-python finds. */
+/* The values expected here are those that Metric.parse() of austin-python gives. */
 static void test_austin_full(void **state)
 {
 	static const char text[] =
@@ -174,8 +180,8 @@ static void test_austin_full(void **state)
 }
 
 /*
- * Austin's counts are microseconds, as README.md of Austin 3 says. The file's mode says what they
- * measure.
+ * Austin's counts are microseconds, as README.md of Austin 3 says. The mode in the file's head says
+ * which time they measure.
  */
 static void test_austin(void **state)
 {
@@ -223,7 +229,7 @@ static void assert_text(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* Fractions of counts aren't lost in sums. Counts without fractions stay counts. */
+/* Counts with fractions are summed up without loss. Counts without fractions stay whole numbers. */
 static void test_fractions(void **state)
 {
 	_cleanup_str_ struct str many = {};
@@ -247,8 +253,8 @@ static void test_fractions(void **state)
 }
 
 /*
- * Lines of difffolded.pl end with two counts. If any line of the file has only one count, the
- * number before the last one belongs to the frame in all lines.
+ * Lines of difffolded.pl end with two counts. If any line of a file has only one, then in all lines
+ * the number before the last one belongs to the frame's name.
  */
 static void test_two_counts(void **state)
 {
@@ -261,13 +267,13 @@ static void test_two_counts(void **state)
 	assert_text(two, "before", "a;b 10\n");
 	assert_text(two, "after", "a;b 20\na;c 5.5\n");
 	assert_text("a;b 10 20\na;c 5\n", NULL, "a;b 10 20\na;c 5\n");
-	/* a file that krait itself has written, in which all frames end with a number */
+	/* krait itself wrote this file, in which all frames end with a number */
 	assert_text("# counts: 1\na;b 10 20\n", NULL, "# counts: 1\na;b 10 20\n");
 }
 
 /*
- * A few lines that are no stacks are reported. If there are more such lines than stacks, the file
- * doesn't count as folded stacks.
+ * A few lines that aren't stacks are reported. If more lines aren't stacks than are, the file isn't
+ * read as folded stacks.
  */
 static void test_odd_lines(void **state)
 {
@@ -318,8 +324,7 @@ static void test_empty(void **state)
 }
 
 /*
- * A function is inlined into two other functions, with the same text in both. These are two
- * locations.
+ * A function is inlined into two other functions, with the same text. It must give two locations.
  */
 static void test_inlined_again(void **state)
 {
@@ -345,7 +350,9 @@ static void test_inlined_again(void **state)
 	profile_free(p);
 }
 
-/* A text has as many functions inlined into each other as fit into one location of pprof. */
+/*
+ * A text has the greatest number of nested inlined functions that one location of pprof can hold.
+ */
 static void test_inlined_deep(void **state)
 {
 	_cleanup_str_ struct str b = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads JSON lines: the profile that comes back after it was written, and the messages on faulty
- * files.
+ * Reads JSON Lines: a profile is written and read back unchanged, and faulty files are refused with
+ * a message.
  */
 #include "render_profile.h"
 
@@ -43,8 +43,8 @@ static void assert_refused(const char *text, const char *want)
 }
 
 /*
- * Makes a profile with a native frame and a function inlined into it, odd text, a sample without a
- * time, and a sample without frames.
+ * Makes a profile with a native frame, a function inlined into it, odd characters, a sample without
+ * a time, and a sample without frames.
  */
 static struct profile *odd_profile(void)
 {
@@ -95,7 +95,10 @@ static void test_round_trip(void **state)
 	profile_free(back);
 }
 
-/* Programs other than krait write other spaces, another order, escapes, and more members. */
+/*
+ * Reads JSON Lines of other programs: they have other spaces, another order of members, escapes,
+ * and additional members.
+ */
 static void test_other_writers(void **state)
 {
 	static const char text[] =
@@ -172,7 +175,7 @@ static void test_refused(void **state)
 		assert_refused(cases[i].text, cases[i].want);
 }
 
-/* Adds a chain of @n functions, each inlined into the one before. */
+/* Adds a frame with a chain of @n functions, each of them inlined into the one before. */
 static void add_inlined(struct str *b, unsigned n)
 {
 	str_add(b, HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n");
@@ -183,7 +186,7 @@ static void add_inlined(struct str *b, unsigned n)
 			 i, i - 1);
 }
 
-/* A frame may have as many inlined functions as fit into one location of pprof. */
+/* A frame may have as many inlined functions as one location of pprof can hold. */
 static void test_inlined(void **state)
 {
 	_cleanup_str_ struct str most = {}, more = {};

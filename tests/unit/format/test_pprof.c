@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests writing pprof. The test reads the output with a decoder of its own, and compares it with
- * sums that the test kept. If krait reads the output and writes it again, the bytes must be the
- * same.
+ * sums that it kept. If krait reads its output and writes it again, the bytes must be the same.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -27,13 +26,13 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Each of these functions makes a profile, and notes in a struct made what must be in it. */
+/* A profile that the test makes, and what the pprof file of it must contain. */
 
 struct made {
 	struct profile *p;
 	uint32_t stack[STACKS], labels[LABEL_SETS];
 	size_t depth[STACKS];
-	/* index: number of the time bucket + 1; 0 stands for samples without a time */
+	/* sums by stack, label set, time bucket + 1 (0: samples without a time), and value */
 	int64_t want[STACKS][LABEL_SETS][BUCKETS + 1][2];
 };
 
@@ -73,7 +72,8 @@ static void fill_tables(struct made *made)
 	uint64_t seed = 7;
 
 	/*
-	 * Kernel frames are the first ones here, though pprof's first mapping has to be Python's.
+	 * The kernel's mapping is the first one here, though pprof's first mapping has to be that
+	 * of Python.
 	 */
 	mapping[0] =
 		profile_mapping(p, &(struct profile_mapping){.name = profile_string(p, "[kernel]"),
@@ -99,7 +99,7 @@ static void fill_tables(struct made *made)
 		for (size_t j = 0; j < made->depth[i]; j++)
 			frames[j] = location[next_random(&seed) % LOCATIONS];
 		if (made->depth[i])
-			/* the innermost frame differs from stack to stack */
+			/* each stack has another innermost frame */
 			frames[0] = location[i];
 		made->stack[i] = profile_stack(p, frames, made->depth[i]);
 	}
@@ -115,8 +115,8 @@ static void fill_tables(struct made *made)
 }
 
 /*
- * Makes a profile of @n samples over @buckets of time. Times go forward, but some samples come up
- * to a second late, and some have no time.
+ * Makes a profile of @n samples over @buckets time buckets. Times grow, but some samples come up to
+ * a second late, and some have no time.
  */
 static struct made *make_profile(unsigned n, unsigned buckets, enum profile_times times)
 {
@@ -144,8 +144,8 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum profile_time
 				 ? 0
 				 : 1 + (unsigned)(s.time_ns / BUCKET);
 		/*
-		 * all stacks without frames count as one stack, and all sets without labels as one
-		 * set
+		 * all stacks without frames count as the same stack, and all sets without labels as
+		 * the same set
 		 */
 		st = made->depth[st] ? st : 0;
 		la = la % 3 ? la : 0;
@@ -188,7 +188,7 @@ static uint8_t *gunzip(const char *bytes, size_t n, size_t *out_n)
 	return out;
 }
 
-/* The test's own decoder, which understands only what the test needs. */
+/* The test's own decoder for protobuf messages. It understands only what the test needs. */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -230,7 +230,7 @@ static bool next_field(struct cursor *c, struct field *f)
 	return true;
 }
 
-/* Returns the value of the first field number @want of message @c, or 0 if there is none. */
+/* Returns the value of the first field with number @want of message @c, or 0 if there is none. */
 static uint64_t number(struct cursor c, unsigned want)
 {
 	struct field f;
@@ -245,7 +245,7 @@ static uint64_t number(struct cursor c, unsigned want)
 struct decoded {
 	VEC(struct cursor) strings, mappings, functions, locations, samples, types, comments;
 	struct cursor all, period_type;
-	/* for each location of the file: 1 + that of the profile with which it was compared */
+	/* for each location of the file: 1 + the profile's location with which it was compared */
 	uint32_t *checked;
 	char text[4][256];
 	unsigned turn;
@@ -327,12 +327,14 @@ static void check_contract(struct decoded *d, const struct profile *p)
 	}
 	for (size_t i = 0; i < d->functions.n; i++) {
 		assert_int_equal(number(d->functions.v[i], 1), i + 1);
-		/* the function has no system_name */
+		/* the file gives the function no system_name (field 3) */
 		assert_int_equal(number(d->functions.v[i], 3), 0);
 	}
 }
 
-/* Compares a location of the file with the profile's: address, lines, function and mapping. */
+/*
+ * Compares a location of the file with that of the profile: address, lines, function and mapping.
+ */
 static void check_location(struct decoded *d, struct cursor got, const struct profile *p,
 			   uint32_t location)
 {
@@ -377,8 +379,8 @@ static void check_stack(struct decoded *d, struct cursor ids, const struct profi
 }
 
 /*
- * Returns the index of a sample's label set. Sets @time_ns to the sample's time. All labels of a
- * set have the same value, which says the index.
+ * Returns the index of a sample's label set, which all labels of the set have as their value. Sets
+ * @time_ns to the sample's time.
  */
 static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *time_ns)
 {
@@ -406,8 +408,8 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 }
 
 /*
- * Checks that each sum is in the file exactly once, and that nothing else is there. (With exact
- * times, a sum may be in several parts.)
+ * Checks that the file has each sum exactly once, and nothing else. (With exact times, one sum may
+ * be spread over several samples.)
  */
 static void check_samples(struct decoded *d, struct made *made, enum profile_times times)
 {
@@ -425,12 +427,12 @@ static void check_samples(struct decoded *d, struct made *made, enum profile_tim
 			values = f.number == 2 ? f.bytes : values;
 		}
 		c = ids;
-		/* the innermost frame of the stack is location number stack + 1 */
+		/* location number stack + 1 is the innermost frame of the stack */
 		stack = c.at ? (unsigned)varint(&c) - 1 : 0;
 		check_stack(d, ids, made->p, made->stack[stack]);
 		/*
-		 * Samples are in groups of 10 s, sorted by time. Within a group, the samples of a
-		 * stack are next to each other.
+		 * Samples are in groups of 10 s, sorted by time. Within a group, samples of the
+		 * same stack are next to each other.
 		 */
 		assert_true((time_ns < 0 ? -1 : time_ns / GROUP) >= group);
 		group = time_ns < 0 ? -1 : time_ns / GROUP;
@@ -470,9 +472,9 @@ static void sums_are_right_in_buckets(void **state)
 {
 	check_written(1, 1, PROFILE_TIMES_10MS);
 	check_written(4000, BUCKETS, PROFILE_TIMES_10MS);
-	/* there are more samples than fit into one window of the writer */
+	/* more samples than the writer sorts at once */
 	check_written(200000, 2200, PROFILE_TIMES_10MS);
-	/* there are more samples in a group of 10 s than fit into a window of the writer */
+	/* more samples in a group of 10 s than the writer sorts at once */
 	check_written(150000, 100, PROFILE_TIMES_10MS);
 }
 
@@ -516,8 +518,8 @@ static void reading_and_writing_changes_nothing(void **state)
 }
 
 /*
- * A label called "time" would have the same name as the samples' times. pprof allows one kind of
- * value for each name.
+ * A label called "time" would clash with the label that has the samples' times, as pprof allows one
+ * kind of value for each name. So it is renamed.
  */
 static void a_label_called_time_is_renamed(void **state)
 {
@@ -558,8 +560,8 @@ static void a_full_disk_is_an_error(void **state)
 }
 
 /*
- * Times are as large as they can be. The writer's windows must not overflow, and the order must
- * stay right.
+ * Times may be as large as int64_t allows: nothing overflows when the writer sorts samples, and the
+ * order stays right.
  */
 static void times_may_be_huge(void **state)
 {

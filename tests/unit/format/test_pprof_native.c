@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native frames that are written to a pprof file and read back: each file with code is one mapping
- * with its build id; addresses, symbols, locations without a name, inlined calls. How other tools
- * read them: tests/golden.
+ * Native frames are written to a pprof file and read back. Each file with code is one mapping with
+ * a build id. Tests addresses, symbols, locations without a name, inlined calls. (tests/golden
+ * tests how other tools read them.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,7 +153,7 @@ static void native_frames_come_back(void **state)
 	profile_free(p);
 }
 
-/* The kind of a mapping follows from its name alone. */
+/* krait tells the kind of a mapping from its name alone. */
 static void kinds_are_told_by_name(void **state)
 {
 	static const struct {

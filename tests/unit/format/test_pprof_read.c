@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads pprof as tools other than krait write it. The test encodes it by hand: samples before
- * tables, ids in any order, inlined calls, numeric labels, missing parts. Bad input is refused, and
- * the message has the byte and the field.
+ * tables, ids in any order, inlined calls, numeric labels, missing parts. Bad input is refused; the
+ * message names the field and the position in the file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,10 @@ static void add_function(struct pb *b, uint64_t id, unsigned name, unsigned file
 	free(m.v);
 }
 
-/* Adds a location with one line for each of @functions. The line numbers are 10, 20, ... */
+/*
+ * Adds a location with a line for each of @functions (inlined calls). The line numbers are 10, 20,
+ * ...
+ */
 static void add_location(struct pb *b, uint64_t id, uint64_t mapping, uint64_t address,
 			 const uint64_t *functions, size_t n)
 {
@@ -98,14 +101,14 @@ enum {
 };
 
 /*
- * Adds a sample with three locations, the innermost first: 900 (inlined into outer), 5 (Python,
- * without a mapping), 6 (without lines).
+ * Adds a sample with three locations, the innermost first: 900 (a function inlined into outer), 5
+ * (Python, without a mapping), 6 (without lines).
  */
 static void add_sample(struct pb *b, int64_t value)
 {
 	struct pb s = {};
 
-	/* the field is written as single values, not packed */
+	/* the location ids as separate values, not packed */
 	pb_uint(&s, SAMPLE_LOCATION_ID, 900);
 	pb_uint(&s, SAMPLE_LOCATION_ID, 5);
 	pb_uint(&s, SAMPLE_LOCATION_ID, 6);
@@ -119,8 +122,8 @@ static void add_sample(struct pb *b, int64_t value)
 }
 
 /*
- * Adds locations, functions and strings. The functions have the ids @first, @first + 1, ... @first
- * 0: they have no ids, and are known by their position.
+ * Adds locations, functions and strings. The functions have the ids @first, @first + 1 and so on.
+ * With @first 0 they have no ids, and are known by their position.
  */
 static void add_tables(struct pb *b, uint64_t first)
 {
@@ -233,7 +236,7 @@ static int sum_value(void *arg, const struct profile_sample *s)
 }
 
 /*
- * A file has two value types more than krait takes. The default value type, which is the last one,
+ * A file has two value types more than krait reads. The default value type, which is the last one,
  * must not be left out.
  */
 static void many_value_types_keep_the_default(void **state)
@@ -252,7 +255,7 @@ static void many_value_types_keep_the_default(void **state)
 	add_message(&s, SAMPLE_VALUE, &packed);
 	add_message(&b, PROFILE_SAMPLE, &s);
 	add_strings(&b, types);
-	/* without a default value type, the last one counts */
+	/* without a default value type, the last value type is the default */
 	assert_int_equal(pprof_read(b.v, b.n, &p), 0);
 	assert_int_equal(profile_meta(p)->n_values, PROFILE_MAX_VALUES);
 	assert_int_equal(profile_meta(p)->default_value, PROFILE_MAX_VALUES - 1);
@@ -294,7 +297,7 @@ static void go_profiles_are_read(void **state)
 	profile_free(p);
 }
 
-/* A file is cut short or changed anywhere: krait must not crash, and must refuse the file. */
+/* A file is cut off or changed anywhere: krait must not crash, and reads the file or refuses it. */
 static void every_cut_is_refused_or_harmless(void **state)
 {
 	struct pb b = {};
@@ -426,7 +429,10 @@ static void damaged_gzip_is_named(void **state)
 	free(gz.v);
 }
 
-/* 16 KiB of gzip unpack to 16 MiB of the same few bytes. Samples without end are refused. */
+/*
+ * 16 KiB of gzip unpack to 16 MiB of repeated bytes, as samples without end. krait refuses such a
+ * file.
+ */
 static void bombs_are_refused(void **state)
 {
 	struct pb b = {}, gz = {}, s = {};
@@ -440,7 +446,7 @@ static void bombs_are_refused(void **state)
 	assert_true(gz.n < 100000);
 	refuse(&gz, "far more samples than a file of this size");
 
-	/* A location has 256 lines, and a stack has 300 such locations. */
+	/* Each location has 256 lines, and a stack has 300 such locations. */
 	b.n = s.n = 0;
 	make_foreign(&b);
 	add_location(&b, 1000, 0, 0, (uint64_t[256]){}, 256);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A page that compares two recordings. Both recordings are read back from the page, also if the
- * page is cut off, damaged, or lacks one of them. Also tests the source text in a page.
+ * Reads both recordings back from a page that compares them. The page may be cut off, damaged, or
+ * lack one of them. Also tests the source text in a page.
  */
 #include "render_profile.h"
 
@@ -34,8 +34,8 @@ static struct profile *side(const char *name, int64_t count)
 }
 
 /*
- * Makes a page that compares two recordings. The page's own recording is the first of the two,
- * which doesn't matter here.
+ * Makes a page that compares two recordings. The recording of the page itself is the first of the
+ * two; which one it is doesn't matter here.
  */
 static struct bytes page(void)
 {
@@ -114,7 +114,7 @@ static void test_broken(void **state)
 	free(b.s);
 }
 
-/* Reads the source text from a page in which it is encoded as base64. */
+/* Reads the source text from a page that contains @base64. */
 static int take(const char *base64, struct str *ret)
 {
 	_cleanup_str_ struct str page = {};

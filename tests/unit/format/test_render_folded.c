@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests folded stacks and the names of frames in them, byte by byte. */
+/* Tests the folded stacks that krait writes, and the names of frames in them, byte by byte. */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void test_frames(void **state)
 		      "[truncated];f (<string>) 2\n");
 }
 
-/* Tests names that a program could take for a comment, a separator or a count. */
+/* Tests names that a reading program could take for a comment, a separator or a count. */
 static void test_taken_for_else(void **state)
 {
 	struct profile *p = test_profile();
@@ -106,8 +106,8 @@ static void check_address(uint64_t start, uint64_t offset, uint64_t address, con
 }
 
 /*
- * A frame without a symbol is named by a number, which is the address in the file, even if the
- * recording has the address in the process.
+ * A frame without a symbol is named by the address in its file, even if the recording has the
+ * address in the process.
  */
 static void test_addresses(void **state)
 {
@@ -156,7 +156,7 @@ static void test_values(void **state)
 	profile_free(p);
 }
 
-/* Only characters that would break a line or a stack in two are replaced. */
+/* Only those characters are replaced that would break a line or a stack in two. */
 static void test_odd_names(void **state)
 {
 	struct profile *p = test_profile();
@@ -171,8 +171,8 @@ static void test_odd_names(void **state)
 }
 
 /*
- * Frames with the same text count as one frame. Stacks are sorted by text, not by when they first
- * came.
+ * Frames with the same text count as the same frame. Stacks are sorted by text, not by the time
+ * when they first came.
  */
 static void test_merge_and_sort(void **state)
 {
@@ -229,7 +229,7 @@ static void test_roots(void **state)
 	profile_free(p);
 }
 
-/* If there is only one process, no outermost frame is added to name it. */
+/* If the profile has only one process, no outermost frame names the process. */
 static void test_one_process(void **state)
 {
 	struct profile *p = test_profile();
@@ -280,8 +280,7 @@ static void test_files(void **state)
 }
 
 /*
- * Two files never get the same name, even if the full path of one equals the short name of the
- * other.
+ * Two files never get the same name, even if the full path of one is the short name of the other.
  */
 static void test_files_differ(void **state)
 {
@@ -309,7 +308,7 @@ static void test_formats(void **state)
 	assert_non_null(strstr(err_msg(), "no such format; there are "));
 }
 
-/* A stack is 50,000 frames deep, so no function may recurse over it. */
+/* A stack is 50,000 frames deep, so krait must not recurse over it. */
 static void test_deep(void **state)
 {
 	enum { DEPTH = 50000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads speedscope's format: both kinds of profiles, units, the threads and processes that profiles
- * belong to, and files that are refused.
+ * Reads profiles in speedscope's format: both kinds of profiles, units, the threads and processes
+ * that profiles belong to, and files that are refused.
  */
 #include "read_text.h"
 
@@ -22,8 +22,7 @@ static void assert_folded(const char *text, const char *by, const char *want)
 }
 
 /*
- * The table of frames is at the end of the file, as py-spy writes it. Stacks begin with the
- * outermost frame.
+ * As in a file of py-spy, the table of frames is at the end. Stacks begin with the outermost frame.
  */
 static void test_sampled(void **state)
 {
@@ -112,8 +111,9 @@ static void test_owners(void **state)
 }
 
 /*
- * Reads a file with two profiles. @profile has a fault; the other one is right, with samples of
- * weights 1 and 3. @notes: all comments that must result, separated by "|".
+ * Reads a file of two profiles: @profile, which has a fault, and a right one with samples of
+ * weights 1 and 3. @want: the folded stacks. @notes: the comments that must result, separated by
+ * "|".
  */
 static void assert_odd(const char *profile, const char *want, const char *notes)
 {
@@ -171,9 +171,7 @@ static void test_odd(void **state)
 		   "mended: 1 frame closed with its caller");
 }
 
-/*
- * Counts keep their fractions. If a count is too large to have a fraction, all counts are rounded.
- */
+/* Counts keep their fractions. If one count is too large for a fraction, all counts are rounded. */
 static void test_fractions(void **state)
 {
 	struct profile *p;
@@ -194,7 +192,10 @@ static void test_fractions(void **state)
 	"{\"name\":\"" name "\",\"type\":\"sampled\",\"unit\":\"" unit                             \
 	"\",\"samples\":[[0]],\"weights\":[" weight "]}"
 
-/* austin2speedscope -f writes a thread's running time, waiting time and memory. */
+/*
+ * A file as austin2speedscope -f writes it: each thread has a profile of its running time, of its
+ * waiting time and of its memory.
+ */
 static void test_values(void **state)
 {
 	static const char austin[] =
@@ -239,8 +240,8 @@ static void test_values(void **state)
 	"]}"
 
 /*
- * In a file that krait has written, additional members say what a value is. The first value is the
- * default. Weights in another unit of time are converted, whatever "valueUnit" says.
+ * In a file that krait wrote, members of krait's own say what a value is. The first value is the
+ * default. Weights in another unit of time are converted, whatever the member "valueUnit" says.
  */
 static void test_value_types(void **state)
 {
@@ -267,7 +268,10 @@ static void test_value_types(void **state)
 				cases[i].want);
 }
 
-/* Values that don't fit are left out. A comment says how many they were. */
+/*
+ * If a file has more value types than a profile can have, the rest are left out. A comment says how
+ * many.
+ */
 static void test_too_many_values(void **state)
 {
 	_cleanup_str_ struct str text = {};

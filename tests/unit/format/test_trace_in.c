@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads Chrome's trace events and V8's .cpuprofile: which samples their slices and nodes become,
- * and which files are refused.
+ * Reads Chrome's trace events and V8's .cpuprofile: which samples their slices and nodes give, and
+ * which files are refused.
  */
 #include "read_text.h"
 
@@ -28,7 +28,7 @@ static void assert_folded(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* A file that is just a list of events may end after any event, without the closing bracket. */
+/* A file that is only a list of events may end after any event, without its closing bracket. */
 static void test_slices(void **state)
 {
 	static const char want[] = "a 7000\na;b 3000\n";
@@ -43,8 +43,8 @@ static void test_slices(void **state)
 									  ",\"dur\":3") ",\n",
 		      NULL, want);
 	/*
-	 * Slices of another thread don't lie within a slice, whatever their times are. Counters are
-	 * no slices.
+	 * Slices of another thread are never nested in a slice, whatever their times are. Counters
+	 * (events of type C) aren't slices.
 	 */
 	assert_folded(TRACE(EVENT("X", "a", "0", ",\"dur\":10") "," EVENT(
 			      "C", "n", "1",
@@ -54,7 +54,10 @@ static void test_slices(void **state)
 		      NULL, "a 10000\nb 3000\n");
 }
 
-/* Slices that lack an end or a beginning, or outlast their caller, are reported. */
+/*
+ * Slices without an end or a beginning, and slices that outlast their caller, are reported in a
+ * comment.
+ */
 static void test_odd_slices(void **state)
 {
 	static const char odd[] =
@@ -72,8 +75,8 @@ static void test_odd_slices(void **state)
 }
 
 /*
- * Beginnings and ends of slices come in any order. The end of a slice also ends all slices that are
- * still open within it.
+ * Beginnings (B) and ends (E) of slices come in any order. The end of a slice also ends all slices
+ * that are still open within it.
  */
 static void test_pairs(void **state)
 {
@@ -87,15 +90,15 @@ static void test_pairs(void **state)
 			      "E", "", "5", "") "," EVENT("B", "a", "0", "")),
 		      NULL, "a 7000\na;b 3000\n");
 	/*
-	 * b begins within a, and a's end ends b, too. At 4, c isn't open; at 7, no slice is open.
-	 * The events of type E at these times are ignored.
+	 * b begins within a, so the end of a ends b as well. At 4, c isn't open; at 7, no slice is
+	 * open: the events of type E at these times are ignored.
 	 */
 	assert_folded(inside, NULL, "a 2000\na;b 3000\n");
 	p = read_text(inside);
 	assert_string_equal(profile_meta(p)->comments.list.v[0],
 			    "left out: 2 slices without a beginning or an end");
 	profile_free(p);
-	/* Each thread has its own open slices. */
+	/* An event of type E ends only a slice of its own thread. */
 	assert_folded(TRACE("{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":0},"
 			    "{\"ph\":\"E\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1},"
 			    "{\"ph\":\"E\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":2}"),
@@ -103,8 +106,8 @@ static void test_pairs(void **state)
 }
 
 /*
- * Reads a file with @event, which has a fault, and with a slice of 100 us. The samples that result
- * have @us in all. @note is their only comment; NULL: there is none.
+ * Reads a file with @event, which has a fault, and with a right slice of 100 us. The samples must
+ * add up to @us. @note is the only comment that must result; NULL: none.
  */
 static void assert_odd_event(const char *event, int64_t us, const char *note)
 {
@@ -198,7 +201,8 @@ static void test_cpuprofile(void **state)
 }
 
 /*
- * A V8 profile of thread 2, in several pieces that thread 3 wrote. The trace may also have a slice.
+ * A V8 profile of thread 2, in several pieces that thread 3 wrote. The trace may have a slice
+ * beside it.
  */
 #define PROFILE_EVENT(name, tid, id, data)                                                         \
 	"{\"args\":{\"data\":{" data "}},\"ph\":\"P\",\"name\":\"" name                            \
@@ -225,9 +229,7 @@ static void test_profile_chunks(void **state)
 	struct profile *p;
 
 	assert_folded(alone, "samples", "f 3\nf;g 1\n");
-	/*
-	 * samples from 110 to 115 and 115 to 117, then from 117 back to 116, then from 116 to 130
-	 */
+	/* samples from 110 to 115, from 115 to 117, from 117 back to 116, and from 116 to 130 */
 	assert_folded(alone, "time", "f 21000\n");
 	assert_reads_as(alone, &(struct render_options){.by = "thread"},
 			"tid 2;f 3\ntid 2;f;g 1\n");
@@ -250,8 +252,8 @@ static void assert_note(const char *text, const char *note)
 }
 
 /*
- * If Chrome's buffer is full, a trace loses pieces of a profile. A later piece then refers to a
- * missing one, or contradicts it.
+ * When Chrome's trace buffer is full, pieces of a V8 profile get lost. A later piece then refers to
+ * a missing piece, or contradicts it.
  */
 static void test_odd_chunks(void **state)
 {
@@ -265,8 +267,8 @@ static void test_odd_chunks(void **state)
 			     "9", ",\"parent\":8", "f") "],\"samples\":[9]},\"timeDeltas\":[1]"));
 
 	/*
-	 * from 110 to 115, from 115 to 116, and from 117 to 130: node 7, which is missing, had the
-	 * time from 116 to 117
+	 * samples from 110 to 115, 115 to 116, and 117 to 130; the time from 116 to 117 is that of
+	 * node 7, which is missing
 	 */
 	assert_folded(unknown, "time", "f 19000\n");
 	assert_note(unknown, "left out: 1 sample of V8's profiles whose stack isn't in the file");

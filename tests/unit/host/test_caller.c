@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests reading the environment that a process was started with, and running as the user who called
- * sudo (needs root).
+ * Tests how krait reads the environment with which a process was started, and how it becomes the
+ * user who called sudo (needs root).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +41,8 @@ static void test_original(void **state)
 	_cleanup_env_ struct environment own = {}, proc = {};
 
 	/*
-	 * removes PATH from the process's environment of today, not from the one that it was
-	 * started with
+	 * removes PATH from the current environment; the one with which the process was started
+	 * keeps it
 	 */
 	unsetenv("PATH");
 	assert_int_equal(environment_original(&own), 0);
@@ -90,8 +90,8 @@ static void test_bad_sudo_variables(void **state)
 }
 
 /*
- * Runs in the child. Returns 0 if its user, groups and environment are those of the user who called
- * sudo.
+ * Runs in a child that pretends to be started by sudo. Returns 0 if the child takes on the user,
+ * the groups and the environment of the user who called sudo.
  */
 static int check_become(void)
 {
@@ -114,7 +114,7 @@ static int check_become(void)
 }
 
 /*
- * Runs @check in a child, whose exit code is the result of @check. Returns the wait status. Needs
+ * Runs @check in a child, whose exit code is what @check returns. Returns the wait status. Needs
  * root, because only root can change its user.
  */
 static int in_child(int (*check)(void))
@@ -137,8 +137,8 @@ static void test_become(void **state)
 }
 
 /*
- * Runs in a child of root, whose parent has very many groups. Returns 0 if the child gets the
- * parent's groups, whose list is longer than any buffer.
+ * Runs in a child of root. Returns 0 if the child gets its parent's groups, even if the list of
+ * groups is longer than any buffer.
  */
 static int check_many_groups(void)
 {
@@ -154,14 +154,17 @@ static int check_many_groups(void)
 		return 1;
 	child = fork();
 	if (child == 0) {
-		/* with this end open, the child would wait for itself if the parent gives up */
+		/*
+		 * closes the child's copy of the pipe's write end; otherwise the child would wait
+		 * for itself if its parent gives up
+		 */
 		close(go[1]);
 		pretend_sudo();
 		if (read(go[0], &byte, 1) != 1 || caller_find(&c) || c.groups.n != NGROUPS_MAX)
 			_exit(2);
 		_exit(memcmp(c.groups.v, groups, sizeof(groups)) ? 3 : 0);
 	}
-	/* the user namespace of this test doesn't have these group numbers */
+	/* the user namespace of this test has no such group numbers */
 	if (setgroups(NGROUPS_MAX, groups))
 		return SKIPPED;
 	if (setresuid(NOBODY, NOBODY, NOBODY) || write(go[1], "", 1) != 1 ||

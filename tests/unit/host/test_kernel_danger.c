@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests version strings as kernels of distributions have them, and what they mean. */
+/*
+ * Tests how krait reads the version strings of distributions' kernels, and which of these kernels
+ * it holds dangerous.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +68,7 @@ static const struct {
 	{"5.15.90.1-microsoft-standard-WSL2", "#1 SMP", NULL, 5, 15, 90, KERNEL_SAFE},
 	{"5.14.0-427.el9.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, 5, 14, 0, KERNEL_SAFE},
 	{"6.3.1-arch1-1", "#1 SMP PREEMPT_DYNAMIC Mon, 01 May 2023", NULL, 6, 3, 1, KERNEL_FREEZES},
-	/* the words around the version have another kernel's number */
+	/* the text contains the numbers of other versions beside that of the kernel */
 	{"6.1.0-9-amd64", "#1 SMP built by gcc 12.2.0 on 6.4.1 Debian 6.1.27-1", NULL, 6, 1, 27,
 	 KERNEL_FREEZES},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests output files. A file gets its name only when it is whole, links are followed, and no other
- * file is left behind.
+ * Tests output files: a file gets its name only when it is complete, links are followed, and no
+ * temporary file is left behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,10 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* Returns the mode of the new file when it replaces a file of @owner with mode @mode. */
+/*
+ * Writes output over a file of @owner with mode @mode, under umask @mask. Returns the new file's
+ * mode.
+ */
 static mode_t mode_over(mode_t mode, uid_t owner, mode_t mask)
 {
 	mode_t before = umask(mask);
@@ -140,7 +143,9 @@ static void test_link_is_followed(void **state)
 	assert_int_equal(entries(), 2);
 }
 
-/* With `krait record -o /dev/stdout > file`, /dev/stdout must not be replaced. */
+/*
+ * With `krait record -o /dev/stdout > file`, the link /dev/stdout must not be replaced by a file.
+ */
 static void test_descriptor_link(void **state)
 {
 	_cleanup_close_ int fd = open("file", O_WRONLY | O_CREAT, 0600);
@@ -152,7 +157,7 @@ static void test_descriptor_link(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* krait chose the name of the output, so it doesn't follow a link that has this name already. */
+/* krait chose the output's name itself, so it doesn't follow a link that already has this name. */
 static void test_chosen_name(void **state)
 {
 	struct output o;
@@ -172,8 +177,8 @@ static void test_chosen_name(void **state)
 }
 
 /*
- * If the path leads to another directory before the output is committed, the file is still put into
- * the directory in which it was opened.
+ * While the output is being written, its path comes to lead to another directory. The file is still
+ * put into the directory that was opened.
  */
 static void test_directory_is_held(void **state)
 {
@@ -192,8 +197,8 @@ static void test_directory_is_held(void **state)
 }
 
 /*
- * If the name becomes a link between opening and committing, the output replaces the link; the file
- * that the link leads to stays as it was.
+ * While the output is being written, its name becomes a link. The output replaces the link; the
+ * file that the link leads to stays unchanged.
  */
 static void test_link_comes_meanwhile(void **state)
 {
@@ -247,7 +252,7 @@ static void test_elsewhere(void **state)
 	assert_int_equal(output_commit(&o), 0);
 	output_fini(&o);
 	assert_holds(path, "new");
-	/* An output that isn't committed leaves no file behind. */
+	/* an output that isn't committed leaves no file behind */
 	assert_int_equal(output_open_elsewhere(&o, "x.folded"), 0);
 	output_fini(&o);
 	unsetenv("TMPDIR");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where an output path leads: which links are followed, which file has the name, and which names no
- * file can have.
+ * Where the path of an output leads: which links are followed, whether a file is there already, and
+ * which names no file can have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,8 +39,8 @@ static void make(const char *path)
 }
 
 /*
- * Checks that @path leads to the name @name in the directory @folder. @exists: whether a file with
- * that name is there.
+ * Checks that @path leads to the name @name in the directory @folder. @exists: whether a file is
+ * there.
  */
 static void assert_leads(const char *path, const char *folder, const char *name, bool exists)
 {
@@ -143,10 +143,14 @@ static void test_open_file_of_a_process(void **state)
 	assert_true(p.handed && p.fd >= 0);
 	again = place_open(&p, path);
 	assert_true(again >= 0);
-	assert_int_equal(lseek(again, 0, SEEK_END), 0); /* the file was truncated */
+	/* the file was truncated when it was opened again */
+	assert_int_equal(lseek(again, 0, SEEK_END), 0);
 }
 
-/* The checked file is exchanged for another one before it is opened. Neither of them is opened. */
+/*
+ * The file is replaced by another one after krait checked it and before krait opens it. krait opens
+ * neither.
+ */
 static void test_exchanged(void **state)
 {
 	_cleanup_place_ struct place p;
@@ -184,15 +188,15 @@ static void test_owners(void **state)
 		place_fini(&p);
 	}
 	/*
-	 * krait follows links of the directory's owner. If nobody but the owner can make entries in
-	 * the directory, it follows all links there.
+	 * krait follows links that belong to the directory's owner. If only the owner can make
+	 * entries in the directory, krait follows all links in it.
 	 */
 	assert_int_equal(chown("open", OTHER, OTHER), 0);
 	assert_leads("open/link", ".", "new", false);
 	assert_int_equal(chown("open", 0, 0), 0);
 	assert_int_equal(chmod("open", 0775), 0);
 	assert_leads("open/link", ".", "new", false);
-	/* The link belongs to the user who runs krait. */
+	/* krait also follows links that belong to its own user */
 	assert_int_equal(chmod("open", 01777), 0);
 	assert_int_equal(lchown("open/link", 0, 0), 0);
 	assert_leads("open/link", ".", "new", false);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which files a page may show: none that a recorded program could trick krait into showing. */
+/*
+ * Which source files a page may show. A recorded program must not trick krait into showing any
+ * other file.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,8 +95,8 @@ static void test_refused(void **state)
 }
 
 /*
- * Without SOURCE_ALL, root's krait shows only files that every user may read, and no file of
- * another user. With SOURCE_ALL it shows all other files as well.
+ * Without SOURCE_ALL, krait run by root shows only files that every user may read, and none that
+ * belong to another user. With SOURCE_ALL it shows all files.
  */
 static void test_root(void **state)
 {
@@ -107,8 +110,8 @@ static void test_root(void **state)
 }
 
 /*
- * Asking whether another user may read a file leaves the ids, groups and capabilities of this
- * thread as they were.
+ * After krait has found out whether another user may read a file, the ids, groups and capabilities
+ * of this thread are what they were before.
  */
 static void test_owner(void **state)
 {
@@ -149,8 +152,8 @@ static void test_owner(void **state)
 }
 
 /*
- * The owner that krait reads from /proc/self is compared with what getuid(), getgid() and
- * getgroups() return.
+ * Compares the owner that krait reads from /proc/self with what getuid(), getgid() and getgroups()
+ * return.
  */
 static void test_owner_of_process(void **state)
 {

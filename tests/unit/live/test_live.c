@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests krait top with samples that are made here: its tables, spans of time, trees, texts, keys.
+ * Tests `krait top` with samples that the test makes: its tables, time spans, trees, texts and
+ * keys.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static uint32_t who(const char *pid, const char *tid, const char *gil)
 }
 
 /*
- * Adds a sample. @names: functions, the outermost first, one letter for each; upper case stands for
+ * Adds a sample. @names has a letter for each function, the outermost first; upper case stands for
  * native code.
  */
 static void sample(const char *names, uint32_t labels)
@@ -83,7 +84,7 @@ static int setup(void **state)
 	return !l;
 }
 
-/* Like setup(), but the profile has two values after the samples: 1 is CPU time, 2 is waiting. */
+/* Like setup(), but with two more values in the profile: 1 is CPU time, 2 is waiting time. */
 static int setup_waits(void **state)
 {
 	struct profile_meta *m;
@@ -128,8 +129,8 @@ static void assert_row(const char *name, int self, int total, int self_since, in
 }
 
 /*
- * Adds @ms of thread 1 in function a (@names is "a"), or in b that a has called ("ab"). @state:
- * "running", or what the thread waits for.
+ * Adds @ms of time of thread 1: in function a (@names "a"), or in function b called by a ("ab").
+ * @state: "running", or what the thread waited for.
  */
 static void in_state(const char *names, const char *state, int ms)
 {
@@ -161,7 +162,8 @@ static void assert_states(const char *name, int running, int lock, int net, int 
 }
 
 /*
- * With --wall the time of each row is the time of all its threads, split by what they did (state).
+ * With --wall, a row's time is the time of all its threads, split by what the threads did (their
+ * state).
  */
 static void test_waits(void **state)
 {
@@ -179,8 +181,8 @@ static void test_waits(void **state)
 	assert_states("b", 60, 0, 700, 0);
 	n = live_total(l, row("a"), LIVE_RECENT);
 	/*
-	 * the sample of the wait has the label "held", but CPU and GIL only count the 60 ms for
-	 * which a ran
+	 * the sample of the wait is labelled "held" too, but the columns CPU and GIL count only the
+	 * 60 ms for which a ran
 	 */
 	assert_int_equal(n.running, 60ll * MS);
 	assert_int_equal(n.held, 60ll * MS);
@@ -219,7 +221,7 @@ static void test_intervals(void **state)
 }
 
 /*
- * The column "Recent" covers as many of the last intervals as make up three seconds. The expected
+ * The column "Recent" covers the last intervals that together last three seconds. The expected
  * numbers were worked out by hand.
  */
 static void test_window(void **state)
@@ -243,14 +245,14 @@ static void test_window(void **state)
 	assert_row("b", 0, 0, 1, 1);
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 15, 15, 21, 22);
-	/* After some seconds, the short intervals don't count as recent any more. */
+	/* many short intervals also make up three seconds; older ones don't count as recent */
 	for (int i = 0; i < 40; i++) {
 		sample("a", me);
 		assert_int_equal(live_tick(l, 0.1), 0);
 	}
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples >= 29);
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples <= 40);
-	/* An interval that is longer than the window is the only one that counts as recent. */
+	/* an interval longer than three seconds is the only one that counts as recent */
 	sample("a", me);
 	assert_int_equal(live_tick(l, 9), 0);
 	assert_row("a", 1, 1, 62, 63);
@@ -259,7 +261,7 @@ static void test_window(void **state)
 	assert_int_equal(l->all[LIVE_RECENT].samples, 0);
 }
 
-/* A column for the last interval shows no values of earlier intervals. */
+/* The column GIL shows only the last interval, and nothing of intervals before it. */
 static void test_columns(void **state)
 {
 	const struct table_column *gil = table_columns;
@@ -281,8 +283,8 @@ static void test_columns(void **state)
 }
 
 /*
- * In the total, a recursive function counts once. Another table is made from sums that krait keeps,
- * not from the samples.
+ * A recursive function counts once in its total. When another table is shown, it is made from sums
+ * that krait keeps, not from samples.
  */
 static void test_tables(void **state)
 {
@@ -317,7 +319,7 @@ static void assert_names(struct table *t, const char *want)
 	assert_string_equal(str_cstr(&names), want);
 }
 
-/* A thread can end before krait has read its name. */
+/* A thread ends before krait has read its name. */
 static void test_nameless_thread(void **state)
 {
 	struct table t;
@@ -358,7 +360,7 @@ static void test_modules(void **state)
 	assert_int_equal(live_total(l, r, LIVE_RECENT).samples, 2);
 }
 
-/* --by: each value of a label has a row, and one of them can be shown alone. */
+/* With --by, each value of a label has a row, and the samples of one value can be shown alone. */
 static void test_by(void **state)
 {
 	struct live_only only = {};
@@ -392,11 +394,11 @@ static void test_hidden_frames(void **state)
 	l->hide[KIND_NATIVE] = true;
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 1, 1, 1, 1);
-	assert_row("C", 1, 1, 1, 1); /* the table has only these two rows */
+	assert_row("C", 1, 1, 1, 1); /* C is one of only two rows in the table */
 	assert_int_equal(l->rows.n, 2);
 }
 
-/* Prints each path of the open tree as "name:samples", with its depth in dots. */
+/* Prints each path of the open tree as "name:samples", after as many dots as the path is deep. */
 static void print_tree(struct browse *b, char *out, size_t size)
 {
 	*out = '\0';
@@ -440,7 +442,7 @@ static void test_tree(void **state)
 	press(&b, KEY_ENTER);
 	print_tree(&b, text, sizeof(text));
 	/*
-	 * The tree of callers begins at the innermost call of a recursion, the tree of callees at
+	 * In a recursion, the tree of callers begins at the innermost call, the tree of callees at
 	 * the outermost.
 	 */
 	assert_string_equal(text, "1b:2 2a:2 1c:1 2a:1 1x:1 2a:1 ");
@@ -449,7 +451,7 @@ static void test_tree(void **state)
 	assert_string_equal(text, "1d:2 1c:1 ");
 	press(&b, KEY_ESCAPE);
 	assert_int_equal(b.page, PAGE_TABLE);
-	/* --invert: the tree of a thread begins with its innermost functions. */
+	/* with --invert, the tree of a thread begins with its innermost functions */
 	b.invert = true;
 	press(&b, 'c');
 	press(&b, 't');
@@ -460,7 +462,7 @@ static void test_tree(void **state)
 	table_fini(&t);
 }
 
-/* Condenses as krait top does. */
+/* Condenses the profile as `krait top` does. */
 static void condense(size_t keep, struct browse *b)
 {
 	struct condense c;
@@ -476,7 +478,7 @@ static void condense(size_t keep, struct browse *b)
 		assert_int_equal(browse_reset(b), 0);
 }
 
-/* Adds a call of each function in @names, outermost first, with the line in @lines. */
+/* Adds a sample whose stack has the functions @names, the outermost first, on the lines @lines. */
 static void call(const char *const *names, const int *lines, size_t n, uint32_t labels)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = 5, .values = {1, 10 * MS}};
@@ -498,12 +500,12 @@ static int add_value(void *arg, const struct profile_sample *s)
 
 #define ROUNDS	   400
 #define SMALL	   (1u << 20)
-#define MADE	   20 /* how many functions are new in each round */
+#define MADE	   20 /* number of new functions in each round */
 #define MOST_BYTES (3 * SMALL / 2)
 
 /*
- * New functions are made again and again, by new processes. Memory stays bounded, and shares stay
- * right.
+ * Ever new processes run ever new functions. The profile's memory stays bounded, and the shares
+ * stay right.
  */
 static void test_condense(void **state)
 {
@@ -542,8 +544,8 @@ static void test_condense(void **state)
 	assert_true(condensed > 4);
 	condense(8, NULL);
 	/*
-	 * The functions of the last interval stay, and so do those with the most samples. All
-	 * others become one row.
+	 * Functions of the last interval and those with the most samples keep their rows. All
+	 * others are summed up in one row.
 	 */
 	assert_row("[rare code]", 0, 0, MADE * (ROUNDS - 1), 2 * MADE * (ROUNDS - 1));
 	assert_int_equal(profile_each(p, add_value, &value), 0);
@@ -557,8 +559,8 @@ static void test_condense(void **state)
 }
 
 /*
- * Stacks have few functions but differ in their lines, and some also in their depth. Condensing
- * keeps the self and total of each function, and the line of each innermost frame.
+ * Few functions, but very many stacks, which differ in their lines and some also in their depth.
+ * Condensing keeps each function's self and total, and the line of each innermost frame.
  */
 static void test_condense_stacks(void **state)
 {
@@ -579,7 +581,8 @@ static void test_condense_stacks(void **state)
 		call(deep, lines, i % 38 + 2, me);
 	}
 	assert_int_equal(live_tick(l, 1), 0);
-	assert_int_equal(live_tick(l, 1), 0); /* none of the samples is of the last interval */
+	/* after this tick, no sample is in the last interval */
+	assert_int_equal(live_tick(l, 1), 0);
 	condense(16, NULL);
 	assert_row("main", 0, 0, 0, 2000);
 	assert_row("work", 0, 0, 0, 2000);
@@ -594,15 +597,15 @@ static void test_condense_stacks(void **state)
 		    l->rows.v[i].self[LIVE_SINCE].samples >= 1900)
 			stacks = 0;
 	/*
-	 * nearly all samples are of one line: condensing kept the lines of innermost frames, and no
-	 * other lines
+	 * nearly all samples are on one line: condensing kept the lines of the innermost frames
+	 * only
 	 */
 	assert_int_equal(stacks, 0);
 }
 
 /*
- * Filter words are applied by the ids of functions and stacks. Condensing changes these ids, and
- * the filter still shows the right samples.
+ * A filter refers to functions and stacks by their ids. Condensing changes these ids; the filter
+ * must still show the right samples.
  */
 static void test_condense_filtered(void **state)
 {
@@ -619,7 +622,7 @@ static void test_condense_filtered(void **state)
 	}
 }
 
-/* Condensing fails half-way. All is as it was before. */
+/* Condensing fails half-way. The tables are as they were before. */
 static void test_condense_undone(void **state)
 {
 	uint32_t me = who("1", "1", "held"), labels;
@@ -636,7 +639,7 @@ static void test_condense_undone(void **state)
 	assert_string_equal(profile_label_text(p, labels, "tid"), CONDENSE_ENDED);
 	assert_int_equal(profile_n_samples(p), 0);
 	assert_int_equal(condense_end(&c, -EIO), -EIO);
-	/* the new function is the one called [rare code] */
+	/* the one new function is called [rare code] */
 	assert_int_equal(profile_n_functions(p), functions + 1);
 	assert_int_equal(profile_n_stacks(p), stacks);
 	assert_int_equal(profile_each(p, add_value, &value), 0);
@@ -710,8 +713,8 @@ static void test_sort_and_filter(void **state)
 }
 
 /*
- * Tables of code (functions, lines) are sorted in one order, tables of threads and processes in
- * another. Each order stays while a table of the other kind is shown.
+ * Tables of code (functions, lines) are sorted by one column, tables of threads and processes by
+ * another. Each kind keeps its column while a table of the other kind is shown.
  */
 static void test_orders(void **state)
 {
@@ -778,7 +781,7 @@ static void test_text(void **state)
 	assert_frame_fits("no place at all", 12, "no pl…at all");
 }
 
-/* No line of the screen is wider than the screen, and only what changed is sent. */
+/* No line that krait sends is wider than the screen, and krait sends only what changed. */
 static void test_screen(void **state)
 {
 	struct screen s = {.utf8 = true};

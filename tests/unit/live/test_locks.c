@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what krait top says of waits for locks: who waited, and who ended the waits. */
+/* Tests the lines of `krait top` about waits for locks: who waited, and who ended the waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +52,8 @@ static int teardown(void **state)
 }
 
 /*
- * Thread @tid, called @name, ends a wait of @waiter that took @ns. At that moment it runs @line of
- * the user's function f.
+ * Thread @tid, called @name, ends a wait of @waiter that took @ns. At that moment the thread runs
+ * line @line of the function f.
  */
 static void ends(const char *tid, const char *name, const char *waiter_tid, const char *waiter,
 		 int32_t line, int64_t ns)
@@ -90,9 +90,9 @@ static void expect(const char *want)
 }
 
 /*
- * Places, and the threads that waited there, are sorted by time, the longest first. A place is the
- * line of the user's code that called the function which ended the wait. Each interval is shown by
- * itself. Waits may be longer than the interval in which they ended.
+ * The lines for places, and the threads within each line, are sorted by waiting time, the longest
+ * first. A place is the line of the user's code in which the wait was ended. Each interval is shown
+ * by itself. A wait may be longer than the interval in which it ended.
  */
 static void test_order(void **state)
 {
@@ -110,8 +110,8 @@ static void test_order(void **state)
 }
 
 /*
- * A line names three threads at most. All further threads, and threads without a label, are
- * "others".
+ * A line names at most three waiting threads. All others, and threads without a label, are summed
+ * up as "others".
  */
 static void test_many(void **state)
 {
@@ -131,7 +131,10 @@ static void test_many(void **state)
 	       "  0.05 s  ended by c in f (app.py:11): v 0.05 s\n");
 }
 
-/* No escape sequence in a name reaches the terminal, and a newline in a name doesn't end a line. */
+/*
+ * An escape sequence in a name doesn't reach the terminal, and a newline in a name doesn't end the
+ * line.
+ */
 static void test_names(void **state)
 {
 	ends("2", "w\x1b[2J\n", "3", "w\x1b[2J\n", 7, S);
@@ -141,8 +144,8 @@ static void test_names(void **state)
 }
 
 /*
- * Threads with the same name are shown as one, and so are four or more whose names differ only in
- * numbers. Waiting threads and threads that end waits are counted separately.
+ * Threads with the same name are shown as one. So are four or more threads whose names differ only
+ * in numbers. Waiting threads and threads that end waits are counted separately.
  */
 static void test_numbers(void **state)
 {

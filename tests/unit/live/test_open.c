@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that krait top counts waits that aren't over yet, and that it counts each ns of a wait
- * once.
+ * Tests that `krait top` counts waits that aren't over yet ("open"), and that it counts each
+ * nanosecond of a wait once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct profile *p;
 static struct live *l;
 static uint32_t stacks[2];
 
-/* Makes a stack of one function, called @name. */
+/* Makes a stack whose only frame is a function called @name. */
 static uint32_t stack_in(const char *name)
 {
 	struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
@@ -72,7 +72,7 @@ static uint32_t who(const char *tid, const char *state)
 	return profile_labels(p, v, ARRAY_SIZE(v));
 }
 
-/* Makes the sample of a wait of @ns of thread @tid that began at @time_ns. */
+/* Makes the sample of a wait: thread @tid waited for @ns, from @time_ns on. */
 static struct profile_sample wait_of(const char *tid, const char *state, int64_t time_ns,
 				     int64_t ns)
 {
@@ -109,15 +109,15 @@ static const struct live_row *row_of(const char *tid)
 	return NULL;
 }
 
-/* Returns how long thread @tid was in the state in the interval that has just ended. */
+/* Returns for how long thread @tid was in state @state during the interval that has just ended. */
 static int64_t waited(const char *tid, enum live_state state)
 {
 	return live_in_state(l, row_of(tid), state);
 }
 
 /*
- * A wait of 2.5 s: 1 s is counted in each of two intervals, and the remaining time when the wait's
- * sample has come.
+ * A wait takes 2.5 s. While it is open, 1 s is counted in each of two intervals. The rest is
+ * counted when the wait's sample comes.
  */
 static void test_parts(void **state)
 {
@@ -129,7 +129,7 @@ static void test_parts(void **state)
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
 	come(wait_of("1", "lock", 0, 5 * S / 2));
-	/* this wait was never counted before its sample came */
+	/* this wait wasn't counted as open before its sample came */
 	come(wait_of("1", "lock", 5 * S / 2, S / 4));
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S / 2 + S / 4);
@@ -137,8 +137,7 @@ static void test_parts(void **state)
 }
 
 /*
- * If the sample of a wait has less time than was counted while the wait was open, nothing is
- * subtracted.
+ * If a wait's sample has less time than was counted while the wait was open, nothing is subtracted.
  */
 static void test_less(void **state)
 {
@@ -151,9 +150,9 @@ static void test_less(void **state)
 }
 
 /*
- * A wait whose stack wasn't chosen has no sample of its own: later samples of its thread include
- * the wait's time. That time was counted already, so it is subtracted from these samples. Other
- * threads' samples stay as they are.
+ * A wait whose stack wasn't taken gets no sample of its own: its time comes with later samples of
+ * its thread. As that time was counted while the wait was open, it is subtracted from these
+ * samples, but not from other threads' samples.
  */
 static void test_left(void **state)
 {
@@ -164,7 +163,7 @@ static void test_left(void **state)
 	tick();
 	come(wait_of("2", "net", 4 * S, S));
 	come(wait_of("1", "net", 4 * S, S));
-	/* the wait itself took 2 s; its sample also has 2 s of earlier waits */
+	/* this wait took 2 s; its sample also has 2 s of earlier waits */
 	come(wait_of("1", "net", 5 * S, 4 * S));
 	tick();
 	assert_int_equal(waited("1", LIVE_STATE_NET), 2 * S);
@@ -175,7 +174,8 @@ static void test_left(void **state)
 }
 
 /*
- * Time in which a thread was ready to run isn't a wait, though the thread's sample has that time.
+ * A thread's sample may also have time in which the thread was ready to run. That time isn't a
+ * wait, and isn't subtracted.
  */
 static void test_ready(void **state)
 {
@@ -189,7 +189,7 @@ static void test_ready(void **state)
 	assert_int_equal(waited("1", LIVE_STATE_LOCK), S);
 }
 
-/* The table of threads says what a thread waits for now, until its sample comes. */
+/* The table of threads says what a thread is waiting for, until the sample of that wait comes. */
 static void test_now(void **state)
 {
 	_cleanup_str_ struct str name = {};
@@ -212,8 +212,8 @@ static void test_now(void **state)
 }
 
 /*
- * Thread 2 sleeps with the GIL, for which thread 1 waits. Each interval shows that thread 1 waits
- * for thread 2.
+ * Thread 2 sleeps while it holds the GIL, for which thread 1 waits. In each interval krait shows
+ * that thread 1 waits for thread 2.
  */
 static void test_gil(void **state)
 {
@@ -248,8 +248,8 @@ static void test_gil(void **state)
 }
 
 /*
- * Names of threads and functions are their program's. No escape sequence in the lines about the GIL
- * reaches the terminal, and a newline doesn't end a line.
+ * A program chooses the names of its threads and functions. In the lines about the GIL, an escape
+ * sequence in a name doesn't reach the terminal, and a newline doesn't end the line.
  */
 static void test_gil_names(void **state)
 {
@@ -275,8 +275,8 @@ static void test_gil_names(void **state)
 }
 
 /*
- * Condensing the profile changes its ids. The time of an open wait that was counted before isn't
- * counted again.
+ * Condensing the profile changes ids. The time of an open wait that was already counted isn't
+ * counted a second time.
  */
 static void test_condensed(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pages: their contents, and the recording that is read back from them. With KRAIT_PICTURES=DIR the
- * pages are left there for tests/golden/page.sh, which opens them in a browser.
+ * Tests the HTML pages: their contents, and the recording that krait reads back from them. If
+ * KRAIT_PICTURES=DIR is set, the pages are left in DIR for tests/golden/page.sh, which opens them
+ * in a browser.
  */
 #include "render_draw.h"
 
@@ -30,8 +31,8 @@ static void test_recording_comes_back(void **state)
 }
 
 /*
- * The recorded program chooses the names. No name may end an element or a script, or appear in the
- * page's text at all.
+ * The recorded program chooses names. No name may end an element or a script of the page, or stand
+ * in the page's text.
  */
 static void test_hostile_names(void **state)
 {
@@ -68,7 +69,7 @@ static void test_hostile_names(void **state)
 	profile_free(p);
 }
 
-/* Thread one runs a for 8 of 10 s. Thread two runs b from 6 s to 8 s. */
+/* Thread one runs function a for 8 of 10 s. Thread two runs function b from 6 s to 8 s. */
 static void test_timed(void **state)
 {
 	static const struct test_frame a = {"a", "/srv/a.py", 1}, b = {"b", "/srv/b.py", 1};
@@ -163,9 +164,9 @@ static void test_gil(void **state)
 	}
 
 /*
- * Makes the page that tests/golden/page_pictures.py compares pictures of. It has code of every
- * kind, a label of the user's, and two threads. The second thread runs from 3 s to 7 s and waits
- * for the GIL two thirds of that time.
+ * Makes the page of which tests/golden/page_pictures.py compares screenshots. The profile has code
+ * of every kind, a label of the user's, and two threads. The second thread runs from 3 s to 7 s,
+ * and waits for the GIL for two thirds of that time.
  */
 static void test_picture(void **state)
 {
@@ -202,8 +203,9 @@ static void test_picture(void **state)
 }
 
 /*
- * Makes another page for tests/golden/page_pictures.py, a comparison of two recordings. Functions
- * take more, about the same, or less; one is gone, and one is new. Only f's change may be noise.
+ * Makes a second page for tests/golden/page_pictures.py, which compares two recordings. Some
+ * functions take more time in the second recording, some as much, some less; one is gone, and one
+ * is new. Only the change of f may be noise.
  */
 static void test_diff_picture(void **state)
 {
@@ -260,7 +262,10 @@ static int open_none(void *arg, const char *path, int64_t *since_ns)
 	return -EPERM;
 }
 
-/* The function's file exists. The sample is on line 2 of it, in a call that begins at column 9. */
+/*
+ * The page shows the source of a file that exists. The sample is on its line 2, in a call that
+ * begins at column 9.
+ */
 static void test_source(void **state)
 {
 	static const char text[] =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pictures: their contents, byte by byte, and the recording that is read back from them. With
- * KRAIT_PICTURES=DIR the pictures are left there for tests/golden/svg.sh, which opens them in a
- * browser.
+ * Tests the SVG pictures: their contents, byte by byte, and the recording that krait reads back
+ * from them. If KRAIT_PICTURES=DIR is set, the pictures are left in DIR for tests/golden/svg.sh,
+ * which opens them in a browser.
  */
 #include "render_draw.h"
 
@@ -41,9 +41,7 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
-/*
- * The stacks have all kinds of frames that aren't Python. tests/golden/svg.py knows their shares.
- */
+/* The stacks have frames of all kinds but Python. tests/golden/svg.py knows their shares. */
 static void test_kinds(void **state)
 {
 	struct profile *p = test_profile();
@@ -77,7 +75,7 @@ static void test_kinds(void **state)
 	profile_free(p);
 }
 
-/* The caller chooses the value and the title of the picture. */
+/* The caller chooses which value the picture shows, and its title. */
 static void test_options(void **state)
 {
 	struct profile *p = shares();
@@ -103,7 +101,7 @@ static void test_recording_comes_back(void **state)
 
 static int extract(const char *s, size_t n)
 {
-	/* A copy of the exact size, so that a read past its end is noticed. */
+	/* a copy of the exact size, so that ASan notices a read past its end */
 	_cleanup_free_ char *copy = n ? memcpy(malloc(n), s, n) : NULL;
 	_cleanup_free_ uint8_t *out = NULL;
 	size_t out_n;
@@ -131,8 +129,8 @@ static void test_damaged_picture(void **state)
 }
 
 /*
- * The recorded program chooses the names. No name may end an element, a script or the data, or
- * break the XML.
+ * The recorded program chooses names. No name may end an element, a script or the embedded data, or
+ * make the XML invalid.
  */
 static void test_hostile_names(void **state)
 {
@@ -183,8 +181,8 @@ static void test_empty(void **state)
 }
 
 /*
- * The profile has 40,000 distinct stacks and 800 levels. The picture has few boxes, and says what
- * it leaves out.
+ * The profile has 40,000 distinct stacks, 800 frames deep. The picture has few boxes, and says how
+ * much it leaves out.
  */
 static void test_large(void **state)
 {
@@ -256,7 +254,7 @@ static void test_roots(void **state)
 	profile_free(p);
 }
 
-/* The same samples give the same picture, whatever their order. */
+/* The same samples give the same picture, in whatever order they are added. */
 static void test_stable(void **state)
 {
 	struct bytes b[2];
@@ -280,7 +278,7 @@ static void test_stable(void **state)
 	free(b[1].s);
 }
 
-/* These are the vectors of RFC 4648, section 10. */
+/* Tests the examples of RFC 4648, section 10. */
 static void test_base64(void **state)
 {
 	static const char *const vectors[][2] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait knows of some file systems that they always answer, so it needs no child to ask them. These
- * aren't among them: a FUSE file system on a disk; an overlay that a user mounted; a file system
- * whose device number belonged to another one before.
+ * Some kinds of file systems always answer, so krait needs no child process to read their files.
+ * Not among them are: a FUSE file system on a disk, an overlay that a user mounted, and a file
+ * system whose device number was another one's before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,18 +35,18 @@ static void test_kinds(void **state)
 	assert_false(answers_known(disk));
 	assert_false(answers_kind(disk, &(struct file_kind){.type = FUSE_MAGIC}));
 	assert_false(answers_known(disk));
-	/* the number by which statfs() names vfat */
+	/* 0x4d44 is the magic number of vfat in statfs() */
 	assert_true(answers_kind(disk, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_known(disk));
 	assert_false(answers_kind(memory, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_kind(memory, &(struct file_kind){.type = TMPFS_MAGIC}));
 	assert_true(answers_known(memory));
-	/* tmpfs was unmounted, and another file system has its device number now */
+	/* tmpfs was unmounted, and another file system now has its device number */
 	assert_false(answers_known(again));
 	assert_false(answers_kind(memory, &(struct file_kind){OVERLAYFS_SUPER_MAGIC, true}));
 }
 
-/* Mounts an overlay in this mount namespace, at @dir/merged. */
+/* Mounts an overlay at @dir/merged in this process's mount namespace. */
 static bool make_overlay(const char *dir)
 {
 	char path[200], options[400];
@@ -66,8 +66,8 @@ static bool make_overlay(const char *dir)
 }
 
 /*
- * Returns 1 if the overlay that process @pid sees at @path counts as a user's, else 0. Returns 2 if
- * this test isn't permitted to look at that.
+ * Returns 1 if krait takes the overlay that process @pid sees at @path for a user's, else 0.
+ * Returns 2 if this test isn't permitted to find out.
  */
 static int is_users(pid_t pid, const char *path)
 {
@@ -84,7 +84,7 @@ static int is_users(pid_t pid, const char *path)
 	return kind.is_users;
 }
 
-/* Makes the user who made the user namespace root in it. */
+/* Maps the user to root in the new user namespace, of which this process is the owner. */
 static bool map_root(void)
 {
 	static const char *const words[][2] = {{"/proc/self/setgroups", "deny"},
@@ -100,9 +100,7 @@ static bool map_root(void)
 	return done;
 }
 
-/*
- * Mounts an overlay as an ordinary user does: in a user namespace of one's own, that is permitted.
- */
+/* Starts a process that mounts an overlay without privileges, in a user namespace of its own. */
 static pid_t user_mounts(const char *dir)
 {
 	int ready[2];
@@ -128,8 +126,8 @@ static pid_t user_mounts(const char *dir)
 }
 
 /*
- * Looks at an overlay of root and at one of a user. Returns one bit for each wrong answer, or 64 if
- * this test isn't permitted to make them.
+ * Examines an overlay mounted by root and one mounted by a user. Returns a bit for each wrong
+ * answer, or 64 if this test isn't permitted to mount them.
  */
 static int look(const char *dir)
 {

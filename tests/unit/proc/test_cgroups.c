@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Does a text of /proc/PID/cgroup name given control groups, which are known by the kernel's
- * numbers? The kernel itself tells the number of a group: its file handle.
+ * Does a text of /proc/PID/cgroup name the given control groups? The groups are given by the
+ * kernel's numbers, which the test gets from the file handles of their directories.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,10 @@
 #include "base/cleanup.h"
 #include "proc/container/cgroups.h"
 
-/* Sets @ret to where the hierarchy of @controllers is mounted, as this process sees it. */
+/*
+ * Finds where the cgroup hierarchy of @controllers is mounted for this process, and sets @ret to
+ * the path.
+ */
 static bool find_mount(const char *controllers, char ret[static 256])
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");
@@ -36,7 +39,9 @@ static bool find_mount(const char *controllers, char ret[static 256])
 	return false;
 }
 
-/* Returns the number of the group whose directory is @path; 0: the kernel has no number for it. */
+/*
+ * Returns the number of the control group whose directory is @path; 0 if the kernel gives it none.
+ */
 static uint64_t handle_of(const char *path)
 {
 	_cleanup_free_ struct file_handle *h = calloc(1, sizeof(*h) + MAX_HANDLE_SZ);
@@ -51,8 +56,8 @@ static uint64_t handle_of(const char *path)
 }
 
 /*
- * Sets @group to the groups of this process, and @text to what /proc says of them. Returns false if
- * a hierarchy isn't mounted at its usual place, or if its control groups have no inode numbers.
+ * Sets @group to the control groups of this process, and @text to its /proc/self/cgroup. Returns
+ * false if a hierarchy isn't mounted at its usual place, or if its groups have no numbers.
  */
 static bool read_own(char text[static 4096], __u64 group[static ABI_GROUPS])
 {
@@ -93,7 +98,7 @@ static void test_own(void **state)
 	assert_true(cgroups_are(text, group));
 	while (n < ABI_GROUPS && group[n])
 		n++;
-	/* the number of each group must match, and the hierarchy of each group too */
+	/* one wrong number or one wrong hierarchy is enough for a mismatch */
 	for (size_t i = 0; i < n; i++) {
 		other = group[i];
 		group[i] = other + 1;
@@ -103,7 +108,7 @@ static void test_own(void **state)
 		group[i] = other;
 	}
 	assert_true(cgroups_are(text, group));
-	/* 0 means that the process is in more groups than a record has room for */
+	/* 0 stands for: the process is in more groups than a record has room for */
 	memset(group, 0, sizeof(*group));
 	assert_false(cgroups_are(text, group));
 }

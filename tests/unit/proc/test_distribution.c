@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests which packages were installed together, as the lists of files of installed distributions
- * (RECORD) say.
+ * Which packages belong together, because one distribution installed them. Its list of files
+ * (RECORD) says that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,10 @@
 #include "proc/distribution.h"
 
 static const struct {
-	/* text of a RECORD, a file, the expected folder; NULL: the file isn't in that RECORD */
+	/*
+	 * the text of a RECORD, a file to look up, and the folders expected; NULL: the RECORD
+	 * doesn't have that file
+	 */
 	const char *text, *file, *want;
 } records[] = {
 	{"jobs/__init__.py,sha256=x,1\njobs/sub/a.py,,\nhelpers/__init__.py,,\nhelpers/b.py,,\n",
@@ -76,7 +79,7 @@ static uint64_t spent_ns(void)
 
 #define LIMIT_NS (NSEC_PER_SEC / 2)
 
-/* Each file is in a folder of its own, and no folder has an __init__.py. */
+/* A RECORD has very many files, each in a folder of its own, and no __init__.py. */
 static void test_very_many(void **state)
 {
 	_cleanup_str_ struct str text = {}, got = {};
@@ -87,12 +90,12 @@ static void test_very_many(void **state)
 	began = spent_ns();
 	assert_true(distribution_from_record(str_cstr(&text), "p0/q/r/m.py", &got));
 	assert_in_range(spent_ns() - began, 0, LIMIT_NS);
-	assert_in_range(got.n, 100, 1024); /* krait gives only some of the package's folders */
+	assert_in_range(got.n, 100, 1024); /* krait returns only some of the folders */
 }
 
 /*
- * Checks that the longest RECORD that krait reads takes little CPU time. It consists of @head and
- * copies of @line; the file of the first line is looked up.
+ * Checks that krait needs little CPU time for the longest RECORD that it reads: @head and many
+ * copies of @line. It looks up the file of the first line.
  */
 static void assert_quick(const char *head, const char *line)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the values of a thread's pthread keys lie is learnt from this process's C library. That is
- * checked on this thread: a value set by pthread_setspecific() must be there.
+ * krait finds out from this process's C library where a thread keeps the values of its pthread
+ * keys. The test sets such values with pthread_setspecific(), and reads them at the place found.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "proc/files/files.h"
 #include "proc/libc.h"
 
-#define KEYS 40 /* more keys than the 32 that lie in struct pthread itself */
+#define KEYS 40 /* more keys than the 32 whose values lie in struct pthread itself */
 
 static void test_own_library(void **state)
 {
@@ -58,9 +58,9 @@ static void test_own_library(void **state)
 }
 
 /*
- * Many wheels are linked with libpthread.so.0, which is empty since glibc 2.34. If krait didn't ask
- * the C library then, it would guess where pthread_self() is, on arm64 wrongly (seen with glibc
- * 2.36).
+ * Many wheels are linked with libpthread.so.0, which is empty since glibc 2.34. So krait must ask
+ * the C library. If it asked libpthread, it would have to guess where thread data lie, and guess
+ * wrong on arm64 (seen with glibc 2.36).
  */
 static void test_empty_libpthread(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits of memory, read from directories of control groups that were made by hand. The limit of
- * this process is compared with what the kernel says.
+ * Memory limits that krait reads from cgroup directories made by hand. The limit of this process is
+ * compared with the kernel's files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +58,8 @@ static void expect_path(const char *text, const char *controller, const char *pa
 }
 
 /*
- * In cgroup v1 each controller has a path of its own: the path of "memory" is asked for here, and
- * "" is the path of cgroup v2.
+ * In cgroup v1, each controller has a path of its own. The function looks for the path of "memory";
+ * "" stands for the path of cgroup v2.
  */
 static void test_paths(void **state)
 {
@@ -85,8 +85,8 @@ static void test_cgroup(void **state)
 	assert_int_equal(limit("v1", "/x"), 3000);
 	assert_int_equal(limit("v1", "/"), 9223372036854771712ull);
 	/*
-	 * in a container, the path may be the host's, while the mounted directories begin at the
-	 * container's own group
+	 * in a container, the path may be that of the host, while the mounted hierarchy begins at
+	 * the container's group
 	 */
 	assert_int_equal(limit("v1", "/docker/y"), 9223372036854771712ull);
 	assert_int_equal(limit("none", "/a"), UINT64_MAX);

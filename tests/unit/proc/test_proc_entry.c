@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which package a server runs, as its command line says. A '|' below stands for NUL. */
+/*
+ * Which package a server runs, according to its command line. In the command lines below, '|'
+ * stands for NUL.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +41,7 @@ static const struct {
 	{"python3|-m|django|runserver|--settings=shop.settings|", "shop"},
 	{"python3|/venv/bin/waitress-serve|--port=80|shop.wsgi:app|", "shop"},
 	{"uwsgi|-w|shop.wsgi|--http|:80|", "shop"},
-	/* Programs whose arguments name no package. */
+	/* Command lines whose arguments name no package. */
 	{"python3|app.py|shop.wsgi:app|", ""},
 	{"python3|-m|pytest|shop|", ""},
 	{"python3|/venv/bin/gunicorn", ""},
@@ -120,8 +123,8 @@ static void test_script(void **state)
 }
 
 /*
- * A command line names 10,000 packages. krait keeps only a few of the names, because it compares
- * each name with those that it has kept.
+ * A command line names 10,000 packages. krait keeps only a few of them, because it compares each
+ * name with all that it has kept.
  */
 static void test_very_many(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts, trees and files of real processes. The processes are children of this test, so it knows
- * their numbers, times and files.
+ * Facts about real processes, their trees and their files. The processes are children of this test,
+ * so the test knows their pids, times and files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,9 @@
 
 static char dir[64];
 
-/* The copies of cat(1) read this FIFO: opening its other end waits until they read. */
+/*
+ * A FIFO that the copies of cat(1) read. Opening its other end waits until a copy runs and reads.
+ */
 static char fifo[100];
 static int fifo_fd = -1;
 
@@ -64,7 +66,9 @@ static void copy_file(const char *from, const char *to)
 	close(out);
 }
 
-/* Starts a copy of cat(1) as @exe and waits until it runs, all its libraries mapped. */
+/*
+ * Starts a copy of cat(1) at the path @exe, and waits until it runs with all its libraries mapped.
+ */
 static pid_t start_cat(const char *exe)
 {
 	pid_t child = fork();
@@ -116,8 +120,8 @@ static void test_facts(void **state)
 enum { KNOWN, UNKNOWN, NO_NAMESPACE };
 
 /*
- * Tells whether proc_stat_start_of() gives a start time in a time namespace of its own: KNOWN,
- * UNKNOWN or NO_NAMESPACE. A child calls that function, because a process and its forks keep the
+ * Tells whether proc_stat_start_of() returns a start time within a new time namespace: KNOWN,
+ * UNKNOWN or NO_NAMESPACE. A child calls the function, because a process and its forks remember the
  * first answer.
  */
 static int shifted_start(void)
@@ -136,7 +140,7 @@ static int shifted_start(void)
 	fd = open("/proc/self/timens_offsets", O_WRONLY);
 	if (fd < 0 || write(fd, offset, sizeof(offset) - 1) < 0)
 		_exit(NO_NAMESPACE);
-	child = fork(); /* only children are in the new namespace */
+	child = fork(); /* unshare() puts only later children into the new namespace */
 	if (!child)
 		_exit(proc_stat_start_of(1234567890123) ? KNOWN : UNKNOWN);
 	waitpid(child, &ok, 0);
@@ -144,8 +148,8 @@ static int shifted_start(void)
 }
 
 /*
- * Tells whether this process is in the machine's first time namespace. Before Linux 5.6 there is no
- * other one.
+ * Returns whether this process is in the machine's first time namespace. Before Linux 5.6 there is
+ * no other.
  */
 static bool in_first_time_namespace(void)
 {
@@ -207,8 +211,8 @@ static void test_gone(void **state)
 }
 
 /*
- * The first process of a new PID namespace has number 1 in it, and another number in the namespace
- * of this test.
+ * The first process of a new PID namespace is number 1 in it, and has another number in this test's
+ * namespace.
  */
 static void test_pid_namespace(void **state)
 {
@@ -273,7 +277,7 @@ static void test_threads(void **state)
 		usleep(100);
 	assert_int_equal(proc_open(&p, getpid()), 0);
 	assert_int_equal(proc_threads(&p, &all), 0);
-	assert_true(all.n >= 2); /* a sanitizer may add a thread */
+	assert_true(all.n >= 2); /* at least two, because a sanitizer may add a thread */
 	assert_int_equal(proc_comm(&p, tid, comm), 0);
 	assert_string_equal(comm, "krait sleeper");
 	pthread_cancel(thread);
@@ -290,8 +294,8 @@ static bool has(const pid_vec *v, pid_t pid)
 }
 
 /*
- * Three descendants of this program: a child, the child's child, and a child that another thread of
- * this program forked.
+ * Starts three descendants of this program: a child, the child's child, and a child that another
+ * thread forked.
  */
 static void test_tree_and_match(void **state)
 {
@@ -386,7 +390,10 @@ static void test_match_globs(void **state)
 	assert_false(fits("app.py", "db@*", "01"));
 }
 
-/* Returns the executable's mapping, which may appear in the process's maps a moment after exec. */
+/*
+ * Returns the mapping of the executable @exe, and waits for it, since the mapping may appear a
+ * moment after exec.
+ */
 static struct mapping exe_mapping(const struct proc *p, const char *exe, struct maps *m)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -423,8 +430,8 @@ static bool can_use_map_files(const struct proc *p, const struct mapping *e)
 }
 
 /*
- * A program's file is replaced, as in a package upgrade. First the file is gone; after that,
- * another file has its path; at last, a FIFO has.
+ * The file of a running program is replaced, as a package upgrade does. First the path has no file;
+ * after that it has another file; at last it has a FIFO.
  */
 static void test_replaced_file(void **state)
 {
@@ -448,8 +455,8 @@ static void test_replaced_file(void **state)
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &e, exe, &how)), st.st_ino);
 	assert_int_equal(how, can_use_map_files(&p, &e) ? FILE_MAP_FILES : FILE_EXE);
 	/*
-	 * no mapping begins at this address, so map_files can't be used: krait opens the
-	 * executable, or the path
+	 * no mapping begins at this address, so map_files can't help: krait opens the executable,
+	 * or the path
 	 */
 	off = e;
 	off.start += 4096;
@@ -472,7 +479,7 @@ static void test_replaced_file(void **state)
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
 	assert_int_equal(how, FILE_EXE);
-	/* this address is in a file's mapping when the mappings were read, but isn't any more */
+	/* as if another file had been mapped at this address since the mappings were read */
 	lib = *libc_find(&m, &kind, NULL);
 	off.start = lib.start;
 	off.end = lib.end;
@@ -480,7 +487,7 @@ static void test_replaced_file(void **state)
 	assert_int_equal(how, FILE_EXE);
 	off = e;
 	off.start += 4096;
-	/* the inode number differs, so krait opens the path, where another file is */
+	/* as the inode number differs, krait opens the path, and finds another file there */
 	off.ino++;
 	assert_int_equal(inode_of(file_open_exe(p.dirfd)), st.st_ino);
 	fd = file_open_mapping(p.dirfd, &off, "/tmp", &how);
@@ -502,7 +509,7 @@ static void test_replaced_file(void **state)
 	unlink(exe);
 }
 
-/* In another mount namespace, the path leads to another file than in this one. */
+/* In another mount namespace, the path leads to another file than here. */
 static void test_mount_namespace(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -538,7 +545,7 @@ static void test_mount_namespace(void **state)
 		unlink(exe);
 		skip();
 	}
-	/* at exec, the child's end of the pipe was closed */
+	/* the read ends when exec closes the child's end of the pipe */
 	assert_int_equal(read(ready[0], &inner, 1), 0);
 	close(ready[0]);
 	assert_int_equal(proc_open(&p, child), 0);
@@ -555,8 +562,8 @@ static void test_mount_namespace(void **state)
 #define MANY_PAGES 20000
 
 /*
- * Every second page is executable, which makes as many mappings. A child of krait sends them in
- * several answers.
+ * Makes every second page executable, which gives as many mappings. The helper process that reads
+ * them for krait needs several answers to send them.
  */
 static void map_many(int ready)
 {
@@ -607,8 +614,8 @@ static void test_many_mappings(void **state)
 }
 
 /*
- * A program that isn't dumpable counts as that of the user who started it, though its /proc/PID
- * belongs to root.
+ * If a program isn't dumpable, its /proc/PID belongs to root. krait still says that it belongs to
+ * the user who started it.
  */
 static void test_user(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads /proc/PID/maps: lines made by hand, and this process's own, compared with
+ * Parses /proc/PID/maps: lines written by hand, and this process's own maps, compared with
  * dl_iterate_phdr().
  */
 #include <setjmp.h>
@@ -68,8 +68,7 @@ static void test_paths(void **state)
 		{LINE("/new\\012line"), "/new\nline", false},
 		{LINE("\\012\\012"), "\n\n", false},
 		/*
-		 * in the text, only a newline is escaped; other backslashes are part of the file's
-		 * name
+		 * the kernel escapes only newlines in a path; other backslashes belong to the name
 		 */
 		{LINE("/b\\041\\01"), "/b\\041\\01", false},
 		{LINE("/\xff\xfe\x01"), "/\xff\xfe\x01", false},
@@ -160,7 +159,7 @@ static void test_find(void **state)
 	assert_null(maps_find(&m, 0x5000));
 }
 
-/* Checks that every executable segment known to the dynamic linker has its mapping. */
+/* Checks that krait has a mapping for each executable segment that the dynamic linker knows. */
 static int check_segments(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	int *seen = arg;
@@ -200,8 +199,8 @@ static void test_own(void **state)
 }
 
 /*
- * The text is longer than one read. The path has all bytes that the kernel or a reader might treat
- * specially.
+ * The text of the maps is longer than one read(). A file's path contains all bytes that the kernel
+ * or a parser might treat specially.
  */
 static void test_many(void **state)
 {
@@ -215,7 +214,7 @@ static void test_many(void **state)
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	assert_true(fd >= 0 && !ftruncate(fd, (off_t)page));
 	p = mmap(NULL, (size_t)n * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* each mapping begins at the file's first byte, so the kernel doesn't merge neighbours */
+	/* each mapping has file offset 0, so the kernel doesn't merge neighbours */
 	for (int i = 0; i < n; i++)
 		assert_true(mmap(p + (size_t)i * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
 				 0) != MAP_FAILED);
@@ -224,7 +223,8 @@ static void test_many(void **state)
 		seen += e->shared && streq(maps_path(&m, e), path) && !e->deleted;
 	assert_int_equal(seen, n);
 	assert_false(m.truncated);
-	assert_true(m.text.n < 100000); /* the path that all mappings have is kept only once */
+	/* krait keeps the path once, although all these mappings have it */
+	assert_true(m.text.n < 100000);
 	munmap(p, (size_t)n * page);
 	close(fd);
 	close(dir);
@@ -244,8 +244,8 @@ static void add_text(struct str *text)
 }
 
 /*
- * Executable mappings are the same as in the text of /proc/PID/maps, in whatever way krait reads
- * them.
+ * The executable mappings that krait returns are those in the text of /proc/PID/maps, whichever way
+ * krait reads them.
  */
 static void test_executable(void **state)
 {
@@ -290,14 +290,11 @@ static void test_executable(void **state)
 	close(dir);
 }
 
-#define DEEP 70 /* depth of nested directories, each with the longest possible name */
+#define DEEP 70 /* depth of the nested directories, each of which has the longest possible name */
 
 static char deep[256]; /* the name of these directories */
 
-/*
- * Runs in a process of its own. Maps a file whose path is 17,920 bytes long, and ends when @end is
- * closed.
- */
+/* Runs in a child. Maps a file whose path is 17,920 bytes long, and ends when @end is closed. */
 static _Noreturn void map_deep(const char *top, int ready, int end)
 {
 	bool ok = !chdir(top);
@@ -317,8 +314,8 @@ static _Noreturn void map_deep(const char *top, int ready, int end)
 }
 
 /*
- * Reads the mappings of process @pid while this process can't open any file. So krait's helper
- * process must read them.
+ * Reads the mappings of process @pid while this process can open no more files, so that krait's
+ * helper process has to read them.
  */
 static int read_by_child(pid_t pid)
 {
@@ -338,7 +335,7 @@ static int read_by_child(pid_t pid)
 	return r;
 }
 
-/* A path may be longer than PATH_MAX. It is read whole, also by krait's helper process. */
+/* A path may be longer than PATH_MAX. krait reads it whole, and so does its helper process. */
 static void test_long_path(void **state)
 {
 	char top[] = "/tmp/krait-maps-XXXXXX", ok = 0;
@@ -366,7 +363,7 @@ static void test_long_path(void **state)
 		seen += streq(maps_path(&m, e), str_cstr(&path));
 	assert_int_equal(seen, 1);
 	assert_int_equal(m.malformed, 0);
-	assert_true(m.list.n > 2); /* the mappings of the program itself were read */
+	assert_true(m.list.n > 2); /* the program's own mappings were read as well */
 	reader_close();
 	str_fini(&path);
 	close(ready[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the names of processes. A '|' in a command line below stands for NUL. */
+/* Tests the names that krait gives to processes. In the command lines below, '|' stands for NUL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static const struct {
 	{"/usr/bin/python3|/usr/bin/gunicorn|wsgi:app|", NULL, "gunicorn"},
 	{"python3|-c|print(1)|", NULL, "python3 -c"},
 	{"python3.13t|-Ic|print(1)|", NULL, "python3.13t -c"},
-	/* commands of multiprocessing: spawn.get_command_line(), .forkserver, .resource_tracker */
+	/* commands of multiprocessing's children: spawn, forkserver, resource_tracker */
 	{"python3|-c|from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5, "
 	 "pipe_handle=7)|--multiprocessing-fork|",
 	 NULL, "multiprocessing.spawn"},
@@ -51,18 +51,15 @@ static const struct {
 	{"python3|__main__.py|", NULL, "__main__.py"},
 	{"python3|tool.pyz|", NULL, "tool.pyz"},
 	{"python3|dir/|", NULL, "dir"},
-	/* argv[0] isn't the name of an interpreter, but the executable is one */
+	/* argv[0] isn't an interpreter's name, but the executable is an interpreter */
 	{"worker|app.py|", "/usr/bin/python3.11", "app.py"},
 	{"x|-m|mod|", "/usr/bin/python3.11 (deleted)", "mod"},
 	{"-python3|app.py|", NULL, "app.py"},
-	/* titles that setproctitle sets */
+	/* process titles that the package setproctitle sets */
 	{"gunicorn: worker [app]||||", "/usr/bin/python3.11", "gunicorn"},
 	{"[celeryd: celery@host:MainProcess]|", "/usr/bin/python3.11", "celeryd"},
 	{"[celeryd]|", "/usr/bin/python3.11", "celeryd"},
-	/*
-	 * mod_wsgi writes display-name=%{GROUP} over Apache's argv[0]; mod_wsgi-express does so,
-	 * too
-	 */
+	/* mod_wsgi and mod_wsgi-express write display-name=%{GROUP} over Apache's argv[0] */
 	{"(wsgi:shop)      |-k|start|", "/usr/sbin/apache2", "wsgi:shop"},
 	{"(wsgi:admin)|", "/usr/sbin/httpd", "wsgi:admin"},
 	{"(wsgi:localhost:8000:1000)|", "/usr/sbin/httpd", "wsgi:localhost:8000:1000"},
@@ -77,7 +74,7 @@ static const struct {
 	{"pythonic-tool|a|", "/usr/bin/pythonic-tool", "pythonic-tool"},
 	{"nginx: master process /usr/sbin/nginx|", "/usr/sbin/nginx", "nginx"},
 	{"/usr/sbin/sshd: x|", "/usr/sbin/sshd", "sshd: x"},
-	/* the command line has no name */
+	/* the command line contains no name, so the kernel's name is used */
 	{"", NULL, "kworker/0:1"},
 	{"|", NULL, "kworker/0:1"},
 	{"||||", "/usr/bin/python3", "kworker/0:1"},
@@ -94,7 +91,7 @@ static void test_names(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_str_ struct str name = {};
 		size_t n = strlen(cases[i].cmdline);
-		/* a buffer exactly as long as the text, so that a read past its end is caught */
+		/* a buffer of exactly the text's size, so that ASan catches a read past its end */
 		_cleanup_free_ char *line = malloc(n ? n : 1);
 
 		for (size_t k = 0; k < n; k++)
@@ -107,7 +104,7 @@ static void test_names(void **state)
 }
 
 /*
- * A command line decides the process's name only if it is whole and starts with an interpreter. A
+ * The command line alone decides the name only if it is complete and starts with an interpreter. A
  * command line that fills its buffer may be cut off.
  */
 static void test_is_said(void **state)

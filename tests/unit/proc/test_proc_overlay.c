@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of a container's overlayfs, where device and inode of a mapping may differ from those of
- * stat(). The test opens the files by path, as krait does without the right to use map_files, and
- * krait notices a replaced file. An overlay in a mount namespace of its own may be a user's, so the
+ * Files on a container's overlayfs, where a mapping may show another device and inode than stat().
+ * The test opens the files by path, as krait does where it isn't allowed to use map_files; krait
+ * must notice a replaced file. An overlay in a mount namespace of its own may be a user's, so the
  * times of its files prove nothing.
  */
 #include <setjmp.h>
@@ -29,7 +29,7 @@
 
 static char dir[64], lib[128];
 
-/* Mounts an overlay whose lower directory has a file "lib" with @text. */
+/* Mounts an overlay whose lower directory has a file "lib" that contains @text. */
 static bool make_overlay(const char *text)
 {
 	char path[128], options[400];
@@ -64,7 +64,7 @@ static bool replace(void)
 	return fd >= 0 && write(fd, "after", 5) == 5 && !close(fd) && !rename(next, lib);
 }
 
-/* Runs in the process that krait looks at: maps the file, then replaces it when told to. */
+/* Runs in the process that krait examines: maps the file, and replaces it when told to. */
 static void container(int up, int down)
 {
 	int fd = open(lib, O_RDONLY);
@@ -78,8 +78,8 @@ static void container(int up, int down)
 }
 
 /*
- * Starts a child that makes the overlay, and whose own child maps the file. @users: the overlay is
- * in a mount namespace of its own.
+ * Starts a child that makes the overlay, and a child of it that maps the file. @users: the overlay
+ * is made in a new mount namespace, as a user's would be.
  */
 static pid_t start(int up[2], int down[2], bool users)
 {
@@ -145,16 +145,13 @@ static void look_at(bool users)
 		if (streq(maps_path(&m, one), lib))
 			e = *one;
 	assert_true(e.ino != 0);
-	/*
-	 * map_files has no entry for this address, so krait opens the file as it does without the
-	 * right to use map_files
-	 */
+	/* no entry of map_files has this address, so krait opens the file by its path */
 	e.start += 4096;
 	fd = file_open_mapping(p.dirfd, &e, lib, &how);
 	if (fd < 0)
 		fail_msg("%s", err_msg());
 	assert_true(how == FILE_ROOT || how == FILE_ROOT_OLDER);
-	/* the overlay isn't mounted in this mount namespace */
+	/* the overlay isn't mounted in this test's mount namespace */
 	assert_int_equal(far_pread(fd, text, 5, 0), 5);
 	assert_string_equal(text, "befor");
 	close(fd);
@@ -195,7 +192,7 @@ static void test_users(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* runs first, because it enters the mount namespace */
+		/* must be the first test, because it enters the mount namespace */
 		cmocka_unit_test(test_overlay),
 		cmocka_unit_test(test_users),
 	};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses texts of /proc and /sys made by hand: stat, status, cgroup, mountinfo, CPU lists. */
+/*
+ * Parses texts of /proc and /sys that are written by hand: stat, status, cgroup, mountinfo, CPU
+ * lists.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,10 +48,10 @@ static void test_stat(void **state)
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL PLACE "\n", &s), 0);
 	assert_int_equal(s.start_code, 94052);
 	assert_int_equal(s.start_stack, 140722);
-	/* the kernel writes these numbers for readers that may not trace the process */
+	/* the kernel writes these numbers for a reader that isn't allowed to trace the process */
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL " 1 1 0 0 0\n", &s), 0);
 	assert_int_equal(s.start_code, 0);
-	/* the recorded program chooses its name, which looks like other fields here */
+	/* the program chose a name that looks like the fields after it */
 	assert_int_equal(stat_of("77 (a) R 1 (b) c) S 42" TAIL "\n", &s), 0);
 	assert_string_equal(s.comm, "a) R 1 (b) c");
 	assert_int_equal(s.parent, 42);
@@ -63,7 +66,7 @@ static void test_stat_malformed(void **state)
 	static const char text[] = "77 (python3) S 42" TAIL;
 	struct proc_stat s;
 
-	/* A line that ends before the start time is malformed. */
+	/* a line that ends before the start time is malformed */
 	for (size_t n = 0; n <= sizeof(text) - sizeof(" 4711 13 14 15"); n++)
 		assert_int_equal(proc_stat_parse(text, n, &s), -EINVAL);
 	assert_int_equal(stat_of(")(", &s), -EINVAL);
@@ -101,7 +104,7 @@ static void assert_cgroup(const char *text, const char *path)
 	assert_string_equal(str_cstr(&s), path);
 }
 
-/* Checks the controllers of the cgroup whose path krait uses. */
+/* Tests which line of a cgroup file krait takes the path from: the line's controllers decide. */
 static void test_controllers(void **state)
 {
 	static const char *const text[][2] = {
@@ -152,7 +155,7 @@ static void test_container(void **state)
 	assert_container("/machine.slice/libpod-" ID ".scope/container", ID);
 	assert_container("/../../../crio-" ID ".scope", ID);
 	assert_container("/machine.slice/libpod-conmon-" ID ".scope", NULL);
-	/* if the path names two containers, the innermost one counts */
+	/* if the path names two containers, the inner one is the process's */
 	assert_container("/docker/1" ID "/docker/" ID, ID);
 	assert_container("/docker/f0" ID, NULL);
 	assert_container("/docker/" ID "0", NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads another process's memory: several pieces of it, addresses without memory, and memory that
- * never comes because nobody supplies it.
+ * Reads another process's memory: in several pieces, at addresses without memory, and memory whose
+ * page faults are never answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,10 @@
 
 #define BYTES ((size_t)1 << 20)
 
-static uint32_t *numbers; /* BYTES of numbers, which are the same in all processes of this test */
-static char *held;	  /* a page that comes only when this process supplies it */
+static uint32_t *numbers; /* BYTES of numbers, the same in all processes of this test */
+static char *held;	  /* a page that exists only once this process supplies it (userfaultfd) */
 
-/* Starts a process that has the numbers and the held page. */
+/* Starts a process that inherits the numbers and the held page. */
 static pid_t start_target(void)
 {
 	pid_t pid = fork();
@@ -41,8 +41,8 @@ static pid_t start_target(void)
 }
 
 /*
- * Makes a page that never comes, as on a file system that a user serves: the kernel asks this
- * process for the page, and this process doesn't answer.
+ * Makes a page that never comes, as if a user's file system didn't answer: the kernel asks this
+ * process for the page (userfaultfd), and this process doesn't supply it.
  */
 static bool hold(void)
 {
@@ -103,7 +103,7 @@ static void test_pieces(void **state)
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 800);
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(got[i], 1000 - i);
-	/* The read stops at the first piece that can't be read, as process_vm_readv() does. */
+	/* the read stops at the first piece that can't be read, as process_vm_readv() does */
 	from[1].iov_base = NULL;
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 4);
 	assert_int_equal(read_one(pid, got, NULL, 8), -EFAULT);
@@ -115,8 +115,8 @@ static void test_pieces(void **state)
 }
 
 /*
- * The first read waits until its time limit. Later reads of the same process fail at once, and
- * other processes' memory is read as usual.
+ * A read of memory that hangs fails when its time limit is over. Later reads of the same process
+ * fail at once; other processes are read as usual.
  */
 static void test_memory_that_hangs(void **state)
 {
@@ -138,12 +138,12 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(got[0], 7);
 	assert_int_equal(reader_stats().processes, 1);
 	assert_int_equal(reader_stats().first, stuck);
-	end(stuck); /* krait's helper process, which waits for that memory, can end now */
+	end(stuck); /* releases krait's helper process, which waits for that memory */
 	end(other);
 	reader_close();
 }
 
-/* Returns the latest child of this process; 0: the kernel doesn't say. */
+/* Returns the latest child of this process; 0 if the kernel doesn't tell. */
 static pid_t latest_child(void)
 {
 	char path[64];
@@ -159,7 +159,10 @@ static pid_t latest_child(void)
 	return latest;
 }
 
-/* Somebody kills the helper process that reads. One read fails, and the next one works. */
+/*
+ * The helper process that reads for krait is killed from outside. One read fails, and the next one
+ * works.
+ */
 static void test_child_is_killed(void **state)
 {
 	pid_t pid = start_target(), child;
@@ -180,9 +183,8 @@ static void test_child_is_killed(void **state)
 }
 
 /*
- * The time limit of a read is READER_MS. While this process waits for its helper @child to read,
- * another process stops this one for twice that time. It lets this process go on, and @child 20 ms
- * later.
+ * Starts a process that stops this one for twice READER_MS, the time limit of a read, while this
+ * one waits for @child to read. 20 ms after this process it also lets @child go on.
  */
 static pid_t start_stopper(pid_t child)
 {
@@ -200,8 +202,8 @@ static pid_t start_stopper(pid_t child)
 }
 
 /*
- * krait and its helper process were stopped for a while. That time doesn't count against the
- * process whose memory is read.
+ * krait and its helper process are stopped for a while. That time doesn't count against the process
+ * whose memory is read.
  */
 static void test_stopped_meanwhile(void **state)
 {
@@ -235,8 +237,8 @@ static void pin(pid_t pid, int cpu)
 }
 
 /*
- * Starts a process that has @cpu for itself for longer than krait waits for a read. Returns 0 if
- * this test may not start such a process.
+ * Starts a process that occupies @cpu alone for longer than krait waits for a read. Returns 0 if
+ * this test isn't permitted to start such a process.
  */
 static pid_t start_hog(int cpu)
 {
@@ -261,8 +263,8 @@ static pid_t start_hog(int cpu)
 }
 
 /*
- * If krait's helper process gets no CPU for a read, the waiting time isn't charged to the process
- * whose memory is read, and doesn't count against it.
+ * krait's helper process gets no CPU for a read. The time of the wait isn't charged to the process
+ * whose memory is read, and that process isn't marked as hanging.
  */
 static void test_starved_child(void **state)
 {
@@ -302,7 +304,7 @@ static void test_starved_child(void **state)
 		skip();
 }
 
-/* Starts a process that lets @child go on after @ms. */
+/* Starts a process that lets the stopped process @child go on after @ms. */
 static pid_t start_waker(pid_t child, unsigned ms)
 {
 	pid_t pid = fork();
@@ -315,8 +317,8 @@ static pid_t start_waker(pid_t child, unsigned ms)
 }
 
 /*
- * krait's helper process gets no CPU at first. After that it reads memory that hangs. Only the
- * second wait is charged.
+ * krait's helper process gets no CPU at first, and then reads memory that hangs. Only the second
+ * wait is charged.
  */
 static void test_starved_then_hangs(void **state)
 {
@@ -341,7 +343,7 @@ static void test_starved_then_hangs(void **state)
 	assert_in_range(reader_spent_ns() - spent_ns, READER_MS * NSEC_PER_MSEC,
 			3 * READER_MS * NSEC_PER_MSEC);
 	waitpid(waker, NULL, 0);
-	end(stuck); /* krait's helper process, which waits for that memory, can end now */
+	end(stuck); /* releases krait's helper process, which waits for that memory */
 	reader_close();
 }
 

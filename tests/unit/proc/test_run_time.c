@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Measures how long a process ran, against its own clocks and the result of wait4(). */
+/*
+ * Compares krait's measurement of how long a process ran with the process's own clocks and with
+ * wait4().
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +17,7 @@
 #include "base/system/clock.h"
 #include "proc/run_time.h"
 
-/* CPU time of a running thread that the kernel may not have counted yet */
+/* CPU time of a running thread that the kernel's tick may not have counted yet */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
 static void burn(uint64_t ns)
@@ -44,7 +47,7 @@ static void test_parse(void **state)
 	assert_false(run_time_parse("1 2", &t));
 	assert_true(run_time_parse_taken("cpu  1 2 3 4 5 60 7 800 9 10\ncpu0 1 2\n", &ticks));
 	assert_int_equal(ticks, 867);
-	/* a kernel before 2.6.11 writes such a line, with fewer columns */
+	/* kernels before 2.6.11 write such a line, with fewer columns */
 	assert_false(run_time_parse_taken("cpu  1 2 3 4\n", &ticks));
 	assert_false(run_time_parse_taken("", &ticks));
 }
@@ -60,17 +63,17 @@ static void test_own(void **state)
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_int_equal(run_time_read(getpid(), &after), 0);
 	if (!after.runs)
-		skip(); /* this kernel doesn't count how long threads run */
+		skip(); /* this kernel doesn't count the running time of threads */
 	assert_in_range(after.ran_ns - before.ran_ns, 40 * NSEC_PER_MSEC,
 			clock_ns(CLOCK_THREAD_CPUTIME_ID));
-	/* The CPU time of a thread that has ended counts too. */
+	/* the CPU time includes that of the thread that has ended */
 	assert_in_range(after.cpu_ns - before.cpu_ns, 100 * NSEC_PER_MSEC - 2 * TICK_NS,
 			clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	assert_int_equal(after.threads, 1);
 	assert_int_equal(after.start_ns, before.start_ns);
 }
 
-/* The process has ended, and nobody has waited for it. */
+/* The process has ended, and its parent hasn't waited for it. */
 static void test_zombie(void **state)
 {
 	struct run_time t;

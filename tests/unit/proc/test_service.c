@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of services: the rules and their order, and what each reader takes from a text. The texts
- * of container engines follow the sources that proc/service/engine.h names. The process whose
- * service is looked for is a child of this test, so its environment and directory are known.
+ * Names of services: the rules in their order, and what krait reads from each kind of file. The
+ * texts of container engines are those that the sources named in proc/service/engine.h write. The
+ * process in question is a child of this test, so the test knows its environment and directory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static int group_teardown(void **state)
 	return remove_files(state) ?: rmdir(dir);
 }
 
-/* Makes a file below the directory, and the directories above it. */
+/* Makes a file with @text below the test's directory, and all directories in its path. */
 static void put(const char *path, const char *text)
 {
 	char file[512], command[600];
@@ -154,7 +154,7 @@ static void test_image(void **state)
 	assert_image(ID, "", "");
 }
 
-/* Docker: moby 24, container/container.go (Container: Name, Config.Image, Image). */
+/* as Docker writes it: moby 24, container/container.go (Container: Name, Config.Image, Image) */
 static const char docker[] =
 	"{\"StreamConfig\":{},\"State\":{\"Running\":true,\"Pid\":4711},\"ID\":\"" ID "\","
 	"\"Created\":\"2026-01-01T00:00:00Z\",\"Managed\":false,\"Path\":\"python\",\"Args\":[],"
@@ -163,8 +163,8 @@ static const char docker[] =
 	"\"Image\":\"sha256:" OTHER_ID "\",\"Name\":\"/web-1\",\"Driver\":\"overlay2\"}";
 
 /*
- * CRI-O 1.29 (internal/storage/runtime.go, RuntimeContainerMetadata) and Podman 4 in
- * containers.json of containers/storage 1.50 (containers.go, Container).
+ * containers.json as CRI-O 1.29 (internal/storage/runtime.go, RuntimeContainerMetadata) and Podman
+ * 4 write it with containers/storage 1.50 (containers.go, Container)
  */
 static const char storage[] =
 	"[{\"id\":\"" OTHER_ID "\",\"names\":[\"db\"],\"image\":\"" ID "\",\"layer\":\"x\","
@@ -175,7 +175,10 @@ static const char storage[] =
 	"\\\"image-name\\\":\\\"quay.io/shop:3\\\",\\\"name\\\":\\\"k8s_web_shop-1_prod_u_0\\\","
 	"\\\"metadata-name\\\":\\\"web\\\"}\",\"flags\":{\"MountLabel\":\"\"}}]";
 
-/* containerd 1.6, pkg/cri/annotations/annotations.go, in the bundle's config.json. */
+/*
+ * config.json of a bundle of containerd 1.6, with the annotations of
+ * pkg/cri/annotations/annotations.go
+ */
 static const char bundle[] =
 	"{\"ociVersion\":\"1.0.2\",\"process\":{\"args\":[\"python\"],\"env\":[\"A=1\"]},"
 	"\"annotations\":{\"io.kubernetes.cri.container-name\":\"web\","
@@ -211,8 +214,8 @@ static void test_engines(void **state)
 }
 
 /*
- * A text that breaks off gives what stands before its end, or nothing. A value that should be a
- * string but has another type of JSON is ignored.
+ * From a JSON text that breaks off, krait takes what comes before its end, or nothing. A value that
+ * should be a string but isn't is ignored.
  */
 static void test_broken_texts(void **state)
 {
@@ -231,7 +234,7 @@ static void test_broken_texts(void **state)
 	assert_facts(&f, "||||");
 }
 
-/* kubelet 1.30, pkg/kubelet/kuberuntime/legacy.go (logSymlink). */
+/* Links to logs as kubelet 1.30 names them: pkg/kubelet/kuberuntime/legacy.go (logSymlink). */
 static void test_logs(void **state)
 {
 	struct engine_facts f = {};
@@ -290,7 +293,7 @@ static void test_git(void **state)
 	assert_revision("none", "");
 }
 
-/* The files are opened with the rights of the process's user, not with krait's. */
+/* krait opens the files of git with the rights of the process's user, not with its own. */
 static void test_git_of_another(void **state)
 {
 	_cleanup_close_ int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -315,7 +318,7 @@ static void test_git_of_another(void **state)
 	assert_false(git_revision(&files, str_cstr(&path), &revision));
 }
 
-/* A worktree's .git is a file; its refs are in the main repository. */
+/* In a git worktree, .git is a file, and the refs are in the main repository. */
 static void test_git_worktree(void **state)
 {
 	_cleanup_str_ struct str line = {};
@@ -328,7 +331,7 @@ static void test_git_worktree(void **state)
 	assert_revision("w", "6f3d3b6e8d0a");
 }
 
-/* Starts a program that waits, with the variables @environment. The caller must end the program. */
+/* Starts a program that waits, with the environment @environment. The caller must end it. */
 static pid_t start(char *const *environment)
 {
 	char *argv[] = {"sleep", "100", NULL};
@@ -340,7 +343,7 @@ static pid_t start(char *const *environment)
 		_exit(127);
 	}
 	assert_true(pid > 0);
-	/* arguments and environment of the new program become known at the same time */
+	/* the program's arguments appear at the same time as its environment */
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
 	for (int i = 0; i < 5000 && !streq(text, "sleep"); i++) {
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -369,7 +372,7 @@ static void assert_service(const char *rules, struct service_process *p, char *c
 	assert_int_equal(service_rules_parse(rules, &r), 0);
 	s = services_new(&r, root);
 	p->procdir = proc.dirfd;
-	for (int i = 0; i < 2; i++) { /* the second time, krait knows the container */
+	for (int i = 0; i < 2; i++) { /* in the second round, krait already knows the container */
 		service_find(s, p, &found);
 		snprintf(text, sizeof(text), "%s|%s|%s|%s", found.name ?: "", found.version ?: "",
 			 found.pod ?: "", found.image ?: "");
@@ -417,7 +420,10 @@ static void test_containers(void **state)
 	assert_service(SERVICE_DEFAULT, &p, none, "app.py|||");
 }
 
-/* Texts that a recorded program has chosen are shortened, and lose what a terminal would obey. */
+/*
+ * Texts that a recorded program chose are shortened, and lose the characters that control a
+ * terminal.
+ */
 static void test_hostile_names(void **state)
 {
 	char name[1000] = "DD_SERVICE=";

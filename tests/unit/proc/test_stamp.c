@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process's stamp changes with its effective user and its control groups, and is another one for
- * another process. The processes are children of this test, which says what they do.
+ * A process's stamp changes with its effective user and with its control groups, and differs from
+ * another process's stamp. The processes are children of this test, which tells them what to do.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define SOMEBODY 54321
 
-/* A child that does one thing for each byte that it is sent, and then answers with a byte. */
+/* A child that acts on each byte sent to it, and then answers with a byte. */
 struct child {
 	pid_t pid;
 	int ask[2], answer[2];
@@ -69,7 +69,11 @@ static void end(struct child *c)
 {
 	close(c->ask[1]);
 	close(c->answer[0]);
-	kill(c->pid, SIGKILL); /* another child may hold the pipe's end, too */
+	/*
+	 * kill(), because another child may also hold the pipe's end, so that closing it wouldn't
+	 * end this one
+	 */
+	kill(c->pid, SIGKILL);
 	waitpid(c->pid, NULL, 0);
 }
 
@@ -126,13 +130,13 @@ static void test_user(void **state)
 	}
 	start(&c);
 	before = stamp_of(c.pid);
-	tell(&c, 'u'); /* the kernel makes such a process not dumpable */
+	tell(&c, 'u'); /* by changing its user, the process becomes not dumpable */
 	assert_false(same(before, stamp_of(c.pid)));
 	assert_int_equal(stamp_of(c.pid).uid, SOMEBODY);
 	end(&c);
 }
 
-/* Makes a control group, in @path. False: it can't be made here. */
+/* Makes a control group and sets @path to it. Returns false if none can be made here. */
 static bool make_group(char path[static 100])
 {
 	static const char *const mounts[] = {"", "/unified", "/memory", "/pids"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests for how long control groups were throttled, with the files of a tree that is made by hand.
+ * For how long control groups were throttled, read from the files of a cgroup tree that is made by
+ * hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>

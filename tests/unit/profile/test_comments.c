@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile's comments: no comment is lost silently, warnings come first, memory is bounded. */
+/*
+ * Comments of a profile: none is lost without a note, warnings come first, and their memory is
+ * bounded.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +52,7 @@ static void test_warnings_come_first(void **state)
 	assert_at(&c, 3, "note: x");
 }
 
-/* Adds a million comments, and a warning after them. */
+/* Adds a million comments, and at last a warning. */
 static void test_too_many(void **state)
 {
 	_cleanup_(comments_fini) struct comments c = {};
@@ -82,7 +85,7 @@ static void test_too_long(void **state)
 	add(&c, half);
 	add(&c, half);
 	add(&c, half);
-	add(&c, more); /* a comment that is larger than the limit removes no other comment */
+	add(&c, more); /* a comment that alone exceeds the limit displaces no other comment */
 	assert_int_equal(c.list.n, 3);
 	assert_at(&c, 2, "krait: 2 more comments were left out");
 	more[COMMENTS_MAX_BYTES / 2] = '\0';
@@ -102,9 +105,8 @@ static uint64_t runs_in(const char *const *lines, size_t n)
 }
 
 /*
- * A comment of the profile, "ended: 0", says that the command ran to its end with exit code 0, and
- * "ended: 0, 5 runs" that five runs of it did. A comment with any other text behind "ended: 0" says
- * nothing.
+ * The comment "ended: 0" says that the command ran to its end with exit code 0. "ended: 0, 5 runs"
+ * says that of five runs. "ended: 0" with any other text behind it says nothing.
  */
 static void test_runs(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Condensing keeps functions that are heavy in any of the profile's values, whatever the values'
- * units are.
+ * Condensing a profile keeps the functions with a large share of any of the profile's values,
+ * whatever the values' units.
  */
 #include "render_profile.h"
 
@@ -11,7 +11,7 @@
 
 #define RARE "[rare code]"
 
-/* Makes a profile with @n_values values: "samples", "cpu", and further ones. */
+/* Makes a profile with @n_values values: "samples", "cpu", and more. */
 static struct profile *several(unsigned n_values)
 {
 	static const char *const types[PROFILE_MAX_VALUES] = {
@@ -27,7 +27,7 @@ static struct profile *several(unsigned n_values)
 	return p;
 }
 
-/* Adds a sample of function @name with the value @value of type @type. */
+/* Adds a sample of function @name that has @value in the value number @type. */
 static void add(struct profile *p, const char *name, unsigned type, int64_t value)
 {
 	uint32_t at = test_location(p, &(struct test_frame){name, "f.py", 1});
@@ -57,7 +57,7 @@ static void condense(struct profile *p, size_t keep)
 	assert_int_equal(condense_end(&c, 0), 0);
 }
 
-/* Returns the sum of value @type in stacks that end in function @name. */
+/* Returns the sum of value number @type over stacks whose innermost function is @name. */
 static int64_t value_in(struct profile *p, const char *name, unsigned type)
 {
 	struct profile_sum *sums = NULL;
@@ -76,7 +76,10 @@ static int64_t value_in(struct profile *p, const char *name, unsigned type)
 	return sum;
 }
 
-/* 900 context switches are few beside billions of ns. A function that has 890 of them is kept. */
+/*
+ * A value whose sum is 900 context switches counts as much as one of billions of ns: the function
+ * that has 890 of these switches is kept.
+ */
 static void test_small_numbers(void **state)
 {
 	struct profile *p = several(3);
@@ -101,8 +104,8 @@ static void test_small_numbers(void **state)
 }
 
 /*
- * If a profile has one event, the functions with the largest values are kept. Of two functions with
- * equal values, the later one is kept.
+ * In a profile with one event, the functions with the largest values are kept. Of two functions
+ * with equal values, the later one is kept.
  */
 static void test_one_event(void **state)
 {
@@ -119,8 +122,8 @@ static void test_one_event(void **state)
 }
 
 /*
- * The profile has as many values as a profile can have, and each is as large as it can be. Their
- * weights are added without an overflow (UBSan).
+ * The profile has as many values as possible, each as large as possible. Their weights must be
+ * added without an overflow (UBSan).
  */
 static void test_large_numbers(void **state)
 {

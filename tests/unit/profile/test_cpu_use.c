@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much a program ran and waited: which numbers are certain, and which comments and sentence
- * krait makes of the numbers.
+ * How much a program ran and waited: which of these times are certain, and which comments and which
+ * sentence krait derives from them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include "view/lede/cpu_words.h"
 
 /*
- * Makes the CPU use of a process in 10 s: it ran for @ran ms and waited for a CPU for @queued ms,
- * while the host took @taken ms from all CPUs.
+ * Returns the CPU use of a process in 10 s that ran for @ran ms and waited for a CPU for @queued
+ * ms, while the machine's host took @taken ms from all CPUs together.
  */
 static struct cpu_use split(uint64_t ran, uint64_t queued, uint64_t taken)
 {
@@ -33,18 +33,15 @@ static void test_split(void **state)
 
 	assert_int_equal(u.waited_ms, 9700);
 	assert_int_equal(u.unknown_ms, 0);
-	/*
-	 * of the time in which the process neither ran nor waited for a CPU, the host took 300 ms
-	 * at most
-	 */
+	/* the process may have waited for a CPU while the host had it, but for 300 ms at most */
 	u = split(200, 100, 300);
 	assert_int_equal(u.waited_ms, 9400);
 	assert_int_equal(u.unknown_ms, 300);
 }
 
 /*
- * A thread that runs all the time doesn't count as waiting, whatever the host takes from the
- * machine.
+ * A thread that runs all the time doesn't count as waiting, however much CPU time the machine's
+ * host takes.
  */
 static void test_stolen(void **state)
 {
@@ -56,8 +53,7 @@ static void test_stolen(void **state)
 }
 
 /*
- * The kernel's counts may be a tick ahead of the clock, so their sum may exceed the time that has
- * passed.
+ * The kernel's counters may be a tick ahead of the clock, so their sum may exceed the elapsed time.
  */
 static void test_more_than_all(void **state)
 {
@@ -70,7 +66,7 @@ static void test_more_than_all(void **state)
 	assert_int_equal(u.waited_ms, 0);
 }
 
-/* Compares all members but the name. The bytes between members may have any value. */
+/* Compares all members but .name. Padding between members may differ. */
 static void assert_same(const struct cpu_use *a, const struct cpu_use *b)
 {
 	assert_int_equal(a->all, b->all);
@@ -133,7 +129,7 @@ static void test_nonsense_is_refused(void **state)
 		"CPU use: pid 1: 0 ms, CPU 0 ms, 1 threads: x",
 		"CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads",
 		"CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads, main thread ran 1 ms: x",
-		/* the main thread's times are 9 ms together, but 10 ms have passed */
+		/* the main thread's times add up to 9 ms, but 10 ms have passed */
 		("CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads, main thread ran 1 ms, queued 1 ms, "
 		 "waited 7 ms, not known 0 ms: x"),
 	};
@@ -168,7 +164,7 @@ static void test_one_process(void **state)
 	SAYS("app.py ran 30 %, waited for a CPU 0 %, for anything else 0 %; 70 % unknown (waiting, "
 	     "or taken by the machine's host)",
 	     MAIN("1", "300", "1", "300", "0", "0", "700", "app.py"), ALL("300", "1"));
-	/* Only the waits of the main thread count. Other threads wait for something as well. */
+	/* only the main thread's waits are shown, because the other threads wait as well */
 	SAYS("app.py used 2 % of one CPU; its main thread ran 2 %, waited for a CPU 0 %, for "
 	     "anything else 98 %",
 	     MAIN("1", "20", "8", "20", "0", "980", "0", "app.py"), ALL("20", "1"));
@@ -186,10 +182,7 @@ static void test_several_processes(void **state)
 	     "0.5 %, for anything else 98 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"),
 	     MAIN("2", "20", "1", "20", "0", "980", "0", "b"), ALL("40", "2"));
-	/*
-	 * One of three processes waits for a CPU. The master and another worker wait for something
-	 * else.
-	 */
+	/* Of three processes, b waits for a CPU; a (the master) and c wait for something else. */
 	SAYS("3 processes used 5 % of one CPU; on average their main threads ran 2 %, waited for a "
 	     "CPU "
 	     "15 % (b, pid 2, 40 %), for anything else 84 %",
@@ -207,7 +200,7 @@ static void test_several_processes(void **state)
 	SAYS("1 process used 1 % of one CPU", ALL("10", "1"));
 }
 
-/* krait says nothing if half a CPU or more was used, or if it doesn't know how much was used. */
+/* krait says nothing if half a CPU or more was used, or if it doesn't know how much. */
 static void test_nothing_is_said(void **state)
 {
 	SAYS("", ALL("500", "1"));

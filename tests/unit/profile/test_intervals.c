@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The labels that intervals give to samples, compared with a plain search through all intervals.
- * Also the messages about bad lines.
+ * Compares the labels that intervals give to samples with a plain search through all intervals.
+ * Also tests the messages about bad lines.
  */
 #include "render_profile.h"
 
@@ -28,8 +28,7 @@ static uint32_t owner(struct profile *p, unsigned pid, unsigned tid)
 }
 
 /*
- * Makes a sample of each thread of two processes at each time below @n, and of each thread one
- * without a time.
+ * Makes samples of each thread of two processes: one at each time below @n, and one without a time.
  */
 static struct profile *samples(int64_t n)
 {
@@ -68,7 +67,7 @@ static const char *key(const struct intervals *v, uint32_t key)
 	return str_cstr(&v->keys[key - 1]);
 }
 
-/* Returns the value that a sample gets by the rules in intervals.h, found by a plain search. */
+/* Returns the value that the rules in intervals.h give to the sample, found by a plain search. */
 static const char *value_of(const struct wanted *w, const struct profile_sample *s, uint32_t key)
 {
 	uint32_t pid = (uint32_t)atoi(profile_label_text(w->p, s->labels, "pid"));
@@ -133,7 +132,7 @@ static void test_one(void **state)
 	(void)state;
 	read_ok(&v, LINE(1, 1010, 1020, "\"test\":\"a\""));
 	assert_int_equal(intervals_apply(&v, p, &host, NULL, &labelled), 0);
-	assert_int_equal(labelled, 20); /* ten samples of each of two threads have the label */
+	assert_int_equal(labelled, 20); /* the label is on ten samples of each of two threads */
 	profile_free(p);
 }
 
@@ -150,8 +149,8 @@ static void test_nested(void **state)
 }
 
 /*
- * Tries random intervals: many begin or end at the same time, and both keys and all processes and
- * threads are used.
+ * Tries random intervals: many begin or end at the same time, and they are of both keys and of all
+ * processes and threads.
  */
 static void test_any(void **state)
 {
@@ -222,8 +221,8 @@ static void test_bad_lines(void **state)
 }
 
 /*
- * If a line has one key more than a file may have, none of the line's labels or keys counts. The
- * message names the line as an editor counts it.
+ * If a line has one key more than a file may have, no label or key of that line counts. The message
+ * gives the line's number, counted from 1.
  */
 static void test_passed_over(void **state)
 {
@@ -243,8 +242,7 @@ static void test_passed_over(void **state)
 }
 
 /*
- * Intervals of processes without samples aren't kept. The number of intervals that are kept is
- * limited.
+ * Intervals of processes without samples aren't kept. Of the others, only a limited number is kept.
  */
 static void test_bounds(void **state)
 {
@@ -276,7 +274,10 @@ static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 	return pid == 1;
 }
 
-/* The clock of process 1 is shifted. The clock of process 2 isn't known, so it gets no labels. */
+/*
+ * The clock of process 1 is shifted. The clock of process 2 is unknown, so its samples get no
+ * labels.
+ */
 static void test_clocks(void **state)
 {
 	const struct intervals_clock clock = {START, shift_of, NULL};
@@ -295,7 +296,7 @@ static void test_clocks(void **state)
 struct wanted_fork {
 	unsigned pid, tid;
 	int64_t time_ns;
-	/* values of the keys a and b; "": the sample has no label with that key */
+	/* the values of the labels a and b; "": the sample has no such label */
 	const char *a, *b;
 };
 
@@ -330,7 +331,7 @@ static int look(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Checks inherited labels. @forks are in order of time. */
+/* Checks the labels that processes inherit. @forks are sorted by time. */
 static void assert_inherited(const char *lines, struct interval_fork *forks, size_t n_forks,
 			     const struct intervals_clock *clock, const struct wanted_fork *wanted,
 			     size_t n)
@@ -349,9 +350,9 @@ static void assert_inherited(const char *lines, struct interval_fork *forks, siz
 }
 
 /*
- * Thread 11 of process 1 starts process 2, which starts process 3: both processes get the labels
- * that thread 11 had at the fork. Each label counts until its interval ends. Process 4 is started
- * at 20, after all intervals, and gets none.
+ * Thread 11 of process 1 starts process 2, which starts process 3: both processes inherit the
+ * labels that thread 11 had at the fork. An inherited label counts until its interval ends. Process
+ * 4 is started at 20, after all intervals, and gets no label.
  */
 static void test_forks(void **state)
 {
@@ -365,7 +366,7 @@ static void test_forks(void **state)
 		{1, 11, 10, "inner", "thread"},
 		{2, 2, 9, "", ""},
 		{2, 2, 10, "inner", "thread"},
-		{2, 22, 11, "", "thread"}, /* the interval "inner" is over */
+		{2, 22, 11, "", "thread"}, /* at 22 the interval "inner" is over */
 		{2, 2, 13, "", "own"},
 		{2, 2, 14, "", "thread"},
 		{2, 2, 18, "", ""},
@@ -381,7 +382,7 @@ static void test_forks(void **state)
 	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
 }
 
-/* If a process has the pid of an ended one, it gets only the labels of its own parent. */
+/* A process that has the pid of an ended process inherits only from its own parent. */
 static void test_forks_of_one_number(void **state)
 {
 	static const char lines[] =
@@ -398,8 +399,8 @@ static void test_forks_of_one_number(void **state)
 }
 
 /*
- * The clock of process 1 is shifted. Its child and grandchild, whose clocks aren't known, get the
- * label of process 1 until the label's interval ends.
+ * The clock of process 1 is shifted. Its child and its child's child, whose clocks are unknown,
+ * have the label of process 1 until its interval ends.
  */
 static void test_forks_and_clocks(void **state)
 {
@@ -413,7 +414,7 @@ static void test_forks_and_clocks(void **state)
 			 ARRAY_SIZE(wanted));
 }
 
-/* A last line without a newline counts as still being written. */
+/* A last line without a newline is taken as still being written, and isn't used. */
 static void test_unfinished(void **state)
 {
 	_cleanup_(intervals_fini) struct intervals v = {};
@@ -443,7 +444,7 @@ static void test_many_values(void **state)
 		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
 		       streq(profile_label_text(p, id, "a"), "65535") << 1 |
 		       streq(profile_label_text(p, id, "a"), "b") << 2;
-	assert_int_equal(set, 3); /* none of the values is equal to its key */
+	assert_int_equal(set, 3); /* bits 0 and 1: no label has its own key as its value */
 	profile_free(p);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests frames in brackets that stand for what isn't known ("marks"): krait recognizes them when it
- * reads them back.
+ * Marks are frames in brackets that stand for what isn't known. Tests that krait recognizes them
+ * when it reads a profile.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,9 @@ static void test_added(void **state)
 	assert_int_equal(mark_of_walk(WALK_TLS_FAULT), MARK_INCOMPLETE);
 }
 
-/* Texts in brackets that other tools write, and names that begin like a mark of krait's. */
+/*
+ * Texts in brackets that other tools write aren't marks, nor are names that only begin like a mark.
+ */
 static void test_others(void **state)
 {
 	assert_mark("[no Python: it starts]", true); /* an older krait wrote this mark */
@@ -56,8 +58,8 @@ static void test_others(void **state)
 }
 
 /*
- * Checks that each kind has words of its own, and a sentence for the manual page that explains
- * them.
+ * Checks that each kind of mark has its own words, and a sentence for the manual page that explains
+ * it.
  */
 static void assert_sentences(const struct mark_words *rows, size_t n)
 {

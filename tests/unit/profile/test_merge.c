@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Merges several profiles: values by type, times by the wall clock, labels. */
+/*
+ * Tests merging several profiles: values are merged by type, times by the wall clock; and labels.
+ */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -68,8 +70,8 @@ static void test_times(void **state)
 }
 
 /*
- * Values are merged by their type, not by their order. A label that the merge adds replaces the
- * profile's own one.
+ * Values are merged by their type, not by their position. A label that the merge adds replaces one
+ * that the profile has.
  */
 static void test_values_and_labels(void **state)
 {
@@ -114,8 +116,8 @@ static void check_period(struct profile_value_type event, bool samples, bool sam
 }
 
 /*
- * If the profiles' "samples" count different events, the merged "samples" belong to no other value,
- * and the period is one sample.
+ * If the "samples" of the profiles count different events, the merged "samples" aren't tied to any
+ * other value, and the period is one sample.
  */
 static void test_period(void **state)
 {
@@ -125,8 +127,8 @@ static void test_period(void **state)
 }
 
 /*
- * Adds @n values to the two of the first profile. Checks that the merge takes all of them (@fits),
- * or refuses them.
+ * Adds @n values to the two that the first profile has. Checks whether the merge takes them all
+ * (@fits) or refuses them.
  */
 static void check_many_values(unsigned n, bool fits)
 {
@@ -160,8 +162,8 @@ static void test_many_values(void **state)
 }
 
 /*
- * A profile has two values of one type: they stay two values. In a profile with only one value of
- * that type, that value is added to the first of the two.
+ * A profile has two values of the same type: they stay two values. Another profile has one value of
+ * that type: it is added to the first of the two.
  */
 static void test_type_twice(void **state)
 {
@@ -206,8 +208,8 @@ static const char *merged_end(const char *a, const char *b, size_t *n_lines)
 }
 
 /*
- * If all recordings are whole runs, one comment says how many they are. If not, a comment says that
- * not all of them are, and each recording's own comment stays.
+ * If all recordings are of whole runs, one comment says how many runs they are. Otherwise a comment
+ * says that some aren't, and each recording's own comment stays.
  */
 static void test_runs(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The profile in memory: interning, stacks, labels, the sample log (in memory, in a file, across
- * borders of blocks) and sums. The test keeps the right answers in plain arrays.
+ * The profile in memory: interned objects, stacks, labels, sums, and the sample log (in memory, in
+ * a file, across its blocks). The test keeps the right answers in plain arrays.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -102,7 +102,7 @@ static void objects_are_interned(void **state)
 	struct profile_mapping m = {.name = 1, .kind = KIND_NATIVE, .start = 7};
 	struct profile_location l = {.mapping = 1, .function = 1, .line = 3};
 
-	memset(&m, 0xff, sizeof(m)); /* the bytes between members of the struct must not count */
+	memset(&m, 0xff, sizeof(m)); /* bytes of padding in the struct must not make a difference */
 	m = (struct profile_mapping){.name = 1, .kind = KIND_NATIVE, .start = 7};
 	assert_int_equal(profile_mapping(p, &m), 1);
 	assert_int_equal(profile_location(p, &l), 1);
@@ -159,8 +159,8 @@ static void two_stacks_can_be_compared(void **state)
 }
 
 /*
- * profile_get_stack() keeps its last two results. Asking again for the older one of them makes it
- * the newer one.
+ * profile_get_stack() keeps its last two results. Asking for the older one again makes it the newer
+ * one.
  */
 static void a_stack_asked_for_again_stays(void **state)
 {
@@ -207,8 +207,8 @@ static void labels_have_one_value_a_key(void **state)
 }
 
 /*
- * Makes a sample from @seed. From sample to sample the time advances steadily, but now and then it
- * jumps, goes back or is missing. There are few different values.
+ * Makes a sample from @seed. Times grow steadily from sample to sample; now and then a time jumps,
+ * goes back or is missing. There are few different values.
  */
 static struct profile_sample random_sample(uint64_t *seed, int64_t *now)
 {
@@ -284,7 +284,10 @@ static void samples_come_back(void **state)
 	check_log(200000);
 }
 
-/* Files may not grow beyond a few blocks, as on a full disk: later samples stay in memory. */
+/*
+ * The sample log's file may not grow beyond a few blocks, as on a full disk. Later samples stay in
+ * memory.
+ */
 static void a_full_disk_loses_nothing(void **state)
 {
 	struct rlimit old, limit;
@@ -297,7 +300,7 @@ static void a_full_disk_loses_nothing(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 }
 
-/* If no file descriptor is left, the profile has no file at all. */
+/* If no file descriptor is left, the profile keeps all samples in memory. */
 static void samples_need_no_file(void **state)
 {
 	struct rlimit old, limit;
@@ -332,7 +335,7 @@ static void sums_add_up(void **state)
 		want[s.stack][s.labels][1] += s.values[1];
 		assert_int_equal(profile_add(p, &s), 0);
 	}
-	/* In the second round there is nothing left to be summed up. */
+	/* in the second round there is nothing left to sum up */
 	for (unsigned round = 0; round < 2; round++) {
 		assert_int_equal(profile_forget_times(p), 0);
 		assert_int_equal(profile_n_samples(p), distinct);
@@ -347,8 +350,8 @@ static void sums_add_up(void **state)
 }
 
 /*
- * sums_add_near() remembers each stack's last entry: also while labels alternate, after entries got
- * more values or were removed, and where sums_add() is called too.
+ * sums_add_near() remembers each stack's last entry. The sums must be right when labels alternate,
+ * after entries got more values or were removed, and beside calls of sums_add().
  */
 static void near_sums_add_up(void **state)
 {
@@ -384,8 +387,8 @@ static void near_sums_add_up(void **state)
 }
 
 /*
- * The frames that a stack shares with the stack asked for before aren't walked again. The test asks
- * for stacks in random order.
+ * When a stack is asked for, the frames at its root that it shares with the stack asked for before
+ * aren't walked again. The test asks in random order.
  */
 static void stacks_share_their_root_ends(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accessor functions are small functions of CPython that krait reads the place of a variable from:
- * PyGILState_GetThisThreadState and PyInterpreterState_Head. Their code, as disassembled from real
- * builds, is put into small ELF files with the relocations that it uses. The comments say which
- * version of CPython has the code.
+ * Accessors are small functions of CPython (PyGILState_GetThisThreadState, PyInterpreterState_Head)
+ * from whose code krait learns where a variable is. The test puts their code, as disassembled from
+ * real builds, into small ELF files with the relocations that the code needs. Comments name the
+ * version of CPython that has the code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 #include "python/find/accessor.h"
 
 /*
- * Writes the RIP-relative displacement to @addr of the instruction that ends at text offset @end.
+ * Makes the RIP-relative operand at @at refer to @addr. Its instruction ends at offset @end of the
+ * text.
  */
 static void patch(uint8_t *code, size_t at, size_t end, uint64_t addr)
 {
@@ -34,7 +35,7 @@ static struct accessor decode(struct elf_writer *w, const uint8_t *code, size_t 
 	return accessor_read(f, EW_TEXT);
 }
 
-/* Code of 2.7 and 3.6: mov interp_head(%rip),%rax; ret */
+/* code of 2.7 and 3.6: mov interp_head(%rip),%rax; ret */
 static void test_global(void **state)
 {
 	uint8_t code[] = {0x48, 0x8b, 0x05, 0, 0, 0, 0, 0xc3};
@@ -48,7 +49,7 @@ static void test_global(void **state)
 	assert_int_equal(a.addr, 0x3010);
 }
 
-/* Code of 3.6: cmpq $0,autoInterpreterState; je; mov autoTLSkey,%edi; jmp PyThread_get_key_value */
+/* code of 3.6: cmpq $0,autoInterpreterState; je; mov autoTLSkey,%edi; jmp PyThread_get_key_value */
 static void test_key_variable(void **state)
 {
 	uint8_t code[] = {0x48, 0x83, 0x3d, 0, 0, 0, 0, 0,    0x74, 0x0e, 0x8b, 0x3d, 0,   0,
@@ -64,7 +65,10 @@ static void test_key_variable(void **state)
 	assert_int_equal(a.addr, 0x2f00);
 }
 
-/* 3.14, clang: _PyRuntime by GOT; cmpl; je; mov 0x924(%rax),%edi; pop; jmp pthread_getspecific */
+/*
+ * code of 3.14, clang, _PyRuntime by GOT: cmpl; je; mov 0x924(%rax),%edi; pop; jmp
+ * pthread_getspecific
+ */
 static void test_key_in_runtime(void **state)
 {
 	uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x05, 0,	  0,	0,    0,    0x83,
@@ -83,7 +87,7 @@ static void test_key_in_runtime(void **state)
 	assert_int_equal(a.addr, 0x4924);
 }
 
-/* 3.13, gcc: lea 0x870(%rax),%rbx; mov %rbx,%rdi; call PyThread_tss_is_created */
+/* code of 3.13, gcc: lea 0x870(%rax),%rbx; mov %rbx,%rdi; call PyThread_tss_is_created */
 static void test_argument(void **state)
 {
 	uint8_t code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8b, 0x05, 0,	  0,
@@ -102,7 +106,7 @@ static void test_argument(void **state)
 	assert_int_equal(a.addr, 0x4870);
 }
 
-/* 3.14, not PIE: cmpl; je; mov $autoTSSkey,%edi; jmp PyThread_tss_get */
+/* code of 3.14, not PIE: cmpl; je; mov $autoTSSkey,%edi; jmp PyThread_tss_get */
 static void test_argument_fixed(void **state)
 {
 	static const uint8_t code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x83, 0x3d, 0,	 0x10, 0,
@@ -117,7 +121,7 @@ static void test_argument_fixed(void **state)
 	assert_int_equal(a.addr, 0x4920);
 }
 
-/* 3.15, executable: mov %fs:-40,%rax; ret */
+/* code of 3.15, executable: mov %fs:-40,%rax; ret */
 static void test_tls_static(void **state)
 {
 	static const uint8_t code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x64, 0x48, 0x8b,
@@ -132,15 +136,15 @@ static void test_tls_static(void **state)
 }
 
 /*
- * The linker has relaxed the access to local-exec: mov %fs:0,%rax; lea -24(%rax),%rax; mov
- * (%rax),%rax
+ * code in which the linker relaxed the TLS access to local-exec: mov %fs:0,%rax; lea
+ * -24(%rax),%rax; mov (%rax),%rax
  */
 static void test_tls_relaxed(void **state)
 {
 	static const uint8_t from_gd[] = {0x64, 0x48, 0x8b, 0x04, 0x25, 0,    0,
 					  0,	0,    0x48, 0x8d, 0x80, 0xe8, 0xff,
 					  0xff, 0xff, 0x48, 0x8b, 0x00, 0xc3};
-	/* mov $-24,%rax; mov %fs:(%rax),%rax */
+	/* the same access relaxed from initial-exec: mov $-24,%rax; mov %fs:(%rax),%rax */
 	static const uint8_t from_ie[] = {0x48, 0xc7, 0xc0, 0xe8, 0xff, 0xff,
 					  0xff, 0x64, 0x48, 0x8b, 0x00, 0xc3};
 	struct elf_writer w;
@@ -156,7 +160,9 @@ static void test_tls_relaxed(void **state)
 	assert_int_equal(a.offset, -24);
 }
 
-/* 3.15, shared: lea GOT(%rip),%rdi; call __tls_get_addr; pop; mov 0x28(%rax),%rax (local-dynamic)
+/*
+ * code of 3.15, shared, local-dynamic: lea GOT(%rip),%rdi; call __tls_get_addr; pop; mov
+ * 0x28(%rax),%rax
  */
 static void test_tls_local_dynamic(void **state)
 {
@@ -177,7 +183,9 @@ static void test_tls_local_dynamic(void **state)
 	assert_int_equal(a.offset, 0x28);
 }
 
-/* 3.12: data16 lea GOT(%rip),%rdi; data16 data16 rex.W call __tls_get_addr; mov (%rax),%rax */
+/*
+ * code of 3.12: data16 lea GOT(%rip),%rdi; data16 data16 rex.W call __tls_get_addr; mov (%rax),%rax
+ */
 static void test_tls_general_dynamic(void **state)
 {
 	uint8_t code[] = {0x48, 0x83, 0xec, 0x08, 0x66, 0x48, 0x8d, 0x3d, 0, 0,
@@ -196,7 +204,7 @@ static void test_tls_general_dynamic(void **state)
 	assert_int_equal(a.offset, 0);
 }
 
-/* -mtls-dialect=gnu2: lea x@tlsdesc(%rip),%rax; call *(%rax); mov %fs:(%rax),%rax */
+/* code with -mtls-dialect=gnu2: lea x@tlsdesc(%rip),%rax; call *(%rax); mov %fs:(%rax),%rax */
 static void test_tls_descriptor(void **state)
 {
 	uint8_t code[] = {0x48, 0x8d, 0x05, 0, 0, 0, 0, 0xff, 0x10, 0x64, 0x48, 0x8b, 0x00, 0xc3};
@@ -220,7 +228,7 @@ static void test_tls_descriptor(void **state)
 	assert_int_equal(a.offset, 0x10);
 }
 
-/* -ftls-model=initial-exec: mov x@gottpoff(%rip),%rax; mov %fs:(%rax),%rax */
+/* code with -ftls-model=initial-exec: mov x@gottpoff(%rip),%rax; mov %fs:(%rax),%rax */
 static void test_tls_initial_exec(void **state)
 {
 	uint8_t code[] = {0x48, 0x8b, 0x05, 0, 0, 0, 0, 0x64, 0x48, 0x8b, 0x00, 0xc3};
@@ -238,8 +246,8 @@ static void test_tls_initial_exec(void **state)
 }
 
 /*
- * The path that falls through returns NULL. The jne leads to the path from which krait reads the
- * place.
+ * The path without a jump returns NULL. The jne leads to the path on which krait finds the
+ * variable.
  */
 static void test_branch(void **state)
 {
@@ -255,7 +263,10 @@ static void test_branch(void **state)
 	assert_int_equal(a.addr, 0x2f00);
 }
 
-/* gcc -O0: cmpq; jne 1f; mov $0,%eax; jmp 2f; 1: mov key,%eax; mov %eax,%edi; call; 2: pop; ret */
+/*
+ * code by gcc -O0: cmpq; jne 1f; mov $0,%eax; jmp 2f; 1: mov key,%eax; mov %eax,%edi; call; 2: pop;
+ * ret
+ */
 static void test_unoptimized(void **state)
 {
 	uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0x3d, 0,	  0,	0,    0,    0,
@@ -277,7 +288,9 @@ static struct accessor decode_arm64(struct elf_writer *w, const uint32_t *code, 
 	return decode(w, (const uint8_t *)code, n);
 }
 
-/* 3.13, executable: bti c; adrp; add; ldr w1; cbz; ldr w0,[x0,#2164]; b pthread_getspecific */
+/*
+ * code of 3.13, executable: bti c; adrp; add; ldr w1; cbz; ldr w0,[x0,#2164]; b pthread_getspecific
+ */
 static void test_arm64_key(void **state)
 {
 	static const uint32_t code[] = {0xd503245f, 0xd0000000, 0x9122a000, 0xb9487001, 0x34000061,
@@ -291,7 +304,7 @@ static void test_arm64_key(void **state)
 	assert_int_equal(a.addr, 0x3000 + 0x8a8 + 2164);
 }
 
-/* 3.11, shared: adrp; ldr GOT; ldr x1; cbz; add x0,x0,#0x260; b PyThread_tss_get */
+/* code of 3.11, shared: adrp; ldr GOT; ldr x1; cbz; add x0,x0,#0x260; b PyThread_tss_get */
 static void test_arm64_argument(void **state)
 {
 	static const uint32_t code[] = {0xb0000000, 0xf9400000, 0xf9412c01, 0xb4000061,
@@ -308,8 +321,8 @@ static void test_arm64_argument(void **state)
 }
 
 /*
- * Code of an executable of 3.15, as gcc makes it; and code of clang as lld relaxes it (from a 3.14
- * of another packager).
+ * Code of a 3.15 executable by gcc, and code by clang as lld relaxes it (from another packager's
+ * 3.14).
  */
 static void test_arm64_static(void **state)
 {
@@ -331,7 +344,7 @@ static void test_arm64_static(void **state)
 	assert_int_equal(a.offset, 0x28);
 }
 
-/* 3.15, shared: mrs x1; adrp; ldr x2; add x0; blr x2; ldr x0,[x1,x0] */
+/* code of 3.15, shared: mrs x1; adrp; ldr x2; add x0; blr x2; ldr x0,[x1,x0] */
 static void test_arm64_descriptor(void **state)
 {
 	static const uint32_t code[] = {0xd503233f, 0xd53bd041, 0xa9bf7bfd, 0x910003fd,
@@ -350,7 +363,8 @@ static void test_arm64_descriptor(void **state)
 }
 
 /*
- * Code of any other form isn't understood. krait neither loops nor reads outside of the function.
+ * krait doesn't understand code of any other form. It neither loops nor reads outside of the
+ * function.
  */
 static void test_nonsense(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code objects that are made from records, also hostile ones, and completed from a live process.
- * The live process is this test itself. Its structures are laid out by hand, and krait reads them
- * through process_vm_readv.
+ * Makes code objects from records, some of them hostile, and completes them from a live process.
+ * That process is this test itself: it lays out CPython's structures by hand, and krait reads them
+ * with process_vm_readv().
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@ struct built {
 };
 
 /*
- * Sets text @which of the record, which lies at address @at in the target. @s: the @len bytes that
- * were copied, or NULL for none. @n: the record's size so far.
+ * Sets text @which of the record: its address @at in the target, and the @len bytes at @s that were
+ * copied (NULL: none). @n: the size of the record so far.
  */
 static void put(struct built *b, size_t *n, enum code_text which, uint64_t at, unsigned kind,
 		const char *s, uint32_t len)
@@ -89,32 +89,34 @@ static void test_being_built(void **state)
 	size_t n = build(&b);
 
 	b.head.firsttraceable = 4;
-	/* not even the length of the line table could be read */
+	/* as if not even the length of the line table could be read */
 	b.head.text[CODE_LINETABLE].bytes = 0;
 	b.head.text[CODE_LINETABLE].len = UINT32_MAX;
 	assert_int_equal(py_code_from_record(&b.head, n, 0x30c, &code), 0);
 	assert_int_equal(py_code_position(code, 0).line, 10);
 	assert_int_equal(py_code_position(code, 6).line, 10);
 	assert_int_equal(py_code_position(code, 8).line, 0);
-	/* no line table came with the record, so it has to be fetched */
+	/* the record came without a line table, so krait has to fetch it */
 	assert_int_equal(code->missing, 1 << CODE_LINETABLE);
 }
 
 /*
  * If a line table is longer than what the kernel program copies (as with huge literals), krait uses
- * its beginning.
+ * the part that was copied.
  */
 static void test_long_table(void **state)
 {
 	/*
-	 * Line tables of several versions: an entry for 4 bytes of code, on line 11, and the first
-	 * bytes of the entry after it.
+	 * line tables of several versions: an entry for 4 bytes of code on line 11, then only the
+	 * first bytes of the next entry
 	 */
 	static const struct {
 		unsigned version;
 		const char *table;
 		size_t bytes;
-		/* lasti at the end of the first entry, and lasti in the second entry */
+		/*
+		 * lasti of the last instruction of the first entry, and lasti in the second entry
+		 */
 		int last, next;
 	} of[] = {
 		{0x309, "\0\1\4\1\4", 5, 3, 4},
@@ -155,10 +157,7 @@ static void test_internal(void **state)
 	}
 }
 
-/*
- * Checks that every record that is cut off, or has one changed length, is refused or harmless (ASan
- * watches).
- */
+/* A record is cut off anywhere, or has one changed length. It is refused or does no harm (ASan). */
 static void test_hostile_records(void **state)
 {
 	struct built b;
@@ -190,7 +189,7 @@ static void test_hostile_records(void **state)
 			 -EINVAL);
 }
 
-/* Makes the heap of a 3.12-like interpreter, which is read back through process_vm_readv. */
+/* Lays out the heap of an interpreter like 3.12, from which krait reads with process_vm_readv(). */
 struct fake_str {
 	uint64_t pad[2], len, hash;
 	uint32_t state, pad2;
@@ -225,7 +224,8 @@ static const struct py_layout fake_layout = {
 	.str_state = offsetof(struct fake_str, state),
 	.str_ascii = offsetof(struct fake_str, data),
 	.str_compact = offsetof(struct fake_str, data),
-	.bytes_data = offsetof(struct fake_str, state), /* a bytes object has no word `state` */
+	/* bytes objects have no member `state`, so their data begin earlier */
+	.bytes_data = offsetof(struct fake_str, state),
 };
 
 static void set_str(struct fake_str *s, const char *text)
@@ -311,8 +311,8 @@ static void test_fill_stale(void **state)
 }
 
 /*
- * A code object was freed, and nothing new is in its place. Only its reference count or its type
- * shows it.
+ * A code object was freed, and nothing new is in its memory. Only its reference count or its type
+ * shows that.
  */
 static void test_fill_freed(void **state)
 {
@@ -331,7 +331,7 @@ static void test_fill_freed(void **state)
 		assert_null(code->name);
 		py_code_free(code);
 	}
-	/* 3.14 has other flags in its strings; this string is immortal */
+	/* strings of 3.14 have other flags; this string is immortal */
 	fake_init(&f);
 	f.code.count = 1ull << 55 | 0xc0000000;
 	code = unfilled(&f, version_check(&f));
@@ -340,8 +340,8 @@ static void test_fill_freed(void **state)
 }
 
 /*
- * The formula of the check by contents, written down here independently of src/. A co_version of 0
- * doesn't identify a code object.
+ * The formula of the check that is computed from contents, written here independently of src/. A
+ * co_version of 0 identifies no code object.
  */
 static void test_fill_by_contents(void **state)
 {

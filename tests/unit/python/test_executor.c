@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executors are functions that CPython 3.14's compiler makes at run time. This test has the first
- * bytes of executors of Debian's and python-build-standalone's Python (from objdump), with the
- * frame counted by hand. It also has code that only looks like an executor.
+ * Executors are functions that CPython 3.14's JIT compiler makes at run time. The test has the
+ * first bytes of executors of Debian's and of python-build-standalone's Python (from objdump), and
+ * knows their frame sizes from counting by hand. It also has code that only looks like an executor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,8 +86,8 @@ static size_t next(const struct pages *p, size_t from)
 }
 
 /*
- * Checks the rule at offset @at: the canonical frame address (CFA) is rsp + @off bytes, and the
- * caller's rbp is saved at CFA + @fp words. @fp 0: the caller's rbp is still in rbp.
+ * Checks the unwind rule at offset @at: the CFA is rsp + @off bytes, and the caller's rbp is saved
+ * at CFA + @fp words. @fp 0: rbp still has the caller's value.
  */
 static void is(const struct pages *p, size_t at, int off, int fp)
 {
@@ -107,7 +107,7 @@ static void is_chain(const struct pages *p, size_t at)
 	is(p, at + 1, 16, 0);
 	is(p, at + 12, 8, 0);
 	is(p, at + 13, 16, 0);
-	is(p, at + 14, 24, 0); /* the call is done, and has changed nothing on the stack */
+	is(p, at + 14, 24, 0); /* the call has returned and left the stack as it was */
 	is(p, at + 18, 24, -3);
 	is(p, at + 21, 16, 0);
 	is(p, at + 25, 8, 0);
@@ -125,7 +125,7 @@ static void test_executors(void **state)
 	read_one(p, 0);
 	is(p, 0, 8, 0);
 	is(p, 9, 48, 0);
-	/* at this offset the first function goes on after its call of the chain */
+	/* offset 23 is the return address of the first function's call */
 	is(p, 23, 48, 0);
 	is(p, sizeof(debian) - 1, 8, 0);
 	is_chain(p, sizeof(debian));
@@ -146,8 +146,8 @@ static void nothing_is_known(struct pages *p)
 }
 
 /*
- * No executor begins at these places: the code isn't at a page's start, or one changed byte spoils
- * the moves of the arguments, the call, or the return.
+ * At these places no executor begins: the code isn't at the start of a page, or one byte of the
+ * moves of the arguments, of the call, or of the return is changed.
  */
 static void test_no_executors(void **state)
 {
@@ -164,8 +164,8 @@ static void test_no_executors(void **state)
 }
 
 /*
- * If a jump leaves the chain while something is on the stack, the jump doesn't lead to another
- * executor.
+ * A jump leaves the chain while something is still on the stack, so it doesn't lead to another
+ * executor's chain.
  */
 static void test_unbalanced(void **state)
 {
@@ -178,7 +178,10 @@ static void test_unbalanced(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
-/* A `switch` jumps to an address that is read from memory, so krait doesn't know its cases. */
+/*
+ * The jump of a `switch` reads its address from memory, so krait doesn't know the code of the
+ * cases.
+ */
 static void test_jump_by_memory(void **state)
 {
 	static const uint8_t jump[] = {0xff, 0x24, 0xc8}; /* jmp *(%rax,%rcx,8) */
@@ -191,8 +194,8 @@ static void test_jump_by_memory(void **state)
 }
 
 /*
- * The chain saves no register of its caller. The caller's rbx is where the first function has saved
- * it.
+ * The chain itself saves no registers. The caller's rbx is where the function that called the chain
+ * saved it.
  */
 static void test_rbx(void **state)
 {
@@ -205,7 +208,7 @@ static void test_rbx(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) - 1)->bx, UNWIND_SAME);
 }
 
-/* The code has half a million jumps. Each would need 600 bytes to analyse, so krait gives up. */
+/* The code has half a million jumps. Analysing each jump takes 600 bytes, so krait gives up. */
 static void test_many_jumps(void **state)
 {
 	size_t n = 1u << 20;
@@ -221,7 +224,7 @@ static void test_many_jumps(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian))->cfa, UNWIND_UNKNOWN);
 }
 
-/* An executor's code may be cut off anywhere. */
+/* An executor's code is cut off anywhere. */
 static void test_short(void **state)
 {
 	struct pages *p = *state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Objects of a hostile process: random words, pointers in circles, huge sizes. The process is this
- * test itself, which krait reads through process_vm_readv. krait must not crash (ASan, UBSan), its
- * reads must be bounded, and it must find no name in nonsense. tests/live/threads.sh and classes.sh
- * test with real interpreters that sound structures are read correctly.
+ * Reads Python objects of a hostile process: random words, circular pointers, huge sizes. The
+ * process is this test itself. krait must not crash (ASan, UBSan), its reads must be bounded, and
+ * it must find no name in nonsense. tests/live/threads.sh and classes.sh test with real
+ * interpreters that sound structures are read correctly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,8 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /*
- * Fills @words mostly with pointers into @words, so that reads get far, else with small or random
- * numbers.
+ * Fills @words mostly with pointers into @words, so that krait reads far, and else with small or
+ * random numbers.
  */
 static void fill(uint64_t *words, uint64_t *state)
 {
@@ -58,8 +58,8 @@ static struct py_layout layout_of(unsigned version)
 	if (l)
 		return *l;
 	/*
-	 * From 3.13 on, krait takes the layout from the interpreter's memory. For random memory,
-	 * the offsets of 3.12 are just as good.
+	 * From 3.13 on, krait reads the offsets from the interpreter's memory. Here it uses those
+	 * of 3.12, which are as good for random memory.
 	 */
 	newest = *py_layout_table(0x30c, 0);
 	newest.version = (uint16_t)version;
@@ -107,8 +107,8 @@ static void test_random_classes(void **state)
 }
 
 /*
- * Reads at the very end of a mapping. Words that can't be read are zeros; the words before them are
- * right.
+ * Reads at the very end of a mapping. Words that can't be read are returned as zeros, all others
+ * are right.
  */
 static void test_read_many(void **state)
 {
@@ -129,7 +129,7 @@ static void test_read_many(void **state)
 	heap_read_many(&h, addr, 200, 16, got);
 	for (size_t i = 0; i < sizeof(got); i++)
 		assert_int_equal(got[i], i / 16 % 3 == 1 ? 0xaa : 0);
-	/* When the budget is used up nothing is read any more. */
+	/* when the budget is used up, nothing more is read */
 	h.budget = 100;
 	heap_read_many(&h, addr, 200, 16, got);
 	assert_int_equal(got[16], 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How often krait reads the process while it looks at small objects: once for each page, or once
- * for many objects that are scattered. In place of process_vm_readv(), the test copies and counts.
+ * How often krait reads a process's memory for many small objects: once for each page, or once for
+ * many objects that are scattered. The test replaces process_vm_readv() by a function that copies
+ * and counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ int peek(pid_t pid, uint64_t addr, void *buf, size_t n)
 	return 0;
 }
 
-/* Reads the objects, which have their numbers as bytes. Returns how often the process was read. */
+/* Reads the objects, each filled with its number. Returns how many system calls that took. */
 static unsigned reads_of(struct heap *h, const uint8_t *const *objects, size_t n)
 {
 	uint8_t got[PAGES * BYTES];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interpreters in ELF files made by hand: which files are recognised, how the version is known, and
- * which files are refused with which words. Real interpreters are read in
- * tests/layout/{check,live}.sh.
+ * Interpreters in ELF files made by hand: which files krait recognizes, how it finds their version,
+ * and with which message it refuses others. tests/layout/{check,live}.sh test real interpreters.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -22,7 +21,7 @@ static int read_image(struct fake *f, const char *name, struct py_image *image)
 	return py_image_read(fd, name, image);
 }
 
-/* The size of _PyRuntime tells the version of a stripped 3.8 whose file name has no version. */
+/* A stripped 3.8 has no version in its file name. The size of _PyRuntime tells its version. */
 static void test_size_tells(void **state)
 {
 	struct py_image image;
@@ -44,8 +43,8 @@ static void test_size_tells(void **state)
 }
 
 /*
- * _PyRuntime has a size that no release has, so the file's name gives the version, 3.8. The patch
- * level is found at the end of a longer string.
+ * No release has a _PyRuntime of this size, so krait takes 3.8 from the file's name. It finds the
+ * patch level at the end of a longer string.
  */
 static void test_string_tells(void **state)
 {
@@ -89,7 +88,10 @@ static void test_arm64(void **state)
 	assert_int_equal(image.hex_version >> 16, 0x30a);
 }
 
-/* Of a 32-bit file krait reads only the class. The file's name says which CPython it is. */
+/*
+ * Of a 32-bit file krait reads only the ELF class. The file's name says which version of CPython it
+ * is.
+ */
 static void test_32_bits(void **state)
 {
 	struct py_image image;
@@ -168,7 +170,9 @@ static void test_others(void **state)
 	struct py_image image;
 	struct fake f = {0};
 
-	/* A program that needs libpython isn't an interpreter, whatever symbols it defines. */
+	/*
+	 * a program that needs libpython isn't an interpreter itself, whatever symbols it defines
+	 */
 	ew_init(&f.w, ET_DYN);
 	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
 	ew_dyn_string(&f.w, DT_NEEDED, "libpython3.8.so.1.0");
@@ -185,8 +189,8 @@ static void test_others(void **state)
 }
 
 /*
- * Checks what krait says of a file called @name that is a program or a library and defines
- * @symbols.
+ * Checks what krait takes a file for that is called @name, has the ELF type @type, and defines
+ * @symbols. @what: the interpreter's name; NULL: none.
  */
 static void check_other(const char *name, uint16_t type, const char *const *symbols,
 			const char *what)
@@ -202,8 +206,8 @@ static void check_other(const char *name, uint16_t type, const char *const *symb
 }
 
 /*
- * Interpreters other than CPython's own are known by the symbols that they define, and by their
- * names.
+ * krait recognizes interpreters other than CPython by the symbols that they define, and by their
+ * file names.
  */
 static void test_named(void **state)
 {
@@ -220,7 +224,10 @@ static void test_named(void **state)
 		    "Cinder");
 	check_other("python3.8", ET_DYN, SYMBOLS("_PyRuntime", "_PyEval_ShadowByteCodeEnabled"),
 		    "Cinder");
-	/* an extension of an ordinary CPython, another library, libraries with a program's name */
+	/*
+	 * not interpreters: an extension of an ordinary CPython, another library, libraries with a
+	 * program's name
+	 */
 	check_other("_cinderx.so", ET_DYN, SYMBOLS("Ci_cinderx_initialized"), NULL);
 	check_other("libapp.so", ET_DYN, SYMBOLS("graal_create_isolate"), NULL);
 	check_other("libpythonvm.so", ET_DYN, SYMBOLS("main"), NULL);
@@ -228,7 +235,7 @@ static void test_named(void **state)
 }
 
 /*
- * Adds PyCode_Type, with the members that krait needs, and the debug offsets of 3.13 or later.
+ * Adds PyCode_Type with the members that krait needs, and debug offsets as in 3.13 or later.
  * Returns the address of the offsets.
  */
 static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n)
@@ -246,10 +253,7 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 
 		ew_data(&f->w, member, sizeof(member));
 	}
-	/*
-	 * zeros: the entry that ends the array of members, and after it the words of the type
-	 * object
-	 */
+	/* zeros: the end of the array of members, and the words of the type object */
 	f->type = ew_u64(&f->w, 0) + 40;
 	for (int i = 0; i < 40; i++)
 		ew_u64(&f->w, 0);
@@ -261,8 +265,8 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 }
 
 /*
- * A 3.15 whose only symbol is that of the accessor. _PyRuntime is found by its section, and
- * PyCode_Type by its tp_name, 'code'.
+ * A 3.15 whose only symbol is that of the accessor function. krait finds _PyRuntime by its section,
+ * and PyCode_Type by its tp_name, 'code'.
  */
 static void test_section_and_scan(void **state)
 {
@@ -288,7 +292,9 @@ static void test_section_and_scan(void **state)
 	assert_true(image.exec_fixed);
 }
 
-/* A 3.14 without section headers is found by the cookie that begins its debug offsets. */
+/*
+ * A 3.14 without section headers. krait finds its debug offsets by the cookie at their beginning.
+ */
 static void test_cookie(void **state)
 {
 	struct py_image image;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Layouts of CPython's structures: the debug offsets of real interpreters, and these offsets
- * changed as a future version or a hostile file would change them. Offsets that don't fit are
- * refused. tests/layout/check.sh compares the tables' numbers with headers; here each version only
- * has to be in a table.
+ * Layouts of CPython's structures, from the debug offsets of real interpreters, and from the same
+ * offsets changed as a future version or a hostile file would have them. Offsets that don't fit are
+ * refused. tests/layout/check.sh compares the numbers in krait's tables with headers; here each
+ * version only has to be in a table.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void test_versions(void **state)
 	assert_null(py_layout_table(0x206, 0));
 }
 
-/* In 3.7.4 the offsets of the second half of _PyRuntime changed. */
+/* In 3.7.4 the offsets of the second half of _PyRuntime changed, so 3.7 has two rows. */
 static void test_runtime_rows(void **state)
 {
 	assert_int_equal(py_runtime_table(0x307, 3)->tstate_current, 1392);
@@ -44,11 +44,11 @@ static void test_runtime_rows(void **state)
 	assert_int_equal(py_runtime_by_size(1424)->patch_last, 3);
 	assert_int_equal(py_runtime_by_size(672)->version, 0x30a);
 	assert_null(py_runtime_by_size(0));
-	/* from 3.15 on there is no pthread key of thread states */
+	/* since 3.15 thread states have no pthread key, so there is no row */
 	assert_null(py_runtime_table(0x30f, 0));
 }
 
-/* These numbers come from the headers of 3.13 and 3.15. */
+/* The numbers expected here come from the headers of 3.13 and 3.15. */
 static void test_debug_offsets(void **state)
 {
 	struct py_layout l;
@@ -92,8 +92,8 @@ static void test_free_threaded(void **state)
 }
 
 /*
- * Tests how krait sees what threads of free-threaded builds wait for; tests/layout compares the
- * offsets with headers.
+ * The offsets by which krait sees what a thread of a free-threaded build waits for. tests/layout
+ * compares them with headers.
  */
 static void test_parked(void **state)
 {
@@ -113,7 +113,7 @@ static void test_parked(void **state)
 	assert_int_equal(l.tstate_section, 0);
 }
 
-/* Since 3.14 each thread of a free-threaded build has copies of bytecode. */
+/* In free-threaded builds since 3.14, each thread has its own copies of bytecode. */
 static void test_copies(void **state)
 {
 	enum { TLBC_GENERATION = 21, TLBC_INDEX = 46, CO_TLBC = 57 };
@@ -135,7 +135,7 @@ static void test_copies(void **state)
 	v[1] = 0x031000f0; /* krait refuses this version's free-threaded build (image.c) */
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_false(PY_HAS(l.can, FREE_THREADED));
-	/* without this offset, krait looks for the copies again in each sample */
+	/* without this offset, krait searches the copies again for each sample */
 	v[TLBC_GENERATION] = 1 << 20;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_int_equal(l.interp_tlbc_generation, 0);
@@ -146,7 +146,7 @@ static void test_copies(void **state)
 	v[TLBC_INDEX] -= 4;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	assert_non_null(strstr(err_msg(), "tlbc_index"));
-	/* a build with a GIL has no copies of bytecode */
+	/* a build with a GIL has no copies of bytecode, so this offset is wrong there */
 	memcpy(v, debug_offsets_3_15, sizeof(v));
 	v[CO_TLBC] = v[CO_TLBC - 1] - 8;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
@@ -154,8 +154,8 @@ static void test_copies(void **state)
 }
 
 /*
- * An unknown version is read with the newest list of offsets. It is refused if that list doesn't
- * fit.
+ * Of an unknown version, krait reads the offsets by the newest list of members that it knows. It
+ * refuses the version if that list doesn't fit.
  */
 static void test_unknown_version(void **state)
 {
@@ -180,8 +180,8 @@ static void test_unknown_version(void **state)
 }
 
 /*
- * krait notices if a member was added or removed before the last one that it reads (89 + 4 in
- * 3.15's list).
+ * krait notices an inserted or removed member anywhere before the last member that it reads (89 + 4
+ * in the list of 3.15).
  */
 static void test_moved_members(void **state)
 {
@@ -203,7 +203,7 @@ static void test_moved_members(void **state)
 	}
 }
 
-/* Hostile values are never accepted if an offset lies outside of its structure. */
+/* A hostile value is refused if it makes an offset lie outside of its structure. */
 static void test_hostile_values(void **state)
 {
 	static const uint64_t values[] = {0, 1, 7, 0xffff, 0x10000, 0x7fffffffffffffff, UINT64_MAX};
@@ -228,8 +228,8 @@ static void test_hostile_values(void **state)
 }
 
 /*
- * Offsets that fit each other are refused if they lie beyond the part of a thread state or frame
- * that krait reads.
+ * Offsets that fit each other are refused if they lie beyond the part of a thread state or of a
+ * frame that krait copies.
  */
 static void test_further_in(void **state)
 {
@@ -270,8 +270,8 @@ static void test_short_input(void **state)
 }
 
 /*
- * With Py_TRACE_REFS, members of objects move by 16. Members of thread states and of interpreter
- * frames don't.
+ * With Py_TRACE_REFS, each object's members begin 16 bytes later. Thread states and interpreter
+ * frames aren't objects, so theirs don't.
  */
 static void test_trace_refs(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Line tables: the corners of the four formats. Expected values follow from the format documents
- * (Objects/lnotab_notes.txt, Objects/locations.md); tests/live/linetable.sh compares whole tables
- * of real code objects with what the interpreters say.
+ * Line tables: corner cases of the four formats. The expected values follow from CPython's
+ * documents on the formats (Objects/lnotab_notes.txt, Objects/locations.md).
+ * tests/live/linetable.sh compares whole tables of real code objects with what interpreters say.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void assert_line(struct py_position pos, int line)
 
 static void test_lnotab(void **state)
 {
-	/* The table says: +0 bytes +1 line, +6 bytes +2, +2 bytes +255 / -1. */
+	/* pairs of the table: +0 bytes +1 line, +6 bytes +2 lines, +2 bytes -1 line (2.7: +255) */
 	const uint8_t table[] = {0, 1, 6, 2, 2, 255};
 	size_t n = sizeof(table);
 
@@ -41,7 +41,9 @@ static void test_lnotab(void **state)
 	assert_line(py_linetable_position(0x307, table, n, 10, 8), 12);
 	assert_line(py_linetable_position(0x207, table, n, 10, 8), 268);
 	assert_line(py_linetable_position(0x309, table, n, 10, 1 << 30), 12);
-	/* An odd last byte is no pair; an empty table means the first line everywhere. */
+	/*
+	 * a last byte without its pair is ignored; an empty table gives the first line everywhere
+	 */
 	assert_line(py_linetable_position(0x309, table, 3, 10, 6), 11);
 	assert_line(py_linetable_position(0x309, table, 0, 10, 6), 10);
 	assert_line(py_linetable_position(0x30a, table, 0, 10, 6), 10);
@@ -50,7 +52,10 @@ static void test_lnotab(void **state)
 
 static void test_ranges(void **state)
 {
-	/* 4 bytes on line 11, 2 bytes without a line, 254 bytes on 9, 0 bytes +1, 2 bytes on 10. */
+	/*
+	 * entries of the table: 4 bytes on line 11, 2 bytes without a line, 254 bytes on line 9, 0
+	 * bytes +1 line, 2 bytes on line 10
+	 */
 	const uint8_t table[] = {4, 1, 2, 0x80, 254, 0xfe, 0, 1, 2, 0};
 	size_t n = sizeof(table);
 
@@ -70,17 +75,17 @@ static void test_ranges(void **state)
 static void test_location_kinds(void **state)
 {
 	/*
-	 * The last three entries: one line on, ending 3 lines later, columns 4 to 64; without a
-	 * location; the long form without columns.
+	 * The last three entries: one that begins a line further on, ends 3 lines later, and has
+	 * columns 4 to 64; one without a location; and the long form without columns.
 	 */
 	const uint8_t table[] = {
-		HEAD(0, 1),  0x12,	       /* short form: columns 1-3 */
-		HEAD(9, 2),  0x7f,	       /* short form: columns 79-94 */
-		HEAD(10, 1), 200,	  210, /* an entry on the line of the entry before it */
-		HEAD(12, 1), 4,		  8,   /* two lines further on */
-		HEAD(13, 8), 0x03,	       /* an entry one line back, without columns */
-		HEAD(14, 1), 0x02,	  0x03, 0x05, 0x41, 0x01,
-		HEAD(15, 1), HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* the last three entries */
+		HEAD(0, 1), 0x12,      /* short form: columns 1-3 */
+		HEAD(9, 2), 0x7f,      /* short form: columns 79-94 */
+		HEAD(10, 1), 200, 210, /* on the same line as the entry before it */
+		HEAD(12, 1), 4, 8,     /* two lines below the entry before it */
+		/* one line above the entry before it, without columns */
+		HEAD(13, 8), 0x03, HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, HEAD(15, 1),
+		HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* the last three entries */
 	};
 	size_t n = sizeof(table);
 
@@ -101,13 +106,13 @@ static void test_location_kinds(void **state)
 
 static void test_line_zero(void **state)
 {
-	/* The first instruction of a module (RESUME) is on line 0, though co_firstlineno is 1. */
+	/* a module's first instruction (RESUME) is on line 0, though co_firstlineno is 1 */
 	assert_line(py_linetable_position(0x30b, TABLE(HEAD(13, 1), 0x03), 1, 0), 0);
 }
 
 static void test_truncated(void **state)
 {
-	/* Missing bytes of an entry read as zeros, and nothing past the table is read. */
+	/* missing bytes of a last entry count as zeros, and nothing past the table is read */
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(14, 1)), 7, 0), 7, 7, -1, -1);
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(14, 1), 0x42), 7, 0), 8, 8, -1, -1);
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(10, 1), 3), 7, 0), 7, 7, 3, 0);
@@ -117,7 +122,7 @@ static void test_truncated(void **state)
 
 static void test_hostile(void **state)
 {
-	/* Line sums that overflow an int, varints that never end, negative lines. */
+	/* lines that overflow an int, varints that never end, negative lines */
 	assert_position(
 		py_linetable_position(0x30c, TABLE(HEAD(13, 1), 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x3f),
 				      INT_MAX, 0),

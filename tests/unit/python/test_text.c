@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads strings of a target: CPython's kinds of strings, broken code points, control characters,
- * texts that are cut off.
+ * Reads strings of a target: all kinds of CPython's strings, invalid code points, control
+ * characters, texts that were cut off.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,8 +51,8 @@ static void test_byte_strings(void **state)
 	assert_text(0, 5, "caf\xc3\xa9", 5, "caf\xc3\xa9");
 	assert_text(0, 4, "\xf0\x9f\x90\x8d", 4, "\xf0\x9f\x90\x8d");
 	/*
-	 * These aren't valid UTF-8, so they are taken for latin-1: an overlong sequence, a
-	 * surrogate, a code point above U+10FFFF, a lone continuation byte.
+	 * bytes that aren't valid UTF-8 are read as latin-1: an overlong sequence, a surrogate, a
+	 * code point above U+10FFFF, a lone continuation byte
 	 */
 	assert_text(0, 2, "\xc0\xaf", 2, "\xc3\x80\xc2\xaf");
 	assert_text(0, 3, "\xe0\xa0", 2, ELLIPSIS);
@@ -95,14 +95,14 @@ static void test_cut(void **state)
 	assert_true(str_ends(s.s, "x" ELLIPSIS));
 	str_clear(&s);
 	/*
-	 * 1,364 characters of three bytes fit before the "..." of a cut, because 4,096 isn't a
-	 * multiple of three.
+	 * 1,364 characters of three bytes fit before the "..." of a text that is cut: fewer than
+	 * 4,096 bytes, which isn't a multiple of three
 	 */
 	for (size_t i = 0; i < ARRAY_SIZE(two); i++)
 		two[i] = 0x4e2d;
 	assert_int_equal(cut_length(2, two, sizeof(two), &s), 1364 * 3 + 3);
 	assert_true(str_ends(s.s, "\xe4\xb8\xad" ELLIPSIS));
-	/* Only the beginning of the text was copied. It may end within a code point. */
+	/* only the beginning of the text was copied; it may end within a code point */
 	assert_text(1, 100, "abc", 3, "abc" ELLIPSIS);
 	assert_text(2, 9, two, 3, "\xe4\xb8\xad" ELLIPSIS);
 	assert_text(0, 9, "ab\xc3", 3, "ab" ELLIPSIS);
@@ -146,7 +146,7 @@ static void test_lines(void **state)
 	assert_line(1, "\n\n", 2, NULL);
 	assert_line(1, "a\0\n", 3, NULL);
 	assert_line(3, "abc", 3, NULL);
-	/* The record says that the text has 3 bytes, but only 2 are there. */
+	/* the record says that the text has 3 bytes, but contains only 2 of them */
 	assert_int_equal(text_add_line(&(struct wire_text){.len = 3, .kind = 1},
 				       (const uint8_t *)"ab", 2, &(struct str){}),
 			 -EINVAL);

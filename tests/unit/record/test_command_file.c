@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the file that a command runs in the end. The command is found by PATH; it may be a script,
- * or start with env, or be missing.
+ * Tests which file krait expects a command to run in the end. The command is found by PATH; it may
+ * be a script, start with env, or be missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct tree {
 	char root[64];
 };
 
-/* Makes the file @name of the tree, with the contents @text. */
+/* Makes a file called @name below the test's directory, with the contents @text. */
 static void put(struct tree *t, const char *name, const char *text, mode_t mode)
 {
 	char path[256];
@@ -79,7 +79,7 @@ static int teardown(void **state)
 	return r;
 }
 
-/* Checks that @word leads to @file of the tree; NULL: to no file. */
+/* Checks that the command @word leads to @file below the test's directory; NULL: to no file. */
 static void assert_leads(struct tree *t, const char *word, const char *file)
 {
 	char search[256], path[PATH_MAX], wanted[256];
@@ -102,7 +102,8 @@ static void test_commands(void **state)
 	char word[256];
 
 	assert_leads(t, "python", "b/python");
-	assert_leads(t, "plain", "b/plain"); /* the first file of that name may not be executed */
+	/* a directory earlier in PATH has a file of that name, but it isn't executable */
+	assert_leads(t, "plain", "b/plain");
 	assert_leads(t, "script", "b/python");
 	assert_leads(t, "env", "b/python");
 	assert_leads(t, "env-options", "b/python");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long krait waits for results: as long as further results come, up to a limit. The test takes
- * 8 s of real time.
+ * How long krait waits for results: as long as new results come, up to a limit. The test takes 8 s
+ * of real time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #define STEP_NS (100 * NSEC_PER_MSEC)
 
 /*
- * Returns how many seconds the wait took. Until @coming seconds are over, results come again and
- * again.
+ * Waits while results come, again and again, for @coming seconds. Returns how many seconds the wait
+ * took.
  */
 static double waited(double coming)
 {
@@ -42,7 +42,7 @@ static void test_nothing_comes(void **state)
 	assert_true(seconds > 0.8 && seconds < 1.8);
 }
 
-/* The time limit begins again with each result that comes. */
+/* Each result that comes starts the time limit again. */
 static void test_something_comes(void **state)
 {
 	double seconds = waited(2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command after "--" runs nothing before krait lets it run. If it can't run, the exit code is
- * that of a shell.
+ * The command after "--" is started, but waits before its exec until krait lets it go on. If the
+ * command can't be executed, the exit code is the one that a shell would give.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void test_prepare_fails(void **state)
 	spawn_fini(&s);
 }
 
-/* The command must inherit neither krait's pipes nor its handling of SIGPIPE. */
+/* The command must not inherit krait's pipes, nor the way in which krait handles SIGPIPE. */
 static void test_what_is_inherited(void **state)
 {
 	struct spawn s;
@@ -123,8 +123,8 @@ static void test_first_signal_stops(void **state)
 }
 
 /*
- * Forks a child after the first signal. The child sends itself @n more signals, @apart_us apart.
- * Returns the child's wait status.
+ * Forks a child that has had a first signal. The child sends itself @n more signals, @apart_us
+ * apart. Returns the child's wait status.
  */
 static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 {
@@ -144,8 +144,8 @@ static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 }
 
 /*
- * The second signal asks krait to write its file at once. The third signal ends krait. Signals in
- * quick succession count as one: timeout(1) sends two.
+ * The second signal makes krait write its file at once, and the third one ends krait. Signals in
+ * quick succession count as one, because timeout(1) sends two.
  */
 static void test_third_signal_ends(void **state)
 {

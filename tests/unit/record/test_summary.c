@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests when the last lines of a recording say that samples are missing or that the rate is off. */
+/*
+ * Tests when the closing lines of a recording report that samples are missing, or that the sampling
+ * rate wasn't the one asked for.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,11 +16,11 @@ static void test_missing(void **state)
 {
 	assert_int_equal(summary_missing(0, 0), 0);
 	assert_int_equal(summary_missing(1000, 1200), 0);
-	/* a difference of three times the square root of the expected number can be chance */
+	/* up to three times the square root of the expected number may be missing by chance */
 	assert_int_equal(summary_missing(27, 24), 0);
 	assert_int_equal(summary_missing(10000, 9700), 0);
 	assert_int_equal(summary_missing(10000, 9699), 301);
-	/* with very many samples, up to 1 % may be missing */
+	/* of very many samples, up to 1 % may be missing */
 	assert_int_equal(summary_missing(1000000, 990000), 0);
 	assert_int_equal(summary_missing(1000000, 989000), 11000);
 }
@@ -25,12 +28,12 @@ static void test_missing(void **state)
 static void test_rate(void **state)
 {
 	assert_false(summary_rate_is_off(0, 0));
-	/* a difference of three times the square root of the expected number can be chance */
+	/* up to three times the square root of the expected number may be chance */
 	assert_false(summary_rate_is_off(185, 196));
 	assert_false(summary_rate_is_off(100, 130));
 	assert_true(summary_rate_is_off(100, 131));
 	assert_true(summary_rate_is_off(100, 69));
-	/* with very many samples, the rate may differ by up to 5 % */
+	/* with very many samples, the rate may be off by up to 5 % */
 	assert_false(summary_rate_is_off(1000000, 1050000));
 	assert_true(summary_rate_is_off(1000000, 1050001));
 	assert_true(summary_rate_is_off(1000000, 949999));

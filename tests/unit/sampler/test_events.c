@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the options -e, -F and -c, and the perf events that they open. The live tests need the
- * right to open perf events on all CPUs.
+ * Tests the options -e, -F and -c, and the perf events that krait opens for them. The tests with
+ * real events need the right to open perf events on all CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,10 @@ static void test_unknown(void **state)
 	}
 }
 
-/* A rate that no event can have is refused. The message is about the rate, not about the event. */
+/*
+ * No event can have such a rate, so it is refused. The message is about the rate, not about the
+ * event.
+ */
 static void test_own_rate(void **state)
 {
 	static const char *const bad[] = {
@@ -169,17 +172,17 @@ static void test_open(void **state)
 {
 	must_open("cpu-clock", 999, 0);
 	assert_int_equal(set.rates.n, sysconf(_SC_NPROCESSORS_ONLN));
-	/* from 400 Hz on four events share a CPU's rate (docs/decisions/0017) */
+	/* from 400 Hz on, four perf events share a CPU's sampling rate (docs/decisions/0017) */
 	assert_int_equal(set.cpus.n, 4 * set.rates.n);
 	assert_int_equal(total(), 0);
 	assert_int_equal(event_set_enable(&set, true), 0);
 	usleep(20000);
 	assert_int_equal(event_set_enable(&set, false), 0);
-	/* the clock counts on every CPU, also on an idle one */
+	/* cpu-clock counts on every CPU, even on an idle one */
 	assert_true(total() >= 20000000 * set.cpus.n);
 }
 
-/* Causes page faults, an event that a test can cause as fast as it likes. */
+/* Causes @n page faults: an event that a test can cause at any rate. */
 static void touch_pages(size_t n)
 {
 	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -212,8 +215,8 @@ struct throttle_record {
 };
 
 /*
- * The record is made by hand: a real one needs a clock above kernel.perf_event_max_sample_rate,
- * which would have to be lowered for the whole machine.
+ * The kernel throttled the event. The record is made by hand, because a real one needs a rate above
+ * kernel.perf_event_max_sample_rate, which the test would have to lower for the whole machine.
  */
 static void test_throttled(void **state)
 {
@@ -241,7 +244,8 @@ static void test_throttled(void **state)
 	meta.data_head += sizeof(off);
 	event_set_poll(&set);
 	assert_int_equal(set.throttled_ns, 6000);
-	set.cpus.n = 0; /* the made-up ring in set.cpus wasn't mapped, so it must not be unmapped */
+	/* the ring in set.cpus is made up and not mapped, so it must not be unmapped */
+	set.cpus.n = 0;
 	vec_fini(&set.cpus);
 }
 
@@ -251,7 +255,7 @@ static void test_missing_event(void **state)
 	int r;
 
 	event_available(&list);
-	/* No CPU has an event code like emulation-faults, and maybe there is no PMU at all. */
+	/* no CPU has an event code like emulation-faults, and a machine may have no PMU at all */
 	must_parse("emulation-faults");
 	if (!strstr(str_cstr(&list), "cycles"))
 		must_parse("cycles");
@@ -264,7 +268,7 @@ static void test_missing_event(void **state)
 	assert_int_equal(event_set_rate(&e, 99, 0), 0);
 	r = event_set_open(&set, &e, 0, false);
 	if (r == -EACCES || r == -EPERM) {
-		str_fini(&list); /* freed here, because skip() jumps over the cleanup attribute */
+		str_fini(&list); /* frees now, because skip() jumps over the cleanup attribute */
 		skip_for(err_msg());
 	}
 	assert_true(r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests lives_gone(), which says whether a process has ended. Records come in any order; the answer
- * is true only if the process can't run any more.
+ * Tests lives_gone(), which says whether a process has ended. The side band's records may come in
+ * any order. The answer is true only if no thread of the process can run any more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,12 +16,13 @@ static void test_one_thread(void **state)
 	struct lives l = {};
 
 	lives_ended(&l, 7, 200);
-	/* the process began before all records, so it may have other threads */
+	/* no record says that the process began, so it may have other threads */
 	assert_false(lives_gone(&l, 7, 100));
 	lives_began(&l, 7);
 	assert_true(lives_gone(&l, 7, 100));
 	assert_true(lives_gone(&l, 7, 200));
-	assert_false(lives_gone(&l, 7, 201)); /* the number now belongs to another process */
+	/* later than 200, the number may belong to another process */
+	assert_false(lives_gone(&l, 7, 201));
 	assert_false(lives_gone(&l, 8, 100));
 	lives_ended(&l, 7, 300);
 	lives_ended(&l, 7, 250);
@@ -52,8 +53,8 @@ static void test_threads(void **state)
 }
 
 /*
- * If there was no memory to note a thread (.unsure), that thread may still run. So no process
- * counts as ended until lives_clear().
+ * If memory ran out when a thread should have been noted (.unsure), that thread may still run. So
+ * no process counts as ended until lives_clear().
  */
 static void test_no_memory(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a perf ring that this test writes: records that wrap around its end, impossible sizes, a
- * full ring.
+ * Reads a perf ring that the test writes: records that wrap around its end, records with an
+ * impossible size, a full ring.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +25,8 @@ static int setup(void **state)
 }
 
 /*
- * Writes a record as the kernel does, byte by byte around the ring's end. @size is also the size in
- * the header.
+ * Writes a record as the kernel does, byte by byte, and around the ring's end. @size is the
+ * record's size, in its header too.
  */
 static void put(uint16_t size, uint32_t type)
 {
@@ -58,8 +58,8 @@ static void test_wraps(void **state)
 	uint64_t written = 0;
 
 	/*
-	 * Records of all sizes at all offsets, more than fit at once; the ring's counter wraps
-	 * around too.
+	 * Writes and reads records of all sizes at all offsets, far more than the ring holds. The
+	 * ring's counters wrap around as well.
 	 */
 	page.data_head = page.data_tail = ring.tail = ring.head = UINT64_MAX - 1023;
 	for (unsigned i = 0; i < 2000; i++) {
@@ -81,14 +81,14 @@ static void test_several(void **state)
 {
 	put(64, 1);
 	put(128, 2);
-	put(64, 3); /* the ring is full to the last byte */
+	put(64, 3); /* this record fills the ring to the last byte */
 	assert_true(perf_ring_begin(&ring));
 	must_read(64, 1);
 	/* the kernel gets the space back only at perf_ring_end() */
 	assert_int_equal(page.data_tail, 0);
 	perf_ring_end(&ring);
 	assert_int_equal(page.data_tail, 64);
-	put(64, 4); /* a record that is written after perf_ring_begin() is read the next time */
+	put(64, 4); /* this record comes after perf_ring_begin(), so it is read in the next round */
 	must_read(128, 2);
 	must_read(64, 3);
 	assert_null(perf_ring_peek(&ring));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random periods of sampling. The test computes how large the shares of a program look if the
- * program's rhythm is close to that of the sampling.
+ * krait draws the sampling period at random. The test computes how wrong a program's shares can get
+ * if the program's rhythm is close to that of the sampling.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,17 +16,17 @@
 #include "sampler/sources/rate.h"
 
 #define START_NS 1000
-/* the most periods between two draws of a period, for a process that works without a pause */
+/* the most sampling periods between two draws, in a process that works without a pause */
 #define LONGEST_PERIODS 80
 
 struct seen {
-	/* number of all samples, and of those that are in the first @share of a beat */
+	/* number of all samples, and of those in the first @share of a beat */
 	uint64_t all, within;
 };
 
 /*
- * Takes a sample every @period ns after @from, until @to. The program repeats its work in beats of
- * @beat_ns.
+ * Takes a sample every @period ns, after @from and until @to. The program repeats its work every
+ * @beat_ns (a beat).
  */
 static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, double beat_ns,
 		 double share)
@@ -39,13 +39,13 @@ static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, do
 	}
 }
 
-/* Returns 0.9 to 1.1 times @ns: krait's sleeps vary that much (record/run.c). */
+/* Returns @ns, times 0.9 to 1.1: the time that krait sleeps varies that much (record/run.c). */
 static uint64_t about(uint64_t ns, uint64_t i)
 {
 	return ns * (900 + i * 7919 % 201) / 1000;
 }
 
-/* Samples for @ns. Periods are drawn as by event_set_vary(), about every @drain_ns. */
+/* Takes samples for @ns. Periods are drawn as event_set_vary() does, about every @drain_ns. */
 static struct seen run(const struct event *e, uint64_t ns, uint64_t drain_ns, double beat_ns,
 		       double share, uint64_t random)
 {
@@ -74,7 +74,7 @@ static void clock_at(struct event *e, uint32_t hz)
 	assert_int_equal(event_set_rate(e, hz, 0), 0);
 }
 
-/* Returns the time between two drains in record/run.c. */
+/* Returns the time between two drains of the rings, as in record/run.c. */
 static uint64_t drain_ns(uint32_t hz)
 {
 	return MIN(MAX(400 * 1000ull / hz, 100ull), 400ull) * NSEC_PER_MSEC;
@@ -83,8 +83,8 @@ static uint64_t drain_ns(uint32_t hz)
 static const uint32_t rates[] = {99, 100, 499, 999, 1000, 1998, 3999, 9999};
 
 /*
- * As many samples come as periods fit into the time. Time that a change of the period drops is made
- * up for later.
+ * The number of samples is the time divided by the mean period. Time that is lost when the period
+ * changes is made up for later.
  */
 static void test_number(void **state)
 {
@@ -103,8 +103,8 @@ static void test_number(void **state)
 }
 
 /*
- * The rate changes again and again. Each sample has the weight of its time. Together they make up
- * the time that has passed, but for the time that the last change dropped.
+ * The sampling rate changes again and again. Each sample's weight is the time that it stands for.
+ * The weights add up to the elapsed time, without the part that the last change lost.
  */
 static void test_change(void **state)
 {
@@ -137,8 +137,9 @@ static void test_change(void **state)
 }
 
 /*
- * Tries every rate against every rhythm, 20 times each. If samples are independent, their errors
- * have a root mean square of one standard error, and 0.3 % of the errors are above three.
+ * Tries every sampling rate against every rhythm, 20 times each. If samples were independent, their
+ * errors would have a root mean square of one standard error, and 0.3 % of them would be above
+ * three.
  */
 static void test_in_step(void **state)
 {
@@ -173,15 +174,15 @@ static void test_in_step(void **state)
 }
 
 /*
- * how long the program is interrupted for a sample, and how late the interrupt comes (both
+ * for how long a sample's interrupt stops the program, and how late the interrupt comes (both
  * measured, docs/decisions/0017)
  */
 #define INTERRUPT_NS 21000
 #define LATE_NS	     2000
 
 /*
- * A program with parts that begin and end at fixed times. Interrupts for samples take some of that
- * time.
+ * A program whose parts begin and end at fixed times of the clock. Interrupts for samples take time
+ * of these parts.
  */
 enum part { FIRST, SECOND, THIRD, BETWEEN, PARTS };
 struct program {
@@ -214,7 +215,7 @@ static uint64_t next_interrupt(const struct program *p)
 	return next;
 }
 
-/* Runs @part until @end. If @delayed, @end moves by the time that interrupts take. */
+/* Runs @part until @end. With @delayed, @end is put off by the time that interrupts take. */
 static void spend(struct program *p, enum part part, uint64_t end, bool delayed)
 {
 	uint64_t from = p->now, next;
@@ -223,7 +224,7 @@ static void spend(struct program *p, enum part part, uint64_t end, bool delayed)
 		p->now = MAX(p->now, next);
 		take_due(p, part);
 		p->now += INTERRUPT_NS;
-		take_due(p, part); /* another interrupt may be due after this one */
+		take_due(p, part); /* this takes time, after which another interrupt may be due */
 		end += delayed ? INTERRUPT_NS : 0;
 	}
 	p->now = MAX(p->now, end);
@@ -246,7 +247,10 @@ static void beats(struct program *p, unsigned n, uint64_t beat)
 	}
 }
 
-/* Returns by how many percentage points the share of @part is wrong among the first @n parts. */
+/*
+ * Returns the error of @part's share, in percentage points, where the shares are among the first @n
+ * parts.
+ */
 static double wrong(const struct program *p, enum part part, unsigned n)
 {
 	double seen = 0, spent = 0;
@@ -260,8 +264,8 @@ static double wrong(const struct program *p, enum part part, unsigned n)
 
 /*
  * Code that runs right after an interrupt gets too few samples. A program starts three functions at
- * times of the clock. Their shares are right only if the time between two beats counts for the
- * function that follows. A standard error is 0.04 points.
+ * fixed times of the clock. Their shares are right only if the time in which the program waits for
+ * such a time is added to that of the function after it. A standard error is 0.04 points.
  */
 static void test_interrupts(void **state)
 {
@@ -282,8 +286,8 @@ static void test_interrupts(void **state)
 }
 
 /*
- * Events are counted (-c), so a period is made without small factors. A rhythm of a few events is
- * sampled at all its points.
+ * If events are counted (-c), krait chooses a period without small factors. So a rhythm of a few
+ * events is sampled at all its points.
  */
 static void test_counts(void **state)
 {
@@ -328,7 +332,7 @@ static void test_adapted(void **state)
 }
 
 /*
- * The period needs no change if there were few samples since the last one, or if it was changed
+ * The period isn't changed if there were few samples since the last change, or if that change was
  * just now.
  */
 static void test_due(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads BPF rings, in a file that is laid out as one: records of all sizes at all offsets, records
- * that are still being written or were given up, impossible sizes.
+ * Reads BPF rings that the test lays out in a file: records of all sizes at all offsets, records
+ * that are still being written or were discarded, records with an impossible size.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void put_byte(uint64_t at, uint8_t byte)
 	data[at % RING] = byte;
 }
 
-/* Puts a record into the ring as the kernel does. */
+/* Writes a record into the ring as the kernel does. @flags: busy or discarded. */
 static void put(size_t n, uint32_t flags, uint8_t seed)
 {
 	uint32_t word = (uint32_t)n | flags;
@@ -118,7 +118,7 @@ static void test_full(void **state)
 	assert_int_equal(*ring.consumed, *produced);
 }
 
-/* The reader stops after two records. The space of these records in the ring is free again. */
+/* The reader stops after two records. The space of these two in the ring is free again. */
 static void test_stops(void **state)
 {
 	for (uint8_t i = 0; i < 5; i++)

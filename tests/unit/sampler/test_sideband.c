@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band, on children of this test. The right answers come from fork(), gettid(),
+ * Reads perf's side band about children of this test. The right answers come from fork(), gettid(),
  * stat() and waitpid(). Needs the right to open perf events on all CPUs.
  */
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 #include "sampler/sideband/sideband.h"
 
 struct seen {
-	char kind; /* kind of event: 'm' mmap, 'c' comm, 'x' comm by exec, 'f' fork, 'e' exit */
+	char kind; /* kind of record: 'm' mmap, 'c' comm, 'x' comm by exec, 'f' fork, 'e' exit */
 	uint32_t tgid, tid, parent_tgid, parent_tid;
 	struct sideband_mmap m;
 	char text[300];
@@ -186,7 +186,7 @@ static void test_life_of_a_process(void **state)
 	assert_true(map_e->m.prot & PROT_EXEC);
 	assert_true(map_e->m.len > 0 && map_e->m.len % 4096 == 0);
 	exit_e = must_find('e', (uint32_t)child, (uint32_t)child, NULL);
-	/* the events have come in this order, with times by this test's clock */
+	/* the records' times are in this order, by the clock that this test reads */
 	assert_true(before <= fork_e->time_ns && fork_e->time_ns <= exec_e->time_ns &&
 		    exec_e->time_ns <= map_e->time_ns && map_e->time_ns <= exit_e->time_ns &&
 		    exit_e->time_ns <= after);
@@ -228,7 +228,7 @@ static void *run_on(void *arg)
 	_exit(read(fds[0], &byte, 1) < 0);
 }
 
-/* Ends the main thread of a program while another thread runs. */
+/* Ends the main thread of a program while another thread goes on. */
 static _Noreturn void end_first_thread(int *fds)
 {
 	pthread_t thread;
@@ -238,13 +238,13 @@ static _Noreturn void end_first_thread(int *fds)
 		    MAP_FAILED ||
 	    pthread_create(&thread, NULL, run_on, fds))
 		_exit(1);
-	syscall(SYS_exit, 0); /* ends this thread alone */
+	syscall(SYS_exit, 0); /* ends this thread only */
 	__builtin_unreachable();
 }
 
 /*
- * The record of a mapping says .gone only if the mapping's process has certainly ended. It doesn't
- * if only the first thread has ended, or if the process runs.
+ * The record of a mapping has .gone set only if the process has certainly ended: not if only its
+ * first thread has ended, or if the process runs.
  */
 static void test_gone(void **state)
 {
@@ -269,7 +269,7 @@ static void test_gone(void **state)
 		execl("/bin/cat", "cat", NULL);
 		_exit(127);
 	}
-	usleep(50000); /* by then all records of ends can be read, and cat has begun */
+	usleep(50000); /* waits until all records of ends can be read and cat has begun */
 	sideband_drain(band);
 	assert_true(must_find('m', (uint32_t)ended, 0, NULL)->m.gone);
 	must_find('e', (uint32_t)half_ended, (uint32_t)half_ended, NULL);
@@ -304,8 +304,8 @@ static void test_wakes_the_reader(void **state)
 }
 
 /*
- * The reader is normally woken rarely. A new mapping of a watched thread wakes the reader at once.
- * The reader gets the record of that mapping once.
+ * The reader is usually woken after many records. A new mapping of a watched thread wakes it at
+ * once. The reader gets the record of that mapping once.
  */
 static void test_watch(void **state)
 {
@@ -334,8 +334,8 @@ static void test_watch(void **state)
 	sideband_drain(band);
 	must_find('x', (uint32_t)child, (uint32_t)child, "true");
 	/*
-	 * the watched thread has ended: after one drain that finds nothing, poll() doesn't wake any
-	 * more
+	 * the watched thread has ended: after a drain that finds nothing more, poll() doesn't wake
+	 * the reader again
 	 */
 	sideband_drain(band);
 	sideband_drain(band);
@@ -346,7 +346,8 @@ static void test_watch(void **state)
 }
 
 /*
- * For a child in another PID namespace, records have the child's numbers in this test's namespace.
+ * Records about a child in another PID namespace have the numbers that the child has in this test's
+ * namespace.
  */
 static void test_pid_namespace(void **state)
 {
@@ -383,7 +384,8 @@ static void test_pid_namespace(void **state)
 }
 
 /*
- * Records that don't fit into the ring are counted and reported. Records after them are read again.
+ * Records that don't fit into the ring are counted as lost and reported. The records after them are
+ * read again.
  */
 static void test_lost(void **state)
 {
@@ -391,7 +393,10 @@ static void test_lost(void **state)
 	cpu_set_t all, one;
 	pid_t child = 0;
 
-	/* All children run on one CPU, because the next record of the same ring reports a loss. */
+	/*
+	 * All children run on one CPU, because a loss is reported in the next record of the same
+	 * CPU's ring.
+	 */
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
@@ -404,7 +409,7 @@ static void test_lost(void **state)
 		waitpid(child, NULL, 0);
 	}
 	sideband_drain(band);
-	/* the record of the loss comes together with the first record that fits again */
+	/* the report of the loss comes with the first record that fits again */
 	for (int i = 0; i < 20; i++) {
 		child = fork();
 		if (!child)
@@ -419,12 +424,13 @@ static void test_lost(void **state)
 	assert_int_equal(stats.lost, lost);
 	assert_int_equal(stats.malformed, 0);
 	/*
-	 * each of 320 forks and 320 exits was read or counted as lost; other programs may fork too
+	 * each of the 320 forks and 320 exits was either read or counted as lost; other programs
+	 * may add more
 	 */
 	assert_true(stats.records + lost >= 640);
 }
 
-/* Times ascend over all CPUs, in a storm that fills the rings many times. */
+/* Records come in order of time over all CPUs, even if they fill the rings many times. */
 static void test_order(void **state)
 {
 	uint64_t last = 0;
@@ -458,7 +464,8 @@ static void test_order(void **state)
 		}
 		seen.n = 0;
 	}
-	assert_true(late <= 5); /* records that were being written during a drain may be late */
+	/* records that were still being written during a drain may come late */
+	assert_true(late <= 5);
 }
 
 static int count_fds(void)

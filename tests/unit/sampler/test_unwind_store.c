@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind tables in the kernel's maps, under a small limit of memory. The test reads the maps
- * through their descriptors, and compares what is in them with what was put there. In place of the
- * kernel program, it writes when each table was last used. Needs the right to make maps.
+ * Unwind tables in the kernel's maps, with a small limit on memory. The test reads the maps through
+ * their descriptors, and compares them with what it stored. In place of the kernel program, the
+ * test itself notes when a table was last used. Needs the right to make BPF maps.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "base/work/slice.h"
 #include "sampler/unwind/store.h"
 
-#define SLABS 1 /* 512 chunks, of which 32 can't be used for files */
-/* number of rows that take 120 chunks, and one chunk above these in the tree */
+#define SLABS 1 /* 512 chunks, of which 32 are kept for mappings and can't be used for files */
+/* number of rows that fill 120 chunks, and need one more chunk above these in the tree */
 #define SMALL (120 * UNWIND_FANOUT)
 
 static struct unwind_store_maps maps;
@@ -37,7 +37,7 @@ static int set_up(void **state)
 	int slab = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, 0, 0);
 
 	if (slab < 0)
-		return 0; /* without the right to make maps, each test is skipped */
+		return 0; /* without the right to make BPF maps, each test is skipped */
 	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
 	maps.tables =
 		make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), UNWIND_MAX_TABLES, 0, 0);
@@ -69,17 +69,14 @@ static void need_store(void)
 	}
 }
 
-/*
- * Returns the key of row @i of @n. Keys are 16 apart; only the last row's key also depends on
- * @kind.
- */
+/* Returns the key of row @i of @n. Keys are 16 apart. Only the last one also depends on @kind. */
 static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 {
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
 }
 
 /*
- * Fills the table with @n rows, which have one of two rules in turn. @kind: changes the last row.
+ * Fills the table with @n rows, which use two rules in turn. @kind changes the key of the last row.
  */
 static int fill_like(uint32_t table, uint32_t kind, size_t n)
 {
@@ -93,7 +90,7 @@ static int fill_like(uint32_t table, uint32_t kind, size_t n)
 	return unwind_store_fill(store, table, &rows, NULL, 0);
 }
 
-/* Fills a table with rows that none of the fifteen tables before it has. */
+/* Fills the table with rows that differ from those of the fifteen tables before it. */
 static int fill(uint32_t table, size_t n)
 {
 	return fill_like(table, table, n);
@@ -115,7 +112,7 @@ static struct unwind_table entry(uint32_t table)
 	return t;
 }
 
-/* Writes that a table was used @seconds_ago. The kernel program does so in real use. */
+/* Notes that the table was last used @seconds_ago, as the kernel program does. */
 static void looked_into(uint32_t table, uint32_t seconds_ago)
 {
 	struct unwind_table t = entry(table);
@@ -138,7 +135,10 @@ static struct unwind_chunk chunk_at(uint32_t number)
 	return c;
 }
 
-/* Checks that the table has the @n rows of fill_like(). Its chunks form a tree of depth 2. */
+/*
+ * Checks that the table has the @n rows that fill_like() stored, and that its chunks form a tree of
+ * depth 2.
+ */
 static void check_like(uint32_t table, uint32_t kind, uint32_t n)
 {
 	struct unwind_table t = entry(table);
@@ -180,14 +180,15 @@ static void test_least_recently_used(void **state)
 	check(t[0], SMALL);
 	check(t[2], SMALL);
 	check(t[3], SMALL);
-	assert_int_equal(fill(t[1], SMALL), 0); /* the table is needed again */
+	/* a table that was given up is needed again, and filled */
+	assert_int_equal(fill(t[1], SMALL), 0);
 	assert_int_equal(unwind_store_given_up(store), t[0]);
 	check(t[1], SMALL);
 	check(t[2], SMALL);
 }
 
 /*
- * A freed table's number is given to another table only when no kernel program can still use the
+ * A freed table's number is used for another table only when no kernel program can still use the
  * number.
  */
 static void test_freed_tables(void **state)
@@ -223,7 +224,7 @@ static void test_in_use_stays(void **state)
 		t[i] = new_table();
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(fill(t[i], SMALL), 0);
-	/* this table alone doesn't free enough room */
+	/* giving up this table wouldn't free enough room */
 	looked_into(t[1], UNWIND_KEEP_SECONDS + 5);
 	assert_int_equal(fill(t[3], 2 * SMALL), -ENOSPC);
 	assert_int_equal(unwind_store_given_up(store), 0);
@@ -237,8 +238,8 @@ static void test_in_use_stays(void **state)
 }
 
 /*
- * Mappings may use chunks that files may not. Once these are used up too, a table that has long
- * been unused is given up.
+ * Mappings may use chunks that files may not use. When these chunks are used up as well, a table
+ * that wasn't used for long is given up.
  */
 static void test_mappings(void **state)
 {
@@ -265,7 +266,7 @@ static void test_mappings(void **state)
 	assert_int_equal(entry(t).depth, 0);
 }
 
-/* However often mappings are read again, they take no more memory. */
+/* Mappings take no more memory, however often they are read again. */
 static void test_readings(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};
@@ -285,7 +286,7 @@ static void test_readings(void **state)
 	assert_int_equal(unwind_store_bytes(store), bytes);
 }
 
-/* Returns the number of the rule that a walk in user space finds for @key. */
+/* Returns the number of the rule that a walk in user space finds for @key in the table. */
 static uint32_t walked(uint32_t table, uint32_t key)
 {
 	const struct unwind_table *t = unwind_store_table(store, table);
@@ -303,7 +304,7 @@ static uint32_t walked(uint32_t table, uint32_t key)
 	return number;
 }
 
-/* A walk in user space finds in the store what was put there, and nothing else. */
+/* A walk in user space finds in the store exactly what was stored. */
 static void test_read_for_walks(void **state)
 {
 	struct unwind_mapping m = {.start = 0x400000, .end = 0x401000};
@@ -335,7 +336,7 @@ static void test_read_for_walks(void **state)
 	unwind_store_end_reading(store);
 }
 
-/* Tables are emptied and filled again, one after the other. No chunk is lost. */
+/* Tables are freed and filled again in turn. No chunk is lost. */
 static void test_round(void **state)
 {
 	uint32_t t[3];
@@ -351,8 +352,8 @@ static void test_round(void **state)
 }
 
 /*
- * Twenty tables have equal rows, so they share the memory of one. This memory stays until all of
- * these tables are freed, or given up because none has been used for long.
+ * Twenty tables with equal rows share the memory of one. The memory stays until all of them are
+ * freed, or given up because none was used for long.
  */
 static void test_copies(void **state)
 {
@@ -365,7 +366,7 @@ static void test_copies(void **state)
 		assert_int_equal(entry(t[i]).root, entry(t[0]).root);
 	}
 	other = new_table();
-	/* this table has as many rows, and only its last row differs */
+	/* this table has as many rows, of which only the last one differs */
 	assert_int_equal(fill_like(other, 2, SMALL), 0);
 	assert_int_not_equal(entry(other).root, entry(t[0]).root);
 	assert_int_equal(unwind_store_given_up(store), 0);
@@ -378,7 +379,7 @@ static void test_copies(void **state)
 	assert_int_equal(fill_like(t[0], 1, SMALL), 0);
 	looked_into(t[19], UNWIND_KEEP_SECONDS + 5);
 	t[1] = new_table();
-	/* t[0] is in use, so it isn't given up */
+	/* t[0] was used lately, so it isn't given up */
 	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), -ENOSPC);
 	check_like(t[19], 1, SMALL);
 	looked_into(t[0], UNWIND_KEEP_SECONDS + 5);
@@ -400,8 +401,7 @@ static void *fill_often(void *arg)
 }
 
 /*
- * One thread fills tables while another thread sets mappings. Neither of them gets chunks that the
- * other one uses.
+ * One thread fills tables while another thread sets mappings. They must never use the same chunks.
  */
 static void test_beside(void **state)
 {
@@ -438,7 +438,7 @@ static void test_beside(void **state)
 struct watched {
 	uint32_t table;
 	atomic_bool over;
-	unsigned empty; /* how often the table had no rows */
+	unsigned empty; /* how often the table was seen without rows */
 };
 
 static void *watch(void *arg)
@@ -452,8 +452,8 @@ static void *watch(void *arg)
 }
 
 /*
- * A table whose rows are completed is never without rows: stacks would break off. If there isn't
- * room for old and new rows, the old ones go.
+ * While a table gets more rows, it is never seen without rows: stacks would break off. Only if
+ * there isn't room for the old and the new rows, the old ones are freed first.
  */
 static void test_filled_again(void **state)
 {
@@ -475,7 +475,7 @@ static void test_filled_again(void **state)
 		assert_int_equal(fill_like(w.table, i, 3 * SMALL), 0);
 		check_like(w.table, i, 3 * SMALL);
 	}
-	assert_int_equal(fill(w.table, 100), 0); /* a tree of another depth */
+	assert_int_equal(fill(w.table, 100), 0); /* makes the tree's depth another one */
 	assert_int_equal(fill(w.table, SMALL), 0);
 	check(w.table, SMALL);
 	assert_int_equal(unwind_store_given_up(store), 0);

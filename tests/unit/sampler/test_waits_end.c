@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a thread did between its last task switch and the end of the recording. krait computes it
- * from times that it reads in /proc somewhat later.
+ * from times that it reads from /proc a little after the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static void expect(const struct wait_entry *e, struct counted now, uint64_t afte
 }
 
 /*
- * The thread had a CPU when the recording ended. It was ready to run for 3 ms before it got the
- * CPU. After the recording's end it was preempted for 40 ms.
+ * The thread ran when the recording ended, after it had been ready to run for 3 ms. After the end
+ * it was preempted for 40 ms.
  */
 static void test_on_cpu(void **state)
 {
@@ -34,14 +34,14 @@ static void test_on_cpu(void **state)
 	expect(&e, (struct counted){101 * MS, 63 * MS}, 50, 1, 3);
 	e.came_delay_ns = 20 * MS;
 	expect(&e, (struct counted){101 * MS, 60 * MS}, 50, 1, 0);
-	/* a kernel that doesn't say how long the thread was ready before it got the CPU */
+	/* as in kernels that don't say how long the thread was ready before it ran */
 	e.came_delay_ns = 0;
 	expect(&e, (struct counted){101 * MS, 23 * MS}, 50, 1, 3);
 }
 
 /*
- * The thread had no CPU when the recording ended. What it may have done between the end and the
- * reading of /proc is subtracted.
+ * The thread didn't run when the recording ended. What it did between the end and krait's reading
+ * of /proc is subtracted.
  */
 static void test_off_cpu(void **state)
 {

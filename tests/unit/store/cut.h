@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the files that a power cut leaves of a directory whose changes disk.h has recorded. */
+/*
+ * disk.h has recorded the changes of a directory. This makes the files that a power cut may leave
+ * of it.
+ */
 #ifndef TESTS_UNIT_STORE_CUT_H
 #define TESTS_UNIT_STORE_CUT_H
 
@@ -8,29 +11,26 @@
 
 #define SECTOR 512u
 
-/* What the power cut makes of the calls that weren't flushed to the disk. */
+/* What a power cut makes of recorded calls that no flush followed. */
 enum cut_mode {
 	CUT_KEPT,
 	CUT_LOST,
-	/*
-	 * only the first of these calls reach the disk; the last call that does may reach it in
-	 * part
-	 */
+	/* the first of these calls reach the disk, and the last of them maybe only in part */
 	CUT_PREFIX,
-	CUT_SUBSET, /* each of these calls reaches the disk as a whole or not at all */
+	CUT_SUBSET, /* each of these calls either reaches the disk as a whole, or doesn't */
 	/*
-	 * each sector that these calls wrote has its old contents, its new contents, zeros or
-	 * anything
+	 * each sector that these calls wrote has its old or its new contents, zeros, or random
+	 * bytes
 	 */
 	CUT_SECTORS,
-	CUT_SHUFFLED, /* sectors as with CUT_SECTORS; the calls reach the disk in another order */
+	CUT_SHUFFLED, /* like CUT_SECTORS, but the calls reach the disk in another order */
 	CUT_MODES
 };
 
 struct cut {
-	size_t ops; /* how many calls came before the power cut */
+	size_t ops; /* how many of the recorded calls came before the power cut */
 	uint32_t random;
-	bool all_kept; /* the power cut loses nothing, not even calls that weren't flushed */
+	bool all_kept; /* the power cut loses nothing, even of calls that no flush followed */
 };
 
 /* The contents of a file. */
@@ -39,7 +39,7 @@ struct cut_bytes {
 	size_t n, cap;
 };
 
-/* Changes the size of a file. Bytes that are added are zeros. */
+/* Changes the size of a file. The new bytes at its end are zeros. */
 static inline void cut_resize(struct cut_bytes *b, size_t n)
 {
 	if (vec_reserve(b, n))
@@ -59,7 +59,7 @@ static inline void cut_apply(struct cut_bytes *b, const struct disk_op *op)
 	memcpy(b->v + op->at, disk.data.s + op->data, op->n);
 }
 
-/* Applies one sector of a write, as far as the power cut lets it through. */
+/* Applies one sector of a write to @b, or what the power cut leaves of it. */
 static inline void cut_sector(struct cut *c, struct cut_bytes *b, const struct disk_op *op)
 {
 	uint32_t what = random_below(&c->random, 8);
@@ -117,7 +117,10 @@ static inline void cut_prefix(struct cut *c, struct cut_bytes *b, const struct c
 		cut_sectors(c, b, &disk.ops.v[l->ops.v[whole]]);
 }
 
-/* Applies to @b those of the unflushed calls in @l that the power cut lets through. */
+/*
+ * Applies the calls in @l that no flush followed to @b, as far as the power cut lets them reach the
+ * disk.
+ */
 static inline void cut_pending(struct cut *c, struct cut_bytes *b, struct cut_list *l)
 {
 	enum cut_mode mode = c->all_kept ? CUT_KEPT : random_below(&c->random, CUT_MODES);
@@ -159,8 +162,8 @@ static inline void cut_contents(struct cut *c, int file, struct cut_bytes *b)
 }
 
 /*
- * Returns the file that a name leads to after the power cut: the file to which it led at the last
- * flush of its directory, or any file to which it has led since.
+ * Returns the file to which a name leads after the power cut: the one at the last flush of its
+ * directory, or any one since.
  */
 static inline int cut_name(struct cut *c, int name)
 {
@@ -188,8 +191,8 @@ static inline void cut_write(const char *path, const struct cut_bytes *b)
 }
 
 /*
- * Fills the empty directory @to with what a power cut leaves of the recorded one. The store's
- * directory has the first of the recorded names.
+ * Fills the empty directory @to with what a power cut leaves of the recorded directory. The first
+ * recorded name is that of the store's directory.
  */
 static inline void cut_make(struct cut *c, const char *to)
 {
@@ -203,7 +206,7 @@ static inline void cut_make(struct cut *c, const char *to)
 		if (file == THE_STORE && mkdir(path, 0700))
 			abort();
 		if (file == NO_FILE && !name)
-			/* the store's directory is lost, and with it all files in that directory */
+			/* the store's directory itself is lost, and with it all its files */
 			break;
 		if (file <= THE_STORE)
 			continue;

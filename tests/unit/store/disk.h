@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records what this process does to the files below a directory, call by call, and makes images of
- * what a power cut could leave of them. The code of krait and SQLite is recorded as it is shipped:
- * both call the functions here in place of the C library's.
+ * Records each call by which this process changes files below a directory. cut.h makes of the
+ * record what a power cut could leave. The code of krait and SQLite is unchanged: both call the
+ * functions of this header in place of the C library's.
  *
  * POSIX promises little: what was written reaches the disk with the next flush of that file, a name
  * with the next flush of its directory. Without such a flush, a sector has its old contents, its
@@ -31,31 +31,32 @@
 #define DISK_NAMES 16
 #define NO_FILE	   0
 #define THE_ROOT   1 /* the directory that is recorded */
-#define THE_STORE  2 /* number of the only directory below the root; files have higher numbers */
+/* number of the store's directory, the only one below the root; files have higher numbers */
+#define THE_STORE 2
 
 enum disk_kind { DISK_NAME, DISK_WRITE, DISK_SIZE, DISK_FLUSH };
 
 struct disk_op {
 	enum disk_kind kind;
 	/*
-	 * the file that is written, cut or flushed; DISK_NAME: the file to which the name leads
+	 * the file that is written, resized or flushed; DISK_NAME: the file to which the name leads
 	 * from now on
 	 */
 	int file;
 	int name;	/* DISK_NAME: its index */
-	size_t at;	/* DISK_WRITE: offset in the file; DISK_SIZE: the file's new size */
-	size_t data, n; /* DISK_WRITE: offset of the bytes in disk.data, and their number */
+	size_t at;	/* DISK_WRITE: offset in the file; DISK_SIZE: the new size */
+	size_t data, n; /* DISK_WRITE: where the bytes are in disk.data, and how many */
 };
 
-/* Kinds of flushes that aren't recorded. They show that the test notices a missing flush. */
+/* Flushes that the recording leaves out, to show that the test notices a missing flush. */
 enum disk_fault { DISK_RIGHT, DISK_NO_FLUSH, DISK_NO_DIRECTORY_FLUSH, DISK_NO_PARENT_FLUSH };
 
 static struct disk {
 	const char *root; /* NULL: nothing is recorded */
 	enum disk_fault fault;
-	/* nothing is really flushed, as the test only needs what is recorded in memory */
+	/* skips real flushes, because the test uses only the recording in memory */
 	bool quick;
-	int files; /* the highest number that a file has so far */
+	int files; /* the highest number of a file so far */
 	int fds[DISK_FDS];
 	struct disk_name {
 		char path[64]; /* below the root */
@@ -66,7 +67,7 @@ static struct disk {
 	struct str data;
 } disk;
 
-/* Returns the path of a file relative to the root. NULL: the file isn't below the root. */
+/* Returns a file's path relative to the root, or NULL if the file isn't below the root. */
 static inline const char *disk_below(const char *path)
 {
 	size_t n = disk.root ? strlen(disk.root) : 0;
@@ -104,7 +105,10 @@ static inline int disk_file(int fd)
 	return disk.root && fd >= 0 && fd < DISK_FDS ? disk.fds[fd] : NO_FILE;
 }
 
-/* Returns THE_ROOT or THE_STORE if @fd is that directory, whichever path opened it; else 0. */
+/*
+ * Returns THE_ROOT or THE_STORE if @fd is open on that directory, whichever path was opened; else
+ * 0.
+ */
 static inline int disk_directory(int fd)
 {
 	struct stat opened, root, store;
@@ -164,7 +168,7 @@ static inline int disk_flush(int fd, long call)
 	return disk.quick ? 0 : (int)syscall(call, fd);
 }
 
-/* The names under which libraries call these functions. Some functions have two names. */
+/* Defines functions under the names that libraries call; some functions have two names. */
 #define DISK_TAKES(name, result, ...) result disk_as_##name(__VA_ARGS__) __asm__(#name)
 
 DISK_TAKES(open, int, const char *path, int flags, ...);
@@ -290,7 +294,7 @@ int disk_as_mkdir(const char *path, mode_t mode)
 	return r;
 }
 
-/* Begins to record what happens to files below directory @root, which must be empty. */
+/* Begins to record what happens to files below the directory @root, which must be empty. */
 static inline void disk_record(const char *root, enum disk_fault fault)
 {
 	str_fini(&disk.data);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes, writes, seals, reads and shortens a store, and opens it with another agent, while disk.h
- * records the calls. Also kept: what the store held after each call, and what was written.
+ * Makes, fills, seals, reads and shortens a store, and opens it with another agent, while disk.h
+ * records the calls. Also keeps what the store contained after each of these steps, and what was
+ * written.
  */
 #ifndef TESTS_UNIT_STORE_RECORDED_H
 #define TESTS_UNIT_STORE_RECORDED_H
@@ -17,29 +18,29 @@
 
 #define FRAMES	   240
 #define OF_SEGMENT 5
-#define REOPEN	   90 /* after this many frames one agent ends, and another one begins */
+#define REOPEN	   90 /* after this many frames the agent ends, and another one opens the store */
 #define FRAME_MS   100
-#define PIN_EACH   20 /* frames from one pin to the next */
+#define PIN_EACH   20 /* number of frames from one pin to the next */
 #define SAMPLES	   4
-/* the store's limit in bytes; 12 MiB of it are for SQLite's log */
+/* the store's limit in bytes, of which 12 MiB are for SQLite's log */
 #define LIMIT ((12ull << 20) + (72 << 10))
 
 /*
- * The state of the store after a call: which frames it has, and a hash of all rows of all tables.
+ * The state of the store after a step: which frames it has, and a hash of all rows of all tables.
  */
 struct ack {
-	size_t ops; /* how many recorded calls came before this state */
+	size_t ops; /* number of calls that were recorded before this state */
 	unsigned first, frames;
 	uint64_t rows;
 };
 
 static struct recorded {
 	struct writer w;
-	struct store *reader; /* a reader with an open transaction, or NULL */
+	struct store *reader; /* a reader in an open transaction, or NULL */
 	VEC(struct ack) acks;
-	struct lines truth;	 /* all samples ever written, by time */
-	size_t upto[FRAMES + 1]; /* how many of these samples are in the frames before each frame */
-	/* the columns of a frame that the test appends after a power cut */
+	struct lines truth;	 /* all samples that were ever written, sorted by time */
+	size_t upto[FRAMES + 1]; /* upto[i]: number of samples in the frames before frame i */
+	/* a frame's encoded columns, which the test appends after a power cut */
 	struct str spare;
 	unsigned written, warned;
 	uint32_t random;
@@ -76,7 +77,7 @@ static inline int hash_table(sqlite3 *db, const char *name, uint64_t *hash)
 	return rc;
 }
 
-/* Returns a hash of all rows of all tables of the store; 0 if it can't be read. */
+/* Returns a hash of all rows of all tables of the store, or 0 if they can't be read. */
 static inline uint64_t hash_rows(struct store *s)
 {
 	_cleanup_stmt_ sqlite3_stmt *tables = NULL;
@@ -94,7 +95,7 @@ static inline uint64_t hash_rows(struct store *s)
 	return rc == SQLITE_DONE ? hash : 0;
 }
 
-/* Notes the state of the store once a call has returned. */
+/* Notes the state of the store after a call of the store's functions has returned. */
 static inline void acknowledge(void)
 {
 	struct store_facts facts;
@@ -106,13 +107,13 @@ static inline void acknowledge(void)
 	assert_int_equal(vec_push(&rec.acks, a), 0);
 }
 
-/* Notes that there is no store before the first call. */
+/* Notes that at first there is no store. */
 static inline void acknowledge_none(void)
 {
 	assert_int_equal(vec_push(&rec.acks, (struct ack){}), 0);
 }
 
-/* Begins a reader's transaction, or ends it if there is one. */
+/* Lets a reader begin a transaction, or ends the transaction that it is in. */
 static inline void read_or_stop(void)
 {
 	if (rec.reader) {
@@ -125,8 +126,8 @@ static inline void read_or_stop(void)
 }
 
 /*
- * Returns a shallow stack, because making and comparing deep ones would take most of the test's
- * time.
+ * Returns a shallow stack: with deep ones, the test would spend most of its time in making and
+ * comparing stacks.
  */
 static inline uint32_t shallow_stack(struct writer *w)
 {
@@ -172,7 +173,10 @@ static inline void keep_columns(void)
 	numbering_fini(&n);
 }
 
-/* Pins a window in which nothing was recorded, so that the row takes part in the test alone. */
+/*
+ * Pins a window in which nothing was recorded, so that the table of pins has rows but no frame is
+ * kept for them.
+ */
 static inline void pin_nothing(void)
 {
 	struct pin p = {.since_ms = 1 + rec.written, .until_ms = 2 + rec.written};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Profiles with chosen or random contents. Samples as sorted lines of text, so that two profiles
- * can be compared.
+ * Makes profiles with chosen or random contents. Turns their samples into sorted lines of text, so
+ * that two profiles can be compared.
  */
 #ifndef TESTS_UNIT_STORE_STORE_PROFILE_H
 #define TESTS_UNIT_STORE_STORE_PROFILE_H
@@ -113,7 +113,7 @@ static inline struct profile_sample random_sample(struct profile *p, uint32_t *s
 	return s;
 }
 
-/* Appends a frame as text, which has all that the profile knows of the frame. */
+/* Appends a frame as text, with all that the profile knows of it. */
 static inline void add_frame(struct str *b, const struct profile *p, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(p, id);
@@ -153,7 +153,7 @@ static inline int add_line(void *arg, const struct profile_sample *s)
 		add_frame(&b, to->p, frames[i]);
 	const struct profile_label *l = profile_get_labels(to->p, s->labels, &n);
 
-	/* ids of label keys may be in another order, so labels are added sorted by key */
+	/* adds labels by key, because the ids of keys may be in another order in each profile */
 	for (const char *const *key = (const char *const[]){"empty", "pid", "thread", NULL}; *key;
 	     key++)
 		for (size_t i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A store in a temporary directory. It is written as an agent would write it: frames, and then
+ * Makes a store in a temporary directory, and fills it as an agent does: with frames, and then with
  * sealed segments.
  */
 #ifndef TESTS_UNIT_STORE_STORE_WRITER_H
@@ -36,7 +36,7 @@ static inline int empty(void **state)
 	return 0;
 }
 
-/* Runs an array of tests with .dir a new directory, which is removed afterwards. */
+/* Runs the tests in a new temporary directory `dir`, which is removed afterwards. */
 #define run_in_directory(tests)                                                                    \
 	({                                                                                         \
 		int _failed = 1;                                                                   \
@@ -55,7 +55,10 @@ static inline const char *store_path(void)
 	return path;
 }
 
-/* The store's database, opened beside the store; ends with sqlite3_close(). */
+/*
+ * Opens the store's database with SQLite, while the store may be open. The caller calls
+ * sqlite3_close().
+ */
 static inline sqlite3 *open_database(void)
 {
 	char path[80];
@@ -91,7 +94,7 @@ static inline struct store *open_store(pid_t owner)
 	return open_store_at(store_path(), owner);
 }
 
-/* What is needed to do as an agent does: take samples, write a frame, seal a segment. */
+/* State of a test that does what an agent does: takes samples, writes frames, seals segments. */
 struct writer {
 	struct store *s;
 	struct numbering n;

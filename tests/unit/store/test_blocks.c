@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sealed segments: a block of samples for each service, names that the blocks share, and segments
- * of format 1; and stores of format 2.
+ * Sealed segments: a block of samples for each service, and names that the blocks share. Also
+ * stores with segments of format 1, and of format 2.
  */
 #include "store_writer.h"
 
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "store/internal.h"
 
-/* number of samples in tests/unit/store/format-1, a store that an old krait wrote, in format 1 */
+/* number of samples in tests/unit/store/format-1, a store that an older krait wrote in format 1 */
 #define FORMAT_1_SAMPLES 41
 
 static void expect_samples(struct writer *w)
@@ -23,8 +23,8 @@ static void expect_samples(struct writer *w)
 }
 
 /*
- * The samples of each service are one block. If one block is damaged, the samples of all others are
- * there.
+ * The samples of each service are a block. If one block is damaged, the samples of all other
+ * services can still be read.
  */
 static void test_services(void **state)
 {
@@ -60,7 +60,7 @@ static void test_services(void **state)
 	assert_int_equal(profile_n_samples(p), n[0] + n[1] + n[3]);
 	assert_int_equal(profile_meta(p)->comments.n_warnings, 1);
 	profile_free(p);
-	/* the head of a block also has the block's service, so krait notices this change */
+	/* a block's head also says whose block it is, so krait notices this change */
 	sql("UPDATE block SET service = 'shop-1' WHERE service = 'shop-3'");
 	p = read_back(&q);
 	assert_int_equal(profile_n_samples(p), n[1]);
@@ -70,8 +70,8 @@ static void test_services(void **state)
 }
 
 /*
- * A second segment adds its names to those of the first. The segments of a second agent have names
- * of their own.
+ * A second segment adds its new names to those of the first one. The segments of another agent
+ * don't share names with these.
  */
 static void test_names(void **state)
 {
@@ -96,7 +96,7 @@ static void test_names(void **state)
 	end(&w);
 }
 
-/* A store of format 1 can be read, and a krait of today can go on writing it. */
+/* Checks that a store of format 1 can be read, and that today's krait can add to it. */
 static void expect_format_1(void)
 {
 	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0};
@@ -136,7 +136,9 @@ static int sum_up(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* What a krait of format 2 read of its store, tests/unit/store/format-2: values and ms of times. */
+/*
+ * The values in tests/unit/store/format-2, and their times in ms, as a krait of format 2 read them.
+ */
 static const int64_t format_2[] = {202, 1515151500, 12524803687, 343400248376307};
 
 static void expect_format_2(uint64_t more)
@@ -154,7 +156,10 @@ static void expect_format_2(uint64_t more)
 	profile_free(p);
 }
 
-/* Checks the sums of trees of blocks and of frames that aren't sealed yet. */
+/*
+ * Checks the sums of the stacks of functions, from sealed blocks and from frames that aren't sealed
+ * yet.
+ */
 static void expect_outline_2(void)
 {
 	const struct store_query q = {0, INT64_MAX / 1000000, NULL, 0, OUTLINE_SERVICES};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A copy of a window has the window's samples. A store that isn't empty isn't copied into. */
+/*
+ * Copies a window of a store into another store, which then has the window's samples. Nothing is
+ * copied into a store that isn't empty.
+ */
 #include "store_writer.h"
 
 #include "base/cleanup.h"
@@ -10,7 +13,7 @@
 #define FRAME_MS    5000
 #define PER_FRAME   100
 #define PER_SEGMENT (2 * PER_FRAME)
-/* number of samples in tests/unit/store/format-1 and format-2, which old kraits wrote */
+/* number of samples in tests/unit/store/format-1 and format-2, which older kraits wrote */
 #define FORMAT_1_SAMPLES 41
 #define FORMAT_2_SAMPLES 202
 
@@ -52,7 +55,7 @@ static void write_part(struct writer *w, int64_t from)
 	write_frame(w);
 }
 
-/* Writes segments of which the first three are sealed, each with names of its own agent or not. */
+/* Writes segments, and seals the first three of them. */
 static void write_segments(struct writer *w)
 {
 	begin(w, 5);
@@ -97,7 +100,7 @@ static void test_window(void **state)
 	write_segments(&w);
 	expect_window(0, SEGMENTS * SEGMENT_MS, SEGMENTS);
 	expect_window(40000, 50000, 1); /* frames alone */
-	expect_window(46000, 50000, 1); /* a frame, which needs that before it */
+	expect_window(46000, 50000, 1); /* this frame can be read only with the frame before it */
 	expect_window(15000, 34000, 3); /* blocks and frames */
 	run("rm -rf %s", copy_path());
 	assert_int_equal(copy(BEGIN_MS + 60000, BEGIN_MS + 70000, &facts), 0);
@@ -129,7 +132,7 @@ static void test_refused(void **state)
 	p = read_at(copy_path(), &all);
 	assert_int_equal(profile_n_samples(p), PER_SEGMENT);
 	profile_free(p);
-	/* an agent that writes there has the store's lock */
+	/* the agent that writes this store has locked it */
 	struct store *s = open_store(0);
 	assert_int_equal(store_copy(s, store_path(), 0, INT64_MAX, &facts), -EBUSY);
 	store_close(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A writer is killed at random moments while it appends, seals and removes. After that, the store
- * has every frame that the writer reported, exactly as it was written, and at most one frame more.
+ * has every frame that the writer reported as written, and at most one frame more.
  */
 #include "store_writer.h"
 
@@ -15,7 +15,7 @@
 #define MOST_FRAMES 400
 #define READS	    12
 
-/* Runs in the child: writes frames, and reports each of them once it is written. */
+/* Runs in the child: writes frames, and reports each one after it was written. */
 static void write_frames(uint32_t seed, int report)
 {
 	struct writer w;
@@ -35,7 +35,7 @@ static void write_frames(uint32_t seed, int report)
 	pause();
 }
 
-/* Kills the writer a moment after some frame. Returns how many frames it had reported. */
+/* Kills the writer a moment after it reported some frame. Returns how many frames it reported. */
 static unsigned kill_writer(uint32_t seed)
 {
 	uint32_t random = seed * 7919, after = 1 + random_below(&random, 3 * FRAMES);
@@ -61,7 +61,7 @@ static unsigned kill_writer(uint32_t seed)
 	return n;
 }
 
-/* Makes once more the samples that the writer wrote up to frame @frames. */
+/* Makes again the samples that the writer wrote up to frame @frames. */
 static struct profile *written(uint32_t seed, size_t frames)
 {
 	struct profile *p = new_profile();
@@ -108,7 +108,7 @@ static void test_killed(void **state)
 }
 
 /*
- * A reader that reads while frames are written and sealed gets whole frames: the first ones,
+ * A reader reads while frames are written and sealed. It gets whole frames, from the first one on,
  * without a gap.
  */
 static void test_read_meanwhile(void **state)

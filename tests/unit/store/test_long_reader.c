@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A reader that doesn't end its transaction keeps SQLite from emptying its log. The store's files
- * stay within 16 MiB above its limit in spite of that. What can't be written in that time is
- * refused with a reason. Once the reader has ended, the store goes on.
+ * A reader that doesn't end its transaction prevents SQLite from emptying its log. Still, the
+ * store's files exceed its limit by at most 16 MiB. What can't be written meanwhile is refused with
+ * a reason. When the reader has ended, the store can be written again.
  */
 #include "disk.h"
 #include "store_writer.h"
@@ -10,13 +10,13 @@
 #include "store/internal.h"
 
 #define LIMIT STORE_LEAST_BYTES
-/* how many bytes the store's files may have above its limit */
+/* by how many bytes the store's files may exceed its limit */
 #define MOST_OVER   ((uint64_t)16 << 20)
 #define FRAME_BYTES (128u << 10)
 #define MOST_FRAMES 600 /* some 75 MiB */
 #define REFUSED	    3
 
-/* Bytes of columns that compression doesn't make shorter. */
+/* Random bytes for columns, which compression doesn't make shorter. */
 static uint8_t noise[FRAME_BYTES];
 
 static uint64_t bytes_of(const char *name)
@@ -34,8 +34,8 @@ static uint64_t all_bytes(void)
 }
 
 /*
- * Does what an agent does in a second. Each frame is a segment of its own. Returns what the store
- * says.
+ * Does what an agent does in a second, with a segment for each frame. Returns the result of the
+ * store's function.
  */
 static int add_second(struct store *s, uint64_t segment)
 {
@@ -50,7 +50,7 @@ static int add_second(struct store *s, uint64_t segment)
 	return r ? r : store_append(s, &place, noise, sizeof(noise));
 }
 
-/* Writes until the store is at its limit. */
+/* Writes frames until the store reaches its limit. */
 static uint64_t fill(struct store *s)
 {
 	uint64_t n = 0, most = 0;
@@ -71,7 +71,7 @@ static int64_t number(struct store *s, const char *sql)
 	return n;
 }
 
-/* Checks that the store has the newest frames up to @last, without a gap. */
+/* Checks that the store's frames end with number @last and have no gap. */
 static void expect_frames(struct store *s, uint64_t last)
 {
 	int64_t n = number(s, "SELECT count(*) FROM frame");
@@ -110,7 +110,7 @@ static void test_long_reader(void **state)
 	store_close(s);
 }
 
-/* Frames that can't be sealed while the log is full are sealed later. */
+/* Frames that can't be sealed while SQLite's log is full are sealed later. */
 static void test_seal_later(void **state)
 {
 	struct writer w;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The coarser tiers: their sums are those of the samples, and no path of any weight is missing. */
+/*
+ * The coarser tiers of the store (ten minutes, hours, days): their sums are those of the samples,
+ * and no path with any weight is missing.
+ */
 #include "store_writer.h"
 
 #include <unistd.h>
@@ -9,12 +12,12 @@
 #include "store/internal.h"
 
 #define SERVICES 3
-#define SEGMENTS 22 /* number of segments, of ten minutes each; they contain three whole hours */
+#define SEGMENTS 22 /* number of segments of ten minutes; together they contain three whole hours */
 #define STEP_NS	 (600ll * 1000000000)
 
 /*
- * Makes a stack of a tree with few functions, so that windows have many paths in common but not
- * all. A function is met at several lines.
+ * Makes a stack of a tree with few functions, so that windows share many paths, but not all. A
+ * function occurs on several lines.
  */
 static uint32_t branching_stack(struct writer *w)
 {
@@ -37,7 +40,7 @@ static uint32_t branching_stack(struct writer *w)
 }
 
 /*
- * Makes a sample of a service. Each service has one stack that comes often; the other stacks are
+ * Makes a sample of a service. Each service has one stack that comes often. Its other stacks are
  * drawn at random, most of them from a tree.
  */
 static struct profile_sample make_sample(struct writer *w, unsigned segment, const uint32_t *often)
@@ -88,7 +91,7 @@ static void fill(struct writer *w)
 struct outcome {
 	struct profile *p;
 	const char *service, *user; /* NULL: any */
-	int64_t since, until;	    /* in ns; samples without a time count in any case */
+	int64_t since, until;	    /* in ns; samples without a time are always counted */
 	int64_t values[3];
 };
 
@@ -105,7 +108,7 @@ static int add(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* What samples of one service and path add up to; .path is text (heap). */
+/* The sum of the samples of one service and path. The path is text that must be freed. */
 struct path {
 	char *path;
 	int64_t values[3];
@@ -113,7 +116,7 @@ struct path {
 
 struct paths {
 	struct profile *p;
-	int64_t since, until; /* in ns; samples without a time count in any case */
+	int64_t since, until; /* in ns; samples without a time are always counted */
 	VEC(struct path) list;
 };
 
@@ -150,7 +153,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct path *)a)->path, ((const struct path *)b)->path);
 }
 
-/* Adds up what has one path, and sorts by path. */
+/* Sorts the paths, and sums up the entries with the same path. */
 static void find_paths(struct paths *x)
 {
 	size_t n = 0;
@@ -180,8 +183,8 @@ static void paths_free(struct paths *x)
 }
 
 /*
- * Checks that an outline's stacks of functions are those of the samples. No stack here is so rare
- * that it is left out.
+ * Checks that an outline has the same stacks of functions as the samples. (No stack of this test is
+ * rare enough to be left out.)
  */
 static void expect_paths(struct paths *exact, struct paths *got)
 {
@@ -198,8 +201,8 @@ static void expect_paths(struct paths *exact, struct paths *got)
 }
 
 /*
- * Checks that the outline of a window has the stacks and sums of all samples that each service has
- * in the window, and says when the window begins.
+ * Checks that the outline of the window has, for each service, the stacks and sums of all samples
+ * in the window. @begins: when the outline says that the window begins.
  */
 static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t begins)
 {
@@ -228,9 +231,9 @@ static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t 
 }
 
 /*
- * The coarser tiers don't say which user's samples they sum up. If a query asks for the samples of
- * one user, as the server does for each user without rights, the answer has no other user's
- * samples.
+ * The coarser tiers don't know which user's samples they sum up. A query may ask for one user's
+ * samples, as the server does for each user without rights. The answer must not contain other
+ * users' samples.
  */
 static void test_one_user(void **state)
 {
@@ -273,8 +276,8 @@ static int64_t rows_of(struct writer *w, int tier)
 }
 
 /*
- * BEGIN_MS isn't a multiple of ten minutes, but windows begin at one: 200 s before a step that is
- * counted from BEGIN_MS.
+ * Windows begin at multiples of ten minutes. BEGIN_MS isn't one: a multiple comes 200 s before each
+ * step that is counted from BEGIN_MS.
  */
 static void test_sums(void **state)
 {
@@ -287,13 +290,13 @@ static void test_sums(void **state)
 	assert_true(rows_of(&w, STORE_TEN_MINUTES) >= (SEGMENTS - 2) * SERVICES);
 	assert_in_range(rows_of(&w, STORE_HOUR), 3 * SERVICES, 4 * SERVICES);
 	expect_sums(&w, 2 * step - before, last, 2 * step - before);
-	/* another begin is widened */
+	/* a window that begins between multiples of ten minutes is extended to the one before */
 	expect_sums(&w, 2 * step - before + 7, last, 2 * step - before);
 	expect_sums(&w, 9 * step - before, 15 * step - before, 9 * step - before);
 	end(&w);
 }
 
-/* Once the exact blocks are gone, the outline still has their sums. */
+/* After the blocks with the samples themselves were removed, the outline still has their sums. */
 static void test_exact_gone(void **state)
 {
 	const int64_t before = BEGIN_MS % STORE_TEN_MINUTES_MS, step = STORE_TEN_MINUTES_MS;
@@ -307,7 +310,7 @@ static void test_exact_gone(void **state)
 				    "remove"),
 			 0);
 	expect_sums(&w, 2 * step - before, SEGMENTS * step, 2 * step - before);
-	/* the rows of ten minutes are removed too, so the window begins where an hour begins */
+	/* now the rows of ten minutes are removed as well, so the window begins at a whole hour */
 	assert_int_equal(store_exec(w.s,
 				    "DELETE FROM block WHERE tier = 1 AND last_ms < "
 				    "(SELECT max(last_ms) FROM block WHERE tier = 2)",
@@ -319,7 +322,7 @@ static void test_exact_gone(void **state)
 	end(&w);
 }
 
-/* A whole day is answered from the day's rows alone, and all around it from finer ones. */
+/* Whole days come from the tier of days alone, and the time around them from finer tiers. */
 static void test_days(void **state)
 {
 	const int64_t step = STORE_TEN_MINUTES_MS;
@@ -349,7 +352,10 @@ static void count_warnings(enum log_level level, const char *text)
 	warned += level <= LOG_WARN;
 }
 
-/* Windows of which all is damaged get no block. Each is read, and told of, only once. */
+/*
+ * Windows whose blocks are all damaged get no rows in the coarser tiers. krait reads them, and
+ * warns of them, only once.
+ */
 static void test_damaged_windows(void **state)
 {
 	const struct log_sink sink = {.say = count_warnings}, none = {};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A window has, of each wait, the part that lies in the window, whether the query is answered from
- * samples or from the coarser tiers. The right values are computed from the begins and ends of the
- * waits.
+ * A wait counts in a window with the part that lies in the window, whether the answer comes from
+ * samples or from the coarser tiers. The right values are computed from the beginnings and ends of
+ * the waits.
  */
 #include "store_writer.h"
 
@@ -15,7 +15,7 @@
 
 enum kind { WAIT, RUNNABLE, BLAME, KINDS };
 
-/* A wait, in ms since BEGIN_MS. Its sample comes in the segment in which it ends. */
+/* A wait, in ms since BEGIN_MS. Its sample is in the segment in which the wait ends. */
 struct wait {
 	enum kind kind;
 	int64_t begin, end;
@@ -24,8 +24,8 @@ struct wait {
 static struct wait waits[SEGMENTS * EACH];
 
 /*
- * Returns how many ms of a wait lie in a span of time. The sum of several moments (RUNNABLE) counts
- * where the first moment began.
+ * Returns how many ms of a wait lie between @since and @until. A RUNNABLE sample is a sum of
+ * several short times, so all of it counts where the first of them began.
  */
 static int64_t part(const struct wait *w, int64_t since, int64_t until)
 {
@@ -54,7 +54,7 @@ static void add_wait(struct writer *w, const struct wait *wait)
 	add_sample(w, &s);
 }
 
-/* Writes the waits and seals each segment when it has ended, as an agent does. */
+/* Writes the waits, and seals each segment after its end, as an agent does. */
 static void fill(struct writer *w)
 {
 	struct profile_meta *m = profile_meta(w->p);
@@ -139,8 +139,8 @@ static void add_segment(struct writer *w, int64_t begin)
 }
 
 /*
- * If a block could have samples of the window that is made, but has none, the blocks after it are
- * still read.
+ * When a row of a coarser tier is made, one of the blocks that may have samples for it has none.
+ * The blocks after that one are still read.
  */
 static void test_empty_window(void **state)
 {
@@ -159,8 +159,8 @@ static void test_empty_window(void **state)
 }
 
 /*
- * Returns the day of the oldest row of a tier. A row begins less than an hour before its first
- * sample, so an hour is added.
+ * Returns the day of the oldest row of a tier. As a row begins up to an hour before its first
+ * sample, an hour is added.
  */
 static int64_t oldest_day(struct writer *w, int tier)
 {
@@ -172,12 +172,12 @@ static int64_t oldest_day(struct writer *w, int tier)
 	return (ms - BEGIN_MS + STORE_HOUR_MS) / (144 * STEP);
 }
 
-/* Ten minutes are kept for a week, hours for 90 days. */
+/* Rows of ten minutes are kept for a week, rows of hours for 90 days. */
 static void test_kept(void **state)
 {
 	/*
-	 * .day: the last day that has samples; .tens, .hours: the oldest day of which there are
-	 * rows of ten minutes, and rows of hours
+	 * .day: the last day with samples; .tens and .hours: the oldest days that then have rows of
+	 * ten minutes, and rows of hours
 	 */
 	static const struct {
 		int64_t day, tens, hours;

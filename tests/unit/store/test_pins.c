@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples of pinned windows stay when others of their age are removed, as far as the store's limit
- * allows. Words that anybody may choose are text everywhere.
+ * Samples of pinned windows stay when others of the same age are removed, as far as the store's
+ * limit allows. Words of a pin, which any user may choose, are only ever used as text.
  */
 #include "store_writer.h"
 
@@ -16,7 +16,7 @@
 #define SEGMENTS   32
 #define SEGMENT_MS 10000
 #define SAMPLES	   1500
-#define LIMIT	   ((12ull << 20) + (128 << 10)) /* 12 MiB are for SQLite's log */
+#define LIMIT	   ((12ull << 20) + (128 << 10)) /* 12 MiB of the limit are for SQLite's log */
 
 static struct pin pin_of(int64_t since_ms, int64_t until_ms, const char *words)
 {
@@ -27,7 +27,7 @@ static struct pin pin_of(int64_t since_ms, int64_t until_ms, const char *words)
 	return p;
 }
 
-/* The window of a segment that add_segment() writes. */
+/* Returns a query for the time of segment @segment, as add_segment() writes it. */
 static struct store_query window_of(int segment)
 {
 	int64_t since = BEGIN_MS + segment * SEGMENT_MS;
@@ -43,7 +43,7 @@ static void pin_segment(struct writer *w, int segment)
 	assert_int_equal(store_add_pin(w->s, &p), 0);
 }
 
-/* One of some stacks with few names, so that samples are what takes the store's bytes. */
+/* Returns one of a few stacks with few names, so that samples take most of the store's bytes. */
 static uint32_t few_stacks(struct writer *w)
 {
 	uint32_t seed = random_below(&w->random, 30), frames[5];
@@ -98,7 +98,7 @@ static bool says_gaps(const struct store_query *q)
 	return found;
 }
 
-/* The pinned segment has all of its samples at the end; without the pin it has none. */
+/* At the end, the segment has all of its samples if it is pinned, and none otherwise. */
 static void keep_one(bool pinned)
 {
 	const struct store_query wanted = window_of(2), before = window_of(1),
@@ -148,7 +148,9 @@ static void count_warnings(enum log_level level, const char *text)
 	warned += level == LOG_WARN && strstr(text, "is given up: the store has no room") != NULL;
 }
 
-/* All that the store has is pinned. To keep within its limit it gives up the oldest pins. */
+/*
+ * Everything in the store is pinned. To keep within its limit, the store gives up the oldest pins.
+ */
 static void test_cap(void **state)
 {
 	const struct log_sink sink = {.say = count_warnings}, none = {};
@@ -181,7 +183,7 @@ static void test_cap(void **state)
 	end(&w);
 }
 
-/* A pin's number is given only once, counters never fall, and there are 100 pins at most. */
+/* The number of a pin is never used again, counters never fall, and there are at most 100 pins. */
 static void test_numbers(void **state)
 {
 	_cleanup_(pins_fini) struct pins pins = {}, again = {};
@@ -213,7 +215,7 @@ static void test_numbers(void **state)
 	end(&w);
 }
 
-/* A store of format 2 has no pins. It can be read as it is, and written by a krait of today. */
+/* A store of format 2 has no pins. Today's krait can read it as it is, and add to it. */
 static void test_format_2(void **state)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -265,7 +267,7 @@ static void test_words(void **state)
 	expect_words(" \n", 2, NULL);
 	memset(many, '\xff', sizeof(many));
 	expect_words(many, PIN_WORDS_BYTES, NULL);
-	/* each becomes three bytes: what doesn't fit is cut between characters */
+	/* each byte becomes a character of three bytes; the text is cut between two characters */
 	assert_int_equal(pin_words(many, PIN_WORDS_BYTES - 1, many), 0);
 	assert_int_equal(strlen(many), (PIN_WORDS_BYTES - 1) / 3 * 3);
 }
@@ -292,8 +294,8 @@ static void test_text(void **state)
 }
 
 /*
- * Rows with impossible times, which somebody wrote by hand, pin nothing. Words that aren't text
- * become text.
+ * Rows of the table of pins that somebody wrote by hand: impossible times pin nothing, and words
+ * that aren't text are made text.
  */
 static void test_damaged(void **state)
 {
@@ -318,7 +320,7 @@ static void test_damaged(void **state)
 	end(&w);
 }
 
-/* Sends a mark from another process while this one does as the agent does. */
+/* Sends a mark from another process, while this process takes it as the agent does. */
 static void expect_marked(struct writer *w, int fd)
 {
 	char words[PIN_WORDS_BYTES];
@@ -358,7 +360,7 @@ static void test_marks(void **state)
 	expect_marked(&w, fd);
 	close(fd);
 	marks_end(store_path());
-	/* a file of that name is neither read nor written */
+	/* if a plain file has the pipe's name, it is neither read nor written */
 	run("echo something >%s/marks", store_path());
 	assert_int_equal(marks_open(store_path()), -1);
 	assert_int_equal(marks_send(store_path(), "x", &p), -ESRCH);

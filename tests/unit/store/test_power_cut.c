@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The power goes at random moments while a store is made, written, sealed, read and shortened.
- * Whatever the disk has after that (cut.h), each acknowledged frame is there, bit for bit. Of the
- * call that was under way, all is there or nothing. The truth is what was written. If a flush is
- * left out, or SQLite's mode is weaker than the shipped one, this test must notice the loss.
+ * The power fails at random moments while a store is made, written, sealed, read and shortened.
+ * Whatever is on the disk after that (cut.h), each frame whose writing was acknowledged must be
+ * there, bit for bit. Of the call that was interrupted, all must be there or nothing. If a flush is
+ * left out, or if SQLite runs in a weaker mode than krait's, the test must notice the loss.
  */
 #include "cut.h"
 #include "recorded.h"
 
 #include <ftw.h>
 
-#define CUTS	   150 /* number of power cuts in each of two tests */
+#define CUTS	   150 /* number of power cuts in each of the two tests */
 #define FULL_TIMES 4
-/* number of power cuts where a flush is left out, which the test must notice */
+/* number of power cuts in tests that leave out a flush and must notice the loss */
 #define CUTS_WRONG 20
 
-/* A store that a power cut has left. */
+/* A store as a power cut has left it. */
 struct image {
-	/* the states before and after the call that was under way */
+	/* the store's states before and after the interrupted call */
 	const struct ack *before, *after;
-	/* the first frame that the store has, and how many there are */
+	/* number of the first frame in the store, and how many frames it has */
 	unsigned first, frames;
 	uint64_t rows;
 	const char *wrong; /* what is wrong with the store, or NULL */
@@ -49,8 +49,8 @@ static void make_image(struct cut *c)
 }
 
 /*
- * Checks that @got's samples are those of whole frames of the store (a frame is a second), one
- * after the other. Sets in @i which frames these are. Returns what is wrong, or NULL.
+ * Checks that the samples @got are those of whole frames of the store without a gap. Sets in @i
+ * which frames these are. Returns what is wrong, or NULL.
  */
 static const char *compare(struct image *i, const struct lines *got)
 {
@@ -98,8 +98,8 @@ static const char *check_frames(struct image *i, struct store *s)
 }
 
 /*
- * Tells whether the store is equal to one that is left if nothing is lost, at some moment of the
- * call that was under way.
+ * Tells whether the store equals one that a cut without losses would leave at some moment of the
+ * interrupted call.
  */
 static bool within_call(const struct image *i)
 {
@@ -153,7 +153,7 @@ static const char *go_on_in(struct image *i, struct store *s)
 	return wrong;
 }
 
-/* Lets another agent open the store: it finds the same frames, seals them, and goes on. */
+/* Lets another agent open the store: it must find the same frames, seal them, and add frames. */
 static const char *check_agent(struct image *i)
 {
 	struct store *s = NULL;
@@ -163,7 +163,7 @@ static const char *check_agent(struct image *i)
 	return wrong;
 }
 
-/* Finds the last state that was acknowledged before call @ops, and the next one. */
+/* Finds the last state before recorded call @ops that was acknowledged, and the state after it. */
 static void find_call(size_t ops, struct image *i)
 {
 	size_t n = count_upto(rec.acks.v, rec.acks.n, ops, ops);
@@ -191,8 +191,8 @@ static const char *check_cut(struct cut *c)
 }
 
 /*
- * Chooses a moment for a power cut. Half of the cuts come at calls that are rare: a flush, a new
- * size, a name.
+ * Chooses a moment for a power cut. Half of the cuts come at the rare kinds of calls: a flush, a
+ * new size, a name.
  */
 static size_t when(uint32_t *random)
 {
@@ -205,8 +205,8 @@ static size_t when(uint32_t *random)
 }
 
 /*
- * Returns how many of @cuts power cuts leave something wrong. If @tell, says of the first five what
- * is wrong.
+ * Makes @cuts power cuts. Returns after how many of them something is wrong. With @tell, prints for
+ * the first five what is wrong.
  */
 static unsigned cut_often(unsigned cuts, bool tell)
 {
@@ -225,8 +225,8 @@ static unsigned cut_often(unsigned cuts, bool tell)
 }
 
 /*
- * Checks that all writes to the files were recorded: a cut that loses nothing leaves files equal to
- * the real ones.
+ * Checks that all writes were recorded: a cut that loses nothing must give files equal to the real
+ * ones.
  */
 static void expect_all_recorded(void)
 {
@@ -237,7 +237,7 @@ static void expect_all_recorded(void)
 	    image_path(), store_path(), image_path());
 }
 
-/* Returns how often SQLite copied its log into the database. */
+/* Returns how often SQLite has copied its log into the database (checkpoints). */
 static unsigned checkpoints(void)
 {
 	int file = disk.names[disk_name("s/" STORE_FILE)].file;
@@ -268,7 +268,9 @@ static void test_power_cut(void **state)
 	expect_right(NULL, CUTS);
 }
 
-/* SQLite copies its log into the database far more often than in a real agent. */
+/*
+ * With this setting, SQLite copies its log into the database far more often than in a real agent.
+ */
 static void test_checkpoints(void **state)
 {
 	expect_right("PRAGMA wal_autocheckpoint=30", CUTS);

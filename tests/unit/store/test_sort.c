@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows are put in order as the C library's sort does it, and those of one key stay in order. */
+/* Sorts rows as the C library's sort does. Rows with the same key keep their order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

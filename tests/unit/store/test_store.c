@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The store returns what was put in, whether its segment is sealed or not. A file that isn't a
- * store is left unchanged.
+ * What was written to the store is read back, whether its segment is sealed or not. A file that
+ * isn't a store is left unchanged.
  */
 #include "store_writer.h"
 
@@ -75,7 +75,9 @@ static void test_inlined(void **state)
 	end(&w);
 }
 
-/* A thread gets its name after its first samples were written. All of its samples have the name. */
+/*
+ * A thread gets a new name after its first samples were written. All its samples have the new name.
+ */
 static void test_renamed(void **state)
 {
 	struct writer w;
@@ -146,8 +148,8 @@ static void test_query(void **state)
 }
 
 /*
- * An agent that died leaves frames that aren't sealed. The next agent seals them and writes its own
- * after them.
+ * An agent died and left frames that aren't sealed. The next agent seals them, and writes its own
+ * frames after them.
  */
 static void test_next_agent(void **state)
 {
@@ -188,8 +190,8 @@ static void test_two_writers(void **state)
 }
 
 /*
- * Changes a bit in the newest blob of @table, at byte @at. That byte is part of a number, which may
- * get too large.
+ * Flips a bit at byte @at of the newest blob of @table. That byte is part of a number, so the
+ * number may become too large.
  */
 static void flip(const char *table, size_t at)
 {
@@ -214,7 +216,10 @@ static void flip(const char *table, size_t at)
 	sqlite3_close(db);
 }
 
-/* A changed bit is noticed. When the bit is changed back, everything can be read again. */
+/*
+ * Checks that krait notices a flipped bit. When the bit is flipped back, everything can be read
+ * again.
+ */
 static void expect_found(const char *table, size_t at)
 {
 	struct store *s = open_store(0);
@@ -245,8 +250,8 @@ static void test_flipped(void **state)
 }
 
 /*
- * If a frame is damaged, its samples and those of later frames of the segment are missing. All
- * other samples are there.
+ * If a frame is damaged, its samples and those of later frames of its segment are missing. All
+ * other samples are read.
  */
 static void test_damaged_frame(void **state)
 {
@@ -288,7 +293,10 @@ static void expect_refused(pid_t owner, int error, const char *words)
 	assert_non_null(strstr(err_msg(), words));
 }
 
-/* Checks that the file is refused for reading and for writing, and that no byte of it changes. */
+/*
+ * Checks that the file is refused for reading and for writing with @error and @words, and that none
+ * of its bytes changes.
+ */
 static void expect_left_alone(int error, const char *words)
 {
 	run("cp %s/store.db %s/before", store_path(), dir);
@@ -338,8 +346,8 @@ static void test_cut_off(void **state)
 }
 
 /*
- * Opens the store as an ordinary user, since root may write anywhere. Returns 0 if @words are in
- * the message.
+ * Opens the store as an ordinary user, because root may write anywhere. @make: the command that
+ * makes the store's directory. Returns 0 if the error message contains @words.
  */
 static int refused_to_nobody(const char *make, const char *words)
 {
@@ -367,8 +375,8 @@ static void test_not_writable(void **state)
 }
 
 /*
- * A directory in which another user can write is refused, because that user could put a link there
- * which leads krait's writes elsewhere.
+ * A directory that another user can write to is refused, because that user could put a link there
+ * that leads krait's writes elsewhere.
  */
 static void test_others_directory(void **state)
 {
@@ -385,14 +393,14 @@ static void test_others_directory(void **state)
 }
 
 /*
- * When the limit is reached, the oldest segments are removed, and the store's files stay within the
+ * When the limit is reached, the oldest segments are removed. The store's files never exceed the
  * limit.
  */
 static void test_limit(void **state)
 {
 	struct store_facts facts;
 	struct writer w;
-	/* the store's limit in bytes; 12 MiB of it are for SQLite's log */
+	/* the store's limit in bytes, of which 12 MiB are for SQLite's log */
 	const uint64_t limit = ((12 << 20) + (512 << 10));
 
 	begin(&w, 8);
@@ -412,8 +420,8 @@ static void test_limit(void **state)
 }
 
 /*
- * If the disk is full, no part of a frame is written. Once there is room, the store takes frames
- * again.
+ * If the disk is full, a frame isn't written at all. When there is room again, the store takes
+ * frames again.
  */
 static void test_full(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sums of CPU time of services and of named functions. They stay when the samples that they count
- * are removed, and never fall.
+ * Sums of the CPU time of services and of functions named by the user. The sums stay when the
+ * samples in them are removed, and never fall.
  */
 #include "store_writer.h"
 
@@ -11,7 +11,7 @@
 #define SERVICES 3
 #define NAMED	 "shop.Cart.total"
 
-/* Sums of what the test has added, counted by the test itself. */
+/* The sums of what the test added, as the test itself counted them. */
 struct truth {
 	int64_t cpu[SERVICES], function, function_cpu;
 };
@@ -38,7 +38,7 @@ static void add_one(struct writer *w, struct truth *t)
 
 	at.function = profile_function(p, &f);
 	stack[1] = stack[0] =
-		profile_location(p, &at); /* a function that calls itself counts once in a sample */
+		profile_location(p, &at); /* main calls itself: it must count once for the sample */
 	f.name = profile_string(p, "main");
 	at.function = profile_function(p, &f);
 	stack[2] = profile_location(p, &at);
@@ -64,7 +64,7 @@ static void expect(const struct truth *t)
 	store_close(s);
 }
 
-/* The sums are the same before and after sealing, and when the segments are gone. */
+/* The sums are the same before and after sealing, and after the segments are removed. */
 static void test_sums(void **state)
 {
 	static const char *const functions[] = {NAMED};
@@ -81,7 +81,7 @@ static void test_sums(void **state)
 			expect(&t);
 		}
 		if (segment == 1)
-			/* one segment stays unsealed for a while, as happens on a full disk */
+			/* this segment stays unsealed for a while, as happens on a full disk */
 			end_segment(&w);
 		else
 			assert_int_equal(store_seal_rest(w.s), 0);
@@ -93,7 +93,7 @@ static void test_sums(void **state)
 	assert_int_equal(store_exec(w.s, "DELETE FROM block WHERE tier = 0", "remove"), 0);
 	expect(&t);
 	end(&w);
-	/* the next agent counts no function; the sums of services go on */
+	/* the next agent counts no functions; the sums of services go on */
 	w.s = open_store(getpid());
 	assert_int_equal(store_count_functions(w.s, NULL, 0), 0);
 	store_close(w.s);
@@ -117,7 +117,10 @@ static void test_names(void **state)
 	assert_false(totals_is_function("shop.", "", "/srv/shop.py"));
 }
 
-/* Any text is read or refused, without a crash. Services beyond the limit are counted as one. */
+/*
+ * Any text is either read or refused, without a crash. Services beyond the limit are counted
+ * together.
+ */
 static void test_text(void **state)
 {
 	static const char *const wrong[] = {

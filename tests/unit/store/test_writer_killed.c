@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent's writer, as a process, is killed at random moments while it appends, seals and makes
- * room. Two processes read the store without pause. A reader gets whole frames, one after the
- * other, as they were sent. After a kill, the store has all frames that the writer had finished
- * before the one that it was writing. The test must notice a writer that holds a frame back.
+ * The agent's writer process is killed at random moments while it appends, seals and makes room.
+ * Two processes read the store all the time, and must always get whole frames without a gap, as
+ * they were sent. After a kill, the store has all frames that the writer had finished. A writer
+ * that reports a frame before it has written it must be noticed.
  */
 #include "store_profile.h"
 
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The writer as it is shipped, except that this function replaces store_append(). */
+/* Includes the writer as it is shipped, but replaces store_append() by this function. */
 static int append_or_hold(struct store *s, const struct blob_place *place, const void *columns,
 			  size_t n);
 #define store_append append_or_hold
@@ -33,7 +33,7 @@ static int append_or_hold(struct store *s, const struct blob_place *place, const
 #define OF_SEGMENT  5
 #define MOST	    14 /* frames of a round */
 #define FRAME_MS    100
-/* the store's limit in bytes; 12 MiB of it are for SQLite's log */
+/* the store's limit in bytes, of which 12 MiB are for SQLite's log */
 #define LIMIT ((12ull << 20) + (96 << 10))
 
 static char dir[] = "/tmp/krait-store-XXXXXX";
@@ -41,10 +41,10 @@ static char dir[] = "/tmp/krait-store-XXXXXX";
 static struct test {
 	struct profile *p;
 	VEC(struct profile_sample) samples; /* the samples of all frames that may be sent */
-	struct lines truth;		    /* the samples as lines of text, sorted by time */
-	/* how many frames were sent, and how many of these are known to be written */
+	struct lines truth;		    /* the same samples as lines of text, sorted by time */
+	/* number of frames that were sent, and number of these that are known to be written */
 	unsigned sent, written;
-	bool hold; /* the writer reports a frame before it has written it */
+	bool hold; /* makes the writer faulty: it reports a frame before it has written it */
 	uint32_t random;
 } t;
 
@@ -58,11 +58,11 @@ static const char *store_path(void)
 
 enum fate { NEVER, MAYBE, WRITTEN };
 
-/* What all processes of the test share. */
+/* Memory that all processes of the test share. */
 static struct shared {
 	unsigned passes, wrong; /* of readers */
 	bool end;
-	/* whether each frame was written; nobody knows that of the frame that a kill interrupts */
+	/* whether each frame was written; of a frame that a kill interrupted, that isn't known */
 	enum fate fates[MOST * ROUNDS_FULL];
 } * shared;
 
@@ -96,14 +96,15 @@ static void make_samples(unsigned frames)
 	t.truth = lines_of(t.p);
 }
 
-/* What is in the store when the test looks. */
+/* What a reader finds in the store. */
 struct found {
-	unsigned first, frames; /* number of the oldest frame, and how many frames there are */
+	/* number of the oldest frame in the store, and how many frames there are */
+	unsigned first, frames;
 	bool has[MOST * ROUNDS_FULL];
 };
 
 /*
- * Tells whether the samples are those of whole frames, one after the other. Sets @ret to what was
+ * Tells whether the samples @got are those of whole frames without a gap. Sets @ret to the frames
  * found.
  */
 static bool compare(const struct lines *got, struct found *ret)
@@ -126,7 +127,7 @@ static bool compare(const struct lines *got, struct found *ret)
 	return true;
 }
 
-/* Reads all of the store. Tells whether it is right. */
+/* Reads the whole store. Tells whether its frames are right. */
 static bool look(struct found *ret)
 {
 	const struct store_query q = {.since_ms = BEGIN_MS, .until_ms = BEGIN_MS + (1ll << 32)};
@@ -151,8 +152,8 @@ static bool look(struct found *ret)
 }
 
 /*
- * Tells whether each frame that was written is there, unless it is older than all that are, and no
- * frame that wasn't written.
+ * Tells whether the store has each frame that was written, except those older than its oldest one,
+ * and no frame that was never written.
  */
 static bool fates_are_right(const struct found *found, const enum fate *fates)
 {
@@ -163,8 +164,8 @@ static bool fates_are_right(const struct found *found, const enum fate *fates)
 }
 
 /*
- * Runs in a reader's process. A frame that it has seen must stay until the store removes it as the
- * oldest.
+ * Runs in a reader's process. Once a frame was seen, it must be there until the store removes it as
+ * the oldest.
  */
 static void read_on(void)
 {
@@ -187,15 +188,15 @@ static void read_on(void)
 	_exit(0);
 }
 
-/* One round of the test: a writer, and what was sent to it. */
+/* One round of the test: a writer process, and what was sent to it. */
 struct round {
 	pid_t pid;
 	int in[2], out[2];
 	struct numbering n;
 	struct blob_place place;
-	/* number of bytes that were sent, in all and up to the end of each frame */
+	/* number of bytes sent: in all, and up to the end of each frame */
 	size_t sent, ends[MOST];
-	unsigned frames; /* number of frames that were sent whole */
+	unsigned frames; /* number of frames that were sent completely */
 };
 
 static void start_writer(struct round *r)
@@ -208,7 +209,9 @@ static void start_writer(struct round *r)
 	r->pid = fork();
 	if (!r->pid) {
 		close(r->in[1]);
-		/* the test reads only the first answer, so the pipe may get full */
+		/*
+		 * the test reads only the first answer, so the pipe may get full and must not block
+		 */
 		(void)fcntl(r->out[1], F_SETFL, O_NONBLOCK);
 		agent_write(&o, getppid(), 0, -1, (const int[]){r->in[0], r->out[1]});
 	}
@@ -217,7 +220,7 @@ static void start_writer(struct round *r)
 	numbering_begin(&r->n);
 }
 
-/* Makes the next frame, as the agent's sampler sends it. */
+/* Makes the next frame, as the agent's sampler would send it. */
 static void make_frame(struct round *r, struct str *ret)
 {
 	unsigned at = t.sent++;
@@ -261,8 +264,8 @@ static void send_frames(struct round *r)
 }
 
 /*
- * Returns how many frames the writer has read. Sets *@written to how many of these are certainly
- * written: the writer begins to read a frame once the frame before it is written.
+ * Returns how many frames the writer has read. Sets *@written to how many it has certainly written:
+ * it reads a frame only after it has written the one before.
  */
 static unsigned taken(const struct round *r, unsigned *written)
 {
@@ -278,7 +281,7 @@ static unsigned taken(const struct round *r, unsigned *written)
 	return n;
 }
 
-/* Kills the writer a moment after it has read some frame, whatever it is doing at that moment. */
+/* Kills the writer a moment after it has read some frame, whatever the writer is doing. */
 static void kill_at_random(struct round *r)
 {
 	unsigned frames = random_below(&t.random, MOST), written;
@@ -291,9 +294,7 @@ static void kill_at_random(struct round *r)
 	assert_int_equal(waitpid(r->pid, NULL, 0), r->pid);
 }
 
-/*
- * Lets a writer take frames, and kills it. Tells whether what is in the store after that is wrong.
- */
+/* Lets a writer take frames, and kills it. Returns whether the store is wrong after that. */
 static bool round_is_wrong(void)
 {
 	static struct found found;

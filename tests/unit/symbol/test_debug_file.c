@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stripped libraries whose symbols are elsewhere, made by gcc, objcopy and xz in the way that
- * distributions do it. Truth: nm of the library before it was stripped.
+ * Stripped libraries whose symbols are in other files, made with gcc, objcopy and xz as
+ * distributions do. The right names come from nm, before the library was stripped.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "symbol/elf/elf_names.h"
 
-/* makes files; root/ is what a target would have as "/" */
+/* makes the files; root/ stands for the target's "/" */
 static const char make_files[] =
 	"set -e; exec 2>/dev/null; mkdir -p root/srv root/usr/lib/debug/srv\n"
 	"printf '%s\\n' 'static __attribute__((noinline)) int hidden(int x) { return x * 3 + 1; }'"
@@ -32,8 +32,8 @@ static const char make_files[] =
 	"strip -o root/srv/lib.so lib.so\n"
 	"objcopy --strip-all --add-gnu-debuglink=noid.debug noid.so root/srv/noid.so\n"
 	/*
-	 * makes MiniDebugInfo as
-	 * https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html says
+	 * makes a section with MiniDebugInfo as described in
+	 * https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html
 	 */
 	"echo hidden > keep; objcopy -S --remove-section .comment --keep-symbols=keep lib.debug "
 	"mini\n"
@@ -65,8 +65,8 @@ static uint64_t read_address(const char *name)
 }
 
 /*
- * Checks which name krait finds for the address in @truth, in the library root/@path: @name, or
- * none if that is NULL.
+ * Checks that krait finds the name @name (NULL: none) in the library root/@path, for the address
+ * that is in the file @truth.
  */
 static void expect(const char *path, const char *truth, const char *name, const char *refused)
 {
@@ -140,7 +140,7 @@ static void test_mini(void **state)
 	expect("/srv/bomb.so", "hidden", NULL, ".gnu_debugdata can't be unpacked");
 }
 
-/* a debuginfod server is a directory over HTTP */
+/* a debuginfod server is an HTTP server for a directory */
 static const char server[] =
 	"import http.server, socketserver, threading\n"
 	"class H(http.server.SimpleHTTPRequestHandler):\n"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests servers that accept and say nothing: all files share one time limit. */
+/*
+ * debuginfod servers accept connections but never answer. All files together must keep within one
+ * time limit.
+ */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +21,7 @@
 
 #define FILES 6
 
-/* Listens: the kernel accepts the connection, and no program ever answers. */
+/* Listens on a port: the kernel accepts connections, but no program answers. */
 static int listen_silently(char *cache)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -63,7 +66,7 @@ static double fetch_all(void)
 	return (double)(clock_ns(CLOCK_MONOTONIC) - began) / NSEC_PER_SEC;
 }
 
-/* libdebuginfod looks at its time limit once a second. */
+/* All files together take one time limit. (libdebuginfod checks its limit once a second.) */
 static void test_one_budget(void **state)
 {
 	char cache[64];
@@ -79,8 +82,8 @@ static void test_one_budget(void **state)
 }
 
 /*
- * The user has set a time-out for servers that is shorter than krait's limit: after the first
- * time-out nothing more is fetched.
+ * The user has set a time-out for servers that is shorter than krait's limit. After the first
+ * time-out krait fetches nothing more.
  */
 static void test_first_timeout_is_the_last(void **state)
 {

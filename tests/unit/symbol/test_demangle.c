@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests demangled names. The right names were written by hand; for libstdc++'s symbols c++filt
- * gives the right names.
+ * Tests demangled names. The expected names were written by hand, except those of libstdc++'s
+ * symbols, which come from c++filt.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void test_languages(void **state)
 }
 
 /*
- * Names of functions of polars 2.1, tokenizers 0.23 and cryptography 50, and of a class with type
+ * Names from polars 2.1, tokenizers 0.23 and cryptography 50 (Rust), and of a class with type
  * arguments in Rust's older mangling.
  */
 static void test_pyo3(void **state)
@@ -67,8 +67,8 @@ static void test_pyo3(void **state)
 }
 
 /*
- * Names that Cython 3.1 gave to the functions of a module pkg.lo_op, and 0.29 to those of uvloop.
- * The .pyx file says which name is right.
+ * Names of functions by Cython: those of a module pkg.lo_op by Cython 3.1, and those of uvloop by
+ * 0.29. The .pyx file says which demangled name is right.
  */
 static void test_cython(void **state)
 {
@@ -86,8 +86,8 @@ static void test_cython(void **state)
 	expect("__pyx_f_3pkg_5lo_op_4Loop__inner", "pkg.lo_op.Loop._inner", LANGUAGE_C);
 	expect("__pyx_f_3pkg_5lo_op_plain", "pkg.lo_op.plain", LANGUAGE_C);
 	/*
-	 * These names stay as they are: a function that may be the first one of a class or the
-	 * sixth one of another scope, a generator's body, a lambda, and nonsense.
+	 * names that stay mangled: a function that is either the first one of a class or the sixth
+	 * one of another scope, a generator's body, a lambda, and nonsense
 	 */
 	for (const char *const *s =
 		     (const char *const[]){
@@ -118,7 +118,7 @@ static void test_parts(void **state)
 	expect("7.", "7.", LANGUAGE_UNKNOWN);
 }
 
-/* Each substitution doubles what is printed: without a bound it would be 2^40 bytes. */
+/* Each substitution doubles the length of the name: without a limit it would get 2^40 bytes. */
 static void test_bounded(void **state)
 {
 	char name[1024] = "_Z1fI1AIiiE", *end = name + strlen(name);

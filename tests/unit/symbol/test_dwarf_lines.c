@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines and inlined functions of libraries that gcc (and clang, if it is there) has just made,
- * inlining as they like. Truth: binutils' addr2line, which reads DWARF by itself, at every address.
+ * Lines and inlined functions of libraries that gcc (and clang, if installed) has just compiled,
+ * with any inlining that the compiler chose. At every address, krait's answer is compared with that
+ * of binutils' addr2line, which has its own DWARF reader.
  */
 #include <elf.h>
 #include <errno.h>
@@ -72,7 +73,7 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path ? path : "??";
 }
 
-/* Prints the calls at an address as addr2line -f -i -s does, without discriminators. */
+/* Prints the calls at an address in the format of addr2line -f -i -s, without discriminators. */
 static void print_calls(struct dwarf_file *d, uint64_t at, FILE *out)
 {
 	struct dwarf_call calls[16];
@@ -88,8 +89,8 @@ static void print_calls(struct dwarf_file *d, uint64_t at, FILE *out)
 }
 
 /*
- * Looks up every address of the functions in NAME.list. krait's answers are written to "got";
- * addr2line's, in "truth", must be equal.
+ * Looks up every address of the functions in NAME.list. krait's answers go to the file "got", which
+ * must equal addr2line's answers in the file "truth".
  */
 static void compare(const char *name, const char *truth)
 {
@@ -134,7 +135,7 @@ static void test_lines(void **state)
 		}
 	}
 	/*
-	 * Before DWARF 5, g++ writes empty ranges, which end a list of ranges; addr2line goes on
+	 * Before DWARF 5, g++ writes empty ranges, which end a list of ranges; addr2line reads on
 	 * after them.
 	 */
 	compare("cc5.so", "cc5.so");
@@ -166,8 +167,8 @@ static uint64_t time_of(struct dwarf_file *d, const unsigned long long at[2])
 }
 
 /*
- * Look-ups that go from unit to unit, as those of a stack do, cost about as much as look-ups in one
- * unit: a unit isn't indexed again each time.
+ * Look-ups that alternate between compilation units cost about as much as look-ups in one: units
+ * aren't indexed again each time.
  */
 static void test_units_by_turns(void **state)
 {
@@ -197,9 +198,7 @@ static void test_units_by_turns(void **state)
 	dwarf_file_free(d);
 }
 
-/*
- * Bytes of the debug sections are changed, one after the other: at worst the answer is wrong.
- */
+/* Bytes of the debug sections are changed one by one. At worst krait gives a wrong answer. */
 static void test_changed(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -225,8 +224,8 @@ static void test_changed(void **state)
 }
 
 /*
- * Makes all packed sections of @fd claim to have @bytes when unpacked. Returns how many packed
- * sections there are.
+ * Makes all compressed sections of @fd claim an unpacked size of @bytes. Returns how many
+ * compressed sections there are.
  */
 static unsigned claim(int fd, uint64_t bytes)
 {
@@ -249,8 +248,8 @@ static unsigned claim(int fd, uint64_t bytes)
 }
 
 /*
- * The sizes that compressed sections claim to have when unpacked are added up and limited before
- * any section is unpacked.
+ * The sizes that compressed sections claim for their unpacked data are added up, and limited before
+ * anything is unpacked.
  */
 static void test_packed(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of addresses in ELF files. Truth: files made by hand, where this program's own functions
- * lie, and readelf's list of a library's symbols, searched without any cleverness.
+ * Names of addresses in ELF files. The right names are known from files made by hand, from this
+ * program's own functions, and from readelf's list of a library's symbols, searched in the simplest
+ * way.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +55,7 @@ static void test_cover(void **state)
 	add(&w, "inner", 0x1110, 0x08, STB_LOCAL, STT_FUNC);
 	add(&w, "resolver", 0x1300, 0x08, STB_GLOBAL, STT_GNU_IFUNC);
 	add(&w, "overlaps", 0x1138, 0x10, STB_GLOBAL, STT_FUNC);
-	/* this symbol isn't in an executable segment */
+	/* not a function's address: no executable segment contains it */
 	add(&w, "variable", 0x2100, 0x40, STB_GLOBAL, STT_FUNC);
 	add(&w, "table", 0x1400, 0x40, STB_GLOBAL, STT_OBJECT);
 	add(&w, "", 0x1500, 0x40, STB_GLOBAL, STT_FUNC);
@@ -64,10 +65,10 @@ static void test_cover(void **state)
 	expect(n, 0x1100, "first");
 	expect(n, 0x1110, "inner");
 	expect(n, 0x1117, "inner");
-	expect(n, 0x1118, "first"); /* the byte after the inner symbol */
+	expect(n, 0x1118, "first"); /* the first byte after the symbol "inner" */
 	expect(n, 0x1138, "overlaps");
 	expect(n, 0x1147, "overlaps");
-	expect(n, 0x1148, NULL); /* no symbol covers this gap */
+	expect(n, 0x1148, NULL); /* in a gap that no symbol covers */
 	expect(n, 0x11ff, NULL);
 	expect(n, 0x120f, "second");
 	expect(n, 0x1210, NULL);
@@ -95,7 +96,7 @@ static void test_aliases(void **state)
 	add(&w, "longest", 0x1200, 8, STB_GLOBAL, STT_FUNC);
 	add(&w, "longer", 0x1200, 8, STB_GLOBAL, STT_FUNC);
 	add(&w, "longeq", 0x1200, 8, STB_GLOBAL, STT_FUNC);
-	/* the better one of two symbols is the shorter one */
+	/* of two symbols at one address, the shorter one is better */
 	add(&w, "whole", 0x1300, 0x40, STB_LOCAL, STT_FUNC);
 	add(&w, "head", 0x1300, 0x10, STB_GLOBAL, STT_FUNC);
 	n = open_writer(&w);
@@ -118,7 +119,8 @@ static void test_without_size(void **state)
 	add(&w, "label", 0x1100, 0, STB_GLOBAL, STT_NOTYPE);
 	add(&w, "$x", 0x1140, 0, STB_LOCAL, STT_NOTYPE);
 	add(&w, "$d.17", 0x1144, 0, STB_LOCAL, STT_NOTYPE);
-	add(&w, "$x", 0x1200, 8, STB_LOCAL, STT_FUNC); /* a function may be called $x */
+	/* a function that really is called $x, unlike AArch64's mapping symbols of that name */
+	add(&w, "$x", 0x1200, 8, STB_LOCAL, STT_FUNC);
 	add(&w, "next", 0x1160, 4, STB_GLOBAL, STT_FUNC);
 	n = open_writer(&w);
 	assert_int_equal(elf_names_count(n), 3);
@@ -127,9 +129,9 @@ static void test_without_size(void **state)
 	assert_true(elf_names_find(n, 0x1150, &function, &got));
 	assert_string_equal(got.name, "label");
 	assert_int_equal(got.size, 0);
-	/* this address is another function's code */
+	/* the label is before this function */
 	assert_false(elf_names_find(n, 0x1150, &late, &got));
-	/* something lies between these two */
+	/* "next" lies between the label and the address */
 	assert_false(elf_names_find(n, 0x1164, &function, &got));
 	assert_false(elf_names_find(n, 0x1180, &function, &got));
 	expect(n, 0x1204, "$x");
@@ -137,7 +139,8 @@ static void test_without_size(void **state)
 }
 
 /*
- * Hostile files: symbols nested 60 deep, a name outside the string table, a huge size, no symbols.
+ * hostile files: symbols nested 60 deep, a name outside of the string table, a huge size, no
+ * symbols
  */
 static void test_hostile(void **state)
 {
@@ -197,7 +200,7 @@ struct listed {
 };
 typedef VEC(struct listed) listed_vec;
 
-/* Reads readelf's lines: "  12: 0000000000028ac0   38 FUNC    GLOBAL DEFAULT   15 name@@V" */
+/* Reads lines of readelf like " 12: 0000000000028ac0 38 FUNC GLOBAL DEFAULT 15 name@@V". */
 static void read_list(const char *path, listed_vec *ret)
 {
 	_cleanup_free_ char *command = NULL;
@@ -216,14 +219,18 @@ static void read_list(const char *path, listed_vec *ret)
 		    streq(index, "UND") || (!streq(type, "FUNC") && !streq(type, "IFUNC")))
 			continue;
 		e.start = start;
-		e.size = strtoull(size, NULL, 0); /* readelf prints large sizes in hexadecimal */
+		/* strtoull() with base 0, because readelf prints large sizes in hexadecimal */
+		e.size = strtoull(size, NULL, 0);
 		assert_int_equal(vec_push(ret, e), 0);
 	}
 	if (f)
 		pclose(f);
 }
 
-/* The innermost function that covers @at; any of its names is right. NULL if there is none. */
+/*
+ * Returns the innermost function that covers @at, or NULL. @right: whether @name is one of that
+ * function's names.
+ */
 static const struct listed *look(const listed_vec *list, uint64_t at, const char *name, bool *right)
 {
 	const struct listed *best = NULL;
@@ -239,7 +246,10 @@ static const struct listed *look(const listed_vec *list, uint64_t at, const char
 	return best;
 }
 
-/* Compares the first, middle and last byte of every function, and the byte after it. */
+/*
+ * Compares the names at the first, middle and last byte of every function, and at the byte after
+ * it.
+ */
 static void compare(const struct elf_names *n, const listed_vec *list)
 {
 	vec_foreach(e, list) {
@@ -270,7 +280,10 @@ static void test_against_readelf(void **state)
 		listed_vec list = {};
 
 		read_list(paths[i], &list);
-		/* With an installed debug file, there are more names than readelf sees. */
+		/*
+		 * compares only if no debug file is installed, which would give more names than
+		 * readelf sees
+		 */
 		if (n && list.n && elf_names_count(n) <= list.n + 100) {
 			compare(n, &list);
 			files++;

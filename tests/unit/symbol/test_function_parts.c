@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions whose code is in several pieces, in a file made by hand: the function that each piece
- * belongs to, and pieces for which that can't be known.
+ * Functions whose code is in several pieces, in a file made by hand. krait finds the function of
+ * each piece, except where that can't be known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "symbol/elf/function_parts.h"
 
-#define BYTES 0x40 /* bytes of each piece, and the pieces lie next to each other */
+#define BYTES 0x40 /* size of each piece; the pieces are next to each other */
 
 enum piece { F, G, H, OF_F, OF_PART, OF_BOTH, OF_H, OTHER_FRAME, ENTRY, NOBODYS, PIECES };
 
@@ -22,8 +22,9 @@ static uint64_t at(enum piece piece)
 }
 
 /*
- * Writes unwind information for a piece. A function has 8 bytes more on the stack for each of
- * @words after its first byte; a part of a function has them from its beginning on.
+ * Writes call frame information for a piece. With @part, the piece is a part of a function and has
+ * @words words on the stack from its first byte on. Otherwise it is a whole function, which has
+ * them after its first byte.
  */
 static void add_piece(struct cfi_writer *w, enum piece piece, bool part, uint8_t words)
 {
@@ -32,7 +33,9 @@ static void add_piece(struct cfi_writer *w, enum piece piece, bool part, uint8_t
 	cw_fde(w, at(piece), BYTES, program, sizeof(program));
 }
 
-/* Writes the @nth jump of a piece: jmp or, with @branch, jne. */
+/*
+ * Writes jump number @nth of piece @from, which leads to piece @to: a jmp or, with @branch, a jne.
+ */
 static void jump(uint8_t *text, enum piece from, unsigned nth, enum piece to, bool branch)
 {
 	uint8_t *code = text + from * BYTES + 8 * (nth + 1);
@@ -57,7 +60,7 @@ static void write_text(struct elf_writer *ew)
 	jump(text, H, 0, OF_H, false);
 	jump(text, H, 1, OTHER_FRAME, false);
 	jump(text, OF_F, 0, OF_PART, false);
-	jump(text, OF_F, 1, F, false); /* this jump leads back again */
+	jump(text, OF_F, 1, F, false); /* this jump leads back to the function */
 	ew_text(ew, text, sizeof(text));
 }
 
@@ -65,7 +68,8 @@ static void test_pieces(void **state)
 {
 	static const struct {
 		enum piece piece;
-		uint64_t whole; /* number of the whole piece + 1; 0: not known */
+		/* 1 + number of the piece where the function begins; 0: not known */
+		uint64_t whole;
 	} want[] = {{OF_F, F + 1}, {OF_PART, F + 1}, {OF_H, H + 1}, {OF_BOTH}, {OTHER_FRAME},
 		    {ENTRY},	   {NOBODYS},	     {F},	    {G}};
 	_cleanup_elf_ struct elf_file *f = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of code that is registered for gdb, in this program's own memory. The objects are made by
+ * Lists of run-time code registered for gdb, in this program's own memory. The objects are made by
  * the compiler; nm says where their functions are, and ld links them for the same addresses. Also
- * lists that are broken or change while they are read. The names of numba's symbols are those that
- * numba 0.68 gave to the functions named beside them.
+ * tests lists that are broken, or change while krait reads them. The symbols of numba are those
+ * that numba 0.68 gave to the functions named beside them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ static uint64_t address(const void *p)
 	return (uintptr_t)p;
 }
 
-/* Registers object @i as a code generator does, with its code at @at. */
+/* Registers object @i, whose code is at @at, as a code generator does. */
 static void put_file(int i, char x, uint64_t at)
 {
 	char name[] = {x, '.', 'o', '\0'};
@@ -113,8 +113,8 @@ static int read_list(struct gdb_jit **ret)
 }
 
 /*
- * Checks that each address of each function of object @i has the right name, and that the addresses
- * around the functions have none. The object's code is at @at.
+ * Checks that each address of each function of object @i has that function's name, and that the
+ * addresses around them have none. The object's code is at @at.
  */
 static void expect_all(const struct gdb_jit *j, int i, uint64_t at)
 {
@@ -154,7 +154,7 @@ static void test_names(void **state)
 	gdb_jit_free(j);
 }
 
-/* Puts the bytes of a linked object at the addresses that it says. */
+/* Copies a linked object to the addresses for which it was linked. */
 static void put_memory(struct elf_file *f, uint64_t vaddr, uint64_t n)
 {
 	uint64_t page = vaddr & ~(uint64_t)(PAGE - 1);
@@ -168,7 +168,7 @@ static void put_memory(struct elf_file *f, uint64_t vaddr, uint64_t n)
 static struct elf_file *load(char x, struct elf_section *eh)
 {
 	char name[] = {x, '.', 'e', 'x', 'e', '\0'};
-	int fd = open_at(name, O_RDONLY); /* open until the end of the test */
+	int fd = open_at(name, O_RDONLY); /* stays open until the end of the test */
 	struct elf_file *f = NULL;
 	struct elf_section text;
 
@@ -180,7 +180,7 @@ static struct elf_file *load(char x, struct elf_section *eh)
 	return f;
 }
 
-/* Puts .eh_frame of object @i at @at, relocated as a code generator does it. */
+/* Puts the .eh_frame of object @i to @at, relocated as a code generator does it. */
 static void put_eh_frame(int i, uint64_t at)
 {
 	Elf64_Ehdr *h = (Elf64_Ehdr *)files[i];
@@ -192,9 +192,9 @@ static void put_eh_frame(int i, uint64_t at)
 }
 
 /*
- * Checks that the rules for object @i are those of the file that ld linked for address @at. In
- * @rows the object's code begins at offset @key. @registers: also compares the rules for saved
- * registers.
+ * Checks that the unwind rules for object @i equal those of the file that ld linked for address
+ * @at. In @rows the object's code begins at offset @key. @registers: compares the rules for saved
+ * registers as well.
  */
 static void expect_rules(const struct unwind_rows *rows, int i, uint64_t at, uint64_t key,
 			 struct elf_file *f, bool registers)
@@ -227,7 +227,7 @@ static int join_rows(const struct gdb_jit *j, const struct unwind_place *places,
 	return unwind_rows_join(all->v, all->n, places, n, ret);
 }
 
-/* Object a has .eh_frame; object b hasn't, so its rows come from its instructions. */
+/* Object a has .eh_frame. Object b has none, so its rows come from its instructions. */
 static void test_rows(void **state)
 {
 	const struct unwind_place places[] = {{A_AT, A_AT + PAGE, PAGE},
@@ -251,12 +251,12 @@ static void test_rows(void **state)
 #endif
 	assert_int_equal(unwind_rows_find(&rows, 2 * PAGE - 1)->cfa, UNWIND_UNKNOWN);
 	unwind_rows_fini(&rows);
-	/* Code outside of all ranges, or only partly in one, has no rows. */
+	/* code outside of all places, or only partly in one of them, gets no rows */
 	assert_int_equal(join_rows(j, places + 1, 1, &rows), 0);
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
 	gdb_jit_free(j);
-	/* If two objects are registered for the same code, that code has no rows. */
+	/* code that two objects claim gets no rows */
 	put_file(1, 'b', A_AT + 1);
 	assert_int_equal(read_list(&j), 0);
 	assert_int_equal(join_rows(j, places, 2, &rows), 0);
@@ -268,7 +268,7 @@ static void test_rows(void **state)
 }
 
 /*
- * Two objects of the list claim the same code. One of them has been freed but is still in the list,
+ * Two objects in the list claim the same code. One of them has been freed without leaving the list,
  * and krait can't know which.
  */
 static void test_same_place(void **state)
@@ -292,12 +292,12 @@ static void test_broken_lists(void **state)
 	if (*state)
 		skip();
 	put_list();
-	entries[1].next = address(&entries[0]); /* the list is a circle */
+	entries[1].next = address(&entries[0]); /* makes the list circular */
 	assert_int_equal(read_list(&j), -EPROTO);
 	entries[0].prev = address(&entries[1]);
 	assert_int_equal(read_list(&j), -EPROTO);
 	put_list();
-	entries[1].next = 8; /* no memory is at this address */
+	entries[1].next = 8; /* no memory is mapped at address 8 */
 	assert_int_equal(read_list(&j), -EFAULT);
 	descriptor.version = 2;
 	assert_int_equal(read_list(&j), -EPROTO);
@@ -307,8 +307,8 @@ static void test_broken_lists(void **state)
 }
 
 /*
- * Many symbol tables share one string table. Each table's copy of it counts for the limit of
- * memory.
+ * Many symbol tables share one string table. Each table has its own copy of it, which counts in the
+ * limit on memory.
  */
 static void test_shared_strings(void **state)
 {
@@ -334,7 +334,8 @@ static void test_shared_strings(void **state)
 				    .sh_link = STRINGS,
 				    .sh_offset = (uint64_t)((char *)symbol - files[0]),
 				    .sh_size = sizeof(*symbol)};
-	*symbol = (Elf64_Sym){.st_name = 1, /* the name begins with the ELF header: "ELF..." */
+	/* as the string table is the whole file, the name begins with its second byte: "ELF..." */
+	*symbol = (Elf64_Sym){.st_name = 1,
 			      .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 			      .st_size = sizeof(text)};
 	memcpy(files[1], files[0], FILE_MAX);
@@ -346,7 +347,7 @@ static void test_shared_strings(void **state)
 	gdb_jit_free(j);
 }
 
-/* If one object's file is broken, the other object has its names all the same. */
+/* If one object's file is broken, krait still has the names of the other object. */
 static void test_broken_files(void **state)
 {
 	static const uint64_t sizes[] = {0,	     1,		 63,	     64,
@@ -367,7 +368,8 @@ static void test_broken_files(void **state)
 		assert_int_equal(gdb_jit_stats(j).files + gdb_jit_stats(j).malformed, 2);
 		gdb_jit_free(j);
 	}
-	for (size_t i = 0; i < whole; i++) { /* changes every byte, so that tables point anywhere */
+	/* changes each byte in turn, so that tables lead anywhere */
+	for (size_t i = 0; i < whole; i++) {
 		put_list();
 		files[0][i] ^= (char)0xff;
 		assert_int_equal(read_list(&j), 0);
@@ -382,8 +384,8 @@ static void test_broken_files(void **state)
 }
 
 /*
- * After this many reads object b replaces object a in the same entry and memory, with its code at
- * another address.
+ * After this many reads, object b replaces object a in the same list entry and memory. Its code is
+ * at another address.
  */
 static int reads_left;
 
@@ -424,11 +426,11 @@ static void test_changing(void **state)
 }
 
 /*
- * peek_turning() changes the list when the descriptor is read, and when address 8 is, where no
+ * peek_turning() changes the list when the descriptor is read, and when address 8 is read, where no
  * memory is.
  */
 static struct entry turning;
-static size_t bytes_read; /* how many bytes were read, except those of entries */
+static size_t bytes_read; /* number of bytes read, without those of list entries */
 
 static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 {
@@ -443,7 +445,7 @@ static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 	return peek_self(arg, addr, buf, n);
 }
 
-/* If a list is a circle, each reading goes around it once. */
+/* If a list is circular, a reading goes around it once. */
 static void test_circle(void **state)
 {
 	uint64_t at = address(&descriptor);
@@ -463,8 +465,8 @@ static void test_circle(void **state)
 }
 
 /*
- * If an entry's link changes while it is read, the entry is added once. It isn't taken for two
- * objects with the same code, which would be doubtful.
+ * If an entry's link changes while krait reads it, the entry is still added only once. Otherwise it
+ * would look like two objects with the same code, of which krait trusts neither.
  */
 static void test_taken_once(void **state)
 {
@@ -482,7 +484,7 @@ static void test_taken_once(void **state)
 	gdb_jit_free(j);
 }
 
-/* If one of two lists can't be followed, the other list's objects are still known. */
+/* If one of two lists can't be followed, krait still knows the objects of the other one. */
 static void test_two_lists(void **state)
 {
 	static struct {
@@ -503,7 +505,7 @@ static void test_two_lists(void **state)
 	gdb_jit_free(j);
 }
 
-/* A long list of objects, whose code is in `code`, in this program's own memory. */
+/* A long list of objects in this program's own memory. Their code is in `code`. */
 #define MANY 60
 static struct entry many[MANY];
 static char *objects[MANY], code[MANY][PAGE];
@@ -526,7 +528,7 @@ static int peek_pieces_counted(void *arg, const struct iovec *from, size_t n, vo
 	return peek_pieces(getpid(), &to, from, n) == (ssize_t)bytes ? 0 : -EFAULT;
 }
 
-/* Makes entry @i that of object @x, whose code is put at code[@i]. */
+/* Makes list entry @i that of object @x, whose code is put at code[@i]. */
 static void put_object(size_t i, char x)
 {
 	Elf64_Ehdr *h;
@@ -577,11 +579,11 @@ static void change_list(unsigned what, size_t i)
 		list_first(i);
 	} else if (what == 0) {
 		unlist(i);
-	} else if (what == 1) { /* the entry was thrown away, and another one has its memory */
+	} else if (what == 1) { /* the entry was freed, and another entry has its memory */
 		unlist(i);
 		put_object(i, 'a');
 		list_first(i);
-	} else if (what == 2) { /* the entry was unregistered without notice */
+	} else if (what == 2) { /* the object was replaced without notice */
 		put_object(i, 'b');
 	} else if (what == 3) {
 		code[i][5] ^= 1;
@@ -639,7 +641,7 @@ static void free_objects(void)
 }
 
 /*
- * A reading that builds on an earlier one finds the same as a reading from the beginning, whatever
+ * A reading that continues an earlier one finds the same as a reading from the beginning, whatever
  * has changed in between, and costs little.
  */
 static void test_read_on(void **state)
@@ -688,8 +690,8 @@ static void list_all(void)
 }
 
 /*
- * Reads gdb's list again until all of it is read, with at most @work units of work in each reading.
- * Returns the number of readings that were cut.
+ * Reads gdb's list again and again until it is complete, with at most @work units of work each
+ * time. Returns how many readings were cut off.
  */
 static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 {
@@ -709,7 +711,7 @@ static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 }
 
 /*
- * If a reading was cut, the next one goes on where it stopped. The entries read so far are still
+ * If a reading was cut off, the next one continues it. The entries that were read before are still
  * known.
  */
 static void test_cut(void **state)
@@ -743,7 +745,9 @@ static void test_cut(void **state)
 	free_objects();
 }
 
-/* The list changes at every @every-th read. Entries of `many` from number STILL on stay in it. */
+/*
+ * The list changes at every @every-th read. The entries of `many` from number STILL on stay in it.
+ */
 #define STILL (MANY / 3)
 static unsigned every, changes;
 
@@ -757,7 +761,8 @@ static void disturb(void)
 	descriptor.action ^= 3;
 	if (listed[i]) {
 		unlist(i);
-		memset(&many[i], 0xff, sizeof(many[i])); /* the memory is used for something else */
+		/* the memory of the entry is used for something else */
+		memset(&many[i], 0xff, sizeof(many[i]));
 	} else {
 		put_object(i, "ab"[changes & 1]);
 		list_first(i);
@@ -778,8 +783,8 @@ static int peek_pieces_disturbed(void *arg, const struct iovec *from, size_t n, 
 }
 
 /*
- * Entries come and go. Checks that they have their own names or none. Returns how many of the
- * entries that stay have no name.
+ * Entries come and go. Checks that each of them has a right name or none. Returns how many of the
+ * entries that always stay have no name.
  */
 static size_t count_nameless(const struct gdb_jit *j)
 {
@@ -799,8 +804,8 @@ static size_t count_nameless(const struct gdb_jit *j)
 }
 
 /*
- * In a list that changes all the time, the entries that stay have their names, unless the list
- * changes at nearly every read.
+ * In a list that changes all the time, the entries that stay have names, unless the list changes at
+ * nearly every read.
  */
 static void test_still(void **state)
 {
@@ -852,10 +857,10 @@ static void test_numba(void **state)
 		     "c8tJTC_2fWQAliW1xhDE5ArrayIyLi1E1C7mutable7alignedE",
 		     "__gufunc__.<dynamic>.__numba_parfor_gufunc_0x7f2ff0b2b6e0");
 	expect_numba("_ZN3app5outer12_3clocals_3e5innerB2v1Ex", "app.outer.<locals>.inner");
-	/* this isn't an escaped character */
+	/* here _3e belongs to the function's name, and isn't an escaped ">" */
 	expect_numba("_ZN3app9my_add_3eB2v1Ex", "app.my_add_3e");
 	expect_numba("_Z1fB2v9x", "f");
-	/* a name that C++ compilers make, and a name that is cut off */
+	/* a symbol as C++ compilers make it, and a symbol that is cut off */
 	expect_numba("_ZN3std3fooB5cxx11Ev", NULL);
 	expect_numba("_ZN3app1fEv", NULL);
 	expect_numba("_ZN99app1fB2v1Ev", NULL);

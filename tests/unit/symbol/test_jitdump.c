@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jitdumps: records that were written by hand after the specification, cut off anywhere.
- * tests/live/perf_maps.py tests the files of CPython's -X perf_jit.
+ * Jitdump files whose records were written by hand, following the specification, and are cut off
+ * anywhere. tests/live/perf_maps.py tests files that CPython's -X perf_jit writes.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static void header(struct str *s, uint32_t magic, uint32_t version)
 {
 	u32(s, magic);
 	u32(s, version);
-	u32(s, 40 + 8); /* in a later version the header may be longer */
+	u32(s, 40 + 8); /* the header may be longer in a later version of the format */
 	for (int i = 0; i < 3; i++)
 		u32(s, 62);
 	u64(s, 1);
@@ -74,7 +74,7 @@ static void sample(struct str *s)
 {
 	header(s, 0x4a695444, 1);
 	load(s, 0x1000, 0x40, 1, "py::f:/srv/app.py");
-	head(s, 4, 100); /* a record with unwinding information */
+	head(s, 4, 100); /* a record with unwinding information, which is skipped */
 	for (int i = 0; i < 25; i++)
 		u32(s, 0);
 	load(s, 0x2000, 0x10, 2, "two");
@@ -101,7 +101,7 @@ static void expect_all(const struct perf_map *m)
 	expect(m, 0x1018, "later", 0x1010);
 	expect(m, 0x1020, "py::f:/srv/app.py", 0x1000);
 	expect(m, 0x300f, "two", 0x3000);
-	expect(m, 0x4000, NULL, 0); /* code moved here whose name isn't known */
+	expect(m, 0x4000, NULL, 0); /* code that moved here from an address without a name */
 	expect(m, 0x5007, "last", 0x5000);
 	expect(m, 0x5008, NULL, 0);
 	assert_int_equal(perf_map_stats(m).malformed, 1);
@@ -120,10 +120,7 @@ static void test_records(void **state)
 	perf_map_free(m);
 }
 
-/*
- * The file is read while it is written. Wherever the writer pauses, the result is the same in the
- * end.
- */
+/* The file is read while it grows. Wherever the writer pauses, the final result is the same. */
 static void test_growing(void **state)
 {
 	_cleanup_str_ struct str s = {};
@@ -150,7 +147,7 @@ static void test_refused(void **state)
 
 		header(&s, i == 0 ? 0x4454694a : 0x4a695444, i == 1 ? 2 : 1);
 		if (i == 2) {
-			u32(&s, 0); /* this record says that it has 0 bytes */
+			u32(&s, 0); /* the record claims a size of 0 bytes */
 			u32(&s, 0);
 			u64(&s, 0);
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernel names: lists written by hand, and this kernel's own list, each line looked up. */
+/*
+ * Names of kernel addresses: in lists written by hand, and in this kernel's own list, where each
+ * line is looked up.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,9 +52,9 @@ static void expect(const struct kernel_names *k, uint64_t at, const char *name, 
 }
 
 /*
- * krait gives an address of the kernel itself relative to _stext (below _stext: to _text), even
- * where no symbol is. An address in a module or a BPF program is relative to the function's start.
- * Any other address gives nothing.
+ * krait gives an address of the kernel itself relative to _stext (below _stext: to _text), even if
+ * no symbol covers it. An address in a module or a BPF program is relative to its function's start.
+ * Any other address gives 0.
  */
 static void test_relative(void **state)
 {
@@ -69,7 +72,7 @@ static void test_relative(void **state)
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000004), 4);
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000108), 8);
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc1000000), 0);
-	/* addresses of the kernel itself are relative to _text */
+	/* below _stext, addresses are relative to _text */
 	assert_int_equal(kernel_names_relative(k, 0xffffffff81000010), 0x10);
 	assert_int_equal(kernel_names_relative(k, 0xffff888000000000), 0);
 	kernel_names_free(k);
@@ -84,7 +87,7 @@ static void test_list(void **state)
 	expect(k, 0xffffffff80ffffff, NULL, NULL);
 	expect(k, 0xffffffff81000000, "startup_64", "");
 	expect(k, 0xffffffff8100003f, "startup_64", "");
-	/* a function begins where the padding before it begins, because padding may be code */
+	/* a function begins with the padding before it, because the padding may be executed */
 	expect(k, 0xffffffff81000045, "one_weak", "");
 	expect(k, 0xffffffff81000055, "one_weak", "");
 	expect(k, 0xffffffff81000060, "two", "");
@@ -95,15 +98,15 @@ static void test_list(void **state)
 	expect(k, 0xffffffff81200018, NULL, NULL);
 	expect(k, 0xffffffffc0000fff, "alpha", "mod");
 	expect(k, 0xffffffffc0001000, "beta", "mod");
-	/* a symbol covers all bytes up to the next symbol of its module */
+	/* a symbol covers all bytes up to the next symbol of the same module */
 	expect(k, 0xffffffffc010107f, "gamma", "other");
 	expect(k, 0xffffffffc0101080, NULL, NULL);
 	expect(k, 0xffffffffc0200004, "tramp", "ftrace");
 	expect(k, 0xffffffffc020ffff, "tramp", "ftrace");
 	expect(k, 0xffffffffc0210000, NULL, NULL);
 	expect(k, 0xffffffffc0300100, "bpf_prog_1234_main", "bpf");
-	expect(k, 0xffffffffc0310000, NULL, NULL); /* no BPF program is known at this address */
-	expect(k, 0xffffffffc0600000, NULL, NULL); /* the line of this symbol was cut off */
+	expect(k, 0xffffffffc0310000, NULL, NULL); /* no BPF program has this address */
+	expect(k, 0xffffffffc0600000, NULL, NULL); /* the symbol's line was cut off */
 	kernel_names_free(k);
 	kernel_names_free(NULL);
 }
@@ -145,7 +148,7 @@ static void test_hidden(void **state)
 	expect(k, 0xffffffff81000000, "one", "");
 	kernel_names_free(k);
 	write_file(path, "ffffffff81000000 T other\nffffffff81000100 T end\n");
-	/* the file is read from its beginning once more */
+	/* the second reading of the file begins at its start */
 	assert_int_equal(kernel_names_open(fd, &k), 0);
 	expect(k, 0xffffffff81000000, "other", "");
 	kernel_names_free(k);
@@ -155,8 +158,8 @@ static void test_hidden(void **state)
 }
 
 /*
- * Looks up the address of each function in this kernel's own list. Nearly all must be found under
- * the name in their line, without "__pfx_": of several names of one address only one is given.
+ * Looks up the address of each function in this kernel's own list. Nearly all must have the name
+ * that the list gives, without "__pfx_". Of several names of one address krait gives only one.
  */
 static void test_this_kernel(void **state)
 {
@@ -179,10 +182,7 @@ static void test_this_kernel(void **state)
 		if (str_starts(name, "__pfx_"))
 			memmove(name, name + 6, strlen(name + 6) + 1);
 		got = kernel_names_find(k, at, &module);
-		/*
-		 * the BPF program or module of this line was unloaded since the list was read, or
-		 * is new
-		 */
+		/* the module or BPF program was loaded or unloaded since krait read the list */
 		if (!got)
 			continue;
 		n++;
@@ -190,7 +190,7 @@ static void test_this_kernel(void **state)
 	}
 	fclose(f);
 	print_message("%zu of %zu by this very name\n", same, n);
-	/* other addresses have several names (aliases) */
+	/* where the names differ, the address has several names (aliases) */
 	assert_true(n > 1000 && same * 100 > n * 90);
 	assert_true(kernel_names_bytes(k) < 64u << 20);
 	kernel_names_free(k);

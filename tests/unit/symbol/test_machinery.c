@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions of the interpreter that krait hides, and functions that it never hides. The names are
- * those that nm shows in CPython 2.7 and 3.6 to 3.15. The source file with the list of patterns is
- * included, so that the list itself can be checked too.
+ * Which of the interpreter's functions krait hides, and which it never hides. The names are those
+ * that nm shows in CPython 2.7 and 3.6 to 3.15. The source file with the list of patterns is
+ * included here, so that the list itself can be checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static void machinery_is_known(void **state)
 		"PyIter_Send",
 		"coro_wrapper_send",
 		"async_gen_asend_send",
-		/* names that method_names.h gives */
+		/* names as method_names.h gives them */
 		"generator.send",
 		"type.tp_call",
 		"method-wrapper.tp_call",
@@ -123,7 +123,7 @@ static void work_is_never_folded(void **state)
 		"main",
 		"_start",
 		"PyInit_zlib",
-		/* functions that `"%d" % x`, chr(), zlib.compress() and `s += t` call */
+		/* functions called by `"%d" % x`, chr(), zlib.compress() and `s += t` */
 		"PyUnicode_Format",
 		"unicode_mod",
 		"unicode_format",
@@ -206,7 +206,10 @@ static void work_is_never_folded(void **state)
 		"PyObject_Free",
 		"type_new",
 		"object_new",
-		/* functions that collect, import, compile, raise */
+		/*
+		 * functions of the garbage collector, of imports, of the compiler, and of
+		 * exceptions
+		 */
 		"gc_collect_main",
 		"collect.constprop.0",
 		"visit_reachable",
@@ -220,7 +223,7 @@ static void work_is_never_folded(void **state)
 		"PyTraceBack_Here",
 		"PyErr_SetObject",
 		"do_raise",
-		/* functions that wait for the GIL or another thread */
+		/* functions that wait for the GIL or for another thread */
 		"PyEval_RestoreThread",
 		"PyEval_SaveThread",
 		"PyEval_AcquireThread",
@@ -229,11 +232,11 @@ static void work_is_never_folded(void **state)
 		"PyGILState_Ensure",
 		"_PyThreadState_Attach",
 		"lock_PyThread_acquire_lock",
-		/* unpacking and matching, which run iterators and methods */
+		/* functions that unpack or match values, which runs iterators and methods */
 		"_PyEval_UnpackIterable",
 		"_PyEval_UnpackIterableStackRef",
 		"_PyEval_MatchClass",
-		/* functions of the program itself */
+		/* functions of the user's program itself */
 		"wrap_strftime",
 		"wrap_next_line",
 		"call_method_of_mine",
@@ -293,7 +296,7 @@ static void collections_are_known(void **state)
 		assert_false(machinery_is_gc(others[i]));
 }
 
-/* No pattern has two stars; none is in the list twice or covered by another one. */
+/* No pattern has two stars, occurs twice in the list, or is covered by another one. */
 static void patterns_are_distinct(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names that method tables give to functions, in a file made by hand: each kind of owner, functions
- * with several owners, and data that only looks like a table. Real interpreters:
- * tests/golden/method-names.sh.
+ * Names that krait finds for functions in method tables, in a file made by hand: each kind of owner
+ * (class, module), functions with several owners, and data that only looks like a table.
+ * tests/golden/method-names.sh tests real interpreters.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,10 @@ static void add_spec(struct elf_writer *w, const char *name, uint64_t methods)
 
 static void start(struct elf_writer *w)
 {
-	/* lea TAKEN(%rip), %rax takes an address; the target of call isn't taken. */
+	/*
+	 * lea TAKEN(%rip), %rax takes a function's address; call doesn't take the address of its
+	 * target
+	 */
 	static const uint8_t taker[] = {0x48, 0x8d, 0x05, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0};
 	int32_t to_taken = TAKEN - (NEW + 7);
 
@@ -119,8 +122,8 @@ static void owners_are_found(void **state)
 }
 
 /*
- * A function in the tables of two owners gets neither's name, and builtins have no owner. Functions
- * through which generators are run are recognised.
+ * A function in the tables of two owners gets the name of neither, and builtins get none. The
+ * functions that run generators are recognized.
  */
 static void names_are_plain_where_they_must(void **state)
 {

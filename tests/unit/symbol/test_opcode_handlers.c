@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of opcode functions of an interpreter built with tail calls, in a file made by hand.
- * There are real tables, data that only looks like one, and wrong beginnings of functions. A real
- * interpreter: tests/e2e/native.py.
+ * An interpreter built with tail calls has a table of functions by opcode. The test finds it in
+ * files made by hand, with right tables, data that only looks like a table, and wrong starts of
+ * functions. tests/e2e/native.py tests a real interpreter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void begin(struct elf_writer *w, uint16_t type)
 	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 1, 1);
 }
 
-/* Begins a file whose .eh_frame_hdr is right. */
+/* Begins a file whose .eh_frame_hdr is valid. */
 static void begin_sound(struct elf_writer *w, uint16_t type)
 {
 	const struct dt_header h = dt_header(EW_CONST);
@@ -34,7 +34,7 @@ static void begin_sound(struct elf_writer *w, uint16_t type)
 	dt_place(w, &h);
 }
 
-/* Adds @n words, and a word after them that is no function's address. */
+/* Adds @n words, followed by a word that isn't the address of a function. */
 static void add_run(struct elf_writer *w, const uint64_t *words, size_t n)
 {
 	ew_const(w, words, n * 8);
@@ -78,8 +78,8 @@ static void a_table_of_constants_is_found(void **state)
 }
 
 /*
- * Words of a table may come from relocations. With packed relocations (RELR) the words are in the
- * data.
+ * The words of a table may come from relocations. With packed relocations (RELR), the words are in
+ * the data.
  */
 static void a_relocated_table_is_found(void **state)
 {
@@ -96,7 +96,10 @@ static void a_relocated_table_is_found(void **state)
 	assert_found(&w);
 }
 
-/* 3.15 has a second table, for tracing, in which each opcode has the same function. */
+/*
+ * 3.15 has a second table, for tracing, in which all opcodes have the same function. krait doesn't
+ * take it for another table.
+ */
 static void a_second_table_of_one_function_is_no_other(void **state)
 {
 	uint64_t tables[2 * DT_OPCODES];
@@ -148,27 +151,26 @@ static void other_forms_are_no_table(void **state)
 	uint64_t words[2 * DT_OPCODES];
 	struct elf_writer w;
 
-	/* The table has too few functions. */
+	/* refused: the table has too few different functions */
 	dt_table(words, 126);
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, DT_OPCODES);
 	assert_none(&w);
-	/* No function is in the table often enough. */
+	/* refused: no function is in the table often enough (for unused opcodes) */
 	for (size_t i = 0; i < DT_OPCODES; i++)
 		words[i] = dt_handler(i % DT_HANDLERS);
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, DT_OPCODES);
 	assert_none(&w);
 	/*
-	 * After the table come words that are neither a second table nor one function again and
-	 * again.
+	 * refused: the words after the table are neither a second table nor one function repeated
 	 */
 	dt_table(words, USED);
 	dt_table(words + DT_OPCODES, 4);
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, ARRAY_SIZE(words));
 	assert_none(&w);
-	/* The table has one function alone. */
+	/* refused: the table has only one function */
 	for (size_t i = 0; i < DT_OPCODES; i++)
 		words[i] = dt_handler(7);
 	begin_sound(&w, ET_EXEC);
@@ -176,7 +178,7 @@ static void other_forms_are_no_table(void **state)
 	assert_none(&w);
 }
 
-/* The words are the jump table of a switch in a function. */
+/* The words are the jump table of a `switch`, so they lead into a function. */
 static void what_points_into_functions_is_no_table(void **state)
 {
 	uint64_t table[DT_OPCODES];
@@ -273,7 +275,7 @@ static void starts_are_believed_only_if_they_fit(void **state)
 	assert_starts(&sound, sizeof(sound) - 1, false);
 	assert_starts(&sound, 12, false);
 	assert_starts(&sound, 11, false);
-	/* The header's addresses don't ascend, so that nothing can be looked up. */
+	/* the addresses in the header don't ascend, so nothing can be looked up */
 	h = sound;
 	h.table[20] -= 64;
 	assert_starts(&h, sizeof(h), false);
@@ -285,7 +287,7 @@ static void starts_outside_of_the_file_are_none(void **state)
 	struct elf_writer w;
 	bool has;
 
-	/* The header claims more entries than the segment has. */
+	/* the header claims more entries than the segment has */
 	h.count = 1u << 19;
 	begin(&w, ET_EXEC);
 	dt_place(&w, &h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Perf maps: text written by hand, random ranges that are compared with an array in which later
- * ranges overwrite earlier ones, and real files.
+ * Perf maps: text written by hand, random ranges compared with an array in which later ranges
+ * overwrite earlier ones, and real files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void expect_text(const struct perf_map *m)
 	assert_int_equal(perf_map_stats(m).dropped, 0);
 }
 
-/* Reads a text in two pieces, cut at each byte, and then the end of its last line. */
+/* Reads a text in two pieces, cut at each byte. At last reads the end of its last line. */
 static void test_text(void **state)
 {
 	for (size_t cut = 0; cut <= strlen(text); cut++) {
@@ -69,7 +69,7 @@ static void test_long_name(void **state)
 	_cleanup_free_ char *name = malloc(3 * PERF_MAP_NAME_BYTES);
 
 	memset(name, 'x', 3 * PERF_MAP_NAME_BYTES);
-	for (int i = 0; i < 2; i++) { /* two entries, whose names come in pieces */
+	for (int i = 0; i < 2; i++) { /* two entries whose names come in pieces */
 		assert_int_equal(perf_map_feed(m, i ? "1000 8 " : "2000 8 ", 7), 0);
 		for (int k = 0; k < 3; k++)
 			assert_int_equal(perf_map_feed(m, name, PERF_MAP_NAME_BYTES), 0);
@@ -83,7 +83,7 @@ static void test_long_name(void **state)
 
 #define SPACE 2000
 
-/* Entries are added one at a time, or up to twenty-five at once. */
+/* Adds ranges one at a time, or up to twenty-five at once. */
 static void test_painting(void **state)
 {
 	_cleanup_str_ struct str lines = {};
@@ -112,7 +112,7 @@ static void test_painting(void **state)
 	perf_map_free(m);
 }
 
-/* More than a million entries have the same address. Only the last one is left. */
+/* More than a million entries have the same address. Only the last one counts. */
 static void test_many(void **state)
 {
 	struct perf_map *m = perf_map_new();
@@ -149,7 +149,7 @@ static void test_file(void **state)
 	assert_int_equal(proc_open(&self, getpid()), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	append(path, "1000 10 one\n20", "w");
-	/* the file is so old that an earlier process wrote it */
+	/* the file is so old that an earlier process with the same pid wrote it */
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
@@ -163,19 +163,19 @@ static void test_file(void **state)
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x2000, "two", 0x2000);
 	expect(m, 0x1000, "one", 0x1000);
-	append(path, "3000 10 new\n", "w"); /* the process began its map anew */
+	append(path, "3000 10 new\n", "w"); /* the process wrote its map from the beginning again */
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x3000, "new", 0x3000);
 	expect(m, 0x1000, NULL, 0);
-	unlink(path); /* the process and its map are gone, but the opened map stays */
+	unlink(path); /* the map's file is gone, but krait has it open */
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x3000, "new", 0x3000);
 	perf_map_free(m);
 }
 
 /*
- * The map is full, so room must be made for the lines of this file again and again. Each refresh
- * makes room once, so the last line is read only after a few refreshes.
+ * The map is full, so krait must make room again and again for the lines of this file. Each refresh
+ * makes room once, so the last line is read only after several refreshes.
  */
 static void test_rests(void **state)
 {
@@ -216,15 +216,15 @@ static void test_refused(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	unlink(path);
 	assert_int_equal(proc_open(&self, getpid()), 0);
-	assert_int_equal(mkfifo(path, 0600), 0); /* opening the FIFO for reading would block */
+	assert_int_equal(mkfifo(path, 0600), 0); /* opening a FIFO for reading would block */
 	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	rmdir(path);
 	/*
-	 * The file is another user's: root's, through a link, or any user's if this test runs as
-	 * root.
+	 * The file belongs to another user: to root, by a link, or to some user if this test runs
+	 * as root.
 	 */
 	if (geteuid()) {
 		assert_int_equal(symlink("/etc/passwd", path), 0);
@@ -238,7 +238,7 @@ static void test_refused(void **state)
 	assert_null(m);
 	if (geteuid())
 		return;
-	/* another user's file of one kind doesn't hide the process's own file of the other kind */
+	/* if one of the two files is another user's, krait still reads the other one */
 	snprintf(dump, sizeof(dump), "/tmp/jit-%d.dump", (int)getpid());
 	append(path, "1000 10 one\nnonsense\n", "w");
 	append(dump, "x", "w");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Symbols by address, with names that take long to compare. test_elf_names.c tests that each
- * address has the right name.
+ * Symbols sorted by address, with names that take long to compare. test_elf_names.c tests which
+ * name an address gets.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +14,11 @@
 
 #define SYMBOLS	   100000u
 #define NAME_BYTES (16u << 20)
-#define MOST_NS	   (5 * NSEC_PER_SEC) /* limit of CPU time under ASan; the tests take 0.1 s */
+#define MOST_NS	   (5 * NSEC_PER_SEC) /* limit on the tests' CPU time under ASan; they take 0.1 s */
 
 /*
- * Makes SYMBOLS symbols at one address. Their names begin in @text, @apart bytes from each other.
+ * Makes SYMBOLS symbols at the same address. Their names begin in @text, each @apart bytes after
+ * the one before.
  */
 static struct symbol_table make(const char *text, size_t apart)
 {
@@ -58,7 +59,7 @@ static void test_equal_names(void **state)
 	expect_fast('a');
 }
 
-/* A name that is too long is cut and ends in "..."; a shorter one is whole. */
+/* A name that is too long is cut, and ends in "..."; a shorter name stays whole. */
 static void test_cut(void **state)
 {
 	char *text = calloc(1, 2 * SYMBOL_NAME_BYTES + 2);
@@ -80,7 +81,10 @@ static void test_cut(void **state)
 	free(text);
 }
 
-/* Of aliases the one with fewer underscores wins, then the shorter one, then the first by name. */
+/*
+ * Of several names of one address, the one with the fewest leading underscores wins; of these the
+ * shortest one, and of these the first in the alphabet.
+ */
 static void test_order(void **state)
 {
 	static const char *const names[] = {"__read", "read_it", "_read", "read", "raed"};

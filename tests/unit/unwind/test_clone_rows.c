@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The unwind rows for the code in which a new thread begins. The bytes are those of Debian 12's
- * glibc 2.36: clone3() from its system call on, and code that could be mistaken for it.
+ * Unwind rows for the code with which a new thread begins. The bytes are from glibc 2.36 (Debian
+ * 12): clone3() from its system call on, and code that could be mistaken for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,21 +11,21 @@
 #include "cfi_writer.h"
 #include "unwind/prove/clone_rows.h"
 
-#define CALL  0x1117u /* a call at this address is in a function that begins 0x17 bytes before it */
+#define CALL  0x1117u /* address of the call; its function begins 0x17 bytes before */
 #define BEGIN "\x41\x0e\x10\x41\x0e\x08"
-#define END   "\x07\x10" /* instructions that make the return address undefined */
+#define END   "\x07\x10" /* DWARF instructions that make the return address undefined */
 
 static const uint8_t clone3[] = {
 	0x0f, 0x05,	  /* syscall */
 	0x48, 0x85, 0xc0, /* test %rax,%rax */
-	0x7c, 0x1b,	  /* jl, to the error */
-	0x74, 0x01,	  /* je, to the new thread */
+	0x7c, 0x1b,	  /* jl to the error path */
+	0x74, 0x01,	  /* je to the new thread's code */
 	0xc3,		  /* ret */
 };
 
 /*
- * Makes the unwind rows of @bytes. A function with the call frame information @program ends before
- * them, and one whose return address is undefined begins after them.
+ * Makes the unwind rows for the code @bytes. Before it ends a function with the call frame
+ * information @program, and after it begins one whose return address is undefined.
  */
 static void compile(const uint8_t *bytes, size_t n, const char *program, size_t program_n,
 		    struct unwind_rows *ret)
@@ -37,7 +37,8 @@ static void compile(const uint8_t *bytes, size_t n, const char *program, size_t 
 	cw_usual(&w);
 	cw_fde(&w, CALL - 0x17, 0x17, program, program_n);
 	cw_fde(&w, CALL + n, 0x17, END, 2);
-	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0); /* the code that a failed system call leads to */
+	/* code that runs when the system call has failed */
+	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0);
 	ew_init(&ew, ET_DYN);
 	cw_place(&w, &ew);
 	memset(ew.text, 0xcc, sizeof(ew.text));
@@ -72,8 +73,8 @@ static void is_nothing(const uint8_t *bytes, size_t n, const char *program, size
 }
 
 /*
- * If one byte is changed, the code has no rows. Each case: the old value of the byte, its offset,
- * its new value.
+ * Changes one byte, after which the code must have no rows. Each case: the old byte, its offset,
+ * the new byte.
  */
 static void test_others(void **state)
 {
@@ -82,11 +83,11 @@ static void test_others(void **state)
 	} others[] = {
 		{0x05, 1, 0x0b}, /* ud2 */
 		{0xc0, 4, 0xc1}, /* test %rax,%rcx */
-		{0x7c, 5, 0x74}, /* the new thread would begin where a failed call leads to */
-		{0x1b, 6, 0x60}, /* a failed call leads to an address without code */
+		{0x7c, 5, 0x74}, /* the new thread would begin at the error path */
+		{0x1b, 6, 0x60}, /* a failed call would lead to an address without code */
 		{0x74, 7, 0x75}, /* jne */
-		{0x01, 8, 0x40}, /* the new thread begins at an address without code */
-		{0xc3, 9, 0x90}, /* without ret the code runs on */
+		{0x01, 8, 0x40}, /* the new thread would begin at an address without code */
+		{0xc3, 9, 0x90}, /* without ret, the code runs on into the new thread's code */
 		{0xc3, 9, 0xcc},
 	};
 	uint8_t bytes[sizeof(clone3)];
@@ -99,11 +100,11 @@ static void test_others(void **state)
 	}
 	for (size_t n = 1; n < sizeof(clone3); n++)
 		is_nothing(clone3, n, BEGIN, sizeof(BEGIN) - 1);
-	/* Something is still on the stack, so no thread begins there. */
+	/* the function still has something on the stack, so no thread begins there */
 	is_nothing(clone3, sizeof(clone3), BEGIN, 3);
 }
 
-/* Tests the code of Debian 12's musl 1.2.3. */
+/* Tests the code of musl 1.2.3 (Debian 12). */
 static void test_musl(void **state)
 {
 	static const uint8_t clone[] = {0x0f, 0x05, 0x85, 0xc0, 0x75, 0x0f, 0x31, 0xed,
@@ -126,12 +127,12 @@ static void test_musl(void **state)
 	assert_int_equal(clone_rows_musl(bytes + 61, 39, 0x103d, &ranges, &at, &n), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(ranges.n, 6);
-	/* the range is from after the pop to after the push */
+	/* from after the pop to after the push */
 	assert_int_equal(ranges.v[1].start, 0x100b);
 	assert_int_equal(ranges.v[1].end, 0x1013);
 	assert_int_equal(ranges.v[1].rule.slots, UNWIND_RA_IN_INDEX);
 	assert_int_equal(ranges.v[3].rule.cfa, UNWIND_CLONE);
-	/* this range begins where the branch jumps to */
+	/* begins at the target of the branch */
 	assert_int_equal(ranges.v[4].start, 0x103c + 6);
 	assert_int_equal(ranges.v[4].end, 0x103c + 21);
 	assert_int_equal(ranges.v[4].rule.cfa, UNWIND_END);

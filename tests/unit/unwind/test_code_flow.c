@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rules that are derived from instructions: functions with pushes, with a realigned stack,
- * or with more than one end. Where two ways through a function contradict each other, it has no
- * rule.
+ * Unwind rules that krait derives from instructions: functions with pushes, with a realigned stack,
+ * or with several returns. A function has no rules if two paths through it contradict each other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +106,8 @@ static void pushes(void **state)
 }
 
 /*
- * As in OpenBLAS's kernels: the old stack pointer is in rbx, and the caller's rbx is in the frame.
+ * As in OpenBLAS's kernels: rbx has the old stack pointer, and the caller's rbx is saved in the
+ * frame.
  */
 static void realigned(void **state)
 {
@@ -126,7 +126,7 @@ static void realigned(void **state)
 	done(&x);
 }
 
-/* A realigned frame has the old stack pointer in one of its words. */
+/* The stack is realigned, and the old stack pointer is saved in a word of the frame. */
 static void realigned_in_memory(void **state)
 {
 	struct fixture x;
@@ -159,8 +159,8 @@ static void end_in_the_middle(void **state)
 }
 
 /*
- * A helper with a calling convention of its own changes rbx without saving it. The caller's frame
- * is found all the same, but its rbx is lost.
+ * A helper with its own calling convention changes rbx without saving it. The caller's frame is
+ * still found, but its rbx isn't.
  */
 static void not_kept(void **state)
 {
@@ -217,10 +217,7 @@ static void guesses(void **state)
 	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
 	assert_string_equal(x.why, "it makes calls, and its start isn't certain");
 	done(&x);
-	/*
-	 * The end of a function that pushed a register. Its beginning, with the push, isn't among
-	 * the bytes.
-	 */
+	/* the bytes begin in the middle of a function, after its push */
 	look(&x, "\x31\xc0\x5b\xc3", 4, true);
 	assert_non_null(x.why);
 	done(&x);
@@ -263,8 +260,8 @@ static void calls(void **state)
 	assert_int_equal(told.n, 1);
 	assert_int_equal(told.v[0], BASE + 12 + 0x10);
 	/*
-	 * If the analysis begins behind the push, the function is refused, and the target of its
-	 * call isn't told either.
+	 * if the analysis begins after the push, the function is refused, and the target of its
+	 * call isn't reported
 	 */
 	assert_int_equal(code_flow(&r, BASE + 1, false, &ranges, &why), 0);
 	assert_non_null(why);
@@ -277,8 +274,7 @@ static void calls(void **state)
 static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 {
 	/*
-	 * There are three cases, of which the last is the default. The entry after them belongs to
-	 * another table.
+	 * three cases, the last of which is the default; the fourth entry belongs to another table
 	 */
 	static const int32_t table[] = {BASE + 21 - TABLE, BASE + 24 - TABLE, BASE + 28 - TABLE,
 					BASE + 4 - TABLE};
@@ -290,7 +286,7 @@ static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 	return n;
 }
 
-/* The jump of a switch goes to the addresses in its jump table. */
+/* An indirect jump of a `switch` leads to the addresses in its jump table. */
 static void tables(void **state)
 {
 	static const char says[] = "an indirect jump whose targets aren't known";
@@ -325,12 +321,13 @@ static void tables(void **state)
 	done(&x);
 	code[18] = (char)0xc2;
 
-	memcpy(code, "\x39\xf7\x90", 3); /* cmp %esi,%edi doesn't tell how many entries there are */
+	/* cmp %esi,%edi doesn't tell how many entries the jump table has */
+	memcpy(code, "\x39\xf7\x90", 3);
 	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, "an instruction that isn't known");
 	done(&x);
 
-	/* ja leads to movslq, with another value in %rax */
+	/* ja skips the lea, so movslq may run with another value in %rax */
 	memcpy(code, "\x83\xff\x02\x77\x07", 5);
 	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, says);
@@ -344,8 +341,8 @@ static bool is_abort(void *ctx, uint32_t key)
 }
 
 /*
- * Analyses @n bytes, with another function from @next on; @info says what is known of the first
- * byte.
+ * Analyses the @n bytes of code. Another function begins at offset @next. @info: what is known of
+ * the first byte.
  */
 static void look_before(struct fixture *x, const char *bytes, size_t n, uint32_t next,
 			uint16_t info)
@@ -365,7 +362,7 @@ static void look_before(struct fixture *x, const char *bytes, size_t n, uint32_t
 
 static void never_returning(void **state)
 {
-	/* push rbx; jne +2; pop rbx; ret; call; then what follows */
+	/* push rbx; jne +2; pop rbx; ret; call; then padding or other code */
 	static const char padded[] = "\x53\x75\x02\x5b\xc3\xe8\x10\x00\x00\x00\x0f\x1f\x00\xcc\xc3",
 			  other[] = "\x53\x75\x02\x5b\xc3\xe8\x10\x00\x00\x00\x31\xc0\x90\x90\xc3",
 			  abort[] = "\x53\x75\x02\x5b\xc3\xe8\xf6\x00\x00\x00\x31\xc0\x90\x90\xc3";
@@ -373,8 +370,8 @@ static void never_returning(void **state)
 
 	(void)state;
 	/*
-	 * Only padding follows, up to another function. So nothing runs after the call, and the
-	 * stack pointer at the call needn't be that of a function's end.
+	 * Only padding comes between the call and the next function. So the call never returns, and
+	 * the stack needn't be as at a function's end.
 	 */
 	look_before(&x, padded, sizeof(padded) - 1, 14, CODE_START);
 	assert_null(x.why);
@@ -382,15 +379,15 @@ static void never_returning(void **state)
 	assert_int_equal(at(&x, 5)->cfa, UNWIND_UNKNOWN);
 	done(&x);
 	/*
-	 * Code follows instead of padding. So the call is taken to return, and the function would
-	 * end with something on the stack.
+	 * Code comes after the call, so the call is taken to return. Then the function would end
+	 * with something on the stack.
 	 */
 	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
 	assert_string_equal(x.why, "a return with another stack pointer than at the entry");
 	done(&x);
 	/*
-	 * The function that is called is known never to return. So the calling one ends at the
-	 * call, whatever follows.
+	 * The called function is known never to return, so the caller ends at the call, whatever
+	 * comes after it.
 	 */
 	look_before(&x, abort, sizeof(abort) - 1, 0, CODE_START);
 	assert_null(x.why);
@@ -399,7 +396,7 @@ static void never_returning(void **state)
 	done(&x);
 }
 
-/* A thread's first function: push rbx; call *rdi; call abort; */
+/* the first function of a thread: push rbx; call *rdi; call abort; */
 static void endless(void **state)
 {
 	static const char bytes[] = "\x53\xff\xd7\xe8\xf8\x00\x00\x00\xc3";
@@ -411,7 +408,7 @@ static void endless(void **state)
 	is(&x, 0, 7, 8, UNWIND_SAME, UNWIND_SAME);
 	is(&x, 3, 7, 16, UNWIND_SAME, UNWIND_SAME);
 	done(&x);
-	/* it isn't certain that the function begins here */
+	/* no rules here: it isn't certain that a function begins at the first byte */
 	look_before(&x, bytes, sizeof(bytes) - 1, 8, CODE_START);
 	assert_int_equal(x.ranges.n, 0);
 	done(&x);
@@ -430,12 +427,12 @@ static void budget(void **state)
 }
 
 /*
- * A function alone in a page that may change: its rules follow from all of the page's bytes, and
- * from no other bytes.
+ * A page of code that may change, with one function. The function's rules hold as long as all bytes
+ * of the page stay the same.
  */
 static void guarded(void **state)
 {
-	/* push rbx; dec edi; jne -4; pop rbx; ret; then zeros, as such pages are */
+	/* push rbx; dec edi; jne -4; pop rbx; ret; then zeros up to the end of the page */
 	static const uint8_t bytes[4096] = "\x53\xff\xcf\x75\xfc\x5b\xc3";
 	const struct code_memory code = {0x7000, sizeof(bytes), bytes};
 	struct unwind_rows rows = {};
@@ -452,7 +449,7 @@ static void guarded(void **state)
 
 	rows = (struct unwind_rows){};
 	assert_int_equal(code_rows_guess(&(struct code_memory){0x7001, 100, bytes + 1}, &rows), 0);
-	assert_int_equal(rows.rows.n, 0); /* the code takes more from the stack than it put there */
+	assert_int_equal(rows.rows.n, 0); /* the code pops more than it pushed */
 	assert_int_equal(rows.guarded, 0);
 	unwind_rows_fini(&rows);
 }

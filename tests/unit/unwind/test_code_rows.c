@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions without call frame information that krait finds: the program's entry, and a function
- * that is only called from another one without such information.
+ * Functions that krait finds without call frame information: the program's entry, and a function
+ * whose only caller has no such information either.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #define NAMED	0x1100u /* offset of a function that has a symbol */
 #define BETWEEN 0x1200u /* offset of a function that has call frame information */
-#define CALLED	0x1300u /* offset of a function that the named one calls */
+#define CALLED	0x1300u /* offset of a function that the function at NAMED calls */
 #define ENTRY	0x1400u
 
 static const uint8_t named[] = {
@@ -20,7 +20,10 @@ static const uint8_t named[] = {
 	0xe8, 0xf7, 0x01, 0x00, 0x00, /* call CALLED */
 	0x48, 0x83, 0xc4, 0x08, 0xc3, /* add $8,%rsp; ret */
 };
-/* This function calls another one, so krait wouldn't believe a mere guess that it begins here. */
+/*
+ * A function with a call. krait wouldn't trust its rules if it only guessed that a function begins
+ * here.
+ */
 static const uint8_t called[] = {
 	0x53,			      /* push %rbx */
 	0xe8, 0xfa, 0xfd, 0xff, 0xff, /* call NAMED */
@@ -29,7 +32,7 @@ static const uint8_t called[] = {
 static const uint8_t entry[] = {
 	0x48, 0x89, 0xe7,	      /* mov %rsp,%rdi */
 	0x48, 0x83, 0xe4, 0xf0,	      /* and $-16,%rsp */
-	0xe8, 0xf4, 0xfc, 0xff, 0xff, /* call NAMED, which doesn't come back */
+	0xe8, 0xf4, 0xfc, 0xff, 0xff, /* call NAMED, which never returns */
 };
 
 static void put(struct elf_writer *w, uint32_t at, const uint8_t *bytes, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A function that is left by __builtin_eh_return, as GCC makes it: the rules say where its return
- * address is in each part. Code that only resembles it has no rule. tests/unwind/unwind_rows.py
- * tests libgcc's own functions.
+ * A function that is left by __builtin_eh_return, as GCC compiles it. In each part of the function,
+ * the rules say where the return address is. Code that only resembles it gets no rules.
+ * tests/unwind/unwind_rows.py tests libgcc's own functions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,8 +60,8 @@ static const struct unwind_rule *at(const struct fixture *x, uint32_t off)
 }
 
 /*
- * Checks the rule from @first to @last, which is one part of the function: CFA = rbp + 16, and
- * where the return address and rbp are.
+ * Checks that one rule holds from @first to @last, a part of the function: CFA = rbp + 16, the
+ * return address in slot @ra, and rbp in slot @fp.
  */
 static void holds(const struct fixture *x, uint32_t first, uint32_t last, int ra, int fp)
 {
@@ -85,7 +85,7 @@ static void test_usual(void **state)
 
 	compile(&x, usual, CFI, sizeof(CFI) - 1);
 	assert_int_equal(at(&x, 0)->reg, 7);
-	/* the rule also holds at the call itself, because nothing is overwritten yet */
+	/* the rule holds up to the call, which is the first to overwrite anything */
 	holds(&x, 4, 38, -1, -2);
 	holds(&x, 39, 61, KEPT, UNWIND_LOST);
 	assert_int_equal(at(&x, 39)->bx, UNWIND_LOST);
@@ -94,7 +94,7 @@ static void test_usual(void **state)
 }
 
 /*
- * Changes one byte at offset .off to .byte. After that no rule is known from the first call on or,
+ * Changes the byte at offset .off to .byte. Then no rule must be known from the first call on or,
  * with .whole, in the whole function.
  */
 static void test_others(void **state)
@@ -103,17 +103,19 @@ static void test_others(void **state)
 		uint8_t off, byte;
 		bool whole;
 	} cases[] = {
-		{7, 0x00, false},  /* lea gives the call another third argument */
-		{11, 0x18, false}, /* lea computes another CFA than expected */
-		/* another context than that which got the return address is used */
+		{7, 0x00, false},  /* lea passes another third argument to the call */
+		{11, 0x18, false}, /* lea computes another CFA */
+		/* the code uses another context than the one that got the return address */
 		{34, 0x08, false},
-		{27, 0x08, false}, /* the frame is that of another context than the hook gets */
+		/* the frame comes from another context than the one passed to the hook */
+		{27, 0x08, false},
 		{46, 0xa0, false},
 		{53, 0x88, false},
 		{73, 0xc4, true}, /* mov %rax,%rsp */
-		{24, 0x06, true}, /* these bytes are no instruction */
+		{24, 0x06, true}, /* makes the bytes an invalid instruction */
 		/*
-		 * a jump instead of the last call: the call before it overwrites the return address
+		 * a jump replaces the last call, and the call before it overwrites the return
+		 * address
 		 */
 		{57, 0xe9, false},
 	};
@@ -132,7 +134,7 @@ static void test_others(void **state)
 	}
 }
 
-/* Two instructions change the stack pointer. */
+/* Two instructions set the stack pointer. */
 static void test_twice(void **state)
 {
 	static const char cfi[] = CFI "\x41\x0c\x07\x08\x41\x0c\x02\x08";
@@ -143,7 +145,9 @@ static void test_twice(void **state)
 	unwind_rows_fini(&x.rows);
 }
 
-/* Two neighbouring functions aren't understood. Their rows still ascend. */
+/*
+ * krait understands neither of two neighbouring functions. Their rows are still sorted by address.
+ */
 static void test_neighbours(void **state)
 {
 	_cleanup_close_ int fd = -1;

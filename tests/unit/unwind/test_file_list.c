@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of files that commands mapped: krait's own lists are read back; lists that others may have
- * written aren't.
+ * Lists of the files that commands have mapped. krait reads its own lists, and none that another
+ * user may have written.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void keep(const char *command, const char *const *path, size_t n)
 
 static const char *const paths[] = {"/lib/a.so", "[vdso]", "/lib/with\nnewline", "/lib/b c.so"};
 
-/* Returns the path of the only list. */
+/* Returns the path of the only list in the cache. */
 static void list_path(char *ret, size_t n)
 {
 	DIR *d = opendir(dir);
@@ -114,8 +114,8 @@ static void test_no_link(void **state)
 }
 
 /*
- * A list of another command, one that is too long and an empty one aren't used. A list that is cut
- * off is used up to its end.
+ * A list of another command, a list that is too long and an empty list aren't used. A list that was
+ * cut off is used as far as it goes.
  */
 static void test_damaged(void **state)
 {

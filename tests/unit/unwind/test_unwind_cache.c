@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rows on disk: rows that were kept come back the same. Rows that are damaged, belong to
- * another user, or were made from other bytes don't come back.
+ * The cache of unwind rows on disk: stored rows are loaded unchanged. Rows that are damaged, that
+ * belong to another user, or that were made from other bytes aren't loaded.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static struct unwind_cache *cache;
 static struct unwind_cache_key key;
 
 /*
- * A program that a distribution installed: root owns it, and it didn't change in the last two
+ * A program installed by a distribution: root owns it, and it wasn't changed in the last two
  * seconds.
  */
 #define PROGRAM "/bin/true"
@@ -83,8 +83,8 @@ static void make_rows(struct unwind_rows *r, size_t n)
 }
 
 /*
- * Stores rows, as if they had been made from the first 1,000 bytes of @elf's code and 8 bytes
- * further on.
+ * Stores rows, as if they had been made from the first 1,000 bytes of @elf's code, and 8 bytes at
+ * another place.
  */
 static void store(const struct unwind_cache_key *k, const struct unwind_rows *rows,
 		  struct elf_file *elf, int fd)
@@ -136,7 +136,7 @@ static void test_round_trip(void **state)
 	struct stat st;
 
 	assert_false(comes_back());
-	keep(ROWS - 1); /* so few rows aren't worth keeping */
+	keep(ROWS - 1); /* krait doesn't store so few rows */
 	assert_int_not_equal(stat(dir, &st), 0);
 	keep(ROWS);
 	assert_true(comes_back());
@@ -148,15 +148,16 @@ static void test_round_trip(void **state)
 	other.bytes++;
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other = key;
-	other.owner++; /* rows of one user's files don't displace rows of another user's files */
+	/* each file owner has rows of its own, so these of another owner aren't loaded */
+	other.owner++;
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
-	other.n = 0; /* the key has no build id */
+	other.n = 0; /* a key without a build id */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 }
 
 /*
- * Damages each byte of the file's beginning and some of the rest, and cuts the file off at such
- * places.
+ * Changes each byte at the beginning of the cached file and some bytes further on, and cuts the
+ * file off at the same places.
  */
 static void test_damaged(void **state)
 {
@@ -190,8 +191,8 @@ static void test_damaged(void **state)
 }
 
 /*
- * Files are refused that are whole but have rows that no compiler would make: a rule that doesn't
- * exist, functions that overlap.
+ * A cached file is intact but has rows that no compiler would make: a rule that doesn't exist, or
+ * functions that overlap. It is refused.
  */
 static void test_nonsense(void **state)
 {
@@ -245,7 +246,7 @@ static void test_not_ours(void **state)
 	assert_int_equal(rename(path, elsewhere), 0);
 	assert_int_equal(symlink(elsewhere, path), 0);
 	assert_false(comes_back());
-	keep(ROWS); /* the file replaces the link, not the link's target */
+	keep(ROWS); /* the new file replaces the link itself, not the file that it leads to */
 	assert_true(comes_back());
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -262,7 +263,7 @@ static void test_not_ours(void **state)
 	}
 }
 
-/* Root keeps rows for another user, who then owns the file. */
+/* Root stores rows for another user, and makes that user the owner of the cached file. */
 static void test_become(void **state)
 {
 	struct stat st;
@@ -270,7 +271,7 @@ static void test_become(void **state)
 
 	if (geteuid() != 0)
 		skip();
-	slash = strchr(dir + 1, '/'); /* the first directory below /tmp */
+	slash = strchr(dir + 1, '/'); /* finds the directory below /tmp */
 	slash = strchr(slash + 1, '/');
 	*slash = 0;
 	assert_int_equal(chown(dir, 65534, 65534), 0);
@@ -305,8 +306,8 @@ static void flip(int fd, off_t at)
 }
 
 /*
- * If others may change a file, the bytes that were read for its rows must be the same, not only its
- * size and build id.
+ * If users other than root may change a file, krait checks the bytes from which the rows were made,
+ * and not only size and build id.
  */
 static void test_bytes(void **state)
 {
@@ -336,19 +337,19 @@ static void test_bytes(void **state)
 	flip(fd, text + 5007);
 	assert_false(is_served(&k, fd));
 	flip(fd, text + 5007);
-	flip(fd, 24); /* changes e_entry, in the header */
+	flip(fd, 24); /* changes e_entry, in the ELF header */
 	assert_false(is_served(&k, fd));
 	flip(fd, 24);
-	flip(fd, text + 3000); /* changes a byte that wasn't read */
+	flip(fd, text + 3000); /* changes a byte from which no rows were made */
 	assert_true(is_served(&k, fd));
 	/*
-	 * If only root may change a file, its rows may be used without reading the file, as long as
-	 * its last change is the noted one.
+	 * If only root may change a file, krait uses the cached rows without reading the file, as
+	 * long as the file's last change is the one noted.
 	 */
 	k.version = key.version;
 	assert_true(is_served(&k, fd));
 	flip(fd, text + 999);
-	/* the file isn't read, because its version is the noted one */
+	/* the version is the noted one, so krait doesn't read the file */
 	assert_true(is_served(&k, fd));
 	k.version.ctime_ns++;
 	assert_false(is_served(&k, fd));
@@ -365,10 +366,10 @@ static void test_bounded(void **state)
 	make_rows(&rows, ROWS);
 	for (k.id[0] = 1; k.id[0] <= 4; k.id[0]++) {
 		store(&k, &rows, program_elf, program);
-		usleep(20000); /* lets the file system's clock go on */
+		usleep(20000); /* waits until the file system's clock has advanced */
 	}
 	k.id[0] = 1;
-	/* loading 1 counts as using it, so 2 is the oldest now */
+	/* loading number 1 counts as a use, so number 2 is the oldest now */
 	assert_true(unwind_cache_load(cache, &k, NULL, &got));
 	unwind_rows_fini(&got);
 	assert_int_equal(stat(path, &st), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information in files: where it is, the forms of its entries, and which functions get
- * rows. Broken files are refused or harmless.
+ * Call frame information in ELF files: where it is, the forms of CIEs and FDEs, and which functions
+ * get rows. Broken files are refused or do no harm.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "cfi_writer.h"
 
-#define DEF_CFA "\x0c\x07\x08\x90\x01" /* instructions: CFA = rsp+8, rip at CFA-8 */
+#define DEF_CFA "\x0c\x07\x08\x90\x01" /* CFA = rsp+8, rip at CFA-8 */
 #define PUSH	"\x41\x0e\x10"
 
-/* Returns the offset if the rule at @vaddr is CFA = RSP + offset, else 0. */
+/* Returns the offset if the rule at @vaddr has CFA = rsp + offset, else 0. */
 static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 {
 	const struct unwind_rule *rule = unwind_rows_find(rows, vaddr);
@@ -24,7 +24,7 @@ static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 	return rule && rule->cfa == UNWIND_REG && rule->reg == 7 && rule->ra == -1 ? rule->off : 0;
 }
 
-/* Checks the rows of a function of 16 bytes whose first byte is a push. */
+/* Checks the rows of a function of 16 bytes that begins with a push. */
 static void check_function(const struct unwind_rows *rows, uint64_t start)
 {
 	const struct unwind_fde *fde = unwind_rows_fde(rows, start);
@@ -57,7 +57,7 @@ static void test_functions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		check_function(&rows, order[i]);
 	check_function(&rows, 0x1ff0);
-	/* No rule holds before, between and after the functions. */
+	/* no rule holds before, between and after the functions */
 	assert_int_equal(unwind_rows_find(&rows, 0x1120)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x13ff)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x2000)->cfa, UNWIND_UNKNOWN);
@@ -68,8 +68,8 @@ static void test_functions(void **state)
 	assert_null(unwind_rows_fde(&rows, 0x2000));
 	assert_null(unwind_rows_fde(&rows, 0xfff));
 	/*
-	 * 5 functions with 2 rows each, 4 rows without a rule before functions with a gap before
-	 * them, and one at the end.
+	 * two rows for each of 5 functions, 4 rows without a rule where there is a gap before a
+	 * function, and one at the end
 	 */
 	assert_int_equal(rows.rows.n, 5 * 2 + 4 + 1);
 	assert_int_equal(rows.rules.n, 3);
@@ -141,9 +141,9 @@ static void test_augmentations(void **state)
 	static const struct {
 		const char *letters, *data;
 		size_t n;
-		const char *why; /* why the CIE isn't accepted; NULL: it is */
+		const char *why; /* why krait refuses the CIE; NULL: it accepts it */
 	} cases[] = {
-		/* an augmentation as C++ compilers write it */
+		/* augmentations as C++ compilers write them */
 		{"zPLR", "\x9b\1\2\3\4\x1b\x1b", 7, NULL},
 		{"zPLR", "\x00\1\2\3\4\5\6\7\x08\x1b\x1b", 11, NULL},
 		{"zRB", "\x1b", 1, NULL},
@@ -204,8 +204,8 @@ static void test_broken_cies(void **state)
 }
 
 /*
- * A very long CIE isn't read, because CIEs of a hostile file could overlap, each as long as the
- * section.
+ * A very long CIE isn't read, because a hostile file could have many overlapping CIEs, each as long
+ * as the section.
  */
 static void test_long_cie(void **state)
 {
@@ -294,7 +294,9 @@ static void test_compressed(void **state)
 	}
 }
 
-/* There are no section headers: .eh_frame_hdr leads to the section, a terminator ends it. */
+/*
+ * The file has no section headers: .eh_frame_hdr leads to .eh_frame, which ends with a terminator.
+ */
 static void test_no_sections(void **state)
 {
 	for (int i = 0; i < 3; i++) {
@@ -307,7 +309,7 @@ static void test_no_sections(void **state)
 		cw_usual(&w);
 		cw_fde(&w, 0x1100, 16, PUSH, 3);
 		cw_put(&w, 0, 4);
-		cw_usual(&w); /* an entry in place of the terminator */
+		cw_usual(&w); /* writes an FDE instead of the terminator */
 		cw_fde(&w, 0x1200, 16, PUSH, 3);
 		ew.no_sections = true;
 		ew.eh_frame_hdr = EW_DATA + 0xf00;
@@ -336,7 +338,7 @@ static void test_section_lies(void **state)
 		{CW_AT, 0, SHT_PROGBITS, 0},
 		{CW_AT, 4, SHT_PROGBITS, 0},
 		{CW_AT, 64, SHT_NOBITS, 0},
-		/* the section goes on after the segment's end in the file */
+		/* the section is longer than its segment in the file */
 		{CW_AT, 0x1001, SHT_PROGBITS, -EBADMSG},
 		{CW_AT, 1ull << 40, SHT_PROGBITS, -EFBIG},
 		{0x100000, 64, SHT_PROGBITS, -EBADMSG},

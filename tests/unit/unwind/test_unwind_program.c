@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instructions of call frame information, and the rows that they must give. What each instruction
- * means is worked out by hand from DWARF 5, section 6.4.2. Offsets are in units of 1 (code) and -8
+ * Compiles instructions of call frame information, and checks the rows. What each instruction means
+ * was worked out by hand from DWARF 5, section 6.4.2. The alignment factors are 1 (code) and -8
  * (data).
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define S     UNWIND_SAME
 #define L     UNWIND_LOST
 
-/* Makes a rule on a register: CFA = reg + off, return address at CFA-8. */
+/* A rule with CFA = reg_ + off_ and the return address at CFA-8. */
 #define AT(reg_, off_, fp_, bx_)                                                                   \
 	{                                                                                          \
 		UNWIND_REG, reg_, 0, 0, off_, 0, -1, fp_, bx_                                      \
@@ -37,7 +37,7 @@
 	}
 
 struct expected {
-	uint32_t at; /* bytes from the function's start */
+	uint32_t at; /* offset in the function, in bytes */
 	struct unwind_rule rule;
 };
 
@@ -45,8 +45,8 @@ static void check_rows(const struct unwind_rows *got, const struct expected *wan
 {
 	assert_int_equal(got->base, EW_TEXT);
 	/*
-	 * Rows without a rule come before and after the function. There is none after it if its own
-	 * last row has no rule.
+	 * The first row has no rule, because it is before the function. Such a row also ends the
+	 * function, unless the function's own last row has no rule.
 	 */
 	assert_int_equal(got->rows.v[0].rule, 0);
 	for (size_t i = 0; i < n; i++) {
@@ -81,8 +81,8 @@ static void program(const void *bytes, size_t bytes_n, const struct expected *wa
 }
 
 /*
- * PROGRAM("bytes", {at, rule}, ...) checks the rows of a function with these instructions, and
- * PROGRAM_BAD() also how many FDEs count as broken.
+ * PROGRAM("bytes", {at, rule}, ...) checks the rows of a function with these instructions.
+ * PROGRAM_BAD() also checks how many FDEs count as broken.
  */
 #define PROGRAM_BAD(bad_, bytes_, ...)                                                             \
 	do {                                                                                       \
@@ -93,7 +93,7 @@ static void program(const void *bytes, size_t bytes_n, const struct expected *wa
 
 static void test_usual(void **state)
 {
-	/* An FDE without instructions has the CIE's rule. */
+	/* an FDE without instructions has the rule of its CIE */
 	PROGRAM("", {0, RSP(8)});
 	/* push rbp; mov rsp, rbp; push rbx; ... leave; ret */
 	PROGRAM("\x41\x0e\x10\x86\x02"	    /* +1: CFA+16, rbp at -16 */
@@ -102,7 +102,9 @@ static void test_usual(void **state)
 		"\x7f\xc3\x41\x0c\x07\x08", /* +63: rbx restored; +1: rsp+8 */
 		{0, RSP(8)}, {1, AT(7, 16, -2, S)}, {4, AT(6, 16, -2, S)}, {5, AT(6, 16, -2, -3)},
 		{68, AT(6, 16, -2, S)}, {69, AT(7, 8, -2, S)});
-	/* Registers that krait doesn't follow make no rows, nor do rules that stay equal. */
+	/*
+	 * registers that krait doesn't follow give no rows, nor do instructions that change nothing
+	 */
 	PROGRAM("\x41\x8c\x02\x41\x8f\x03\x41\x0e\x08\x41\x2e\x10", {0, RSP(8)});
 }
 
@@ -111,9 +113,9 @@ static void test_advance(void **state)
 	PROGRAM("\x02\x80\x0e\x10"	       /* advance_loc1 128 */
 		"\x03\x00\x01\x0e\x18"	       /* advance_loc2 256 */
 		"\x04\x00\x02\x00\x00\x0e\x20" /* advance_loc4 512 */
-		"\x40\x0e\x28", /* advances by 0, so that the row before it has no room */
+		"\x40\x0e\x28",		       /* advances by 0, so the row before it is empty */
 		{0, RSP(8)}, {128, RSP(16)}, {384, RSP(24)}, {896, RSP(40)});
-	/* Rows that begin beyond the function's end are cut off. */
+	/* rows that would begin after the function's end are left out */
 	PROGRAM("\x03\x00\xf0\x0e\x10\x03\x00\xf0\x0e\x18", {0, RSP(8)});
 	PROGRAM("\x04\xff\xff\xff\xff\x0e\x10\x04\xff\xff\xff\xff", {0, RSP(8)});
 }
@@ -132,21 +134,24 @@ static void test_set_loc(void **state)
 
 static void test_registers(void **state)
 {
-	/* Long forms of instructions: rbp is saved at 2 * -8, rbx at -3 * -8 = +24. */
+	/* instructions with ULEB and SLEB operands: rbp is saved at 2 * -8, rbx at -3 * -8 = +24 */
 	PROGRAM("\x41\x05\x06\x02\x41\x11\x03\x7d", {0, RSP(8)}, {1, AT(7, 8, -2, S)},
 		{2, AT(7, 8, -2, 3)});
 	PROGRAM("\x41\x2f\x06\x02", {0, RSP(8)}, {1, AT(7, 8, 2, S)});
-	/* restore and restore_extended bring back what the CIE says, which is nothing. */
+	/*
+	 * restore and restore_extended bring back the CIE's rule, which says nothing of these
+	 * registers
+	 */
 	PROGRAM("\x41\x86\x02\x83\x03\x41\xc6\x41\x06\x03", {0, RSP(8)}, {1, AT(7, 8, -2, -3)},
 		{2, AT(7, 8, S, -3)}, {3, RSP(8)});
-	/* Tries the rules undefined, same_value, register, value of the CFA, and expressions. */
+	/* the register rules undefined, same_value, register, val_offset, and expressions */
 	PROGRAM("\x41\x07\x06\x41\x08\x06\x41\x09\x03\x00\x41\x14\x06\x00\x41\x15\x06\x7f"
 		"\x08\x03\x41\x16\x06\x02\x76\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, S)}, {2, AT(7, 8, S, S)}, {3, AT(7, 8, S, L)},
 		{4, AT(7, 8, L, L)}, {5, AT(7, 8, L, S)});
 	/*
-	 * Offsets of 0x7ffe and 0x7fff units don't fit: these values mean UNWIND_LOST and
-	 * UNWIND_SAME.
+	 * offsets of 0x7ffe and 0x7fff units can't be stored, because these values mean UNWIND_LOST
+	 * and UNWIND_SAME
 	 */
 	PROGRAM("\x41\x11\x06\x82\x80\x7e\x41\x11\x06\x83\x80\x7e", {0, RSP(8)},
 		{1, AT(7, 8, L, S)}, {2, AT(7, 8, 0x7ffd, S)});
@@ -155,16 +160,16 @@ static void test_registers(void **state)
 static void test_return_address(void **state)
 {
 	/*
-	 * Where the return address is: at CFA-16; in rdi; where it was; given by an expression;
-	 * where it was.
+	 * where the return address is, in turn: at CFA-16; in rdi; as in the CIE; given by an
+	 * expression; as in the CIE
 	 */
 	PROGRAM("\x41\x90\x02\x41\x09\x10\x05\x41\xd0\x41\x10\x10\x02\x77\x00\x41\x06\x10",
 		{0, RSP(8)}, {1, {UNWIND_REG, 7, 0, 0, 8, 0, -2, S, S}},
 		{2, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 5, 8, 0, S, S, S}}, {3, RSP(8)},
 		{4, UNKNOWN}, {5, RSP(8)});
 	/*
-	 * The return address is in r15; in a register that isn't a general one; in a register while
-	 * the rule needs .index for the CFA.
+	 * the return address is in r15; in a register that isn't a general one; in a register while
+	 * the rule needs .index for the CFA
 	 */
 	PROGRAM("\x41\x09\x10\x0f\x41\x09\x10\x10\x41\x09\x10\x85\x02", {0, RSP(8)},
 		{1, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 15, 8, 0, S, S, S}}, {2, UNKNOWN});
@@ -174,8 +179,8 @@ static void test_return_address(void **state)
 	PROGRAM("\x08\x10", {0, UNKNOWN});
 	PROGRAM("\x41\x07\x10\x41\x90\x01", {0, RSP(8)}, {1, END}, {2, RSP(8)});
 	/*
-	 * The caller's stack pointer is saved in memory (no rule); is the CFA; is the same as this
-	 * frame's (no rule).
+	 * the caller's stack pointer is saved in memory (no rule); is the CFA; is this frame's
+	 * stack pointer (no rule)
 	 */
 	PROGRAM("\x41\x87\x03\x41\x14\x07\x00\x41\x08\x07", {0, RSP(8)}, {1, UNKNOWN}, {2, RSP(8)},
 		{3, UNKNOWN});
@@ -187,7 +192,7 @@ static void test_cfa(void **state)
 	PROGRAM("\x41\x0c\x0a\x00\x41\x0e\x10\x41\x0d\x00\x41\x13\x7c\x41\x12\x06\x7f", {0, RSP(8)},
 		{1, AT(10, 0, S, S)}, {2, AT(10, 16, S, S)}, {3, AT(0, 16, S, S)},
 		{4, AT(0, 32, S, S)}, {5, AT(6, 8, S, S)});
-	/* Register 256 and offsets of 2 GiB don't fit into a rule. */
+	/* register 256 and an offset of 2 GiB don't fit into a rule */
 	PROGRAM("\x41\x0c\x80\x02\x10\x41\x0c\x07\x80\x80\x80\x80\x08\x41\x0e\x10", {0, RSP(8)},
 		{1, UNKNOWN}, {3, RSP(16)});
 }
@@ -198,7 +203,7 @@ static void test_states(void **state)
 		{0, RSP(8)}, {1, RSP(16)}, {2, AT(7, 24, -2, S)}, {3, AT(6, 16, -2, S)},
 		{4, AT(7, 24, -2, S)}, {5, RSP(16)});
 	PROGRAM_BAD(1, "\x41\x0e\x10\x41\x0b", {0, RSP(8)}, {1, RSP(16)}, {2, UNKNOWN});
-	/* Sixteen remembered states are kept; with one more nothing is known from there on. */
+	/* krait keeps up to sixteen remembered states; after a seventeenth one it knows no rule */
 	PROGRAM("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x41\x0e\x10",
 		{0, RSP(8)}, {1, RSP(16)});
 	PROGRAM_BAD(1,
@@ -209,7 +214,10 @@ static void test_states(void **state)
 
 static void test_broken(void **state)
 {
-	/* Tries an unknown instruction, a MIPS one, aarch64's, and one cut off. */
+	/*
+	 * an unknown instruction, a MIPS instruction, an AArch64 instruction, and an instruction
+	 * that is cut off
+	 */
 	PROGRAM_BAD(1, "\x41\x0e\x10\x41\x17\x41\x0e\x18", {0, RSP(8)}, {1, RSP(16)}, {2, UNKNOWN});
 	PROGRAM_BAD(1, "\x41\x1d\1\0\0\0\0\0\0\0", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM_BAD(1, "\x41\x2d", {0, RSP(8)}, {1, UNKNOWN});
@@ -217,28 +225,24 @@ static void test_broken(void **state)
 	PROGRAM_BAD(1, "\x41\x0e\x10\x41\x0e\x80\x80", {0, RSP(8)}, {1, RSP(16)}, {2, UNKNOWN});
 	PROGRAM_BAD(1, "\x41\x12\x07\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", {0, RSP(8)},
 		    {1, UNKNOWN});
-	/* set_loc may not go backwards */
+	/* set_loc must not go backwards */
 	PROGRAM_BAD(1, "\x41\x01\xf0\xef\xff\xff", {0, RSP(8)}, {1, UNKNOWN});
 }
 
 static void test_expressions(void **state)
 {
-	/*
-	 * CFAs as in OpenSSL: *(rsp+40) + 8; *(rsp-8); then a CFA on rsp again, with the offset
-	 * that it had before.
-	 */
+	/* CFAs as in OpenSSL: *(rsp+40) + 8; *(rsp-8); then rsp + the last offset that was set */
 	PROGRAM("\x41\x0f\x05\x77\x28\x06\x23\x08\x41\x0f\x03\x77\x78\x06\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, 40, 8, 0, S, S)}, {2, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(8)});
 	/*
-	 * As in libgcrypt: an offset that is set while the CFA is an expression holds once the CFA
-	 * is a register again.
+	 * as in libgcrypt: the CFA is an expression when its offset is set; the offset counts when
+	 * the CFA is a register again
 	 */
 	PROGRAM("\x41\x0f\x03\x77\x78\x06\x41\x0e\x20\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(32)});
 	/*
-	 * krait doesn't understand these expressions: one without DW_OP_deref; one with two of
-	 * them; a register whose offset is missing; an empty expression; an offset that is too
-	 * large.
+	 * expressions that krait doesn't understand: one without DW_OP_deref; one with two; a
+	 * register without its offset; an empty expression; an offset that is too large
 	 */
 	PROGRAM("\x41\x0f\x02\x77\x28", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x04\x77\x28\x06\x06", {0, RSP(8)}, {1, UNKNOWN});
@@ -246,8 +250,8 @@ static void test_expressions(void **state)
 	PROGRAM("\x41\x0f\x00", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x07\x77\x28\x06\x23\x80\x80\x02", {0, RSP(8)}, {1, UNKNOWN});
 	/*
-	 * krait understands OpenSSL's expression *(r9 * 8 + rsp + 8) + 8. It doesn't understand one
-	 * with * 4, one with two products, or one with r9 + 8.
+	 * krait understands OpenSSL's *(r9 * 8 + rsp + 8) + 8, but not the same with * 4, with two
+	 * products, or with r9 + 8
 	 */
 	PROGRAM("\x41\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08", {0, RSP(8)},
 		{1, {UNWIND_INDEXED, 7, 0, 9, 8, 8, -1, S, S}});
@@ -263,21 +267,21 @@ static void test_expressions(void **state)
 static void test_realigned(void **state)
 {
 	/*
-	 * GCC's prologue for a realigned stack (dynamic realign argument pointer): r10 = rsp + 8;
-	 * push -8(%r10); push rbp; rbp = rsp; push r10; push rbx: CFA = *(rbp-8), rbp at *(rbp+0),
-	 * rbx at *(rbp-16).
+	 * GCC's prologue for a realigned stack (with DRAP, the dynamic realign argument pointer):
+	 * r10 = rsp + 8; push -8(%r10); push rbp; rbp = rsp; push r10; push rbx: CFA = *(rbp-8),
+	 * rbp at *(rbp+0), rbx at *(rbp-16).
 	 */
 	PROGRAM("\x45\x0c\x0a\x00\x49\x10\x06\x02\x76\x00\x45\x0f\x03\x76\x78\x06"
 		"\x41\x10\x03\x02\x76\x70\x60\x0c\x0a\x00\x45\x0c\x07\x08",
 		{0, RSP(8)}, {5, AT(10, 0, S, S)}, {14, AT(10, 0, L, S)},
 		{19, DEREF(6, -8, 0, FP_FP, 0, S)}, {20, DEREF(6, -8, 0, FP_FP | BX_FP, 0, -2)},
 		{52, AT(10, 0, L, L)}, {57, AT(7, 8, L, L)});
-	/* As icc realigns: CFA = rbx+16, rbx at CFA-16, rbp at *(rbp+0). */
+	/* as icc realigns the stack: CFA = rbx+16, rbx at CFA-16, rbp at *(rbp+0) */
 	PROGRAM("\x41\x0c\x03\x10\x83\x02\x41\x10\x06\x02\x76\x00", {0, RSP(8)},
 		{1, AT(3, 16, S, -2)}, {2, {UNWIND_REG, 3, FP_FP, 0, 16, 0, -1, 0, -2}});
 	/*
-	 * krait doesn't understand these expressions: an offset that isn't a multiple of 8; a
-	 * longer expression; another register.
+	 * expressions that krait doesn't understand: an offset that isn't a multiple of 8; a longer
+	 * expression; another register
 	 */
 	PROGRAM("\x41\x10\x06\x02\x76\x04\x10\x03\x03\x76\x00\x06\x41\x10\x06\x02\x73\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, L)});
@@ -292,9 +296,7 @@ static void test_plt(void **state)
 		{0, RSP(16)}, {6, RSP(24)}, {16, lit11});
 	PROGRAM("\x41\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3a\x2a\x33\x24\x22", {0, RSP(8)},
 		{1, lit10});
-	/*
-	 * krait doesn't understand these expressions, which have another base or another operator.
-	 */
+	/* expressions that krait doesn't understand: with another base, or another operator */
 	PROGRAM("\x41\x0f\x0b\x77\x10\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", {0, RSP(8)},
 		{1, UNKNOWN});
 	PROGRAM("\x41\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2b\x33\x24\x22", {0, RSP(8)},
@@ -302,8 +304,8 @@ static void test_plt(void **state)
 }
 
 /*
- * Makes a rule with expressions, as glibc's __restore_rt has it. rsp is @shift bytes below the
- * ucontext, in which rip is at offset @rip.
+ * Makes the rule of glibc's __restore_rt, which has expressions. rsp is @shift bytes below the
+ * ucontext, and rip is at offset @rip in the ucontext.
  */
 static void signal_rule(int shift, int rip, struct unwind_rule *ret)
 {
@@ -341,7 +343,7 @@ static void test_signal(void **state)
 	assert_memory_equal(&rule, &plain, sizeof(rule));
 	signal_rule(8, 168, &rule);
 	assert_memory_equal(&rule, &shifted, sizeof(rule));
-	signal_rule(0, 160, &rule); /* rip isn't where the kernel puts it */
+	signal_rule(0, 160, &rule); /* the kernel puts rip elsewhere in the ucontext */
 	assert_memory_equal(&rule, &unknown, sizeof(rule));
 }
 
@@ -357,7 +359,10 @@ static void test_aarch64(void **state)
 	_cleanup_close_ int fd = -1;
 	struct elf_writer ew;
 
-	/* paciasp; stp x29, x30, [sp, -32]!; mov x29, sp; str x19; ldp; ret. */
+	/*
+	 * instructions of the function: paciasp; stp x29, x30, [sp, -32]!; mov x29, sp; str x19;
+	 * ldp; ret
+	 */
 	cw_cie(&w, 1, "zR", 30, &w.enc, 1, "\x0c\x1f\x00", 3);
 	cw_fde(&w, START, SIZE,
 	       "\x2d\x41\x0e\x20\x9d\x04\x9e\x03\x41\x0d\x1d\x93\x02\x41\x2d\xdd\xde\xd3\x0c\x1f"

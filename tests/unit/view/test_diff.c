@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests verdicts on numbers made here, and the thresholds of --fail-if. */
+/* Tests the verdicts on differences, with made-up numbers, and the thresholds of --fail-if. */
 #include "render_profile.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 #include "view/compare/noise.h"
 
 /*
- * Fills a row: each block of side A costs @cost, and each block of side B @factor times as much.
- * @jitter: how much single blocks differ from that.
+ * Fills a row. Each time block costs @cost on side A, and @factor times as much on side B. @jitter:
+ * how much single blocks differ from that.
  */
 static void fill(struct noise_row *row, double cost, double factor, double jitter, unsigned seed)
 {
@@ -56,7 +56,7 @@ static void test_noise(void **state)
 	assert_false(rows[3].value_changed);
 }
 
-/* All cost of a function is in one block of time, on one side: that can be chance. */
+/* A function has all its cost in one time block of one side: that can be chance. */
 static void test_burst(void **state)
 {
 	struct noise_row rows[2] = {};
@@ -68,8 +68,8 @@ static void test_burst(void **state)
 }
 
 /*
- * All costs are half as large on the second side: the machine was busy before, or all work got
- * cheaper.
+ * All costs are half as large on side B, because the machine was busy during side A or all work got
+ * cheaper. No function's share has changed.
  */
 static void test_busy(void **state)
 {
@@ -87,7 +87,8 @@ static void test_busy(void **state)
 }
 
 /*
- * Blocks don't differ, but runs do: a difference of 2 points at 20 % can be chance, 4 points can't.
+ * Within a run, time blocks don't differ, but runs do: at 20 %, a difference of 2 points can be
+ * chance, but one of 4 points can't.
  */
 static void test_runs(void **state)
 {
@@ -111,10 +112,10 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 }
 
 /*
- * In each fourth block of time a task runs, which costs 800. So the task's share of a whole run is
- * known only roughly, but how its cost is divided is known exactly. Before, @part_before of it
- * belongs to the first row and the rest to the second. After, @part_after belongs to the first row,
- * and the second row's part costs @dearer times as much.
+ * A task runs in every fourth time block, at a cost of 800. So the task's share of a whole run is
+ * known only roughly, but the division of its cost between two functions (rows) is known exactly.
+ * On side A, @part_before of it is the first row's; on side B, @part_after, and there the rest
+ * costs @dearer times as much.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
 {
@@ -145,8 +146,8 @@ static void test_tasks(void **state)
 }
 
 /*
- * Work that both runs do in their first quarter doesn't hide a change in the other three, from 3 %
- * to 6 %.
+ * Both runs do other work in their first quarter. It must not hide that a function went from 3 % to
+ * 6 % in the other three quarters.
  */
 static void test_start(void **state)
 {
@@ -166,9 +167,9 @@ static void test_start(void **state)
 }
 
 /*
- * Returns the factor by which noise_speed() says that the costs of @n functions changed alike. Each
- * has 1,000 samples before, and @factors times as many after. @apart: what noise_apart() says of
- * each.
+ * Returns the factor by which noise_speed() says that all costs changed. Each of the @n functions
+ * has 1,000 samples on side A, and @factors times as many on side B. @apart: the result of
+ * noise_apart() for each.
  */
 static double speed_of(const double *factors, size_t n, int *apart)
 {
@@ -189,9 +190,9 @@ static double speed_of(const double *factors, size_t n, int *apart)
 }
 
 /*
- * Two small functions that cost more than twice as much (one frees what the other has made) don't
- * outvote two large ones that cost a little less. The numbers are samples of real recordings, in
- * which the program itself said what each function took.
+ * Two small functions cost more than twice as much as before (one frees what the other makes). They
+ * must not outweigh two large functions that cost a little less. The numbers are samples of real
+ * recordings; the program itself had measured what each function took.
  */
 static void test_speed_of_large(void **state)
 {
@@ -212,8 +213,8 @@ static void test_speed_of_large(void **state)
 }
 
 /*
- * The change that all functions have in common is the machine's. The change of one function isn't,
- * even if it is the larger part.
+ * A change that all functions share is the machine's. A change of one function is its own, even if
+ * it is larger.
  */
 static void test_speed(void **state)
 {
@@ -243,8 +244,8 @@ static void test_speed(void **state)
 }
 
 /*
- * A slower machine doesn't slow all functions alike. Where most take 1.45 times as long, one may
- * take 1.22 times as long, but none 2.5 times.
+ * A slower machine doesn't slow all functions equally. If most take 1.45 times as long, one may
+ * take 1.22 times as long, but none takes 2.5 times as long.
  */
 static void test_response(void **state)
 {
@@ -266,8 +267,8 @@ static void test_response(void **state)
 }
 
 /*
- * Two of three functions got a fifth cheaper. If runs of one side differ as much, the machine was
- * faster; otherwise the functions themselves have changed.
+ * Two of three functions got a fifth cheaper. If runs of the same side also differ that much, the
+ * machine was faster; otherwise the functions have changed.
  */
 static void test_speed_of_runs(void **state)
 {
@@ -290,8 +291,8 @@ static void test_speed_of_runs(void **state)
 }
 
 /*
- * Runs that cost 100 and 200 differ by log 2, so the squared deviations are twice (log 2 / 2)^2.
- * Samples without the label are of no run.
+ * Two runs that cost 100 and 200 differ by log 2, so the sum of squared deviations is twice (log 2
+ * / 2)^2. Samples without the label belong to no run.
  */
 static void test_add_runs(void **state)
 {
@@ -315,7 +316,7 @@ static void test_add_runs(void **state)
 	profile_free(none);
 }
 
-/* One run of a program with a label `run` of its own, for parts that do different work. */
+/* A program's own label `run` marks parts of one run that do different work. */
 static void test_no_runs(void **state)
 {
 	static const struct test_frame frames[] = {{"f", "/a.py", 1}, {}};

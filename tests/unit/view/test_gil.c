@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the table of who waited for whom for the GIL, with waits and holders that are made here.
- * The right sums come from comparing each wait with each holder.
+ * Tests the table of who waited for whom for the GIL, with made-up waits and holders. The right
+ * sums come from comparing each wait with each holder.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A thread of one of two processes; threads 0 and 1 have the same name. */
+/*
+ * Returns labels of thread number @thread, in one of two processes. Threads 0 and 1 have the same
+ * name.
+ */
 static uint32_t who(unsigned thread)
 {
 	char tid[16], name[16];
@@ -83,8 +86,8 @@ static int64_t overlap(const struct made *w, const struct made *h)
 }
 
 /*
- * Divides the blame of holder @h among the threads that waited meanwhile, in truth[waiter][holder].
- * If none waited, it goes to truth[THREADS][holder].
+ * Divides the blame of holder @h among the threads that waited meanwhile: truth[waiter][holder]. If
+ * no thread waited, it goes to truth[THREADS][holder].
  */
 static void divide(const struct made *v, size_t n, const struct made *h,
 		   double truth[THREADS + 1][THREADS])
@@ -115,8 +118,8 @@ static void expect_cell(const struct gil_pairs *g, size_t row, size_t column, do
 }
 
 /*
- * 2,000 waits and holds of eight threads: the table equals a comparison of each wait with each
- * hold.
+ * With 2,000 waits and holders of eight threads, the table equals the comparison of each wait with
+ * each holder.
  */
 static void test_as_compared(void **state)
 {
@@ -160,7 +163,10 @@ static void test_as_compared(void **state)
 	}
 }
 
-/* Threads without a row or column of their own share the last ones, and nothing is lost. */
+/*
+ * Threads without a row or column of their own are summed up in the last row or column, and nothing
+ * is lost.
+ */
 static void test_others(void **state)
 {
 	_cleanup_(gil_pairs_fini) struct gil_pairs g;
@@ -168,7 +174,7 @@ static void test_others(void **state)
 
 	assert_true(gil_pairs_init(&g, p));
 	for (unsigned i = 0; i < THREADS; i++) {
-		/* thread i waits from 0 to (10 + i) ms, and is to blame for 1 ms at 0 ms */
+		/* thread number i waits from 0 to (10 + i) ms, and is blamed for 1 ms from 0 on */
 		add(&g, &(struct made){.thread = 2 * i, .wait = (10 + i) * MS});
 		add(&g, &(struct made){.thread = 2 * i, .blame = MS});
 	}
@@ -181,9 +187,9 @@ static void test_others(void **state)
 			sum += gil_pairs_cell(&g, row, column);
 	assert_true(sum > THREADS * MS - 1000 && sum <= THREADS * MS);
 	/*
-	 * Seven threads waited for the holder of column 1. Six of them have no row of their own;
-	 * five, if the first column's holder has none either. So the last row has 6/7 or 5/7 of 1
-	 * ms.
+	 * Seven threads waited for the holder in column 1. Of these, six have no row of their own,
+	 * or five if one without a row is the holder in column 0. So the last row has 6/7 or 5/7 of
+	 * 1 ms.
 	 */
 	expect_cell(&g, 3, 1,
 		    (double)MS * (double)(THREADS - 2) / (THREADS - 1) -
@@ -191,8 +197,8 @@ static void test_others(void **state)
 }
 
 /*
- * There are as many waits at the same time as there are holders. The sums take a time that doesn't
- * grow with the product of both numbers.
+ * As many waits overlap as there are holders. The time for the sums must not grow with the product
+ * of both numbers.
  */
 static void test_many(void **state)
 {
@@ -220,7 +226,7 @@ static void expect_name(const struct gil_pairs *g, unsigned thread, const char *
 	assert_string_equal(str_cstr(&b), name);
 }
 
-/* If two threads have the same name, the threads' numbers are added to it. */
+/* If two threads have the same name, their ids are added to it. */
 static void test_names(void **state)
 {
 	_cleanup_(gil_pairs_fini) struct gil_pairs g;
@@ -234,7 +240,7 @@ static void test_names(void **state)
 	expect_name(&g, 2, "t2");
 }
 
-/* Times and values at the ends of their range, as a hostile file may have them. */
+/* Times and values at the limits of their range, as a hostile file may have them. */
 static void test_hostile(void **state)
 {
 	_cleanup_(gil_pairs_fini) struct gil_pairs g;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose code a function is, by its file and by the other functions that ran in that file. The table
- * has paths as they are in recordings.
+ * Tests whose code a function is (the user's, a package's, the standard library's): krait decides
+ * by the function's file and by the other functions in that file. The paths are those of real
+ * recordings.
  */
 #include "render_profile.h"
 #include "view/names/names.h"
 
-/* Files and functions of processes that ran in /srv/app. */
+/* files and functions of processes with the current directory /srv/app */
 static const struct {
 	const char *file, *name;
 	enum render_origin want;
@@ -14,7 +15,7 @@ static const struct {
 	{"/srv/app/pkg/a.py", "f", ORIGIN_OWN},
 	{"/srv/app/manage.py", "<module>", ORIGIN_OWN},
 	{"relative.py", "f", ORIGIN_OWN},
-	/* a package that was installed as editable */
+	/* from a package that was installed as editable */
 	{"/home/me/src/lib/util.py", "f", ORIGIN_OWN},
 	{"/tmp/ipykernel_7/1234.py", "<module>", ORIGIN_OWN},
 	{"/srv/app/venv/lib/python3.12/site-packages/django/http.py", "f", ORIGIN_PACKAGE},
@@ -24,17 +25,17 @@ static const struct {
 	{"/opt/lib64/python3.13t/zipfile.py", "f", ORIGIN_STDLIB},
 	{"<frozen importlib._bootstrap>", "f", ORIGIN_STDLIB},
 	{"<frozen runpy>", "_run_code", ORIGIN_STDLIB},
-	/* Scripts that start a package. */
+	/* scripts that start an installed package */
 	{"/srv/app/venv/bin/gunicorn", "<module>", ORIGIN_PACKAGE},
 	{"/usr/local/bin/pip3.11", "<module>", ORIGIN_PACKAGE},
 	{"/usr/sbin/tool", "<module>", ORIGIN_PACKAGE},
 	{"bin/scrapy", "<module>", ORIGIN_PACKAGE},
 	{"/srv/app/bin/run.py", "<module>", ORIGIN_OWN},
 	{"/srv/app/cabin/run", "<module>", ORIGIN_OWN},
-	/* a script that has a function of its own, which is in the next row */
+	/* the user's script: it has a function of its own, in the next row */
 	{"/srv/app/bin/crunch", "<module>", ORIGIN_OWN},
 	{"/srv/app/bin/crunch", "work", ORIGIN_OWN},
-	/* Code that has no file. */
+	/* code without a file */
 	{"<string>", "__init__", ORIGIN_PACKAGE},
 	{"<attrs generated init shop.Order>", "__init__", ORIGIN_PACKAGE},
 	{"<__array_function__ internals>", "dot", ORIGIN_PACKAGE},
@@ -71,8 +72,8 @@ static void test_table(void **state)
 }
 
 /*
- * Code of <string> is the user's in a process named `python -c`. It isn't in processes with other
- * names, as workers of multiprocessing have.
+ * In a process named `python -c`, code of <string> is the user's. In processes with other names,
+ * such as workers of multiprocessing, it isn't.
  */
 static void test_command(void **state)
 {

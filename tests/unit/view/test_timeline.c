@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The timeline gives samples thread by thread, in order of time, even if a thread has more samples
- * than fit in its window.
+ * than the timeline sorts at once.
  */
 #include "render_profile.h"
 
@@ -71,8 +71,7 @@ static void fill(struct profile *p, const char *tid, unsigned n)
 		stacks[i] = profile_stack(p, &at, 1);
 	}
 	/*
-	 * Of each two blocks of 1,000 samples the later one comes first, as when they come from
-	 * several rings.
+	 * of every two blocks of 1,000 samples, the later block comes first, as if from two rings
 	 */
 	for (unsigned i = 0; i < n; i++) {
 		unsigned block = i / 1000 ^ 1;

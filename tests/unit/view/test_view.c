@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the words of filters, each on a small profile that is then written as folded stacks. */
+/*
+ * Tests the expressions of filters: each is applied to a small profile, which is then written as
+ * folded stacks.
+ */
 #include "render_profile.h"
 
 #include "base/cleanup.h"
@@ -116,7 +119,9 @@ static void test_frames(void **state)
 		    "<module> (/srv/app.py);Spam.run (json/decoder.py);" ZIP " 1\n");
 }
 
-/* Modules in archives have the names that Python gives them, wherever the archive lies. */
+/*
+ * Modules in archives (.zip, .egg) have the names that Python gives them, wherever the archive is.
+ */
 static void test_archives(void **state)
 {
 	static const struct {
@@ -142,8 +147,8 @@ static void test_archives(void **state)
 }
 
 /*
- * A library's module is the same in two Pythons and in two virtual environments. Two scripts of the
- * same name are two modules.
+ * A library's module counts as one module, even if two Pythons or two virtual environments have it
+ * installed. Two scripts with the same name are two modules.
  */
 static void test_installed_twice(void **state)
 {
@@ -221,8 +226,8 @@ static void assert_dotted(struct profile *p, const char *file, const char *want)
 }
 
 /*
- * Modules have the names that Python gives them if it was started as `python old/app.py`: sys.path
- * begins with old.
+ * Modules have the names that Python gives them when it is started as `python old/app.py`, so that
+ * sys.path begins with old.
  */
 static void test_modules(void **state)
 {
@@ -238,7 +243,7 @@ static void test_modules(void **state)
 		test_sample(p, FRAMES({"work", files[i], 1}), LABELS("process", "app.py"), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_dotted(p, files[i], names[i]);
-	/* If two scripts ran, names that would be the same in both keep the directory. */
+	/* if two scripts ran, names that both have keep their directory */
 	test_sample(p, FRAMES({"work", "/srv/new/app.py", 1}), LABELS("process", "app.py"), 1);
 	assert_dotted(p, "/srv/new/app.py", "new.app.work");
 	assert_dotted(p, files[0], "old.app.work");
@@ -278,7 +283,10 @@ static void test_times(void **state)
 	profile_free(p);
 }
 
-/* A profile of waits: values are samples, waiting, waiting for the GIL, and what others waited. */
+/*
+ * Makes a profile of waits. Its values: samples, time waited, time waited for the GIL, and time
+ * that other threads waited for this one.
+ */
 static struct profile *made_of_waits(void)
 {
 	struct profile *p = test_profile();
@@ -313,7 +321,10 @@ static int sum_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Asserts how much is left of a wait of @ns that a thread ended at 500, and when it ended. */
+/*
+ * A thread ended a wait of @ns at time 500. Asserts what the view leaves of the sample that blames
+ * the thread: its count, its time (@left) and the wait's end.
+ */
 static void assert_cut_ended(int64_t ns, const struct view_options *o, int64_t count, int64_t left,
 			     int64_t end)
 {
@@ -332,7 +343,7 @@ static void assert_cut_ended(int64_t ns, const struct view_options *o, int64_t c
 	profile_free(p);
 }
 
-/* Asserts what is left of one wait: its values and its time. */
+/* Asserts what the view leaves of one wait: its values and its time. */
 static void assert_cut(const char *state, int64_t off, int64_t gil, int64_t blame,
 		       const struct view_options *o, const int64_t want[static 5])
 {
@@ -352,7 +363,7 @@ static void assert_cut(const char *state, int64_t off, int64_t gil, int64_t blam
 
 #define LEFT(...) ((const int64_t[5]){__VA_ARGS__})
 
-/* If only a part of a wait is in the time that is shown, that part counts. */
+/* A wait counts with the part of it that lies in the time shown. */
 static void test_cut_waits(void **state)
 {
 	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 200), LEFT(1, 300, 0, 60, 0));
@@ -362,18 +373,23 @@ static void test_cut_waits(void **state)
 		   LEFT(1, 400, 0, 80, 50));
 	assert_cut("net", 400, 0, 80, VIEW(.since_ns = 500), LEFT(0));
 	assert_cut("net", 400, 0, 80, VIEW(.until_ns = 100), LEFT(0));
-	/* a wait for the GIL ends when the thread gets a CPU, so it may be longer than off_cpu */
+	/*
+	 * the wait for the GIL lasts until the thread gets a CPU, so it may be longer than off_cpu
+	 */
 	assert_cut("gil", 400, 500, 0, VIEW(.since_ns = 450), LEFT(1, 50, 150));
 	assert_cut("gil", 400, 500, 0, VIEW(.since_ns = 550), LEFT(1, 0, 50));
 	assert_cut("gil", 0, 500, 0, VIEW(.until_ns = 150), LEFT(1, 0, 50, 0, 100));
-	/* the sum of several moments counts in full if the sample's own time is shown */
+	/* a sum of several short times counts completely if the sample's own time is shown */
 	assert_cut("runnable", 400, 0, 0, VIEW(.since_ns = 200), LEFT(0));
 	assert_cut("stolen", 400, 0, 0, VIEW(.until_ns = 200), LEFT(1, 400, 0, 0, 100));
 	assert_cut("net", INT64_MAX - 100, 0, INT64_MAX, VIEW(.since_ns = 101),
 		   LEFT(1, INT64_MAX - 101, 0, INT64_MAX));
 }
 
-/* The sample of the thread that ended a wait is cut in the same way. Its time is the wait's end. */
+/*
+ * The sample that blames the thread which ended a wait is cut like the wait. Its time is the wait's
+ * end.
+ */
 static void test_cut_ended(void **state)
 {
 	assert_cut_ended(400, VIEW(.since_ns = 200), 1, 300, 300);
@@ -382,13 +398,16 @@ static void test_cut_ended(void **state)
 	assert_cut_ended(400, VIEW(.since_ns = 50, .until_ns = 900), 1, 400, 450);
 	assert_cut_ended(400, VIEW(.since_ns = 500), 0, 0, 0);
 	assert_cut_ended(400, VIEW(.until_ns = 100), 0, 0, 0);
-	/* the sample stands for other waits too, so it counts evenly from the recording's start */
+	/*
+	 * the sample also stands for other waits, so its time is spread evenly from the recording's
+	 * start
+	 */
 	assert_cut_ended(5000, VIEW(.until_ns = 100), 1, 1000, 100);
 }
 
 /*
- * An inlined frame stays inlined if the view still has its outer function. The view can be written
- * as pprof.
+ * An inlined frame stays inlined if the view still has the function around it. The view can be
+ * written as pprof.
  */
 static void test_inlined(void **state)
 {
@@ -426,8 +445,8 @@ static void test_inlined(void **state)
 }
 
 /*
- * There are n calls, each within the one before and with a sample. They have n frames, but n * n /
- * 2 frames with --invert, which is refused.
+ * n calls are nested, each with a sample. That takes n frames, but n * n / 2 frames with --invert,
+ * which krait refuses.
  */
 static void test_deeply_nested(void **state)
 {
