@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of bpf/state.bpf.h that a test of bpf/python/code.bpf.h alone needs. There is one
- * layout (struct py_layout). The test itself defines read_user().
+ * What bpf/python/code.bpf.h needs of bpf/state.bpf.h, for tests of code.bpf.h alone. There is one
+ * layout (struct py_layout). The test that includes this header defines read_user().
  */
 #ifndef TESTS_HOST_CODE_SEAM_H
 #define TESTS_HOST_CODE_SEAM_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The BPF headers have global functions without prototypes. */
+/* the BPF headers have global functions without prototypes */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/code.bpf.h"
 
@@ -29,7 +29,7 @@ walk_inline struct walk *walk_state(__u32 slot)
 }
 
 /*
- * bpf/python/code.bpf.h needs these two functions to compile. Code that computes a check never
+ * bpf/python/code.bpf.h needs these two functions to compile. The code that computes checks never
  * calls them.
  */
 __attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
@@ -48,8 +48,8 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 }
 
 /*
- * Adds a frame of function @func with the code object at @code, as a walk does. Returns false if no
- * check could be computed for the code object.
+ * Adds a frame to the walk that runs the code object at @code; @func is its function object.
+ * Returns false if the code object's check can't be computed.
  */
 static inline bool add_frame(__u64 func, __u64 code, __u64 *check)
 {

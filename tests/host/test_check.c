@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The check of a code object is computed twice: by the kernel program for every frame
- * (bpf/python/code.bpf.h, compiled here for the host) and by user space when it reads a code object
- * afterwards (src/python/code/code_fill.c). Both must give the same value for the same memory, with
- * cached hashes and without, for every kind of string and any length.
+ * The check of a code object is computed in two places: by the kernel program for each frame
+ * (bpf/python/code.bpf.h, compiled here for the host), and by user space when it later reads the
+ * code object (src/python/code/code_fill.c). Both must give the same value for the same memory:
+ * with and without cached hashes, for every kind of string, for any length.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 	return 0;
 }
 
-/* A code object and its strings, with the members at the offsets of a real release. */
+/* A code object or string, with its members at a real release's offsets. */
 struct object {
 	_Alignas(16) uint8_t bytes[70 << 10];
 };
@@ -50,7 +50,7 @@ static void put_u32(struct object *o, size_t off, uint32_t v)
 	put(o, off, &v, sizeof(v));
 }
 
-/* A compact str of @len code points of @kind bytes. @hash ~0: the hash isn't cached. */
+/* Makes a compact str of @len code points of @kind bytes. With @hash ~0, its hash isn't cached. */
 static void make_str(struct object *o, uint32_t len, unsigned kind, uint64_t hash)
 {
 	const struct py_layout *l = &the_layout;
@@ -90,7 +90,7 @@ static void make_code(struct target *t, uint32_t version)
 	put_u64(&t->code, l->code_linetable, (uintptr_t)&t->table);
 	if (l->code_version)
 		put_u32(&t->code, l->code_version, version);
-	/* the reference count isn't 0, so the object counts as alive */
+	/* a reference count other than 0: the object is alive */
 	put_u64(&t->code, l->ob_type - sizeof(uint64_t), 1);
 	put_u64(&t->code, l->ob_type, (uintptr_t)&t->type);
 	put_u64(&t->type, l->type_name, (uintptr_t) "code");
@@ -145,7 +145,7 @@ static void test_same(void **state)
 	free(t);
 }
 
-/* If one byte of a text changes, or its length does, the check changes. */
+/* The check changes if any byte or the length of a text changes. */
 static void test_differs(void **state)
 {
 	struct target *t = calloc(1, sizeof(*t));
@@ -169,7 +169,7 @@ static void test_differs(void **state)
 	free(t);
 }
 
-/* Returns the check of the code object that function @f runs, as the next sample has it. */
+/* Returns the check that the next sample has for the code object that function @f runs. */
 static uint64_t check_of(const struct object *f, const struct target *t)
 {
 	__u64 check = 0;
@@ -188,9 +188,9 @@ static void make_function(struct object *f, const struct target *t, uint32_t ver
 }
 
 /*
- * Python 3.11: if a function's version proves which code object it runs, the code object isn't read
- * again. A version proves only the code object that it was first met with, and only in that
- * process.
+ * On Python 3.11, a function's version proves which code object it runs, so that the code object
+ * needn't be read again. It proves only the code object that was first seen with this version, and
+ * only in that process.
  */
 static void test_function_version(void **state)
 {
@@ -206,10 +206,7 @@ static void test_function_version(void **state)
 	old = check_of(f, t);
 	assert_true(old == user_check(t));
 	t->table.bytes[the_layout.bytes_data] ^= 1;
-	/*
-	 * the code object's bytes were changed; in a real process that can't happen while the
-	 * version stays the same
-	 */
+	/* changes the code object under the same version, which can't happen in a real process */
 	assert_true(check_of(f, t) == old);
 	new = user_check(t);
 	assert_true(new != old);
@@ -217,11 +214,11 @@ static void test_function_version(void **state)
 	assert_true(check_of(f, t) == new);
 	make_function(f, t, 8);
 	assert_true(check_of(f, t) == new);
-	/* the function runs another code object than its version stands for */
+	/* a function that runs another code object than its version stands for */
 	make_function(f, t + 1, 7);
 	assert_true(check_of(f, t) == new);
 	make_function(f, t, 7);
-	the_walk.proc_hash++; /* another process: the version proves nothing there */
+	the_walk.proc_hash++; /* another process, in which the version proves nothing */
 	assert_true(check_of(f, t) == new);
 	free(f);
 	free(t);

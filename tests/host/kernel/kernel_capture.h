@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A sampled process and the maps of capture(), for tests with kernel_shim.h. */
+/* A sampled process, and the maps that capture() uses, for tests with kernel_shim.h. */
 #ifndef TESTS_HOST_KERNEL_KERNEL_CAPTURE_H
 #define TESTS_HOST_KERNEL_KERNEL_CAPTURE_H
 
@@ -13,7 +13,7 @@
 
 static struct made parent, process;
 
-/* Sets what the kernel's map says of the process: one of PROC_*. */
+/* Sets the state (PROC_*) of the process in the kernel program's map. */
 static inline void set_proc(__u8 state)
 {
 	struct proc_entry entry = {.state = state};
@@ -24,8 +24,8 @@ static inline void set_proc(__u8 state)
 }
 
 /*
- * Empties all maps. krait then counts as asked to record the parent of the sampled process and the
- * parent's children.
+ * Makes all maps, empty. The process to be recorded is the sampled process's parent; its children
+ * are recorded as well.
  */
 static inline void capture_begin(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stands in for the kernel, so that the programs in bpf/ can be compiled and run on the host. Tasks
- * are structs that a test fills, maps are hash tables, and what goes into a ring is kept. A pointer
- * of a task that is NULL reads as 0, as the kernel's helpers do. Include this header before any
- * file of bpf/.
+ * are structs that a test fills in, maps are hash tables, and records sent to a ring are kept.
+ * Reading through a NULL pointer gives 0, as with the kernel's helpers. Include this header before
+ * any file of bpf/.
  */
 #ifndef TESTS_HOST_KERNEL_KERNEL_SHIM_H
 #define TESTS_HOST_KERNEL_KERNEL_SHIM_H
@@ -20,13 +20,16 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#undef fail /* bpf/ has a function called fail, which cmocka defines as a macro */
+#undef fail /* bpf/ has a function called fail, but cmocka defines fail as a macro */
 
-/* The BPF headers have global functions without prototypes, and attributes of the BPF target. */
+/*
+ * the BPF headers have global functions without prototypes, and attributes that only the BPF target
+ * knows
+ */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wunused-function"
-/* nested macros for reads declare variables of the same names */
+/* nested macros that read memory declare variables with the same names */
 #pragma GCC diagnostic ignored "-Wshadow"
 #ifdef __clang__
 #pragma GCC diagnostic ignored "-Wunknown-attributes"
@@ -71,13 +74,13 @@
 #define SHIM_ENTRIES	64
 #define SHIM_MEMORY	128
 #define SHIM_SENT_BYTES 2048
-/* x86-64: size of the registers that the kernel saves on entry */
+/* x86-64: bytes of the registers that the kernel saves on entry */
 #define SHIM_REGS_BYTES (21 * sizeof(uint64_t))
 
 struct shim_map {
 	const void *map;
 	size_t key_bytes, value_bytes;
-	/* the map is an array: each number below the number of entries is a key that exists */
+	/* the map is an array, in which all keys below .n exist */
 	bool array;
 	size_t n;
 	struct {
@@ -89,26 +92,26 @@ struct shim_map {
 static struct shim {
 	struct task_struct *task; /* the task that runs now */
 	uint64_t now_ns;
-	/* whether the simulated kernel has the fields and helpers of the newest kernels */
+	/* whether the simulated kernel has the fields and helpers of the newest Linux */
 	bool newest;
-	bool full;	  /* the ring refuses every record */
-	uint64_t tick_ns; /* each reading of the clock advances .now_ns by this */
+	bool full;	  /* the ring is full and refuses every record */
+	uint64_t tick_ns; /* each reading of the clock advances .now_ns by .tick_ns */
 	uint32_t cpu;
 	uint64_t ring_used;	/* how many of the ring's SHIM_RING_BYTES are in use */
 	const void *regs;	/* the user registers of .task, as the kernel saved them on entry */
 	const uint64_t *kernel; /* the kernel's frames */
-	long n_kernel;		/* number of the kernel's frames; negative: an error */
+	long n_kernel;		/* number of the kernel's frames, or a negative error */
 	unsigned kernel_asked;	/* how often the kernel program asked for the kernel's frames */
 	/*
-	 * Called between two reads of a map value. The function may change the value, as user space
-	 * or another CPU could. May be NULL.
+	 * Called between two reads of a map's value. Like user space or another CPU, the function
+	 * may change the value. May be NULL.
 	 */
 	void (*at_barrier)(void);
 	struct {
 		uint64_t addr;
 		const void *bytes;
 		size_t n;
-		/* the target's memory; an address outside of these ranges isn't readable */
+		/* the target's memory: only these ranges can be read */
 	} memory[SHIM_MEMORY];
 	size_t n_memory;
 	struct shim_map map[SHIM_MAPS];
@@ -140,7 +143,7 @@ static inline void shim_add(const void *map, size_t key_bytes, size_t value_byte
 }
 
 /*
- * Adds map @m of bpf/. The type of @m says how large keys and values are, and whether it is an
+ * Adds map @m of bpf/. The type of @m gives the size of keys and values, and says whether it is an
  * array.
  */
 #define shim_map(m)                                                                                \
@@ -210,12 +213,12 @@ static inline long bpf_map_delete_elem(const void *map, const void *key)
 		m->entry[i] = m->entry[--m->n];
 		return 0;
 	}
-	return -2; /* ENOENT */
+	return -2;
 }
 
 /*
- * Sets a variable that user space sets before it loads the programs. The compiler places the
- * variable in memory that isn't writable.
+ * Sets a read-only variable that user space sets before it loads the programs. The compiler puts
+ * such variables into memory that isn't writable.
  */
 static inline void shim_set(const volatile void *at, const void *value, size_t n)
 {
@@ -224,7 +227,7 @@ static inline void shim_set(const volatile void *at, const void *value, size_t n
 
 	assert_int_equal(mprotect((void *)page, (uintptr_t)at + n - page, PROT_READ | PROT_WRITE),
 			 0);
-	__asm__("" : "+r"(dst)); /* keeps the compiler from leaving out a store to a constant */
+	__asm__("" : "+r"(dst)); /* keeps the compiler from dropping a store to a constant */
 	memcpy(dst, value, n);
 }
 #define SHIM_SET(variable, ...) shim_set(&(variable), &(__VA_ARGS__), sizeof(variable))
@@ -236,7 +239,8 @@ static inline long bpf_core_read(void *dst, uint32_t n, const void *src)
 }
 
 /*
- * Makes the @n bytes at @bytes readable at address @addr of the target. Each read copies them anew.
+ * Makes the @n bytes at @bytes readable at address @addr of the target. Each read copies their
+ * current values.
  */
 static inline void shim_give(uint64_t addr, const void *bytes, size_t n)
 {
@@ -284,7 +288,7 @@ static inline const void *bpf_task_pt_regs(struct task_struct *task)
 static inline long bpf_get_stack(const void *ctx, void *dst, uint32_t n, uint64_t flags)
 {
 	(void)ctx;
-	assert_int_equal(flags, 0); /* the kernel's frames, none of which is skipped */
+	assert_int_equal(flags, 0); /* asks for the kernel's frames, and skips none */
 	shim.kernel_asked++;
 	if (shim.n_kernel <= 0)
 		return shim.n_kernel;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A thread that leaves its CPU and comes back, for tests of the programs that record waits. */
+/*
+ * A thread that leaves its CPU and comes back to it, for tests of the programs that record waits.
+ */
 #ifndef TESTS_HOST_KERNEL_KERNEL_SWITCH_H
 #define TESTS_HOST_KERNEL_KERNEL_SWITCH_H
 
@@ -8,8 +10,8 @@
 #include "events/switch.bpf.h"
 
 #define MS     1000000ull
-#define SLEEPS 2 /* the state of the task: TASK_UNINTERRUPTIBLE */
-/* number of a system call whose first argument is a file descriptor */
+#define SLEEPS 2 /* the task's state: TASK_UNINTERRUPTIBLE */
+/* number of a system call whose first argument is a descriptor */
 #define NUMBER_READ  (CALL_FUTEX + 1)
 #define NUMBER_OTHER (CALL_FUTEX + 2)
 #define A_FUTEX	     0x7f0000001000ull
@@ -31,7 +33,7 @@ static inline void enter(uint64_t number, uint64_t arg)
 	r->syscallno = (int)number;
 	r->orig_x0 = arg;
 #else
-	uint64_t code = 0x33; /* value of the register cs in 64-bit user code */
+	uint64_t code = 0x33; /* register cs in 64-bit user code */
 
 	memcpy(regs + 14 * sizeof(arg), &arg, sizeof(arg));
 	memcpy(regs + 15 * sizeof(number), &number, sizeof(number));
@@ -91,8 +93,8 @@ static inline void leave(uint64_t state)
 }
 
 /*
- * The thread waits for @ns. The kernel program sends the record of the wait when the thread leaves
- * its CPU the next time.
+ * Lets the thread wait for @ns. The kernel program sends the wait's record when the thread next
+ * leaves its CPU.
  */
 static inline void wait_for(uint64_t ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes as the kernel describes them, for tests that include kernel_shim.h. */
+/* Processes in the form of the kernel's structs, for tests that include kernel_shim.h. */
 #ifndef TESTS_HOST_KERNEL_KERNEL_TASK_H
 #define TESTS_HOST_KERNEL_KERNEL_TASK_H
 
@@ -7,7 +7,7 @@
 
 #define SECOND 1000000000ull
 
-/* One process: all kernel structs of the process that the kernel program reads. */
+/* A process: all of its kernel structs that the kernel program reads. */
 struct made {
 	struct inode inode;
 	struct file exe;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that the kernel program finds the futex call in which a thread is, by the registers that
- * the kernel saved on entry. A thread counts as waiting for the GIL only while it is in such a
- * call.
+ * The kernel program finds out in which futex call a thread is, from the registers that the kernel
+ * saved on entry. Only in such a call can a thread be waiting for the GIL.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -18,8 +17,8 @@
 static struct made process;
 
 /*
- * Linux 5.10 has no helper for a task's registers: they lie at the end of the thread's kernel
- * stack.
+ * On Linux 5.10, which has no helper for a task's registers, the kernel program reads them at the
+ * end of the thread's kernel stack.
  */
 static struct {
 	uint8_t below[16384 - SHIM_REGS_BYTES];
@@ -28,7 +27,7 @@ static struct {
 
 static uint64_t *const regs = kernel_stack.regs;
 
-/* The thread is in system call @number(@addr, @op). */
+/* Puts the thread into the system call @number, with the arguments @addr and @op. */
 static void enter(uint64_t number, uint64_t addr, uint64_t op)
 {
 #ifdef __aarch64__
@@ -41,15 +40,15 @@ static void enter(uint64_t number, uint64_t addr, uint64_t op)
 	r->sp = SP;
 #else
 	/*
-	 * The registers in the order of the kernel's struct pt_regs for x86-64: r15 r14 r13 r12 bp
-	 * bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss
+	 * the order of registers in struct pt_regs on x86-64: r15 r14 r13 r12 bp bx r11 r10 r9 r8
+	 * ax cx dx si di orig_ax ip cs flags sp ss
 	 */
 	memset(regs, 0, SHIM_REGS_BYTES);
-	regs[10] = (uint64_t)-38; /* ax: -ENOSYS until the call returns */
+	regs[10] = (uint64_t)-38; /* ax is -ENOSYS until the call returns */
 	regs[13] = op;
 	regs[14] = addr;
 	regs[15] = number;
-	regs[17] = 0x33; /* value of the register cs in 64-bit user code */
+	regs[17] = 0x33; /* register cs in 64-bit user code */
 	regs[19] = SP;
 #endif
 }
@@ -92,7 +91,7 @@ static void test_call(void **state)
 	assert_int_equal(f.addr, GIL_WORD);
 	assert_int_equal(f.op, WAIT);
 	assert_int_equal(f.sp, SP);
-	/* the kernel takes the operation as an int, so it ignores the upper 32 bits */
+	/* the kernel takes the futex operation as an int, and ignores the upper 32 bits */
 	enter(CALL_FUTEX, GIL_WORD, 1ull << 32 | WAKE);
 	f = seen();
 	assert_int_equal(f.op, WAKE);
@@ -101,7 +100,7 @@ static void test_call(void **state)
 }
 
 #ifndef __aarch64__
-/* In 32-bit code, number 202 isn't futex() but another system call. */
+/* In 32-bit code, number 202 is another system call than futex(). */
 static void test_32_bit(void **state)
 {
 	(void)state;
@@ -109,8 +108,8 @@ static void test_32_bit(void **state)
 	regs[17] = 0x23;
 	assert_int_equal(seen().op, -1);
 	/*
-	 * only the lower half of the saved word is the register cs; the kernel uses the upper half
-	 * for itself
+	 * only the lower half of the saved word is the register cs; the kernel uses the other half
+	 * itself
 	 */
 	regs[17] = 1ull << 16 | 0x33;
 	assert_int_equal(seen().op, WAIT);
@@ -118,8 +117,8 @@ static void test_32_bit(void **state)
 #endif
 
 /*
- * Kernels without the helper for a task's registers: the registers are read at the end of the
- * kernel stack.
+ * Without a helper for a task's registers, the kernel program reads them at the end of the kernel
+ * stack.
  */
 static void test_old_kernel(void **state)
 {
@@ -131,7 +130,7 @@ static void test_old_kernel(void **state)
 	assert_int_equal(seen().op, WAIT);
 }
 
-/* A thread of Python 3.11 that doesn't hold the GIL. */
+/* The GIL state of a thread of Python 3.11 that doesn't hold the GIL. */
 static void test_gil(void **state)
 {
 	struct walk *w = walk_state(SLOT_PERF);
@@ -144,11 +143,15 @@ static void test_gil(void **state)
 	w->where.gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	enter(CALL_FUTEX, GIL_WORD, WAIT);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_WAITING);
-	/* While the thread runs user code, the saved registers belong to an earlier system call. */
+	/*
+	 * while the thread runs user code, the saved registers are those of an earlier system call
+	 */
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAKE);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_RELEASED);
-	/* with gil_wait unset, any wait may be for the GIL; but this thread isn't waiting */
+	/*
+	 * without gil_wait, any futex call may be a wait for the GIL; but this thread isn't in one
+	 */
 	w->where.gil_wait = 0;
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAIT);

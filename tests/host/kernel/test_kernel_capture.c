@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One sample from its event to its records: which threads are sampled, which parts of a stack are
- * taken in which state of the process, in which order the records are sent, and that a sample that
- * interrupts another sample on the same CPU is counted.
+ * One sample, from its event to its records: which threads are sampled, which parts of a stack are
+ * taken in each state of a process, and in which order records are sent. A sample that interrupts
+ * another one on the same CPU must be counted.
  */
 #include "kernel_capture.h"
 
@@ -13,7 +13,7 @@
 static const uint64_t kernel[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000030};
 
 static struct bpf_perf_event_data ctx;
-static bool kernel_stack; /* the event's samples have the kernel's frames */
+static bool kernel_stack; /* whether samples of this event have the kernel's frames */
 static const uint8_t regs[SHIM_REGS_BYTES];
 
 static int setup(void **state)
@@ -36,7 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	/* The kernel program has given the walk state back, whether or not it sent a sample. */
+	/* whether or not a sample was sent, the kernel program has given the walk state back */
 	assert_int_equal(walk_state(SLOT_PERF)->users, 0);
 	shim_clear();
 	SHIM_SET(measures, (bool){false});
@@ -62,7 +62,7 @@ static void take_in(bool user_mode)
 	capture(&m, SLOT_PERF);
 }
 
-/* Takes a sample of the thread, which is in the kernel. */
+/* Takes a sample of the thread while it runs kernel code. */
 static void take(void)
 {
 	take_in(false);
@@ -79,14 +79,17 @@ static __u8 sent_type(size_t i)
 	return *(const __u8 *)sent(i);
 }
 
-/* Returns the sample that was sent last. */
+/* Returns the last sample that was sent. */
 static const struct rec_sample *sample(void)
 {
 	assert_true(shim.n_sent);
 	return sent(shim.n_sent - 1);
 }
 
-/* A new stack is sent once, before its first sample. Its frames are sent before the stack. */
+/*
+ * A new stack is sent once: first the records of its frames, then the stack, then the first sample
+ * with it.
+ */
 static void test_records(void **state)
 {
 	const struct rec_native *native;
@@ -119,7 +122,7 @@ static void test_records(void **state)
 	assert_int_equal(shim.n_sent, 3);
 	assert_int_not_equal(sample()->stack, id);
 	shim.n_kernel = 3;
-	sent_epoch++; /* with a new epoch, all stacks count as not sent */
+	sent_epoch++; /* in a new epoch, no stack counts as sent */
 	take();
 	assert_int_equal(shim.n_sent, 3);
 	assert_int_not_equal(sample()->stack, id);
@@ -145,7 +148,9 @@ static void test_sample(void **state)
 	assert_int_equal(sample()->runtime_ns, 5 * SECOND);
 	assert_int_equal(sample()->outcome, WALK_OK);
 	assert_int_equal(sample()->gil, GIL_NONE);
-	/* On kernels before 5.11, the kernel program reads the task's fields with helper calls. */
+	/*
+	 * on kernels before 5.11, the kernel program must read the task's fields with helper calls
+	 */
 	shim.newest = false;
 	walk_state(SLOT_PERF)->tp = 0;
 	take();
@@ -155,7 +160,7 @@ static void test_sample(void **state)
 	assert_int_equal(walk_state(SLOT_PERF)->tp, THREAD_P);
 }
 
-/* A stack that the ring refused is sent again with the next sample. */
+/* If the ring refused a stack, the stack is sent again with the next sample. */
 static void test_refused(void **state)
 {
 	(void)state;
@@ -170,7 +175,7 @@ static void test_refused(void **state)
 static void test_kernel_frames(void **state)
 {
 	(void)state;
-	take_in(true); /* the sample interrupted user code, so there are no kernel frames */
+	take_in(true); /* the sample interrupted user code, so it has no kernel frames */
 	assert_int_equal(shim.n_sent, 1);
 	assert_int_equal(sample()->stack, 0);
 	assert_int_equal(shim.kernel_asked, 0);
@@ -185,8 +190,8 @@ static void test_kernel_frames(void **state)
 }
 
 /*
- * Tests what samples show of a process in each state. @with_kernel: the samples have the kernel's
- * frames.
+ * Tests which records a sample gives in each state of its process. @with_kernel: samples have the
+ * kernel's frames.
  */
 static void test_states(void **state)
 {
@@ -221,8 +226,8 @@ static void test_states(void **state)
 }
 
 /*
- * A process in state PROC_LINKING counts as starting until libpython is found, if its program is
- * the interpreter's own.
+ * A process in state PROC_LINKING counts as starting until libpython is found, provided that the
+ * executable is the interpreter's own program.
  */
 static void test_starting(void **state)
 {
@@ -244,7 +249,7 @@ static void test_not_sampled(void **state)
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	process.task.flags = 0;
-	/* number of a PID namespace in which the process isn't */
+	/* a PID namespace that the process isn't in */
 	SHIM_SET(pidns_inum, (__u32){300});
 	take();
 	assert_int_equal(shim.n_sent, 0);
@@ -256,7 +261,7 @@ static void test_not_sampled(void **state)
 }
 
 /*
- * If krait runs in a PID namespace of its own, records have the numbers of processes in that
+ * If krait runs in a PID namespace of its own, records have the numbers that processes have in that
  * namespace.
  */
 static void test_namespace(void **state)
@@ -269,13 +274,13 @@ static void test_namespace(void **state)
 	process.pid.pid.numbers[1].nr = 7;
 	tgid = 7;
 	bpf_map_update_elem(&roots, &tgid, &one, BPF_ANY);
-	take(); /* a process that isn't known yet */
+	take(); /* the kernel program doesn't know this process yet */
 	assert_int_equal(sample()->proc.tgid, 7);
 	assert_int_equal(sample()->tid, 7);
 }
 
 /*
- * The kernel program doesn't know a process yet: it tells user space of the process before it sends
+ * If the kernel program doesn't know a process, it sends user space a record of the process before
  * the first sample.
  */
 static void test_new_process(void **state)
@@ -285,7 +290,7 @@ static void test_new_process(void **state)
 	(void)state;
 	process.task.start_time++;
 	shim.full = true;
-	take(); /* the ring is full, so user space can't be told of the process */
+	take(); /* the ring is full, so the process's record can't be sent */
 	refused = counted(COUNT_NO_ROOM);
 	assert_int_equal(refused, 1);
 	shim.full = false;
@@ -295,8 +300,8 @@ static void test_new_process(void **state)
 	assert_int_equal(sample()->outcome, WALK_PENDING);
 	assert_int_equal(sample()->proc.start_ns, TGID * SECOND + 1);
 	/*
-	 * A thread in the middle of execve() has no executable by which krait could recognize the
-	 * process.
+	 * a thread in the middle of execve() has no executable by which its process could be
+	 * recognized
 	 */
 	process.task.start_time++;
 	process.mm.start_code = 0;
@@ -306,7 +311,10 @@ static void test_new_process(void **state)
 	assert_int_equal(counted(COUNT_NO_ROOM), refused);
 }
 
-/* A thread runs do_exit(). Its memory may be gone, so the sample has only the kernel's frames. */
+/*
+ * A thread is in do_exit(). Its memory may already be freed, so its samples have only kernel
+ * frames.
+ */
 static void test_ending(void **state)
 {
 	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
@@ -319,13 +327,13 @@ static void test_ending(void **state)
 	assert_int_equal(sample()->type, REC_SAMPLE_END);
 	assert_int_equal(sample()->outcome, WALK_ENDING);
 	assert_int_not_equal(sample()->stack, 0);
-	ends.flags = 0; /* only this thread ends, not the whole process */
+	ends.flags = 0; /* only this thread ends, and not the whole process */
 	take();
 	assert_int_equal(sample()->outcome, WALK_NO_PYTHON);
 	set_proc(PROC_CROWDED);
 	take();
 	assert_int_equal(sample()->outcome, WALK_CROWDED);
-	/* user space couldn't answer in time: it couldn't read the ending process any more */
+	/* user space hasn't answered yet, because it can't read the ending process any more */
 	set_proc(PROC_PENDING);
 	take();
 	assert_int_equal(shim.n_sent, 0);
@@ -336,26 +344,26 @@ static void test_ending(void **state)
 }
 
 /*
- * Between vfork() and execve(), a child runs in its parent's memory. The kernel program doesn't
- * walk that memory.
+ * Between vfork() and execve(), a child runs in its parent's memory, in which the kernel program
+ * mustn't walk.
  */
 static void test_parents_memory(void **state)
 {
 	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
 
 	(void)state;
-	/* makes the process one that the kernel program hasn't met yet */
+	/* the process isn't known yet, because it has another start time */
 	process.task.start_time++;
 	process.task.mm = parent.task.mm;
 	process.task.se.sum_exec_runtime = NEW_THREAD_NS - 1;
 	take();
 	assert_int_equal(shim.n_sent, 0);
-	/* the parent still waits for the child's execve() */
+	/* the parent waits for the child's execve() */
 	process.task.vfork_done = (void *)&process;
 	take();
 	assert_int_equal(sent_type(0), REC_PROC);
 	process.task.vfork_done = NULL;
-	process.task.signal = &ends; /* another thread of the process is ending the process */
+	process.task.signal = &ends; /* another thread is ending the process */
 	set_proc(PROC_PYTHON);
 	take();
 	assert_int_equal(sample()->type, REC_SAMPLE);
@@ -367,7 +375,8 @@ static void test_parents_memory(void **state)
 }
 
 /*
- * The thread state of a Python process isn't readable. User space is told which memory is absent.
+ * The thread state of a Python process can't be read. User space gets a record of the absent
+ * memory.
  */
 static void test_absent(void **state)
 {
@@ -382,7 +391,7 @@ static void test_absent(void **state)
 	where->tss = PY_TSS_TLS_STATIC;
 	where->tls_offset = -0x700;
 	take();
-	/* records: the kernel's frames, the stack, the sample, the absent memory */
+	/* four records: the kernel's frames, the stack, the sample, the absent memory */
 	assert_int_equal(shim.n_sent, 4);
 	assert_int_equal(sent_type(2), REC_SAMPLE);
 	assert_int_equal(((const struct rec_sample *)sent(2))->outcome, WALK_TLS_FAULT);
@@ -390,7 +399,7 @@ static void test_absent(void **state)
 	assert_int_equal(absent->type, REC_ABSENT);
 	assert_int_equal(absent->range[ABSENT_THREAD].addr, THREAD_P - 0x700);
 	assert_int_equal(shim.sent[3].flags, BPF_RB_FORCE_WAKEUP);
-	/* Memory that was absent in this sample isn't reported with the next sample. */
+	/* memory that was absent in one sample isn't reported again with the next one */
 	set_proc(PROC_CROWDED);
 	crowded_until_ns = 200 * SECOND;
 	take();
@@ -400,7 +409,7 @@ static void test_absent(void **state)
 
 /*
  * If another walk uses the walk state, the sample is counted as lost (COUNT_BUSY). Nothing is sent,
- * and the other walk's state isn't changed.
+ * and the other walk's state stays as it is.
  */
 static void test_busy(void **state)
 {
@@ -424,7 +433,7 @@ static void test_busy(void **state)
 	assert_int_equal(counted(COUNT_BUSY), 2);
 }
 
-/* The kernel program measures how long samples take if `measures` is set. */
+/* If `measures` is set, the kernel program measures how long samples take. */
 static void test_measured(void **state)
 {
 	(void)state;
@@ -442,9 +451,9 @@ static void test_measured(void **state)
 }
 
 /*
- * The timer's program may interrupt a fexit program, and a fexit program may interrupt the timer's.
- * Each program has its own slot for a walk's state, so both samples are taken. How long the fexit
- * program took isn't measured: the fexit program may have been preempted in that time.
+ * The timer's program and a fexit program may interrupt each other. Each has its own slot for a
+ * walk's state, so both take their samples. The time of the fexit program's sample isn't measured,
+ * because that program may be preempted.
  */
 static void test_slots_apart(void **state)
 {
@@ -468,9 +477,8 @@ static void test_slots_apart(void **state)
 }
 
 /*
- * A perf event comes as an NMI while the program at a switch walks. The event takes no sample,
- * because both programs might want the lock of the map of processes. The sample is counted
- * (COUNT_BUSY).
+ * A perf event (an NMI) comes while the program at task switches walks. It takes no sample, because
+ * both programs might need the lock of the map of processes. The sample is counted (COUNT_BUSY).
  */
 static void test_in_switch(void **state)
 {

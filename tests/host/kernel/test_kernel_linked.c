@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel program finds libpython in the loader's list of libraries, and takes no other library
- * for it. If it doesn't find libpython, the process's state stays as it was, or user space is
- * asked.
+ * The kernel program looks for libpython in the dynamic loader's list of libraries, and must take
+ * no other library for it. If it doesn't find libpython, it leaves the process's state as it is, or
+ * asks user space.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -10,17 +10,19 @@
 #include "process/linked.bpf.h"
 
 #define TGID	    5
-#define DEBUG_SLOT  0x3df8ull /* p_vaddr of DT_DEBUG's value in the executable */
+#define DEBUG_SLOT  0x3df8ull /* p_vaddr of the value of DT_DEBUG in the executable */
 #define START_VADDR 0x1000ull
-#define BIAS	    (0x500000ull - START_VADDR) /* the code begins at 0x500000; see kernel_task.h */
-#define R_DEBUG	    0x7f0000000000ull
-/* address of the first link of the list; each link has a page */
-#define LINKS	0x7f0000010000ull
-#define LIBRARY 0x7f1000000000ull /* address of the first library; each library has 16 MiB */
-#define DYNAMIC 0x5000ull	  /* p_vaddr of the libraries' dynamic sections */
-#define SEEN	100		  /* number of libraries in the longest list */
+/* the code begins at 0x500000, as in kernel_task.h */
+#define BIAS	(0x500000ull - START_VADDR)
+#define R_DEBUG 0x7f0000000000ull
+/* address of the first link of the loader's list; each link has a page */
+#define LINKS 0x7f0000010000ull
+/* address of the first library; there are 16 MiB for each library */
+#define LIBRARY 0x7f1000000000ull
+#define DYNAMIC 0x5000ull /* p_vaddr of each library's dynamic section */
+#define SEEN	100	  /* number of libraries in the longest list */
 
-/* The structs of <link.h>, as the loader writes them. */
+/* The structs of <link.h> as the dynamic loader fills them in. */
 struct loader_debug {
 	uint32_t version, padding;
 	uint64_t map;
@@ -33,7 +35,7 @@ static struct made process;
 static uint64_t debug;
 static struct loader_debug r_debug;
 static struct loader_link links[SEEN];
-static uint64_t python[32], other[32]; /* two dynamic sections, as pairs of a tag and a value */
+static uint64_t python[32], other[32]; /* two dynamic sections, each a list of tags and values */
 static struct exe_entry exe;
 
 static uint64_t check_of(const uint64_t *section)
@@ -45,7 +47,7 @@ static uint64_t check_of(const uint64_t *section)
 	return h;
 }
 
-/* The loader's list: @n libraries, of which number @at is libpython. */
+/* Makes the loader's list of @n libraries. Number @at is libpython. */
 static void load_libraries(size_t n, size_t at)
 {
 	assert_true(n <= SEEN);
@@ -56,7 +58,7 @@ static void load_libraries(size_t n, size_t at)
 						.dynamic = addr + DYNAMIC,
 						.next = i + 1 < n ? LINKS + ((i + 1) << 12) : 0};
 		shim_give(LINKS + (i << 12), &links[i], sizeof(links[i]));
-		/* the dynamic sections of the remaining libraries aren't readable */
+		/* only these libraries have a readable dynamic section */
 		if (i >= n - 2 || i == at)
 			shim_give(addr + DYNAMIC, i == at ? python : other, sizeof(python));
 	}
@@ -128,8 +130,8 @@ static bool found(void)
 }
 
 /*
- * When the kernel program finds libpython, it adds libpython's load bias to the addresses, counts
- * the process as Python from then on, and tells user space.
+ * The kernel program finds libpython: it adds libpython's load bias to the addresses, takes the
+ * process for Python from now on, and tells user space so.
  */
 static void test_found(void **state)
 {
@@ -152,14 +154,14 @@ static void test_found(void **state)
 }
 
 /*
- * Two libraries aren't taken for libpython: another build of it, and one whose dynamic section is
- * elsewhere.
+ * Two libraries that aren't the libpython in question: another build of it, and one with its
+ * dynamic section elsewhere.
  */
 static void test_not_that_library(void **state)
 {
 	(void)state;
 	load_libraries(3, 1);
-	/* one word of the dynamic section is changed, so the section's check changes */
+	/* one changed word gives the dynamic section another check */
 	python[1]++;
 	assert_false(found());
 	python[1]--;
@@ -171,7 +173,7 @@ static void test_not_that_library(void **state)
 	assert_true(found());
 }
 
-/* The first 64 libraries are looked at, even if the list goes on or runs in a circle. */
+/* The kernel program looks at the first 64 libraries, even if the list is longer or circular. */
 static void test_far_in_list(void **state)
 {
 	(void)state;
@@ -186,8 +188,7 @@ static void test_far_in_list(void **state)
 }
 
 /*
- * libpython isn't found before the loader has put it into its list. Nor is it found if the list
- * can't be read.
+ * libpython isn't found before the loader has put it into its list, nor if the list can't be read.
  */
 static void test_not_loaded_yet(void **state)
 {
@@ -195,13 +196,13 @@ static void test_not_loaded_yet(void **state)
 	load_libraries(2, 1);
 	links[0].next = 0;
 	assert_false(found());
-	links[0].next = LINKS + 0x800; /* the address of the next link can't be read */
+	links[0].next = LINKS + 0x800; /* the next link can't be read */
 	assert_false(found());
 	links[0].next = LINKS + 0x1000;
 	r_debug.map = 0;
 	assert_false(found());
 	r_debug.map = LINKS;
-	debug = 0; /* the loader has written its struct r_debug, but has loaded no library yet */
+	debug = 0; /* the loader has set up r_debug, but hasn't loaded a library yet */
 	assert_false(found());
 	debug = R_DEBUG;
 	assert_int_equal(shim.n_sent, 0);
@@ -209,8 +210,8 @@ static void test_not_loaded_yet(void **state)
 }
 
 /*
- * User space is asked about a process that is linked to libpython after MAX_LINKING_TRIES samples
- * without libpython. It is never asked about a process in state PROC_HOST.
+ * A process is linked to libpython, but MAX_LINKING_TRIES samples didn't find it: the kernel
+ * program asks user space. It never asks about a process in state PROC_HOST.
  */
 static void test_tries(void **state)
 {
@@ -229,7 +230,7 @@ static void test_tries(void **state)
 	assert_int_equal(proc_entry_of(TGID)->asks, 0);
 }
 
-/* User space is asked about a process whose executable isn't known any more. */
+/* The kernel program asks user space if it doesn't know the process's executable any more. */
 static void test_unknown_executable(void **state)
 {
 	(void)state;
@@ -256,8 +257,8 @@ static void test_ring_full(void **state)
 }
 
 /*
- * The process's entry in the map isn't changed if its pid now belongs to another process, or if the
- * process runs another program.
+ * The process's entry in the map isn't changed if the pid now belongs to another process, or if the
+ * process runs another program by now.
  */
 static void test_another_process(void **state)
 {

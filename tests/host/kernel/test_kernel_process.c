@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel program finds out about a sample's process from the kernel's own structs: its
- * number in a PID namespace, its owner, its executable, its parent, whether it is wanted, and
- * whether its user starts too many processes.
+ * What the kernel program learns about a sample's process from the kernel's structs: its number in
+ * a PID namespace, its owner, its executable, its parent, whether it is recorded, and whether its
+ * user starts too many processes.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -54,7 +54,7 @@ static void test_owner(void **state)
 	m.who.caps = 1ull << 39;
 	assert_false(has_owner(&m.task, &uid, &gid));
 	m.who.caps = 0;
-	/* If one of the user ids differs, the process has no certain owner. */
+	/* if its user or group ids aren't all equal, the process has no owner that is certain */
 	for (size_t i = 0; i < 4; i++) {
 		__u32 *const ids[] = {&m.who.cred.euid.val, &m.who.cred.suid.val,
 				      &m.who.cred.egid.val, &m.who.cred.sgid.val};
@@ -75,13 +75,13 @@ static void test_numbers(void **state)
 	make(&m, 47, NULL);
 	m.task.tgid = 48;
 	/*
-	 * krait is in the host's PID namespace, so it doesn't look at numbers in other namespaces
+	 * krait is in the machine's first PID namespace, so it ignores numbers in other namespaces
 	 */
 	assert_int_equal(tgid_of(&m.task), 48);
 	m.task.tgid = 47;
 	m.pid.pid.level = 0;
 	m.pid.pid.numbers[0].ns = &inner_ns;
-	assert_int_equal(number_of(&m.pid.pid), 0); /* a namespace never has the number 0 */
+	assert_int_equal(number_of(&m.pid.pid), 0); /* no namespace has the number 0 */
 	SHIM_SET(pidns_inum, (__u32){200});
 	make(&m, 47, NULL);
 	assert_int_equal(tgid_of(&m.task), 7);
@@ -101,7 +101,7 @@ static void test_image(void **state)
 	fork_of(&b, 6, &a);
 	assert_true(same_image(&a.task, &b.task));
 	b.mm.start_stack +=
-		16; /* after execve() of the same file, the stack begins at another address */
+		16; /* after another execve() of the same file, the stack begins elsewhere */
 	assert_false(same_image(&a.task, &b.task));
 	b.mm.start_stack -= 16;
 	b.mm.exe_file = &b.exe;
@@ -112,7 +112,7 @@ static void test_image(void **state)
 	b.task.self_exec_id = 1;
 	assert_false(no_exec_since(&b.task, &key));
 	b.task.self_exec_id = 0;
-	key.exec_id = 1; /* the parent has called execve() since it forked */
+	key.exec_id = 1; /* the parent called execve() after the fork */
 	assert_false(no_exec_since(&b.task, &key));
 }
 
@@ -130,7 +130,7 @@ static void test_parent(void **state)
 	fork_of(&b, 6, &a);
 	memset(&m, 0, sizeof(m));
 	read_key(&b.task, 6, &m.entry.key);
-	/* the kernel program knows nothing of the parent */
+	/* the parent isn't in the kernel program's map */
 	assert_false(known_parent(&b.task, &m));
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
@@ -143,7 +143,7 @@ static void test_parent(void **state)
 	assert_false(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space, 0);
 	b.mm.start_stack--;
-	/* the parent has no mappings of its own: it uses its own parent's mappings */
+	/* the parent itself uses the mappings of its own parent */
 	entry.space_before_ns = 2;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
@@ -151,15 +151,17 @@ static void test_parent(void **state)
 	tgid = 6;
 	bpf_map_update_elem(&early_unmaps, &tgid, &one, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
-	assert_int_equal(m.entry.space, 0); /* the forked process has unmapped something itself */
-	/* the map's entry belongs to an earlier process with the parent's pid */
+	assert_int_equal(m.entry.space, 0); /* the forked process itself has unmapped code */
+	/* the map's entry is of an earlier process with the parent's pid */
 	entry.key.start_ns++;
 	tgid = 5;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_false(known_parent(&b.task, &m));
 }
 
-/* If children are followed, the descendants of a root (a process that was asked for) are wanted. */
+/*
+ * With children followed, all descendants of a root (a process that the user named) are recorded.
+ */
 static void test_wanted(void **state)
 {
 	struct made init, root, child, grandchild, other;
@@ -208,12 +210,12 @@ static void test_executables(void **state)
 	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
 	assert_int_equal(m.entry.where.layout, 4);
-	/* The process maps a libpython, but its executable isn't Python. */
+	/* the process maps a libpython, but its executable isn't Python */
 	exe.kind = EXE_OTHER;
 	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
 	bpf_map_update_elem(&suspects, &tgid, &one, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PENDING);
-	/* The inode number now belongs to another file. */
+	/* the inode number now belongs to another file */
 	m.rec.exe.generation++;
 	bpf_map_update_elem(&exes, &m.rec.exe, &(struct exe_entry){.kind = EXE_PYTHON}, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
@@ -237,13 +239,13 @@ static void test_entries(void **state)
 	assert_int_equal(copy_where(&where, &space, &before_ns, proc_entry_of(5), &key),
 			 PROC_PENDING);
 	assert_int_equal(space, 3);
-	/* User space has answered after the entry was copied. Its answer stays. */
+	/* user space answered after the entry was copied; its answer must stay */
 	entry.state = PROC_PYTHON;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	m.entry.asks = 5;
 	put_back(5, &m, PROC_PENDING);
 	assert_int_equal(proc_entry_of(5)->asks, 0);
-	/* The pid now belongs to another process. */
+	/* the pid now belongs to another process */
 	entry.key.start_ns++;
 	entry.state = PROC_PENDING;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
@@ -255,8 +257,8 @@ static void test_entries(void **state)
 }
 
 /*
- * The record says what the process's entry in the map says. User space is woken if it has to
- * answer.
+ * The record of a process repeats the process's entry in the map. If user space has to answer, the
+ * record wakes it.
  */
 static void test_told(void **state)
 {
@@ -303,7 +305,7 @@ static void test_new(void **state)
 	key = entry.key;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_false(is_new(&key));
-	key.exec_id = 1; /* the process has called execve() since the kernel program met it */
+	key.exec_id = 1; /* the process has called execve() since the kernel program first saw it */
 	assert_true(is_new(&key));
 }
 
@@ -329,7 +331,7 @@ static void test_crowds(void **state)
 	shim.now_ns = 49;
 	a.who.cred.uid.val = 1001;
 	assert_false(is_crowded(&a.task));
-	crowded_until_ns = 50; /* until this time, processes of all users count as too many */
+	crowded_until_ns = 50; /* until this time, all users count as starting too many processes */
 	assert_true(is_crowded(&a.task));
 	shim.now_ns = 50;
 	assert_false(is_crowded(&a.task));
@@ -337,7 +339,10 @@ static void test_crowds(void **state)
 		assert_int_equal(crowded_state(states[i][0]), states[i][1]);
 }
 
-/* Control groups as a task has them: a ring of links, which begins and ends in the task's set. */
+/*
+ * A task's control groups as the kernel has them: a ring of links that begins and ends in the
+ * task's css_set.
+ */
 struct groups {
 	struct cgroup_root root[ABI_GROUPS + 1];
 	struct kernfs_node node[ABI_GROUPS + 1];
@@ -380,11 +385,11 @@ static void test_groups(void **state)
 	read_groups(&m.task, &place);
 	assert_int_equal(place.group[0], 100);
 	assert_int_equal(place.group[ABI_GROUPS - 1] >> ABI_GROUP_SHIFT, ABI_GROUPS - 1);
-	/* the task has more control groups than a record has room for */
+	/* the task is in more control groups than a record has room for */
 	make_groups(&m, &g, ABI_GROUPS + 1);
 	read_groups(&m.task, &place);
 	assert_int_equal(place.group[0], 0);
-	/* a link was freed while the list was read, and now belongs to another task's set */
+	/* a link was freed while the list was being read, and is now in another task's list */
 	make_groups(&m, &other, 3);
 	make_groups(&m, &g, 2);
 	g.link[1].cgrp_link.next = &other.link[0].cgrp_link;
@@ -411,7 +416,7 @@ static void test_directory(void **state)
 	m.task.fs = &fs;
 	shim.newest = false;
 	read_dir(&m.task, &dir);
-	/* before Linux 6.8, the kernel reuses the number of a mount, so it isn't used */
+	/* before Linux 6.8 the number of a mount may be used again, so it isn't read */
 	assert_int_equal(dir.mount, 0);
 	shim.newest = true;
 	read_dir(&m.task, &dir);
@@ -422,9 +427,8 @@ static void test_directory(void **state)
 }
 
 /*
- * User space asks how much code a process maps, and says which execve() of the process it means.
- * There is no answer if the process has called execve() again since, or if its pid now belongs to
- * another process.
+ * User space asks how much code a process has mapped, and names the process's start time and count
+ * of execs. There is no answer if either has changed.
  */
 static void test_question(void **state)
 {
@@ -439,7 +443,7 @@ static void test_question(void **state)
 	args[1] = 5 * SECOND;
 	args[2] = 2;
 	assert_int_equal(on_question(args), 1234);
-	args[2] = 1; /* the question is about the program before an execve() */
+	args[2] = 1; /* asks about the program before the last execve() */
 	assert_int_equal(on_question(args), 0);
 	args[2] = 2;
 	args[1]++; /* the pid now belongs to another process */

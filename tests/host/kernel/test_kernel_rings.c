@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the rings: records of each CPU go into its own ring, refused records are counted, and some
+ * Tests the rings: each CPU's records go into its own ring, refused records are counted, and some
  * records wake user space.
  */
 #include "kernel_shim.h"
@@ -53,7 +53,7 @@ static void test_ring_of_cpu(void **state)
 	assert_int_equal(shim.sent[0].n, sizeof(rec));
 	assert_memory_equal(shim.sent[0].bytes, &rec, sizeof(rec));
 	assert_int_equal(counted(COUNT_NO_RING), 0);
-	/* The CPU came online after the rings were made, so it has no ring. */
+	/* the CPU came online after the rings were made, so it has no ring */
 	assert_int_not_equal(ring_output(&rec, sizeof(rec), BPF_RB_NO_WAKEUP), 0);
 	assert_int_equal(counted(COUNT_NO_RING), 1);
 	assert_int_equal(counted(COUNT_RING_FULL), 0);
@@ -76,7 +76,7 @@ static void test_full(void **state)
 	assert_int_equal(counted(COUNT_NO_RING), 0);
 }
 
-/* Sends the @n bytes at @rec with @flags. Returns whether that wakes user space. */
+/* Sends the record @rec of @n bytes with @flags. Returns whether it wakes user space. */
 static bool wakes(const void *rec, size_t n, __u64 flags)
 {
 	assert_int_equal(ring_output(rec, n, flags), 0);
@@ -85,7 +85,9 @@ static bool wakes(const void *rec, size_t n, __u64 flags)
 	return shim.sent[shim.n_sent - 1].flags == BPF_RB_FORCE_WAKEUP;
 }
 
-/* A ring that is more than a quarter full wakes with a large record, never with a sample. */
+/*
+ * When a ring is more than a quarter full, a large record wakes user space, but a sample doesn't.
+ */
 static void test_quarter(void **state)
 {
 	static const uint8_t large[sizeof(struct rec_sample) + 8] = {REC_STACK};
@@ -104,7 +106,8 @@ static void test_quarter(void **state)
 }
 
 /*
- * If user space sleeps for long, the first record with news wakes it. Later records don't wake it.
+ * While user space sleeps for a long time, the first record with news wakes it, and later ones
+ * don't.
  */
 static void test_settled(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests which process's mappings a native stack is unwound with, and when user space is woken
- * because mappings or unwind rows are missing.
+ * Tests which process's mappings a native stack is unwound with, and when missing mappings or
+ * unwind rows wake user space.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -55,7 +55,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The version of the mappings that the stack is unwound with; 0: none. */
+/*
+ * Returns the version of the mappings that the kernel program takes for the stack; 0: it takes
+ * none.
+ */
 static __u32 version(void)
 {
 	memset(&n->space, 0x5a, sizeof(n->space));
@@ -75,7 +78,7 @@ static void test_own(void **state)
 	assert_int_equal(version(), 8);
 	space->chunks = SPACE_CHUNKS;
 	assert_int_equal(version(), 8);
-	/* the mappings are only half written: the number of chunks is impossible */
+	/* the mappings are being written, so their number of chunks may be impossible */
 	space->chunks++;
 	assert_int_equal(version(), 0);
 	space->chunks = 0;
@@ -84,7 +87,7 @@ static void test_own(void **state)
 }
 
 /*
- * Mappings aren't used if their slot now belongs to another process, or if the process has called
+ * Mappings aren't used if their slot was given to another process, or if the process has called
  * execve() since they were read.
  */
 static void test_of_another(void **state)
@@ -101,8 +104,8 @@ static void test_of_another(void **state)
 }
 
 /*
- * Mappings may be read before the process's first sample, when user space doesn't know its whole
- * key yet: then the pid alone must match.
+ * User space may read mappings before the process's first sample, when it doesn't know all of the
+ * process's key. Then only the pid must match.
  */
 static void test_before_first_sample(void **state)
 {
@@ -114,7 +117,7 @@ static void test_before_first_sample(void **state)
 	assert_int_equal(version(), 0);
 }
 
-/* A fork uses its parent's mappings if they were read before the fork. */
+/* A forked process uses its parent's mappings if these were read before the fork. */
 static void test_of_parent(void **state)
 {
 	(void)state;
@@ -136,15 +139,17 @@ static void write_unmap(void)
 }
 
 /*
- * User space begins to write another version of the mappings while the kernel program copies them.
- * That copy isn't used.
+ * User space begins to write new mappings while the kernel program copies the old ones. The copy
+ * isn't used.
  */
 static void test_written_meanwhile(void **state)
 {
 	(void)state;
 	shim.at_barrier = write_version;
 	assert_int_equal(version(), 0);
-	/* the mappings were the right ones when the sample was taken */
+	/*
+	 * the unmapping came after the copy, so the mappings were right when the sample was taken
+	 */
 	shim.at_barrier = write_unmap;
 	assert_int_equal(version(), 9);
 	shim.at_barrier = NULL;
@@ -157,7 +162,7 @@ static bool urgent(__u8 outcome)
 	return is_urgent(n, w);
 }
 
-/* Code outside the known mappings wakes krait once for each version of the mappings. */
+/* Code outside of the known mappings wakes krait once for each version of the mappings. */
 static void test_unmapped_wakes(void **state)
 {
 	(void)state;
@@ -167,7 +172,8 @@ static void test_unmapped_wakes(void **state)
 	assert_false(urgent(NATIVE_UNMAPPED));
 	space->version++;
 	assert_true(urgent(NATIVE_UNMAPPED));
-	w->space = 0; /* the process has no slot: slot 0 is given to no process */
+	/* the process has no slot; slot 0 stands for that, and belongs to no process */
+	w->space = 0;
 	((struct unwind_space *)bpf_map_lookup_elem(&spaces, &w->space))->version = 1;
 	assert_false(urgent(NATIVE_UNMAPPED));
 	w->space = SLOT;
@@ -178,8 +184,8 @@ static void test_unmapped_wakes(void **state)
 }
 
 /*
- * Takes a sample with @outcome, for which user space is woken. Returns for how long, in ns, further
- * samples with that outcome don't wake user space again.
+ * Takes a sample whose @outcome wakes user space. Returns for how many ns further samples with this
+ * outcome don't wake it.
  */
 static uint64_t apart(__u8 outcome)
 {
@@ -195,8 +201,8 @@ static uint64_t apart(__u8 outcome)
 }
 
 /*
- * Samples that lack rows wake krait at most every 10 ms. Samples of a young process may wake it
- * every 1 ms, unless the whole machine is recorded.
+ * Samples that lack unwind rows wake krait at most every 10 ms. Those of a young process may wake
+ * it every 1 ms, unless the whole machine is recorded.
  */
 static void test_missing_wakes(void **state)
 {
@@ -215,7 +221,7 @@ static void test_missing_wakes(void **state)
 }
 
 /*
- * A stack's id depends on each of the kernel's frames that belong to the stack, and on no other
+ * A stack's id depends on each kernel frame that belongs to the stack, and on no other kernel
  * frame.
  */
 static void test_kernel_frames(void **state)
@@ -244,14 +250,14 @@ static void test_kernel_frames(void **state)
 	add_native(SLOT_PERF, false);
 	assert_int_not_equal(w->hash, ids[0]);
 	out->head.n_kernel = 0;
-	w->hash = 17; /* a stack without frames has no id */
+	w->hash = 17; /* 17 is left over; a stack without frames has no id */
 	assert_int_equal(add_native(SLOT_PERF, false), NATIVE_NONE);
 	assert_int_equal(w->hash, 0);
 }
 
 /*
- * Without mappings only the innermost native frame is known. The sample wakes user space, but only
- * once.
+ * Without mappings, the stack has only its innermost native frame. The sample wakes user space, but
+ * only once.
  */
 static void test_without_mappings(void **state)
 {
@@ -269,8 +275,8 @@ static void test_without_mappings(void **state)
 }
 
 /*
- * In leaf mode, the walk looks at C code between Python frames only while the interpreter collects
- * garbage.
+ * In leaf mode, the kernel program unwinds C code between Python frames only while the interpreter
+ * collects garbage.
  */
 static void test_collector(void **state)
 {
@@ -287,11 +293,11 @@ static void test_collector(void **state)
 	*collecting = 0;
 	assert_false(may_be_in_collector(w));
 	*collecting = 1;
-	w->groups = 1; /* there is no C code between Python frames */
+	w->groups = 1; /* a single group of frames has no C code between Python frames */
 	assert_false(may_be_in_collector(w));
 	w->n = 2;
 	assert_false(may_be_in_collector(w));
-	/* up to Python 3.10, each Python frame has an evaluation loop of its own */
+	/* up to Python 3.10, each Python frame has its own evaluation loop in C */
 	l->walk = PY_WALK_OBJECT;
 	assert_true(may_be_in_collector(w));
 	w->thread = THREAD_UNKNOWN;
@@ -299,7 +305,7 @@ static void test_collector(void **state)
 	w->thread = THREAD_STATE;
 	l->interp_collecting = 0;
 	assert_false(may_be_in_collector(w));
-	l->interp_collecting = 20; /* memory at this offset can't be read */
+	l->interp_collecting = 20; /* the word at this offset can't be read */
 	assert_false(may_be_in_collector(w));
 	l->interp_collecting = 16;
 	SHIM_SET(native_mode, (__u8){NATIVE_MODE_LEAF});

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread waited, from its switches to its records. No time is lost if the ring is full or a
- * stack can't be taken. Also: which threads are recorded, which waits are of one site (place in the
- * program), what becomes of waits that user space has read, how long threads waited for the GIL,
- * and for whom.
+ * The waits of a thread, from its task switches to the records. No time may be lost if the ring is
+ * full or if a stack can't be taken. Also tests which threads are recorded, which waits belong to
+ * one site (place in the program), what happens with waits that user space has read, and how long
+ * threads waited for the GIL, and for whom.
  */
 #include "kernel_switch.h"
 
@@ -13,8 +13,8 @@ static struct rq rq;
 static struct cfs_rq queue = {&rq};
 
 /*
- * Returns the sum of the waiting time in all records that were sent, those without a stack
- * included.
+ * Returns the sum of waiting time in all records that were sent, including time of waits without a
+ * stack.
  */
 static uint64_t sent_ns(void)
 {
@@ -29,7 +29,7 @@ static uint64_t sent_ns(void)
 	return sum;
 }
 
-/* Returns how much of the waiting time in all records that were sent was waiting for the GIL. */
+/* Returns how much of the waiting time in all records was spent waiting for the GIL. */
 static uint64_t sent_gil_ns(void)
 {
 	uint64_t sum = 0;
@@ -62,8 +62,8 @@ static const struct rec_account *account_sent(void)
 }
 
 /*
- * Of a process that ends with all its threads, each account has the status. Else only that of the
- * first thread has it: other threads end without a word about the process.
+ * When a whole process ends, the account of each of its threads has the exit status. When a single
+ * thread ends, only the account of the process's first thread has one.
  */
 static void test_exit_status(void **state)
 {
@@ -91,10 +91,7 @@ static void test_exit_status(void **state)
 	process.task.flags = 0;
 }
 
-/*
- * The ring is full and refuses a record. The time in that record is sent with the thread's next
- * one.
- */
+/* The ring is full and refuses a record. The time in it is sent with the thread's next record. */
 static void test_full_ring(void **state)
 {
 	(void)state;
@@ -109,8 +106,8 @@ static void test_full_ring(void **state)
 }
 
 /*
- * In the middle of execve() no stack can be taken. Waits there are added to the next record with a
- * stack.
+ * In the middle of execve() no stack can be taken. The time of waits there is added to the next
+ * record with a stack.
  */
 static void test_in_execve(void **state)
 {
@@ -126,8 +123,8 @@ static void test_in_execve(void **state)
 }
 
 /*
- * Returns the last record of a wait that was sent. If the thread has ended, the record of its
- * account comes after it.
+ * Returns the last record of a wait. If the thread has ended, the record of its account comes after
+ * that.
  */
 static const struct rec_wait *last_wait(void)
 {
@@ -142,7 +139,8 @@ static const struct rec_wait *last_wait(void)
 }
 
 /*
- * The stack of a thread's last wait can't be taken. That wait's time goes to the stack before it.
+ * The stack of a thread's last wait can't be taken. The time of that wait goes to the last stack
+ * that was taken.
  */
 static void test_last_stack(void **state)
 {
@@ -160,8 +158,8 @@ static void test_last_stack(void **state)
 }
 
 /*
- * At a thread's end, the program sends the waiting time that no record has yet: one record for each
- * site, with the sum. Such a record doesn't count as a wait.
+ * When a thread ends, the program sends the waiting time that is in no record yet: for each site a
+ * record with the sum. Such a record doesn't count as a wait.
  */
 static void test_owed(void **state)
 {
@@ -198,7 +196,7 @@ static void test_owed(void **state)
 	assert_int_equal(ns[second], 5 * MS);
 }
 
-/* No stack of the thread can be taken, because another program is using the walk state. */
+/* None of the thread's stacks can be taken, because another program uses the walk state. */
 static void test_never_a_stack(void **state)
 {
 	__u32 slot = SLOT_SWITCH;
@@ -222,7 +220,7 @@ static void test_never_a_stack(void **state)
 
 /*
  * A process isn't recorded any more. When the program notices that, it sends the waiting time of
- * the thread that no record has yet.
+ * the thread that is in no record yet.
  */
 static void test_unwanted_later(void **state)
 {
@@ -243,8 +241,8 @@ static void test_unwanted_later(void **state)
 }
 
 /*
- * A process that isn't recorded has no entry in the map. After an execve() the same process has
- * one, and so has another process with the same pid.
+ * A thread of a process that isn't recorded gets no entry in the map of waits. After execve() the
+ * thread may get one.
  */
 static void test_unwanted(void **state)
 {
@@ -259,7 +257,7 @@ static void test_unwanted(void **state)
 
 /*
  * The program remembers that a process isn't recorded, and doesn't look it up again until
- * forget_strangers(). Nor does it look up threads that have no entry.
+ * forget_strangers(). The same holds for a thread without an entry.
  */
 static void test_stranger(void **state)
 {
@@ -277,9 +275,7 @@ static void test_stranger(void **state)
 	assert_int_equal(threads_met[TGID % THREADS_MET], 0);
 }
 
-/*
- * Two threads' numbers may have the same low bits. One of these threads isn't taken for the other.
- */
+/* Two threads whose numbers have the same low bits aren't mistaken for each other. */
 static void test_same_bits(void **state)
 {
 	static struct made other;
@@ -293,7 +289,10 @@ static void test_same_bits(void **state)
 	assert_int_equal(entry()->phase, WAIT_WAITS);
 }
 
-/* If a process turns out to be unwanted when its first stack is taken, it keeps no entry. */
+/*
+ * If the program learns only with the first stack that a process isn't recorded, it removes the
+ * thread's entry.
+ */
 static void test_unwanted_found(void **state)
 {
 	__u32 tgid = TGID;
@@ -306,8 +305,8 @@ static void test_unwanted_found(void **state)
 }
 
 /*
- * Another CPU may change the period after this CPU has read the clock. To this CPU the time since
- * the change then seems negative.
+ * Another CPU has changed the period after this CPU read its clock. So the time since the change
+ * seems negative.
  */
 static void test_clock_behind(void **state)
 {
@@ -321,7 +320,10 @@ static void test_clock_behind(void **state)
 	assert_int_equal(wait_spent_ns, 0);
 }
 
-/* The period is changed early only if enough stacks were taken to tell how long it must be. */
+/*
+ * The period is changed early only if enough time was spent on stacks to compute how long the
+ * period must be.
+ */
 static void test_period_changes(void **state)
 {
 	(void)state;
@@ -332,7 +334,7 @@ static void test_period_changes(void **state)
 	assert_int_equal(wait_period_ns, 0);
 	wait_spent_ns = ADJUST_LEAST;
 	adjust_period(1000 + ADJUST_NS);
-	/* 32 stacks of 50 us are 9.5 times the budget, which is 1 % of 16.8 ms */
+	/* 32 stacks of 50 us cost 9.5 times the budget, which is 1 % of 16.8 ms */
 	assert_in_range(wait_period_ns, 9.4 * PERIOD_LEAST, 9.6 * PERIOD_LEAST);
 	wait_spent_ns = 0;
 	adjust_period(1000 + ADJUST_NS + ADJUST_MOST);
@@ -340,8 +342,8 @@ static void test_period_changes(void **state)
 }
 
 /*
- * A burst of stacks may cost as much as the budget allows in 10 s. Budget that a burst doesn't use
- * stays for the next burst.
+ * Stacks in a burst may cost as much as the budget allows in 10 s. What a burst leaves of that is
+ * there for the next burst.
  */
 static void test_burst(void **state)
 {
@@ -367,7 +369,7 @@ static void test_burst(void **state)
 	assert_int_equal(wait_period_ns, 0);
 }
 
-/* A stack is charged to the budget with STACK_NS, even if taking it took less time. */
+/* Each stack is charged to the budget with at least STACK_NS, even if taking it took less time. */
 static void test_stack_counts(void **state)
 {
 	(void)state;
@@ -377,10 +379,10 @@ static void test_stack_counts(void **state)
 	assert_int_equal(wait_spent_ns, 2 * STACK_NS);
 }
 
-/* The sums over all records that were sent. */
+/* Sums over all records that were sent. */
 struct told {
 	unsigned stacks;
-	double stand_for; /* number of waits for which the records stand */
+	double stand_for; /* for how many waits the records stand, in all */
 	uint64_t ns;
 };
 
@@ -399,8 +401,8 @@ static void take_sent(struct told *ret)
 }
 
 /*
- * With the period @period, the stacks of some of the waits of 1 ms are taken, as many as follow
- * from their chance. Added up, they stand for all waits.
+ * Takes stacks of waits of 1 ms, with the period @period. Their number must be what their chance of
+ * being taken gives, and in all they must stand for all waits.
  */
 static void check_chance(uint64_t period)
 {
@@ -429,8 +431,8 @@ static void test_chance(void **state)
 }
 
 /*
- * If user space can read a wait from outside, its record counts for that wait alone, whether the
- * kernel program chose its stack or not.
+ * A long wait, which user space can read from outside, has a record that counts for this wait
+ * alone, whether or not the kernel program chose its stack.
  */
 static void test_long(void **state)
 {
@@ -442,7 +444,7 @@ static void test_long(void **state)
 		wait_for(MS);
 	while (entry()->times);
 	shim.n_sent = 0;
-	/* the stack of the next wait isn't chosen */
+	/* a position far from the next mark, so the next wait's stack isn't chosen */
 	entry()->sites[entry()->site].mark = WAIT_STEP;
 	leave(SLEEPS);
 	assert_int_equal(entry()->times, 0);
@@ -457,7 +459,7 @@ static void test_long(void **state)
 	assert_int_equal(entry()->wait.flags & WAIT_LEFT, 0);
 }
 
-/* If the stack of a long wait was chosen, the wait stands only for itself. */
+/* Even if the stack of a long wait was chosen, the record stands for this wait alone. */
 static void test_long_chosen(void **state)
 {
 	(void)state;
@@ -476,8 +478,8 @@ static void test_long_chosen(void **state)
 }
 
 /*
- * If the chance that a wait's stack is taken is high, a wait may pass two marks. The wait then
- * counts twice.
+ * If the chance that a wait's stack is taken is high, one wait may pass two marks, and counts
+ * twice.
  */
 static void test_two_marks(void **state)
 {
@@ -498,8 +500,7 @@ static __u32 site_of(__s32 number, __u64 arg)
 }
 
 /*
- * Waits in the same system call belong to different sites (places in the program) if their
- * descriptors or futexes differ.
+ * Waits in the same system call belong to different sites if their descriptors or futexes differ.
  */
 static void test_sites(void **state)
 {
@@ -509,20 +510,20 @@ static void test_sites(void **state)
 	assert_int_not_equal(site_of(NUMBER_READ, 3), site_of(NUMBER_OTHER, 3));
 	assert_int_equal(site_of(NUMBER_OTHER, A_FUTEX), site_of(NUMBER_OTHER, A_FUTEX + 4096));
 	assert_int_not_equal(site_of(CALL_FUTEX, A_FUTEX), site_of(CALL_FUTEX, A_FUTEX + 4096));
-	/* in no system call, so the argument doesn't count */
+	/* -1 is no system call, so the argument makes no difference */
 	assert_int_equal(site_of(-1, 3), site_of(-1, 4));
 }
 
 /*
- * The kernel may restart a system call after a stop, under another number. The wait counts for the
- * original call.
+ * After a signal or stop, the kernel may restart a system call under another number. The wait
+ * counts for the original call.
  */
 static void test_restart(void **state)
 {
 	(void)state;
 	enter(CALL_RESTART, A_FUTEX);
 	leave(SLEEPS);
-	/* krait doesn't know which call was restarted */
+	/* the original call isn't known */
 	assert_int_equal(entry()->wait.call, CALL_RESTART);
 	enter(CALL_FUTEX, A_FUTEX);
 	leave(SLEEPS);
@@ -532,8 +533,8 @@ static void test_restart(void **state)
 }
 
 /*
- * User space has read that the thread waits, and adds that wait to the map. When it read, the
- * thread had left its CPU @switches times.
+ * Adds an entry as user space does when it has read that the thread waits. By then, the thread had
+ * left its CPU @switches times.
  */
 static void add_read_wait(uint64_t switches)
 {
@@ -556,7 +557,9 @@ static uint64_t counted(__u32 counter)
 	return n ? *n : 0;
 }
 
-/* A wait that began before the recording counts, if the thread hasn't run since it was read. */
+/*
+ * A wait that began before the recording counts if the thread hasn't run since user space read it.
+ */
 static void test_began_before(void **state)
 {
 	(void)state;
@@ -571,8 +574,8 @@ static void test_began_before(void **state)
 }
 
 /*
- * The thread has run since user space read its wait, and now waits again. Its stack may be another
- * one, so the stack that was read isn't used.
+ * The thread has run since user space read its wait, and now waits again, maybe with another stack.
+ * So the stack that was read isn't used.
  */
 static void test_read_before_it_ran(void **state)
 {
@@ -587,8 +590,8 @@ static void test_read_before_it_ran(void **state)
 }
 
 /*
- * User space adds the wait when the thread is already running again. No time is lost, and the wait
- * isn't counted in COUNT_WAIT_UNSEEN.
+ * User space adds the wait only after the thread runs again. No time is lost, and COUNT_WAIT_UNSEEN
+ * isn't raised.
  */
 static void test_added_too_late(void **state)
 {
@@ -605,8 +608,8 @@ static void test_added_too_late(void **state)
 }
 
 /*
- * The end of a thread wasn't seen, and a later one has its number. The earlier thread's waits and
- * account are sent, and none of its time counts for the later one.
+ * The program missed the end of a thread, and a new thread has its number. The old thread's waits
+ * and account are sent, and the new thread gets none of that time.
  */
 static void test_number_again(void **state)
 {
@@ -647,14 +650,14 @@ static struct {
 	int32_t locked, reserved;
 } gil_words;
 
-static uint64_t owner; /* thread_id of the thread's state */
+static uint64_t owner; /* thread_id in the thread's PyThreadState */
 
-/* Entry of another thread of the process, which waits for the same GIL. */
+/* the entry of another thread of the process, which waits for the same GIL */
 static struct wait_entry other;
 
 /*
- * Lets the thread wait once, so that its entry says where its GIL is. After that, no stacks are
- * taken.
+ * Lets the thread wait once, so that its entry has the address of its GIL. From then on no stacks
+ * are taken.
  */
 static void know_gil(void)
 {
@@ -689,8 +692,8 @@ static struct gil_now gil_now(void)
 }
 
 /*
- * One 64-bit word holds the number of waiters and the sum of their waiting time. Both are right
- * whichever way the waits overlap.
+ * One 64-bit word holds the number of waiters and the sum of their waiting times. Both are right,
+ * however the waits overlap.
  */
 static void test_gil_value(void **state)
 {
@@ -711,8 +714,8 @@ static void test_gil_value(void **state)
 }
 
 /*
- * A wait for the GIL lasts from when the thread leaves its CPU until it is back on one. The time in
- * which it is ready without a CPU is part of the wait.
+ * A wait for the GIL lasts from when the thread leaves its CPU until it has a CPU again. That
+ * includes the time in which the thread is ready to run.
  */
 static void test_gil_wait(void **state)
 {
@@ -726,7 +729,7 @@ static void test_gil_wait(void **state)
 	switch_tasks(&idle, &process);
 	assert_int_equal(gil_now().waiters, 0);
 	assert_in_range(gil_now().sum_ns - GIL_FIRST * UNIT, 8 * MS - UNIT, 8 * MS + UNIT);
-	/* the word 100 bytes further doesn't belong to the GIL */
+	/* 100 bytes further there is no word of the GIL */
 	enter_futex(A_GIL + 100, WAIT_CALL);
 	wait_for(4 * MS);
 	leave(TASK_DEAD);
@@ -735,8 +738,8 @@ static void test_gil_wait(void **state)
 }
 
 /*
- * If the end of a wait for the GIL wasn't seen, the wait ends when the thread leaves its CPU again,
- * and its record has all of its time.
+ * If the program misses the end of a wait for the GIL, the wait ends when the thread next leaves
+ * its CPU, and its record has all the time until then.
  */
 static void test_gil_unseen(void **state)
 {
@@ -753,9 +756,7 @@ static void test_gil_unseen(void **state)
 	assert_int_equal(gil_now().waiters, 0);
 }
 
-/*
- * A thread that is stopped, or ends, during a wait for the GIL no longer counts as waiting for it.
- */
+/* A thread that is stopped or ends during a wait for the GIL doesn't count as waiting any more. */
 static void test_gil_stopped(void **state)
 {
 	(void)state;
@@ -775,8 +776,8 @@ static void test_gil_stopped(void **state)
 }
 
 /*
- * While the holder of the GIL has no CPU, other threads' waiting for the GIL is blamed on the
- * holder, whether the holder is ready to run or sleeps.
+ * While the GIL's holder isn't on a CPU, the holder is blamed for other threads' waiting, whether
+ * it is ready to run or sleeps.
  */
 static void test_gil_held(void **state)
 {
@@ -806,8 +807,8 @@ static void test_gil_held(void **state)
 }
 
 /*
- * Other threads wait while the GIL's holder sleeps, again and again. If the record of a sleep isn't
- * sent, the record of a later sleep says how long the others waited.
+ * The GIL's holder sleeps again and again while other threads wait. If the record of one sleep
+ * isn't sent, that of a later sleep says how long the others waited in all.
  */
 static void test_gil_slept(void **state)
 {
@@ -821,7 +822,7 @@ static void test_gil_slept(void **state)
 	leave(SLEEPS);
 	assert_in_range(entry()->slept_blame_ns, 5 * MS - 2 * UNIT, 5 * MS + 2 * UNIT);
 	assert_int_equal(take_blame(entry()), 0);
-	entry()->times = WAIT_ONE; /* the stack of this sleep was taken */
+	entry()->times = WAIT_ONE; /* a wait whose stack was taken */
 	shim.now_ns += 2 * MS;
 	switch_tasks(&idle, &process);
 	leave(0);
@@ -830,8 +831,8 @@ static void test_gil_slept(void **state)
 }
 
 /*
- * If no record of the holder's sleeps was sent for a second, a sample says how long the other
- * threads waited.
+ * If no record of the holder's sleeps was sent for a second, a sample of the holder says how long
+ * other threads waited.
  */
 static void test_gil_slept_long_ago(void **state)
 {
@@ -847,8 +848,8 @@ static void test_gil_slept_long_ago(void **state)
 }
 
 /*
- * The thread has freed its thread state. Its memory now holds another thread's state, and that
- * other thread holds the GIL.
+ * The thread has freed its PyThreadState. Another thread's state is in that memory now, and that
+ * thread holds the GIL.
  */
 static void test_gil_state_again(void **state)
 {
@@ -870,8 +871,8 @@ static void test_gil_state_again(void **state)
 }
 
 /*
- * When the last thread of the process ends, the entries of the process's GILs are removed, even if
- * that thread has no GIL.
+ * When a process's last thread ends, the entries of the process's GILs are removed, even if that
+ * thread has no GIL.
  */
 static void test_gil_forgotten(void **state)
 {
@@ -891,7 +892,7 @@ static void test_gil_forgotten(void **state)
 	assert_int_equal(shim_find(&gils)->n, 0);
 }
 
-/* A second thread waits for the GIL at @gil for a millisecond. */
+/* Lets a second thread wait for the GIL at @gil for a millisecond. */
 static void other_waits(uint64_t gil)
 {
 	other.gil = gil;
@@ -902,8 +903,8 @@ static void other_waits(uint64_t gil)
 }
 
 /*
- * A process whose GIL changes its address again and again gets only a few entries. An entry stays
- * as long as a thread waits for its GIL. If all entries stay, waits for another GIL are only
+ * A process whose GIL gets new addresses again and again has only a few entries. An entry stays
+ * while a thread waits for its GIL. If all entries are in use, waits for a further GIL are only
  * counted (COUNT_NO_GIL).
  */
 static void test_gil_changes(void **state)
@@ -927,7 +928,7 @@ static void test_gil_changes(void **state)
 	}
 	other.gil = A_GIL + 4096 * GIL_SLOTS;
 	assert_false(gil_wait_begins(&other));
-	gil_wait_ends(&other); /* ends a wait that wasn't counted at its beginning */
+	gil_wait_ends(&other); /* the beginning of this wait wasn't counted */
 	assert_int_equal(counted(COUNT_NO_GIL), before + 1);
 	shim.now_ns += 39 * MS;
 	switch_tasks(&idle, &process);
@@ -937,8 +938,8 @@ static void test_gil_changes(void **state)
 }
 
 /*
- * When the sum of all waiting time is about to get too large for its word, new waits are counted in
- * another word. A wait that has already begun is counted in the old word until it ends.
+ * When the sum of waiting times gets too large for its word, new waits are counted in another word.
+ * A wait that has begun is counted in the old word until it ends.
  */
 static void test_gil_full(void **state)
 {
@@ -961,8 +962,7 @@ static void test_gil_full(void **state)
 }
 
 /*
- * The end of a wait whose beginning wasn't counted would make the number of waiters negative. The
- * number is 0 in that case.
+ * A wait ends whose beginning wasn't counted. The number of waiters would become negative; it is 0.
  */
 static void test_gil_below_zero(void **state)
 {
@@ -973,7 +973,7 @@ static void test_gil_below_zero(void **state)
 	assert_int_equal(now.sum_ns, GIL_FIRST * UNIT);
 }
 
-/* The file that descriptor 3 of the thread stands for. */
+/* The file behind descriptor 3 of the thread. */
 static struct open {
 	struct inode inode;
 	struct file file;
@@ -1038,8 +1038,8 @@ static void test_on_connection(void **state)
 }
 
 /*
- * A Unix socket is shown with the path of its other end. A socket that accept() returned is shown
- * with its own path.
+ * A Unix socket is shown with the path of its peer. A socket from accept() is shown with its own
+ * path.
  */
 static void test_on_unix(void **state)
 {
@@ -1057,7 +1057,7 @@ static void test_on_unix(void **state)
 	assert_string_equal(on()->text, "/run/x");
 	at.sock.peer = &at.peer.sk;
 	at.peer.addr = other;
-	other->len = 2 + 4; /* an abstract socket name has no NUL at its end */
+	other->len = 2 + 4; /* the name of an abstract socket doesn't end with a NUL */
 	memcpy(other->name[0].sun_path, "\0abcde", 6);
 	assert_string_equal(on()->text, "@abc");
 	other->len = 110;
@@ -1077,9 +1077,7 @@ static void test_on_file(void **state)
 	open_as(0010000, ""); /* a pipe without a name */
 	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
 	assert_int_equal(entry()->wait.fd, WAIT_FD_PIPE);
-	/*
-	 * the descriptor isn't open, and what the previous wait was for isn't shown for this wait
-	 */
+	/* descriptor 4 isn't open, and the text of the wait before isn't shown for it */
 	enter(NUMBER_READ, 4);
 	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
 	assert_int_equal(entry()->wait.fd, WAIT_FD_NONE);
@@ -1087,8 +1085,8 @@ static void test_on_file(void **state)
 
 #ifdef __x86_64__
 /*
- * A poll() of a single descriptor counts as a wait for that descriptor. The descriptor's number is
- * in the process's memory.
+ * A poll() of one descriptor is shown as a wait for that descriptor. The program reads its number
+ * from the process's memory.
  */
 static void test_on_poll(void **state)
 {
@@ -1110,7 +1108,7 @@ static void test_on_poll(void **state)
 }
 #endif
 
-/* The kernel has run queues, whose clocks are read. */
+/* Gives the simulated kernel run queues, whose clocks the program reads. */
 static int setup_queue(void **state)
 {
 	setup(state);
@@ -1120,7 +1118,7 @@ static int setup_queue(void **state)
 	return 0;
 }
 
-/* Lets @ns pass by the clock of the run queue; @stolen of them were stolen by the hypervisor. */
+/* Advances the run queue's clock by @ns, of which the hypervisor stole @stolen. */
 static void pass(uint64_t ns, uint64_t stolen)
 {
 	shim.now_ns += ns;
@@ -1128,7 +1126,7 @@ static void pass(uint64_t ns, uint64_t stolen)
 	rq.clock_task += ns - stolen;
 }
 
-/* The thread goes on running for @ns, by its account. */
+/* Lets the thread run for @ns by the kernel's accounting. */
 static void run_for(uint64_t ns)
 {
 	pass(ns, 0);
@@ -1136,7 +1134,7 @@ static void run_for(uint64_t ns)
 	process.task.se.sum_exec_runtime += ns;
 }
 
-/* The thread gets the CPU. The kernel read the run queue's clock @ago ns before the switch. */
+/* The thread gets a CPU. The kernel read the run queue's clock @ago ns before the switch. */
 static void get_cpu(uint64_t ago)
 {
 	process.task.se.exec_start = rq.clock_task;
@@ -1145,15 +1143,15 @@ static void get_cpu(uint64_t ago)
 }
 
 /*
- * The kernel reads its clock when it wakes a thread, and not again for the switch that follows. So
- * the time until the switch is CPU time of that thread, and not waiting. The time from the end of a
- * thread's CPU time until the switch is waiting.
+ * When the kernel wakes a thread, it reads its clock, but not again for the switch that follows. So
+ * the time until the switch counts as the thread's CPU time, and not as waiting. The time from the
+ * end of a thread's CPU time to the switch counts as waiting.
  */
 static void test_scheduler_clock(void **state)
 {
 	(void)state;
 	run_for(MS);
-	pass(3000, 0); /* before the switch, the kernel looks for tasks that wait for other CPUs */
+	pass(3000, 0); /* before it switches, the kernel looks for tasks that wait for other CPUs */
 	leave(SLEEPS);
 	pass(9000, 0);
 	get_cpu(2000);
@@ -1167,7 +1165,10 @@ static void test_scheduler_clock(void **state)
 	assert_int_equal(account_sent()->kernel_ns, 12000);
 }
 
-/* A thread that begins and never waits has an account: how long it was ready, and stolen time. */
+/*
+ * A thread that never waits has an account, too: how long it was ready to run, and how much time
+ * was stolen.
+ */
 static void test_preempted(void **state)
 {
 	(void)state;
@@ -1188,9 +1189,9 @@ static void test_preempted(void **state)
 }
 
 /*
- * User space has noted how long the thread had been ready before the recording. Time that was added
- * after the note counts, also if it was added before the thread first leaves a CPU. A note of an
- * earlier thread with the same number doesn't count.
+ * User space has noted how long the thread had been ready to run before the recording. Ready time
+ * after the note counts, even before the thread first leaves a CPU. A note about an earlier thread
+ * with the same number doesn't count.
  */
 static void test_noted_delay(void **state)
 {
@@ -1212,8 +1213,8 @@ static void test_noted_delay(void **state)
 }
 
 /*
- * User space has read that the thread waits. The thread's account begins with that wait, which
- * began with the recording. Time since then in which the thread was ready, ran, or was stolen from
+ * User space has read that the thread waits. The thread's account begins with that wait, at the
+ * recording's start. From then on, time in which the thread was ready or ran, or that was stolen,
  * isn't waiting.
  */
 static void test_read_wait_counts(void **state)
@@ -1243,8 +1244,8 @@ static void test_read_wait_counts(void **state)
 }
 
 /*
- * When a thread gets a CPU, the kernel adds the last part of its time of being ready only just
- * after the switch. The program knows that part already at the switch.
+ * When a thread gets a CPU, the kernel adds the last part of its ready time only after the switch.
+ * The program knows that part at the switch already.
  */
 static void test_delay_on_cpu(void **state)
 {
@@ -1278,7 +1279,7 @@ static const struct rec_sample *sample_taken(void)
 	return rec;
 }
 
-/* The thread calls execve(). Its number before the call was @before. */
+/* The thread has called execve(). Its number before the call was @before. */
 static void exec(__u32 before)
 {
 	__u64 ctx[] = {(uintptr_t)&process.task, before, 0};
@@ -1287,7 +1288,7 @@ static void exec(__u32 before)
 	on_exec(ctx);
 }
 
-/* Returns the account that was sent for the process's image number @exec_id. */
+/* Returns the account that was sent for the process after @exec_id execs. */
 static const struct rec_account *account_of(__u32 exec_id)
 {
 	const struct rec_account *found = NULL;
@@ -1305,8 +1306,8 @@ static const struct rec_account *account_of(__u32 exec_id)
 }
 
 /*
- * After execve() a thread's account begins anew. The account of the image before the call says how
- * long the thread was ready and waited, and how much time was stolen from it, up to the call.
+ * execve() begins a new account for the thread. The account sent for the old image says how long,
+ * up to the call, the thread was ready and waited, and how much time was stolen.
  */
 static void test_exec(void **state)
 {
@@ -1344,7 +1345,7 @@ static void test_exec(void **state)
 	assert_int_equal(account_of(1)->kernel_ns, 0);
 }
 
-/* Adds up the accounts that were sent. */
+/* Sums up all accounts that were sent. */
 static struct rec_account all_accounts(void)
 {
 	struct rec_account all = {};
@@ -1361,7 +1362,7 @@ static struct rec_account all_accounts(void)
 	return all;
 }
 
-/* The thread waits for @ns. For @ready of these it is ready to run. */
+/* Lets the thread wait for @ns, and be ready to run for @ready of these. */
 static void wait_and_be_ready(uint64_t ns, uint64_t ready)
 {
 	leave(SLEEPS);
@@ -1371,8 +1372,8 @@ static void wait_and_be_ready(uint64_t ns, uint64_t ready)
 }
 
 /*
- * A thread that isn't the first of its process takes the first one's number by execve(). Its old
- * entry is removed, whether it left its CPU since or not. All that the thread did counts once.
+ * By execve(), a thread that isn't the process's first takes the first thread's number. Its old
+ * entry is removed, whether or not it has left its CPU since. All its time counts once.
  */
 static void test_exec_elsewhere(void **state)
 {
@@ -1407,8 +1408,8 @@ static void test_exec_elsewhere(void **state)
 }
 
 /*
- * A thread is first seen during execve(), and its number stays the same: its account has all its
- * time.
+ * The program first sees a thread during its execve(), and the thread's number stays the same. The
+ * account has all of the thread's time.
  */
 static void test_met_in_exec(void **state)
 {
@@ -1422,14 +1423,14 @@ static void test_met_in_exec(void **state)
 	assert_int_equal(account_of(0)->sample.ready_ns, 7 * MS);
 }
 
-/* The first thread's end is seen only after another thread has taken its number. */
+/* The program sees the end of the first thread only after another thread has taken its number. */
 static void test_first_ends_late(void **state)
 {
 	struct made first = process;
 
 	(void)state;
 	began_ns = 0;
-	wait_and_be_ready(8 * MS, 0); /* this changes the entry of the first thread */
+	wait_and_be_ready(8 * MS, 0); /* changes the entry of the first thread */
 	first.task = process.task;
 	process.task.se.sum_exec_runtime = MS;
 	entry()->task = (uintptr_t)&first.task;
@@ -1441,8 +1442,8 @@ static void test_first_ends_late(void **state)
 }
 
 /*
- * A process that isn't recorded has no entry after execve() either. The entries of its former
- * image's GILs are removed.
+ * A process that isn't recorded gets no entry by execve(). The entries for the GILs of its former
+ * program are removed.
  */
 static void test_exec_alone(void **state)
 {
@@ -1455,15 +1456,15 @@ static void test_exec_alone(void **state)
 	assert_int_equal(shim.n_sent, 0);
 }
 
-/* The thread gets the CPU, but the program at switches doesn't run. */
+/* The thread gets the CPU without the program noticing the switch. */
 static void get_cpu_unseen(void)
 {
 	process.task.se.exec_start = rq.clock_task;
 }
 
 /*
- * The program misses the switch back to the thread. How long the thread waited follows from its CPU
- * time. No time is lost, whether the thread next leaves the CPU or calls execve().
+ * The program missed the switch back to the thread. It computes from the thread's CPU time how long
+ * the thread waited. No time is lost, whether the thread next leaves its CPU or calls execve().
  */
 static void test_unseen(void **state)
 {
@@ -1492,8 +1493,8 @@ static void test_unseen(void **state)
 }
 
 /*
- * As test_unseen(), for a wait that user space has read: the wait's end follows from the CPU time
- * if the thread ran once since then.
+ * The program missed the switch back to a thread whose wait user space has read. If the thread ran
+ * only once since then, its CPU time tells when the wait ended.
  */
 static void test_read_unseen(void **state)
 {
@@ -1512,7 +1513,7 @@ static void test_read_unseen(void **state)
 	assert_int_equal(last_wait()->sample.time_ns, shim.now_ns - 3 * MS);
 }
 
-/* If the program misses a switch, the two sums of waiting time in the account differ. */
+/* If the program misses a switch, the account shows it: its two sums of waiting time differ. */
 static void test_switch_missed(void **state)
 {
 	(void)state;
@@ -1531,8 +1532,8 @@ static void test_switch_missed(void **state)
 }
 
 /*
- * A sample of CPU time says how long the thread has been ready so far. If the record of a wait
- * isn't sent yet, that record will say it, so the sample doesn't.
+ * A sample of CPU time says for how long in all the thread was ready to run. Ready time that the
+ * record of a wait will report isn't in the sample.
  */
 static void test_sample_says(void **state)
 {
@@ -1559,7 +1560,7 @@ static void test_sample_says(void **state)
 	assert_int_equal(sample_taken()->ready_ns, 8 * MS);
 }
 
-/* When a thread of a process that isn't known is preempted, it gets no entry. */
+/* A thread of an unknown process gets no entry when it is preempted. */
 static void test_preempted_stranger(void **state)
 {
 	__u32 tgid = TGID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Three things: when a process unmaps memory, its mappings become stale for the kernel program;
+ * Tests three parts of the kernel side: when a process unmaps code, its mappings become stale;
  * absent memory is reported to user space, but not too often; sets remember which ids were sent.
  */
 #include "kernel_shim.h"
@@ -59,10 +59,10 @@ static void test_unmap(void **state)
 	(void)state;
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
-	vma.vm_flags = 0; /* the memory that is unmapped holds data, not code */
+	vma.vm_flags = 0; /* unmaps data, not code */
 	on_unmap(&vma);
 	vma.vm_flags = VM_EXEC;
-	/* the memory that is unmapped belongs to the program before execve() */
+	/* unmaps memory of the program that ran before execve() */
 	vma.vm_mm = &other_mm;
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
@@ -70,9 +70,8 @@ static void test_unmap(void **state)
 }
 
 /*
- * A process that wasn't met yet has no mappings that could become stale. Nor has a process whose
- * pid belonged to an earlier process. The kernel program remembers that such a process unmapped
- * something.
+ * A process unmaps code before its first sample, or has the pid of an earlier process. It has no
+ * mappings yet that could become stale, so the kernel program remembers the unmapping.
  */
 static void test_unmap_early(void **state)
 {
@@ -86,8 +85,8 @@ static void test_unmap_early(void **state)
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 0);
 	/*
-	 * Mappings that user space gave before the process's first sample have no start time. They
-	 * count as this process's mappings.
+	 * Mappings that user space set before the process's first sample have no start time. They
+	 * count as this process's.
 	 */
 	give_space(5, 0, 3);
 	on_unmap(&vma);
@@ -95,8 +94,8 @@ static void test_unmap_early(void **state)
 }
 
 /*
- * While user space reads a process's mappings, every new mapping makes them stale. At other times,
- * a new mapping makes them stale only if it covers a known one.
+ * While user space reads a process's mappings, any new mapping makes them stale. At other times,
+ * only a new mapping over a known one does.
  */
 static void test_new_place(void **state)
 {
@@ -111,7 +110,7 @@ static void test_new_place(void **state)
 	assert_int_equal(p->unmaps, 0);
 }
 
-/* Gives @s one mapping: the page at 0x1000. */
+/* Gives the process of @s one mapping: the page at 0x1000. */
 static void give_mapping(struct unwind_space *s)
 {
 	static const __u32 zero;
@@ -130,8 +129,8 @@ static void give_mapping(struct unwind_space *s)
 }
 
 /*
- * A fork of which no sample was taken will be given its parent's mappings. It won't be given them
- * once it has called execve().
+ * A forked process without a sample yet will be given its parent's mappings, unless it calls
+ * execve().
  */
 static void test_new_place_of_fork(void **state)
 {
@@ -159,7 +158,7 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	/* a process that shares with the first one the map's entry that limits reports */
+	/* another process, which shares a map entry for the limit with the first one */
 	other.proc_hash = 1ull << 32 | 1;
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
@@ -170,16 +169,14 @@ static void test_quota(void **state)
 	shim.now_ns += 1;
 	assert_true(has_quota(&w));
 	assert_false(has_quota(&w));
-	/*
-	 * however much time passes, at most as many reports are allowed at once as at the beginning
-	 */
+	/* however much time has passed, only ABSENT_BURST reports are allowed at once */
 	shim.now_ns += 1000000 * ABSENT_NS;
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 }
 
-/* Reads that failed aren't reported if the sample is complete without them. */
+/* Absent memory isn't reported if the sample is complete without it. */
 static void test_lacks(void **state)
 {
 	struct rec_sample rec = {.gil = GIL_HELD};
@@ -203,7 +200,7 @@ static void test_lacks(void **state)
 	assert_false(lacks(&rec, &w));
 }
 
-/* A set of sent ids that is full forgets the oldest id. */
+/* A full set of sent ids forgets the oldest one. */
 static void test_sent(void **state)
 {
 	__u64 id[SENT_WAYS + 1];
@@ -225,7 +222,7 @@ static void test_sent(void **state)
 	assert_false(code_seen(id[1]));
 	code_mark(id[1]);
 	assert_true(code_seen(id[1]));
-	sent_epoch++; /* with a new epoch, every id counts as not sent */
+	sent_epoch++; /* in a new epoch, no id counts as sent */
 	assert_false(code_seen(id[1]));
 	sent_epoch--;
 	assert_true(code_seen(id[1]));

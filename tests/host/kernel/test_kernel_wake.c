@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests which thread ends a wait for a lock: the one whose futex call wakes the waiting thread up.
- * If an interrupt wakes the thread, nobody ends the wait, whichever thread was interrupted. One
- * record names the thread that ended the wait, and no other record does.
+ * Tests which thread ends a wait for a lock (the waker): the thread whose futex call wakes the
+ * waiting one up. If an interrupt wakes a thread up, there is no waker, whichever thread was
+ * interrupted. Exactly one record names the waker.
  */
 #include "kernel_switch.h"
 
@@ -28,7 +28,7 @@ static int setup_wakers(void **state)
 	return r;
 }
 
-/* The thread begins to wait, in a futex call on @addr. */
+/* The thread begins to wait in a futex call on @addr. */
 static void wait_in(uint64_t addr, uint64_t operation)
 {
 	enter_futex(addr, operation);
@@ -36,7 +36,7 @@ static void wait_in(uint64_t addr, uint64_t operation)
 }
 
 /*
- * 10 ms later the thread is woken up and gets a CPU. At that moment, thread @by is in system call
+ * After 10 ms, the thread is woken up and gets a CPU. At that moment, thread @by is in system call
  * @number.
  */
 static void wake(struct made *by, uint64_t number, uint64_t addr, uint64_t operation)
@@ -53,7 +53,7 @@ static void wake(struct made *by, uint64_t number, uint64_t addr, uint64_t opera
 	switch_tasks(&idle, &process);
 }
 
-/* Returns the index, in what was sent, of the last record of a wait. */
+/* Returns the index in shim.sent of the last record of a wait. */
 static size_t last(void)
 {
 	size_t i = shim.n_sent;
@@ -69,7 +69,10 @@ static const struct rec_wait *last_wait(void)
 	return (const void *)shim.sent[last()].bytes;
 }
 
-/* The thread leaves its CPU again, so the record is sent. Returns who ended the wait; 0: nobody. */
+/*
+ * The thread leaves its CPU again, so that the wait's record is sent. Returns the waker in the
+ * record; 0: none.
+ */
 static uint32_t woken_by(void)
 {
 	enter(NUMBER_READ, 3);
@@ -96,7 +99,7 @@ static void test_woken(void **state)
 	assert_true(by->time_ns > last_wait()->since_ns);
 }
 
-/* All futex operations that wake waiters name the waker; the other operations don't. */
+/* Futex operations that wake waiters make the caller a waker; other operations don't. */
 static void test_operations(void **state)
 {
 	static const int wakes[] = {FUTEX_WAKE, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP,
@@ -118,7 +121,7 @@ static void test_operations(void **state)
 	}
 }
 
-/* An interrupt wakes the thread up while another thread is in some system call, or in none. */
+/* An interrupt wakes the thread up. The interrupted thread is in some system call, or in none. */
 static void test_interrupts(void **state)
 {
 	(void)state;
@@ -131,14 +134,12 @@ static void test_interrupts(void **state)
 	assert_int_equal(woken_by(), 0);
 	switch_tasks(&idle, &process);
 	wait_in(A_FUTEX, WAITER_CALL);
-	/* the call wakes waiters of another futex */
+	/* this call wakes waiters of another futex */
 	wake(&waker, CALL_FUTEX, A_FUTEX + 4, WAKER_CALL);
 	assert_int_equal(woken_by(), 0);
 }
 
-/*
- * Processes may map a shared futex at different addresses, but its offset in the page is the same.
- */
+/* Processes may map a shared futex at different addresses, but at the same offset in the page. */
 static void test_processes(void **state)
 {
 	(void)state;
@@ -150,10 +151,7 @@ static void test_processes(void **state)
 	wake(&stranger, CALL_FUTEX, A_FUTEX + 0x77000 + 20, FUTEX_WAKE);
 	assert_int_equal(woken_by(), 0);
 	switch_tasks(&idle, &process);
-	/*
-	 * the futex is private to the process, so the same address is another futex in another
-	 * process
-	 */
+	/* a private futex: the same address in another process is another futex */
 	wait_in(A_FUTEX, WAITER_CALL);
 	wake(&stranger, CALL_FUTEX, A_FUTEX, WAKER_CALL);
 	assert_int_equal(woken_by(), 0);
@@ -163,7 +161,7 @@ static void test_processes(void **state)
 	assert_int_equal(woken_by(), 0);
 }
 
-/* A wait for the GIL has no waker. Such a wait is blamed on the GIL's holder instead. */
+/* A wait for the GIL has no waker. The GIL's holder is blamed for it instead. */
 static void test_gil(void **state)
 {
 	(void)state;
@@ -179,8 +177,8 @@ static void test_gil(void **state)
 }
 
 /*
- * Who ends a wait is looked up only if the wait's stack was taken. Looking it up costs a part of
- * the budget.
+ * The program looks for the waker only if the wait's stack was taken. The look costs a part of the
+ * budget.
  */
 static void test_budget(void **state)
 {
@@ -207,8 +205,8 @@ static void test_budget(void **state)
 }
 
 /*
- * A waker belongs to one wait: the next wait, which nobody is seen to end, has none. A record of
- * time that is sent at the thread's end names no waker.
+ * A waker is named for one wait only. The next wait, whose end was caused by nobody, has none. Nor
+ * has a record of left-over time at the thread's end.
  */
 static void test_once(void **state)
 {
@@ -222,7 +220,7 @@ static void test_once(void **state)
 	switch_tasks(&idle, &process);
 	wait_in(A_FUTEX, WAITER_CALL);
 	wake(&waker, CALL_FUTEX, A_FUTEX, WAKER_CALL);
-	shim.full = true; /* the record is lost, and its time goes into a later record */
+	shim.full = true; /* the record is lost; its time goes into a later record */
 	leave(0);
 	shim.full = false;
 	switch_tasks(&idle, &process);
@@ -232,7 +230,7 @@ static void test_once(void **state)
 	assert_true(last_wait()->others_ns > 9 * MS);
 }
 
-/* A thread that isn't recorded wakes the waiting thread up. */
+/* The waker is a thread that isn't recorded. */
 static void test_unwanted(void **state)
 {
 	struct proc_entry ignored = {.state = PROC_IGNORED};

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two threads, each in a known nested stack. Each prints its own frames (name, file, line, the
-innermost first), and then blocks in a read. For tests/host/walk/test_walk_live.c; runs under 2.7 to
-3.15."""
+"""Runs two threads, each in a known nested stack. Each thread prints its own frames (name, file,
+line, the innermost first), and then blocks in a read. test_walk_live.c starts this script under
+2.7 to 3.15."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ def say(label, frame):
 
 
 def leaf(label):
-    # All on one line, so that the thread blocks on the line that say() has printed for this frame.
+    # in one line, so that the thread blocks on the line that say() has printed for this frame
     os.read(0, len(say(label, sys._getframe())))
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libffi's trampolines: from each of their instructions the native stack goes on to the caller. The
- * bytes are libffi's own, as CPython's ctypes had them mapped.
+ * Trampolines of libffi: from each instruction of a trampoline, unwinding must find the caller. The
+ * bytes are those that libffi wrote for CPython's ctypes.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_native.h"
@@ -13,37 +13,35 @@
 
 #include "walk_tests.h"
 
-/* address of libffi's code. Only its first function has unwind information. */
-#define TEXT	   0x7f0000001000ull
-#define CLOSURE	   TEXT
-#define ALT	   (TEXT + 0x100)
-#define CALLER	   0x7f0000100000ull /* address that stands for a thread's first function */
+/* address of libffi's code, in which only the first function has unwind information */
+#define TEXT	0x7f0000001000ull
+#define CLOSURE TEXT
+#define ALT	(TEXT + 0x100)
+/* address in the caller, which stands for a thread's first function */
+#define CALLER	   0x7f0000100000ull
 #define TRAMPOLINE 0x7f0000200000ull /* address of a trampoline, in anonymous memory */
 #define STACK	   0x7ffc00000000ull
 
-/*
- * Code of the function to which trampolines jump. Its first instruction is one that trampolines
- * have too.
- */
+/* The function that trampolines jump to. Its first instruction also occurs in trampolines. */
 static const uint8_t closure[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x81, 0xec, 0xd8, 0, 0, 0};
 
 struct instruction {
 	uint8_t n, bytes[8];
-	/* how many bytes the stack has below the return address, before this instruction */
+	/* size of the stack below the return address before this instruction, in bytes */
 	uint8_t depth;
 };
 
-/* A trampoline that libffi 3.3 and 3.4 write at run time: x86/ffi64.c, ffi_prep_closure_loc(). */
+/* a trampoline that libffi 3.3 and 3.4 write at run time: x86/ffi64.c, ffi_prep_closure_loc() */
 static const struct instruction made[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}},			 /* endbr64 */
 	{7, {0x4c, 0x8d, 0x15, 0xf5, 0xff, 0xff, 0xff}}, /* lea -11(%rip),%r10 */
 	{6, {0xff, 0x25, 0x07, 0x00, 0x00, 0x00}},	 /* jmp *7(%rip) */
-	{7, {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}}, /* this instruction is never executed */
+	{7, {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}}, /* never executed */
 };
 
 /*
- * A trampoline of a table in libffi's file, 3.4+: x86/unix64.S, trampoline_code_table. Its
- * parameters are one page further.
+ * a trampoline from the table in the file of libffi 3.4 and later: x86/unix64.S,
+ * trampoline_code_table; its parameters are one page further on
  */
 static const struct instruction from_table[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}},
@@ -55,7 +53,7 @@ static const struct instruction from_table[] = {
 	{3, {0x41, 0xff, 0xe2}, 16},			     /* jmp *%r10 */
 };
 
-/* Code of ffi_closure_unix64_alt, to which trampolines of the table jump. */
+/* ffi_closure_unix64_alt, which the trampolines of the table jump to */
 static const struct instruction alternative[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}, 16},
 	{5, {0x4c, 0x8b, 0x54, 0x24, 0x08}, 16}, /* mov 8(%rsp),%r10 */
@@ -98,11 +96,14 @@ static void unwind(void)
 {
 	host.reads = 0;
 	host.native->regs = begin;
-	host.native->leaf[10] = ALT; /* the value of r10 before the jump to ALT */
+	host.native->leaf[10] = ALT; /* r10 as it is before the jump to ALT */
 	walk_native(host.native, host.w);
 }
 
-/* Returns the outcome of unwinding a thread at @pc whose return address is at STACK + 64. */
+/*
+ * Unwinds a thread at @pc, on a stack with @depth bytes below the return address at STACK + 64.
+ * Returns the outcome.
+ */
 static enum native_outcome unwound(uint64_t pc, uint8_t depth)
 {
 	uint64_t back = CALLER + 0x10;
@@ -130,7 +131,7 @@ static void test_made(void **state)
 	put(end, &to, sizeof(to));
 	check_each(TRAMPOLINE, made, 3);
 	assert_int_equal(unwound(TRAMPOLINE + 17, 0), NATIVE_NO_ROWS);
-	/* the trampoline leads to an address without unwind information */
+	/* makes the trampoline lead to an address without unwind information */
 	to = CLOSURE + sizeof(closure);
 	put(end, &to, sizeof(to));
 	assert_int_equal(unwound(TRAMPOLINE, 0), NATIVE_NO_RULE);
@@ -147,7 +148,9 @@ static void test_table(void **state)
 	check_each(ALT, alternative, ARRAY_SIZE(alternative));
 }
 
-/* Following the instructions ends at a jump to itself, and at a jump to unmapped memory. */
+/*
+ * Following jumps ends at a jump to itself, at a circle of jumps, and at a jump to unmapped memory.
+ */
 static void test_nowhere(void **state)
 {
 	static const uint8_t loop[] = {0xeb, 0xfe}, circle[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 0xfa},
@@ -162,8 +165,8 @@ static void test_nowhere(void **state)
 }
 
 /*
- * Only the innermost frame executes the instruction at its pc next. In any other frame pc is where
- * its callee will return to, so instructions aren't followed there.
+ * Only in the innermost frame is the instruction at pc the next one to be executed. In other frames
+ * pc is a return address, so the instructions there aren't followed.
  */
 static void test_called(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rules that read a register of the innermost frame: where a thread begins, and where a register
- * holds the return address.
+ * Unwind rules that read a register of the innermost frame: in the code where a thread begins, and
+ * where a register holds the return address.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_native.h"
@@ -66,11 +66,11 @@ static uint8_t unwound(uint64_t pc)
 
 static void test_clone(void **state)
 {
-	/* in the parent, the system call's result is the tid of the new thread */
+	/* in the parent, the system call returns the new thread's tid */
 	host.native->leaf[REG_RESULT] = 4711;
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
-	/* the register holds -ENOSYS before the system call is done */
+	/* -ENOSYS: the system call hasn't been executed yet */
 	host.native->leaf[REG_RESULT] = -38ull;
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
@@ -94,8 +94,8 @@ static void test_vfork(void **state)
 }
 
 /*
- * The value of a register is unknown in a frame that has called another function, and in all frames
- * further out.
+ * In a frame that has called another function, and in all frames further out, a register's value
+ * isn't known.
  */
 static void test_further_out(void **state)
 {
@@ -108,7 +108,7 @@ static void test_further_out(void **state)
 	assert_int_equal(unwound(LEAF), NATIVE_NO_REGISTER);
 	assert_int_equal(host.native->n, 3);
 	put(SP + 8, &at[1], sizeof(at[1]));
-	/* this frame takes no room on the stack */
+	/* vfork's frame takes no room on the stack, so unwinding makes no progress */
 	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS);
 	assert_int_equal(host.native->n, 3);
 }

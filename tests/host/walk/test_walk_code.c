@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of a stack: each code object is sent when it is met first, with its texts; the stack is
- * sent once. Only records that the ring accepted count as sent.
+ * The records of a stack. A code object is sent once, with its texts, when it is first seen; the
+ * stack is sent once. Records count as sent only if the ring accepted them.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
@@ -25,7 +25,7 @@ static const struct rec_code *code_record(size_t i)
 	return rec;
 }
 
-/* Returns the bytes of text @which in the record. */
+/* Returns the bytes of text @which in the record @rec. */
 static const uint8_t *text_bytes(const struct rec_code *rec, enum code_text which)
 {
 	const uint8_t *p = (const uint8_t *)(rec + 1);
@@ -49,7 +49,7 @@ static void build(size_t n, uint64_t code)
 	chain_build(&plan, &expected);
 }
 
-/* Sends @code as the only frame of a stack; returns its record. */
+/* Sends a stack whose only frame runs @code. Returns the code object's record. */
 static const struct rec_code *send_one(uint64_t code)
 {
 	build(1, code);
@@ -73,8 +73,8 @@ static void assert_stack_record(size_t i, size_t n)
 }
 
 /*
- * Each code object is sent once, and so is the stack. Another stack of the same functions sends the
- * stack alone.
+ * Each code object is sent once, and so is the stack. For another stack of the same functions, only
+ * the stack is sent.
  */
 static void sent_once(void)
 {
@@ -122,8 +122,8 @@ static void ring_refuses(void)
 }
 
 /*
- * A stack has more code objects than a sample may send. The remaining code objects are sent with
- * the next samples, and the stack is sent again with each of these samples.
+ * A stack has more code objects than one sample may send. The rest are sent with the next samples,
+ * and with each of these the stack is sent again.
  */
 static void many_codes(void)
 {
@@ -143,7 +143,7 @@ static void many_codes(void)
 	assert_int_equal(host.sent.n, SEND_CODES + 10 + 2);
 }
 
-/* On a slow or busy machine each sample still sends a few code objects. */
+/* On a slow or busy machine, each sample still sends a few code objects. */
 static void slow(void)
 {
 	char name[16];
@@ -165,7 +165,10 @@ static void slow(void)
 	assert_int_equal(host.sent.n, 40 + 3);
 }
 
-/* A deep stack of new functions is cut, because proving all of them would take too long. */
+/*
+ * A deep stack of new functions is cut off, because it would take too long to prove all of their
+ * code objects.
+ */
 static void late(void)
 {
 	char name[16];
@@ -186,8 +189,8 @@ static void late(void)
 
 /*
  * On a slow machine, a sample may prove only a few more functions after PROVE_LEAST frames. Each
- * function is proved once, so that is enough for a deep recursion, whose frames beyond PROVE_LEAST
- * belong to few functions: its stack is whole.
+ * function is proved once. So the stack of a deep recursion is whole: the frames after PROVE_LEAST
+ * belong to few functions.
  */
 static void late_recursion(void)
 {
@@ -209,8 +212,8 @@ static void late_recursion(void)
 }
 
 /*
- * In a recursion of several functions each is proved once in a sample, even if two of them share a
- * set of walk.seen.
+ * In a recursion of several functions, each function is proved once in a sample, even if two of
+ * them share a set of walk.seen.
  */
 static void late_circle(void)
 {
@@ -231,8 +234,8 @@ static void late_circle(void)
 }
 
 /*
- * Long line tables: a sample copies as many as fit in SEND_BUDGET. For the rest, user space gets
- * their addresses.
+ * If line tables are long, a sample copies as many as fit in SEND_BUDGET. Of the others, user space
+ * gets the addresses.
  */
 static void many_bytes(void)
 {
@@ -263,7 +266,7 @@ static void many_bytes(void)
 	assert_int_equal(host.sent.n, 9);
 }
 
-/* The record has the values that were put into the image, as src/python reads it. */
+/* The record contains the values that were put into the image, when src/python reads it. */
 static void fields(void)
 {
 	static const uint8_t table[] = {6, 1, 8, 2, 10, 0};
@@ -293,8 +296,8 @@ static void fields(void)
 }
 
 /*
- * A string of any kind and length: the record has all its bytes up to the limit, and its true
- * length.
+ * For a string of any kind and length, the record has its true length and all its bytes, up to the
+ * limit.
  */
 static void text(unsigned kind, bool ascii, uint32_t len)
 {
@@ -354,7 +357,7 @@ static void line_tables(void)
 	}
 }
 
-/* A record with the longest texts of all kinds fits. */
+/* The longest texts of all kinds fit into one record. */
 static void all_long(void)
 {
 	static uint8_t data[100000];
@@ -369,7 +372,7 @@ static void all_long(void)
 }
 
 /*
- * A text isn't resident when the code object is sent: the record has everything else, and the
+ * A text isn't resident when its code object is sent. The record has everything else, and the
  * text's address.
  */
 static void not_resident(void)
@@ -385,7 +388,7 @@ static void not_resident(void)
 
 		host_forget_sent();
 		assert_int_equal(image_walk(), WALK_OK);
-		/* Of the text's object, only the head is readable, or not even the head. */
+		/* only the head of the text's object is readable, or not even that */
 		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
 		send_stack(host.w);
 		host.fault_at = 0;
@@ -398,7 +401,7 @@ static void not_resident(void)
 	}
 }
 
-/* Before 3.11 the class comes from the first local variable. */
+/* Before 3.11, the class of a method is found through the first local variable. */
 static void self(void)
 {
 	uint64_t frame, code = image_code("method"), obj = image_alloc(64);
@@ -418,7 +421,9 @@ struct item {
 	uint64_t key, value;
 };
 
-/* A dict with a combined table. @any: its keys may be of any type, so entries have hashes. */
+/*
+ * Makes a dict with a combined table. @any: keys may be of any type, so that entries have hashes.
+ */
 static uint64_t image_dict(const struct item *items, size_t n, bool any)
 {
 	uint64_t dict = image_alloc(image.l->ob_type + 8 + 32);
@@ -434,7 +439,7 @@ static uint64_t image_dict(const struct item *items, size_t n, bool any)
 	return dict;
 }
 
-/* Sends a function called @name of /srv/app.py that runs in @dict. Returns its record. */
+/* Sends a function called @name of /srv/app.py whose globals are @dict. Returns its record. */
 static const struct rec_code *send_in(const char *name, uint64_t dict)
 {
 	build(1, image_code(name));
@@ -446,8 +451,8 @@ static const struct rec_code *send_in(const char *name, uint64_t dict)
 }
 
 /*
- * Returns the name of the module that the record gives; "": the code certainly isn't a module's
- * body; NULL: the record says nothing about a module.
+ * Returns the module name in the record; "": the code certainly isn't a module's top level; NULL:
+ * the record says nothing about a module.
  */
 static const char *said_of(const struct rec_code *rec)
 {
@@ -461,7 +466,10 @@ static const char *said_of(const struct rec_code *rec)
 	return module;
 }
 
-/* The two names are among the first eight entries of the dict, and their values are of type str. */
+/*
+ * The names __name__ and __file__ are among the first eight entries of the globals, and both values
+ * are of type str.
+ */
 static void modules(void)
 {
 	bool copies = PY_HAS(image.l->can, LOG2_KEYS);
@@ -479,13 +487,13 @@ static void modules(void)
 			continue;
 		}
 		/*
-		 * code objects of Python 3.11 have no versions, so the module's name must fit the
-		 * file's
+		 * code objects of Python 3.11 have no versions, so the module's name must match its
+		 * file's name
 		 */
 		assert_string_equal(said_of(send_in("<module>", dict)),
 				    image.l->code_version ? "pkg.app" : "");
 		assert_null(said_of(send_in("<modulo>", dict)));
-		/* the dict's values are in an array of their own */
+		/* the dict's values are in a separate array */
 		put_u64(dict + image.l->ob_type + 8 + 24, dict);
 		assert_null(said_of(send_in("<module>", dict)));
 	}
@@ -501,7 +509,7 @@ static void modules(void)
 	assert_string_equal(said_of(send_in("<module>", image_dict(items, 8, false))), "");
 }
 
-/* A __name__ that isn't a sound str, or is too long, isn't copied. */
+/* A __name__ that isn't a valid str, or that is too long, isn't copied. */
 static void odd_modules(void)
 {
 	uint64_t name = image_text("app"), file = image_text("/srv/app.py"), key;
@@ -513,7 +521,7 @@ static void odd_modules(void)
 		return;
 	assert_string_equal(said_of(send_in("<module>", image_dict(items, 2, false))), "app");
 	assert_null(said_of(send_in("<module>", image_dict(swapped, 2, false))));
-	/* the object's type isn't that of the file name */
+	/* an object of another type than the file name */
 	put_u64(file + image.l->ob_type, 0x1000);
 	assert_null(said_of(send_in("<module>", image_dict(items, 2, false))));
 	put_u64(file + image.l->ob_type, 0);
@@ -538,9 +546,9 @@ static uint64_t reads_of_walk(uint64_t *bytes)
 }
 
 /*
- * Up to 3.10, code objects that lie next to each other are read together. In the first sample, the
- * walk does so when it meets the second of them; in later samples, when it meets the first. From
- * the second sample on, a code object without neighbours is read alone.
+ * Up to 3.10, the walk reads neighbouring code objects together. In the first sample it does so
+ * when it comes to the second one; in later samples when it comes to the first. A code object
+ * without neighbours is read alone from the second sample on.
  */
 static void read_together(void)
 {
@@ -549,9 +557,9 @@ static void read_together(void)
 
 	if (image.l->walk != PY_WALK_OBJECT)
 		return;
-	image_alloc(HOST_PAGE); /* keeps the text of the file's name away from the code objects */
+	image_alloc(HOST_PAGE); /* keeps the file name's text away from the code objects */
 	for (size_t i = 0; i < MODULE; i++)
-		/* the name is interned, so its hash is known */
+		/* an interned name, whose hash is known */
 		name[i] = image_str("f", 1, 1, true, 77 + i);
 	for (size_t i = 0; i < MODULE; i++)
 		table[i] = image_bytes("\2\1\4\1", 4, NO_HASH);

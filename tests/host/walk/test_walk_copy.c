@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The copies of bytecode that each thread of a free-threaded build has since 3.14
- * (bpf/python/copy.bpf.h): an instruction's offset is counted in the copy where the instruction
- * lies, whatever the frame's index says. If it lies in no copy, the frame has no line, and the
- * stack is whole.
+ * In free-threaded builds since 3.14, each thread has its own copies of bytecode
+ * (bpf/python/copy.bpf.h). An instruction's offset must be that in the copy where the instruction
+ * is, whatever index the frame has. If the instruction is in no copy, the frame has no line, but
+ * the stack is whole.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
@@ -18,7 +18,10 @@ static struct plan plan;
 static struct expected expected;
 static uint64_t code;
 
-/* Builds @n frames of one function, all in the main copy. False: the release has no copies. */
+/*
+ * Builds @n frames of one function, all in its main copy. Returns false if the release has no
+ * copies of bytecode.
+ */
 static bool build(size_t n)
 {
 	if (!image.l->code_tlbc)
@@ -31,7 +34,7 @@ static bool build(size_t n)
 	return true;
 }
 
-/* Lets frame @i execute the instruction at @instr, and say that it uses copy @index. */
+/* Makes frame @i execute the instruction at @instr, with the index of copy @index. */
 static void put_frame(size_t i, uint64_t instr, uint32_t index)
 {
 	put_u64(expected.addr[i] + image.l->frame_lasti, instr);
@@ -44,8 +47,8 @@ static uint64_t copy(uint64_t i)
 }
 
 /*
- * Returns .lasti of frame @i: the offset of its instruction, or that it is unknown. Checks that the
- * walk has found the whole stack.
+ * Walks and checks that the whole stack was found. Returns .lasti of frame @i: an offset, or
+ * LASTI_UNKNOWN.
  */
 static int lasti_of(size_t i)
 {
@@ -61,7 +64,7 @@ static int lasti_at(uint64_t instr, uint32_t index)
 	return lasti_of(0);
 }
 
-/* Each instruction of each copy is found in the copy where it lies. */
+/* For each instruction of each copy, the walk finds the offset in that copy. */
 static void own_copy(void)
 {
 	if (!build(1))
@@ -72,9 +75,9 @@ static void own_copy(void)
 }
 
 /*
- * RESUME moves a frame to another copy by two stores, of the index and of the instruction's
- * address. The thread is between these, in either order. (With index 0, a copy that lies close
- * behind the main one gives an offset for which the line table has no line.)
+ * RESUME moves a frame to another copy with two stores: the index, and the instruction's address.
+ * The thread may be between the two, in either order. (With index 0, an instruction in a copy just
+ * behind the main one gives an offset that has no line.)
  */
 static void index_disagrees(void)
 {
@@ -89,7 +92,7 @@ static void index_disagrees(void)
 				assert_int_equal(lasti_at(copy(i) + 6, k), copy(i) + 6 - copy(0));
 }
 
-/* More threads have copies of the function than the walk tries one after the other. */
+/* More threads have copies of the function than the walk tries one by one. */
 static void many_copies(void)
 {
 	if (!build(1))
@@ -102,7 +105,7 @@ static void many_copies(void)
 	}
 }
 
-/* The frame's instruction lies in no copy. */
+/* The frame's instruction is in no copy. */
 static void nowhere(void)
 {
 	const uint64_t addrs[] = {0, 0x1000, IMAGE_HEAP, UINT64_MAX, 1ull << 63};
@@ -115,17 +118,17 @@ static void nowhere(void)
 	assert_int_equal(lasti_at(copy(1) - 2, 1), LASTI_UNKNOWN);
 	assert_int_equal(lasti_at(copy(1) + 2 * IMAGE_UNITS, 1), LASTI_UNKNOWN);
 	/*
-	 * the walk doesn't check where the main copy ends; the line table has no line for this
-	 * offset
+	 * the walk doesn't check where the main copy ends, but the line table has no line for such
+	 * an offset
 	 */
 	assert_int_equal(lasti_at(copy(0) + 2 * IMAGE_UNITS, 0), 2 * IMAGE_UNITS);
 	put_frame(0, copy(2) + 4, 2);
-	put_u64(image_copy_entry(code, 2), 0); /* the thread's copies were freed */
+	put_u64(image_copy_entry(code, 2), 0); /* as if the thread's copies had been freed */
 	assert_int_equal(lasti_of(0), LASTI_UNKNOWN);
 	assert_int_equal(host.out->frame[1].lasti, 0);
 }
 
-/* What the code object says of its length and of its copies is wrong. */
+/* The code object claims a wrong length, or wrong copies. */
 static void lies(void)
 {
 	const uint64_t values[] = {0, 1, 0x1000, 1ull << 32, 1ull << 62, UINT64_MAX};
@@ -149,8 +152,8 @@ static void lies(void)
 }
 
 /*
- * Two functions: one is longer than the bytes in which an instruction is found without a read; the
- * other is too long to be kept in w->proofs.
+ * Two long functions: for one, an instruction's offset can't be found without a read; the other is
+ * too long to be kept in w->proofs.
  */
 static void long_functions(void)
 {
@@ -178,7 +181,7 @@ static uint64_t reads(void)
 	return host.reads;
 }
 
-/* Puts 40 frames of 40 functions into copy @index. */
+/* Builds 40 frames of 40 functions, all in copy @index. */
 static void build_forty(uint32_t index)
 {
 	plan.n = 0;
@@ -187,16 +190,13 @@ static void build_forty(uint32_t index)
 	chain_build(&plan, &expected);
 }
 
-/*
- * how many reads at most are repeated because an entry of w->proofs was overwritten by another
- * key's
- */
+/* the most reads that are repeated because entries of w->proofs were overwritten by others */
 #define FEW 12
 
 /*
- * The walk reads once where the copies are, and again after a thread has begun or ended. The copies
- * may be elsewhere after that: those of an ended thread are freed, and a new thread takes its
- * index.
+ * The walk reads once where the copies are, and again after a thread has begun or ended (the
+ * generation changes). Then copies may be elsewhere: those of an ended thread are freed, and a new
+ * thread takes its index.
  */
 static void kept(void)
 {
@@ -218,7 +218,7 @@ static void kept(void)
 	for (size_t i = 0; i < 40; i++)
 		put_frame(i, expected.frame[i].code + image.l->code_adaptive + 10, 0);
 	/*
-	 * finding main copies takes no read; finding other copies takes one read in all, of
+	 * main copies are found without a read; for others a sample needs one read, of
 	 * tlbc_generation
 	 */
 	assert_in_range(reads(), warm - 1, warm - 1 + FEW);
@@ -226,8 +226,8 @@ static void kept(void)
 }
 
 /*
- * A copy was made anew, and overlaps the freed copy with the same index. The generation has
- * changed, so the walk finds the new copy.
+ * A freed copy is replaced by a new one with the same index, which overlaps it. As the generation
+ * has changed, the walk finds the new copy.
  */
 static void moved(void)
 {
@@ -243,9 +243,10 @@ static void moved(void)
 		put_u64(image_copy_entry(code, 1), copy(1) + 4);
 		put_u32(interp + image.l->interp_tlbc_generation, i);
 		assert_int_equal(lasti_at(copy(1) + 10, 1), 10);
-		assert_int_equal(lasti_at(copy(3) + 6, 1), 6); /* RESUME goes from copy 1 to 3 */
+		/* as while RESUME moves the frame from copy 1 to copy 3 */
+		assert_int_equal(lasti_at(copy(3) + 6, 1), 6);
 	}
-	/* without a count of code objects nothing is kept for the next sample */
+	/* without a count of code objects, nothing is kept from one sample to the next */
 	image.where.codes_made = 0;
 	for (uint32_t i = 1; i < 20; i++) {
 		put_u64(image_copy_entry(code, 1), copy(1) + 4);
@@ -273,8 +274,8 @@ static void failing(void)
 }
 
 /*
- * In a deep stack, the walk stops looking for copies once that has taken too long. The stack is
- * whole.
+ * In a deep stack, the walk stops looking for copies when that has taken too long. The stack is
+ * still whole.
  */
 static void late(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The GIL state of a thread, for every state that take_gil(), drop_gil() and PyThreadState_Swap()
- * leave in memory between their steps (Python/ceval_gil.c, pystate.c), in every version, and with
- * every read failing in turn.
+ * Tests the GIL state that the kernel program finds for a thread: for every state that take_gil(),
+ * drop_gil() and PyThreadState_Swap() leave in memory between their steps (Python/ceval_gil.c,
+ * pystate.c), in every version, and with each read failing in turn.
  */
 #include "walk_host.h"
 
@@ -20,7 +20,7 @@
 #define WAKE	       1
 
 static const struct futex_call no_call = {.op = -1};
-static uint64_t gil, other; /* address of the GIL; address of another thread's state */
+static uint64_t gil, other; /* addresses of the GIL and of another thread's state */
 
 static bool is_free(void)
 {
@@ -39,8 +39,8 @@ static void assert_state(enum gil_state want)
 }
 
 /*
- * Returns the GIL state in FUTEX_WAIT_BITSET on @addr, as glibc's pthread_cond_timedwait() and
- * sem_wait() call it.
+ * Returns the GIL state of a thread in FUTEX_WAIT_BITSET on @addr, as glibc's
+ * pthread_cond_timedwait() and sem_wait() call it.
  */
 static uint8_t asleep_at(uint64_t addr)
 {
@@ -57,7 +57,7 @@ static void make_gil(void)
 {
 	struct py_where *w = &image.where;
 
-	/* offsets count from the member that comes first in builds with a GIL */
+	/* offsets count from a member that only builds with a GIL have at the beginning */
 	gil = image_alloc(256) + (is_free() ? PY_GIL_ENABLED_BYTES : 0);
 	w->gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	if (image.l->interp_gil) {
@@ -71,7 +71,8 @@ static void make_gil(void)
 		return;
 	}
 	w->gil = PY_GIL_CURRENT;
-	if (image.l->version == 0x306) /* in 3.6 the words are static variables of two files */
+	/* in 3.6 these words are static variables of two source files */
+	if (image.l->version == 0x306)
 		image_alloc(HOST_PAGE);
 	w->tstate_current = image_alloc(8);
 	if (image.l->version < 0x300) {
@@ -85,7 +86,7 @@ static void make_gil(void)
 	w->gil_wait = gil + PY_GIL_WAIT;
 }
 
-/* Sets the fields of the GIL. */
+/* Sets the GIL's fields for its holder and whether it is locked. */
 static void gil_says(uint64_t holder, uint32_t locked)
 {
 	put_u64(gil + PY_GIL_HOLDER, holder);
@@ -93,8 +94,8 @@ static void gil_says(uint64_t holder, uint32_t locked)
 }
 
 /*
- * Sets the fields of the thread state that concern the GIL. @attached: whether the fields say that
- * the thread holds the GIL.
+ * Sets the fields of the thread's state that concern the GIL. @attached: they say that the thread
+ * holds the GIL.
  */
 static void thread_says(bool attached)
 {
@@ -107,8 +108,8 @@ static void thread_says(bool attached)
 }
 
 /*
- * A free-threaded build has a GIL that may be enabled (PYTHON_GIL=1). Its GIL is otherwise like
- * that of other builds.
+ * Enables the GIL of a free-threaded build (PYTHON_GIL=1). From then on it is like that of other
+ * builds.
  */
 static void enable(uint32_t count)
 {
@@ -137,7 +138,7 @@ static void begin(void)
 	hold();
 }
 
-/* Tests the plain cases, without any system call. */
+/* Tests the simple cases, in which the thread is in no system call. */
 static void plain(void)
 {
 	begin();
@@ -158,7 +159,8 @@ static void no_state(void)
 		put_u64(image.tstate + image.l->tstate_thread_id, 1);
 		assert_state(GIL_NONE);
 		put_u64(get_u64(image.where.interp_head) + image.l->interp_next, image_alloc(64));
-		assert_state(GIL_UNKNOWN); /* the thread may hold the second interpreter's GIL */
+		/* the thread may hold the GIL of the second interpreter */
+		assert_state(GIL_UNKNOWN);
 		return;
 	}
 	thread_says(false);
@@ -169,7 +171,7 @@ static void no_state(void)
 	assert_state(GIL_NONE);
 }
 
-/* The walk finds another thread's state where it looks for this thread's. */
+/* Where the walk looks for this thread's state, it finds another thread's. */
 static void mismatch(void)
 {
 	begin();
@@ -177,7 +179,7 @@ static void mismatch(void)
 	assert_state(image.where.tss == PY_TSS_NONE ? GIL_NONE : GIL_UNKNOWN);
 }
 
-/* The thread is in a futex call, on one of the GIL's words or on a word beside them. */
+/* The thread is in a futex call, on a word of the GIL or on a word beside it. */
 static void futex(void)
 {
 	uint64_t first = gil + PY_GIL_WAIT, past;
@@ -185,7 +187,7 @@ static void futex(void)
 	begin();
 	first = gil + PY_GIL_WAIT;
 	past = first + image.where.gil_wait_bytes;
-	/* C code that keeps the GIL may sleep too */
+	/* C code may sleep while it holds the GIL */
 	assert_int_equal(asleep_at(first), GIL_HELD);
 	release();
 	gil_says(other, 1);
@@ -194,18 +196,18 @@ static void futex(void)
 	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
 	assert_int_equal(waking(first), GIL_RELEASED);
 	/*
-	 * 2.7 has two implementations of locks. If locks aren't semaphores, their words may lie
-	 * after the offset of the semaphore's value.
+	 * 2.7 has two implementations of locks. If locks aren't semaphores, the lock's words may
+	 * come after the place of the semaphore's value.
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
-	image.where.gil_wait_bytes = 0; /* krait doesn't know where the GIL's words are */
+	image.where.gil_wait_bytes = 0; /* as if krait didn't know where the GIL's words are */
 	image.where.gil_wait = 0;
 	if (!image.l->interp_gil)
 		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);
 }
 
-/* musl: a thread that waits for a condition variable sleeps on a word in its own stack. */
+/* In musl, a thread that waits for a condition variable sleeps on a word in its own stack. */
 static void stack_waits(void)
 {
 	struct futex_call call = {.addr = 0x7ffe0100, .sp = 0x7ffe0000, .op = 0};
@@ -219,22 +221,24 @@ static void stack_waits(void)
 	assert_int_equal(state_in(call), GIL_RELEASED);
 }
 
-/* The thread is in the middle of taking or dropping the GIL. */
+/* The thread is in the middle of taking or releasing the GIL. */
 static void steps(void)
 {
 	bool by_word = image.l->version >= 0x30d;
 
 	begin();
-	/* drop_gil() has begun, or another thread has set `locked` and not yet `last_holder`. */
+	/*
+	 * either drop_gil() has begun, or another thread has set `locked` but not yet `last_holder`
+	 */
 	thread_says(false);
 	gil_says(image.tstate, 1);
 	assert_state(by_word || image.l->version < 0x300 ? GIL_RELEASED : GIL_UNKNOWN);
-	/* take_gil() wakes the thread that gave the GIL away before it sets holds_gil itself */
+	/* take_gil() wakes the thread that gave the GIL up, and only then sets holds_gil */
 	if (by_word)
 		assert_int_equal(waking(gil + PY_GIL_WAIT), GIL_UNKNOWN);
 	/*
-	 * PyEval_ReleaseLock() has left the state current, or PyThreadState_Swap() made it active
-	 * too early.
+	 * either PyEval_ReleaseLock() has left this state the current one, or PyThreadState_Swap()
+	 * has made it active too early
 	 */
 	thread_says(true);
 	gil_says(image.tstate, 0);
@@ -247,15 +251,18 @@ static void steps(void)
 		assert_state(GIL_RELEASED);
 	}
 	/*
-	 * Up to 3.11 PyThreadState_Swap() makes a sub-interpreter's state current while the thread
-	 * holds the GIL.
+	 * up to 3.11, PyThreadState_Swap() makes a sub-interpreter's state current while the thread
+	 * holds the GIL
 	 */
 	gil_says(other, 1);
 	if (image.l->version < 0x30c)
 		assert_state(GIL_HELD);
 }
 
-/* There is no GIL yet: Python 2.7 and 3.6 create it when the program's first thread begins. */
+/*
+ * Python 2.7 and 3.6 create the GIL only when the program begins its first thread. There is none
+ * yet.
+ */
 static void not_made(void)
 {
 	begin();
@@ -271,7 +278,7 @@ static void not_made(void)
 		assert_int_equal(asleep_at(0x5000), GIL_RELEASED);
 }
 
-/* Python 3.15: the thread's own state says that it wants the GIL. */
+/* In Python 3.15, the thread's own state says that it wants the GIL. */
 static void requested(void)
 {
 	begin();
@@ -284,7 +291,7 @@ static void requested(void)
 	assert_state(GIL_HELD);
 }
 
-/* Checks that the state is right or unknown, whichever read fails. */
+/* Makes each read fail in turn, and checks that the state is right or unknown. */
 static void assert_failing(struct futex_call call)
 {
 	uint8_t want = state_in(call);
@@ -302,7 +309,7 @@ static void assert_failing(struct futex_call call)
 	host.keep_on_fault = false;
 }
 
-/* The GIL of a free-threaded build is disabled, so nobody holds it or waits for it. */
+/* The GIL of a free-threaded build is disabled, so no thread holds it or waits for it. */
 static void disabled(void)
 {
 	begin();
@@ -315,7 +322,7 @@ static void disabled(void)
 	assert_state(GIL_NONE);
 	assert_int_equal(asleep_at(gil + PY_GIL_WAIT), GIL_NONE);
 	assert_failing(no_call);
-	/* an extension module that needs the GIL has enabled it while the module is imported */
+	/* while an extension module that needs the GIL is imported, the GIL is enabled */
 	enable(2);
 	assert_state(GIL_RELEASED);
 	thread_says(true);
@@ -323,8 +330,8 @@ static void disabled(void)
 }
 
 /*
- * Checks that the walk says what the thread waits for, or that it doesn't know, whichever read
- * fails.
+ * Makes each read fail in turn, and checks that the walk says what the thread waits for, or that it
+ * doesn't know.
  */
 static void assert_recognized(uint64_t semaphore, uint8_t want)
 {
@@ -339,8 +346,8 @@ static void assert_recognized(uint64_t semaphore, uint8_t want)
 }
 
 /*
- * A thread without a GIL sleeps on the semaphore of a struct wait_entry. The struct's member before
- * the semaphore is the address of what the thread waits for.
+ * A thread without a GIL sleeps on the semaphore in a struct wait_entry. The member before the
+ * semaphore is the address of what the thread waits for.
  */
 static void parked(void)
 {
@@ -367,7 +374,7 @@ static void parked(void)
 		assert_recognized(entry + 16, GIL_NONE);
 	}
 	put_u64(section + 8, 0);
-	assert_state(GIL_NONE); /* the thread isn't in a futex call */
+	assert_state(GIL_NONE); /* as the thread isn't in a futex call */
 	enable(1);
 	assert_int_equal(asleep_at(entry + 16), GIL_RELEASED);
 }

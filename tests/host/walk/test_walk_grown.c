@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests a future version of Python that has a new member in a structure. The members behind the new
- * one move, in memory and in the debug offsets, which say where they are. krait must find the stack
- * all the same. Some members aren't in the debug offsets, so krait derives where they are from
- * others. If the new member moves one of these, krait must refuse the version and name the member.
+ * Tests a made-up future version of Python in which a structure has a new member. The members after
+ * it have moved, in memory and in the debug offsets. krait must still find the stack. Some members
+ * aren't in the debug offsets, so krait derives their places from others. If the new member has
+ * moved one of these, krait must refuse the version, and name the member.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
@@ -14,15 +14,17 @@
 
 #include "base/error.h"
 
-/* The newest version's debug offsets, given to a version that krait doesn't know. */
+/* the newest version's debug offsets, for a version that krait doesn't know */
 static uint64_t offsets[ARRAY_SIZE(debug_offsets_3_15)];
 static const struct release next = {"3.16", 0x310, false, offsets, ARRAY_SIZE(offsets)};
 
-/* Structures, each with the places of its size and of its last member in `offsets`. */
+/* Structures, each with the indexes in `offsets` of its size and of its last member. */
 static const struct grown {
 	const char *name;
 	size_t size, last;
-	/* bit i: the stack was found with a new member before member number .size + 1 + i */
+	/*
+	 * bit i is set if the stack was found with a new member before member number .size + 1 + i
+	 */
 	uint64_t found;
 } grown[] = {
 	{"PyInterpreterState", 6, 21, 0x7fff},
@@ -42,7 +44,7 @@ static void insert(const struct grown *g, size_t before)
 		offsets[i] += debug_offsets_3_15[i] >= at ? 8 : 0;
 }
 
-/* Returns whether the walk found the frames that the test built. */
+/* Walks, and returns whether the walk found the frames that the test built. */
 static bool finds_stack(void)
 {
 	struct plan plan = {};

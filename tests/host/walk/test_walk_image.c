@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walkers over images of interpreters: whole stacks of every version, known by construction.
- * Failures are in test_walk_outcome.c, records in test_walk_code.c.
+ * Tests the walkers on memory images of interpreters: whole stacks in every version, with known
+ * frames. Failures are tested in test_walk_outcome.c, records in test_walk_code.c.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
@@ -29,7 +29,8 @@ static void assert_stack(enum walk_outcome outcome, size_t n)
 }
 
 /*
- * Builds a stack of five code objects. One of them is also called from C, and runs as a generator.
+ * Builds a stack that uses five code objects. One of them is also called from C, and is run as a
+ * generator.
  */
 static void mixed(size_t n)
 {
@@ -59,7 +60,7 @@ static void some_frames(void)
 	assert_stack(WALK_OK, 17);
 }
 
-/* Some frames cross the end of a page. The data stack has several chunks. */
+/* Some frames cross the end of a page, and the data stack has several chunks. */
 static void many_frames(void)
 {
 	start();
@@ -74,7 +75,7 @@ static void deepest(void)
 	assert_stack(WALK_OK, ABI_MAX_FRAMES);
 }
 
-/* The stack is cut off at its root: the innermost 1,024 frames stay. */
+/* A stack that is too deep is cut off at its root: the innermost 1,024 frames stay. */
 static void too_deep(void)
 {
 	start();
@@ -85,7 +86,10 @@ static void too_deep(void)
 	assert_stack(WALK_TRUNCATED, ABI_MAX_FRAMES);
 }
 
-/* Each function calls the next one through sorted(key=f). So from 3.12 on each frame has a shim. */
+/*
+ * Each function calls the next one through sorted(key=f), so that from 3.12 on there is a shim for
+ * each frame.
+ */
 static void all_from_c(size_t n, enum walk_outcome outcome)
 {
 	uint64_t code = image_code("key");
@@ -103,7 +107,7 @@ static void deep_through_c(void)
 	all_from_c(1500, WALK_TRUNCATED);
 }
 
-/* A frame is at every position in its page, also across the page's end. */
+/* Puts a frame at every position in a page, including across the page's end. */
 static void every_position(void)
 {
 	uint64_t code = image_code("f");
@@ -120,8 +124,8 @@ static void every_position(void)
 }
 
 /*
- * Each frame is a generator's, on the heap, and is read alone, even where a few of its bytes lie in
- * the block that was read for another frame.
+ * All frames are those of generators, on the heap. Each is read alone, even where a few bytes of it
+ * were read with another frame.
  */
 static void generators_only(void)
 {
@@ -143,7 +147,7 @@ static uint64_t id_of(void)
 }
 
 /*
- * The same frames at other addresses give the same stack id. Any other difference gives another id.
+ * The same frames at other addresses have the same stack id. Any other difference changes the id.
  */
 static void ids(void)
 {
@@ -174,7 +178,7 @@ static void ids(void)
 	assert_int_equal(id_of(), id);
 }
 
-/* The same stack in another process has another id, even if all addresses are equal. */
+/* The same stack in another process has another id, even with all addresses equal. */
 static void ids_of_processes(void)
 {
 	uint64_t id;
@@ -192,8 +196,8 @@ static void ids_of_processes(void)
 }
 
 /*
- * The code object has the same address, but another file, name, line table or first line: the stack
- * has another id.
+ * The stack's id changes if the code object at the same address has another file, name, line table
+ * or first line.
  */
 static void ids_of_contents(void)
 {
@@ -211,7 +215,7 @@ static void ids_of_contents(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version && i == 0)
-			continue; /* this field isn't compared: co_version proves it */
+			continue; /* this field isn't compared, because co_version proves it */
 		put_u64(code + field, i == 2   ? image_bytes("\x80\0\2\4\7", 5, NO_HASH)
 				      : i == 3 ? was + 1
 					       : image_text("something else"));
@@ -227,7 +231,7 @@ static void ids_of_contents(void)
 
 #define NEIGHBOURS 60
 
-/* Returns the check of a code object that is the only one in its stack. */
+/* Returns the check of the code object at @code, walked as the only frame of a stack. */
 static uint64_t check_alone(uint64_t code)
 {
 	start();
@@ -248,8 +252,8 @@ static void make_neighbours(uint64_t *code)
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		code[i] = image_code_of(file, name[i], table[i], i);
 		/*
-		 * the objects are as close to each other as real ones, unless copies of bytecode
-		 * lie between them
+		 * the objects are as close together as real ones, unless copies of bytecode lie
+		 * between them
 		 */
 		if (!image.l->code_tlbc)
 			image.heap = code[i] + image.l->code_linetable + 64;
@@ -257,8 +261,8 @@ static void make_neighbours(uint64_t *code)
 }
 
 /*
- * Several code objects that lie next to each other are read at once (up to 3.10). Their checks are
- * the same as if each was read by itself.
+ * Up to 3.10, several neighbouring code objects are read at once. Their checks are those that
+ * reading each alone gives.
  */
 static void neighbours(void)
 {
@@ -279,8 +283,8 @@ static void neighbours(void)
 }
 
 /*
- * As neighbours(), for two groups of neighbours in turn, while reads of one group fail: what a
- * failed read leaves in the buffer isn't used.
+ * Walks over two groups of neighbouring code objects in turn, while reads of one group fail. What a
+ * failed read leaves in the buffer must not be used.
  */
 static void neighbours_that_fail(void)
 {
@@ -304,8 +308,8 @@ static void neighbours_that_fail(void)
 }
 
 /*
- * Puts another code object at the same address, but doesn't count it as made. Returns whether the
- * walk notices the change.
+ * Puts another code object at the same address without raising the count of code objects. Returns
+ * whether the walk notices it.
  */
 static bool notices(uint64_t code, uint32_t *version)
 {
@@ -316,8 +320,8 @@ static bool notices(uint64_t code, uint32_t *version)
 }
 
 /*
- * Builds frames in a process that counts its code objects. Sets *@code to the second frame's code
- * object, *@counter to the address of the count.
+ * Builds frames in a process that counts the code objects it makes. Sets *@code to the second
+ * frame's code object, and *@counter to the address of the count.
  */
 static bool start_counted(uint64_t *code, uint64_t *counter)
 {
@@ -330,7 +334,7 @@ static bool start_counted(uint64_t *code, uint64_t *counter)
 	return true;
 }
 
-/* As long as the process makes no code object, the walk reads no code object again. */
+/* As long as the process makes no new code object, the walk reads none again. */
 static void counted(void)
 {
 	uint32_t version = 2000;
@@ -340,26 +344,24 @@ static void counted(void)
 		return;
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
-	/*
-	 * the walk takes the code object for proved, so it doesn't notice another one in its place
-	 */
+	/* the count hasn't changed, so the walk doesn't notice the other code object */
 	assert_false(notices(code, &version));
-	/* a count not above the version of an existing code object can't be the count */
+	/* not above the version of an existing code object, so this can't be the count */
 	put_u32(counter, version);
 	assert_true(notices(code, &version));
-	put_u32(counter, 0); /* 0: all versions have been given */
+	put_u32(counter, 0); /* 0 means that all versions have been given out */
 	assert_true(notices(code, &version));
 	put_u32(counter, 9002);
 	put_u64(image.where.interp_head + PY_NEXT_ID, 2);
 	assert_true(notices(code, &version));
 	put_u64(image.where.interp_head + PY_NEXT_ID, 1);
 	assert_false(notices(code, &version));
-	image.where.codes_made = 0x1000; /* the address of the count isn't readable */
+	image.where.codes_made = 0x1000; /* an address at which nothing can be read */
 	assert_true(notices(code, &version));
 }
 
 /*
- * After the process has made one more code object, the walk reads all of them again, and notices a
+ * When the process has made another code object, the walk reads all of them again, and notices a
  * change.
  */
 static void counted_anew(void)
@@ -374,7 +376,7 @@ static void counted_anew(void)
 	assert_int_not_equal(id_of(), id);
 }
 
-/* The part of a frame that a walk reads has all fields, in every version. */
+/* The part of a frame that walks read contains all fields that they need, in every version. */
 static void fields_are_read(void)
 {
 	const struct py_layout *l = image.l;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walkers over live interpreters, read with process_vm_readv(). For two blocked threads of
- * every installed interpreter they must give the stack that stack.py prints of itself. With every
- * Nth read failing they must give the innermost part of that stack, always with a named outcome.
+ * Tests the walkers on live interpreters, which are read with process_vm_readv(). For two blocked
+ * threads of every installed interpreter, the walk must find the stack that stack.py has printed.
+ * If every Nth read fails, the walk must find the innermost part of that stack, and name an
+ * outcome.
  */
 #include "walk_live.h"
 
-/* how many frames the walk without failures found */
+/* number of frames that the walk without failing reads has found */
 static size_t n_clean;
 static struct wire_frame clean[ABI_MAX_FRAMES];
 static uint64_t clean_addr[ABI_MAX_FRAMES];
 
 /*
- * Checks that the walk with failing reads gave the innermost part of the stack, or that of an
- * evaluation loop further out.
+ * Checks that the walk with failing reads has found the innermost part of the stack, or of the
+ * stack from another evaluation loop on.
  */
 static void assert_part(void)
 {
@@ -32,8 +33,8 @@ static void assert_part(void)
 }
 
 /*
- * Checks that the walk says the GIL was released: both threads are in read(), so no other state is
- * right.
+ * Checks that the walk finds the GIL released, because both threads are in read(). Unless @certain,
+ * it may also say that it doesn't know.
  */
 static void assert_released(bool certain)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Wrong debug offsets. In a copy of every installed interpreter from 3.13 on, each member of
- * _Py_DebugOffsets is moved, while the process keeps its memory. krait must refuse the copy and
- * name a member, or the stacks must be right, because no walk uses the member that was moved.
+ * Tests wrong debug offsets. In a copy of each installed interpreter's file (3.13 and later), each
+ * member of _Py_DebugOffsets is changed, while the process stays as it is. krait must refuse the
+ * copy and name a member, or find the right stacks, because no walk uses the changed member.
  */
 #include "walk_live.h"
 
@@ -12,17 +12,17 @@
 #include "../../unit/debug_offsets.h"
 #include "python/layout/tables.h"
 
-/* the first members are the cookie and the version */
+/* index of the first member to change, after the cookie and the version */
 #define FIRST_MEMBER 2
 
 static struct moved {
 	int fd;		/* the copy */
-	uint64_t at;	/* offset of the debug offsets in the copy */
-	uint64_t tp[2]; /* thread pointers of the process's two threads */
+	uint64_t at;	/* offset of _Py_DebugOffsets in the copy */
+	uint64_t tp[2]; /* thread pointers of the two threads of the process */
 	unsigned refused, right, bad;
 } moved;
 
-/* Copies the file and finds the debug offsets in it: the cookie, and then a version of 3.x. */
+/* Copies the file, and finds the debug offsets in it: the cookie, followed by a version of 3.x. */
 static void copy_file(int fd)
 {
 	struct stat st;
@@ -46,7 +46,7 @@ static void copy_file(int fd)
 	assert_true(moved.at);
 }
 
-/* Returns how many members the process's debug offsets have. */
+/* Returns the number of members that the debug offsets of this interpreter have. */
 static size_t members(void)
 {
 	return host.layout.version >= 0x30f   ? ARRAY_SIZE(debug_offsets_3_15)
@@ -55,8 +55,8 @@ static size_t members(void)
 }
 
 /*
- * Tells whether the walk says that the thread released the GIL. Both threads are in read() without
- * the GIL, so any other answer is wrong.
+ * Tells whether the walk finds that the thread has released the GIL. Both threads are in read()
+ * without the GIL, so any other answer is wrong.
  */
 static bool is_released(void)
 {
@@ -66,7 +66,7 @@ static bool is_released(void)
 	return got == GIL_UNKNOWN || got == GIL_RELEASED || got == GIL_NONE;
 }
 
-/* Walks both threads with the layout of the changed copy. Returns whether a stack is wrong. */
+/* Walks both threads with the layout of the changed copy. Returns whether any stack is wrong. */
 static bool walks_wrong(const struct py_image *image, enum walk_outcome *outcome)
 {
 	const struct truth *truth[] = {&target.main, &target.thread};
@@ -93,7 +93,7 @@ static bool walks_wrong(const struct py_image *image, enum walk_outcome *outcome
 	return wrong;
 }
 
-/* Moves member @i by @delta and judges what krait makes of it. */
+/* Changes member @i by @delta, and judges what krait makes of it. */
 static void move(size_t i, int delta)
 {
 	enum walk_outcome outcome = WALK_OK;
@@ -146,8 +146,8 @@ static void test_interpreter(void **state)
 }
 
 /*
- * Tells whether interpreter @p is tested: one build of each version with the GIL, and one that is
- * free-threaded.
+ * Tells whether interpreter @p is tested: of each version one build with a GIL and one
+ * free-threaded build.
  */
 static bool is_wanted(const struct interpreter *p)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code objects, names and line tables that lie near each other are read together
- * (bpf/python/near.bpf.h). The heaps are random, pages are missing, and reads fail. Every check
- * must be what user space computes by reading each object alone (src/python/code/code_fill.c).
+ * Code objects, names and line tables that are close to each other in memory are read together
+ * (bpf/python/near.bpf.h). The test makes random heaps with missing pages and failing reads. Each
+ * check must be the one that user space computes by reading each object alone
+ * (src/python/code/code_fill.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,13 +29,12 @@
 
 static uint8_t *heap;
 static size_t top;
-static unsigned fail_one_of; /* one read in this many fails, at random; 0: no read fails */
+static unsigned fail_one_of; /* one of this many reads fails, at random; 0: none fails */
 static uint32_t seed;
 static unsigned long compared;
 
 /*
- * Returns a random number below @n. The generator is xorshift32, so the heaps are the same on every
- * machine.
+ * Returns a random number below @n, by xorshift32, so that the heaps are the same on every machine.
  */
 static uint32_t below(uint32_t n)
 {
@@ -44,9 +44,7 @@ static uint32_t below(uint32_t n)
 	return seed % n;
 }
 
-/*
- * As in the kernel, a read of an absent page fails. After that, @dst holds zeros or something else.
- */
+/* As in the kernel, a read fails if a page is absent. Then @dst holds zeros or leftovers. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	struct iovec local = {dst, n}, remote = {(void *)(uintptr_t)addr, n};
@@ -61,7 +59,7 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 
 /*
  * Allocates @n bytes: mostly right after the last object, now and then near the end of a page.
- * NULL: the heap is full.
+ * Returns NULL if the heap is full.
  */
 static uint8_t *take(size_t n)
 {
@@ -70,7 +68,7 @@ static uint8_t *take(size_t n)
 	if (!below(4))
 		top += below(700);
 	if (!below(40))
-		/* objects don't overlap: the next one begins after the last one */
+		/* never moves backwards, so objects don't overlap */
 		top = MAX(top, (top | 4095) + 1 - below(300));
 	top = (top + 7) & ~(size_t)7;
 	if (top + n + 16 > HEAP_BYTES)
@@ -97,7 +95,7 @@ static uint64_t hash_or_none(void)
 }
 
 /*
- * Makes a str (Python 2.7: a byte string). One of ten isn't compact: its characters lie elsewhere
+ * Makes a str (Python 2.7: a byte string). One of ten isn't compact: its characters are elsewhere
  * nearby.
  */
 static uint64_t make_str(void)
@@ -164,8 +162,8 @@ static size_t make_heap(uint64_t code[CODES])
 	mprotect(heap, HEAP_BYTES, PROT_READ | PROT_WRITE);
 	memset(heap, (int)below(256), HEAP_BYTES);
 	/*
-	 * The first object lies in the first 5,000 bytes of the mapping, or so far back that the
-	 * objects fill the mapping to its end.
+	 * begins in the first 5,000 bytes of the mapping, or near enough to its end that the
+	 * objects fill it up
 	 */
 	top = below(3) ? below(5000) : HEAP_BYTES - 4000 - below(8000);
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++)
@@ -177,10 +175,7 @@ static size_t make_heap(uint64_t code[CODES])
 	return n;
 }
 
-/*
- * Returns the check that user space computes for the code object at @addr. 0: the object isn't
- * readable.
- */
+/* Returns the check that user space computes for the code object at @addr; 0: it can't be read. */
 static uint64_t user_check(uint64_t addr)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Failures of a walk. Every outcome that the walkers can give is reached here, in every version
- * that can give it. Whatever fails, the frames are the innermost part of the true stack, even if
- * other walks begin meanwhile (walk_nested.h).
+ * Tests failures of a walk: every outcome that the walkers can give, in every version that can give
+ * it. Whatever fails, the frames are the innermost part of the true stack, even if other walks
+ * interrupt the walk (walk_nested.h).
  *
- * Three outcomes aren't here, because the walkers don't give them: PENDING and UNSUPPORTED depend
- * on the state of the process (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the
- * record of a stack.
+ * Three outcomes aren't tested, because the walkers don't give them: PENDING and UNSUPPORTED follow
+ * from the process's state (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the record
+ * of a stack.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
@@ -19,14 +19,17 @@
 #include "walk_tests.h"
 
 #define FRAMES 20
-/* index of the innermost frame of the second evaluation loop, counted from the innermost frame */
+/*
+ * index of the innermost frame of the second evaluation loop, where 0 is the thread's innermost
+ * frame
+ */
 #define OUTER_LOOP 10
 
 static struct plan plan;
 static struct expected expected;
 static bool reached[WALK_OUTCOME_MAX];
 
-/* Builds a stack of FRAMES frames in two evaluation loops. `expected` has the true checks. */
+/* Builds a stack of FRAMES frames in two evaluation loops. `expected` gets the true checks. */
 static void build(void)
 {
 	uint64_t code[3];
@@ -38,7 +41,7 @@ static void build(void)
 		plan_add(&plan, i == 0 || i == FRAMES - OUTER_LOOP ? FROM_C : CALL, code[i % 3],
 			 (int)i * 2);
 	for (size_t i = 0; i < FRAMES; i++)
-		/* the number of local variables that the code object says it has */
+		/* the number of local variables in the code object */
 		plan.frame[i].locals = 8 + i % 3 * 24;
 	chain_build(&plan, &expected);
 	assert_int_equal(image_walk(), WALK_OK);
@@ -91,7 +94,7 @@ static void thread_state(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* 3.11, 3.12: the thread runs a thread state that another thread has created. */
+/* 3.11, 3.12: the thread runs with a thread state that another thread created. */
 static void state_of_another_thread(void)
 {
 	uint64_t loop;
@@ -109,10 +112,7 @@ static void state_of_another_thread(void)
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = loop - LOOP_BYTES;
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
-	/*
-	 * the stack pointer is below IMAGE_TP; no stack of this thread lies above its thread
-	 * pointer
-	 */
+	/* the stack pointer is below IMAGE_TP; a thread has no stack above its thread pointer */
 	host.w->sp = IMAGE_TP - 64;
 	put_u64(image.tstate + image.l->tstate_frame, IMAGE_TP + 64);
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
@@ -127,23 +127,23 @@ static void no_key(void)
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, 0);
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
-	put_u32(image.where.tss_key, -1u); /* in 3.6, the key isn't created yet */
+	put_u32(image.where.tss_key, -1u); /* 3.6: the key isn't created yet */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u32(image.where.tss_key, 100000);
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u32(image.where.tss_key, IMAGE_KEY);
-	put_u32(image.where.tss_key - 4, 0); /* from 3.7 on, is_initialized is 0 */
+	put_u32(image.where.tss_key - 4, 0); /* since 3.7: is_initialized is 0 */
 	assert_outcome(image.l->version >= 0x307 ? WALK_NO_PYTHON : WALK_OK,
 		       image.l->version >= 0x307 ? 0 : FRAMES);
 	put_u32(image.where.tss_key - 4, 1);
-	/* the key lies in a page of .bss that the process hasn't touched yet */
+	/* the key is in a page of .bss that the process hasn't touched yet */
 	host.fault_at = image.where.tss_key;
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
 /*
- * Returns how many bytes before `finalizing` the flag `initialized` lies. The flags of the
- * initialization are words before `finalizing`; how many differs between versions.
+ * Returns by how many bytes the flag `initialized` comes before the flag `finalizing`, which
+ * depends on the version.
  */
 static unsigned initialized_before(void)
 {
@@ -161,7 +161,7 @@ static void put_life(uint64_t at, bool begun, bool initialized, uint64_t finaliz
 }
 
 /*
- * A thread has no Python frames, because its interpreter is starting, or runs none, or is ending.
+ * A thread has no Python frames, because its interpreter is starting, or doesn't run, or is ending.
  */
 static void interpreter_life(void)
 {
@@ -176,7 +176,7 @@ static void interpreter_life(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_life(at, true, false, 0);
 	assert_outcome(WALK_STARTING, 0);
-	put_life(at, false, false, 0); /* the program only embeds an interpreter */
+	put_life(at, false, false, 0); /* a program that embeds an interpreter */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	image.where.own_program = 1;
 	assert_outcome(WALK_STARTING, 0);
@@ -217,7 +217,7 @@ static void musl_key(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* nptl keeps keys from number 32 on in blocks of their own. */
+/* glibc keeps the values of keys from number 32 on in separate blocks. */
 static void glibc_second_level(void)
 {
 	uint64_t block = image_alloc(16 * 32), key = 3 * 32 + 7;
@@ -254,7 +254,7 @@ static void dynamic_tls(void)
 		w->tss = i ? PY_TSS_TLS_DTV_MUSL : PY_TSS_TLS_DTV;
 		put_u64(slot, block);
 		assert_outcome(WALK_OK, FRAMES);
-		put_u64(slot, ~0ull); /* glibc hasn't allocated the block for this thread */
+		put_u64(slot, ~0ull); /* glibc hasn't allocated this thread's block */
 		assert_outcome(WALK_NO_PYTHON, 0);
 		put_u64(slot, 0x1000);
 		assert_outcome(WALK_TLS_FAULT, 0);
@@ -264,7 +264,10 @@ static void dynamic_tls(void)
 	}
 }
 
-/* The loader stores a word: an offset from the thread pointer, or the address of a pair. */
+/*
+ * The dynamic loader stores a word that is either an offset from the thread pointer or the address
+ * of a pair.
+ */
 static void tls_word(void)
 {
 	struct py_where *w = &image.where;
@@ -293,8 +296,8 @@ static void tls_word(void)
 }
 
 /*
- * <= 3.11: a thread is inside a sub-interpreter. The current thread state is used if it is the
- * thread's own.
+ * Up to 3.11: a thread is inside a sub-interpreter. The current thread state is used if it belongs
+ * to this thread.
  */
 static void current_first(void)
 {
@@ -304,7 +307,7 @@ static void current_first(void)
 	image.where.tstate_current = image_alloc(8);
 	put_u64(image.where.tstate_current, image.tstate);
 	assert_outcome(WALK_OK, FRAMES);
-	put_u64(image.where.tstate_current, other); /* another thread holds the GIL */
+	put_u64(image.where.tstate_current, other); /* now another thread holds the GIL */
 	put_u64(other + image.l->tstate_thread_id, IMAGE_TP + 0x1000);
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(image.where.tstate_current, 0x1000);
@@ -313,7 +316,7 @@ static void current_first(void)
 	assert_outcome(WALK_OK, FRAMES);
 }
 
-/* 2.7: the thread's state is the last of a long list, or the list runs in a circle. */
+/* 2.7: the thread's state is the last one of a long list, or the list is circular. */
 static void listed_threads(void)
 {
 	const struct py_layout *l = image.l;
@@ -339,7 +342,7 @@ static void listed_threads(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* Just after exec() the C library hasn't set up the thread yet, so there is no thread pointer. */
+/* Just after exec(), the C library hasn't set up the thread yet, so there is no thread pointer. */
 static void no_thread_pointer(void)
 {
 	build();
@@ -347,7 +350,7 @@ static void no_thread_pointer(void)
 	assert_int_equal(host.w->n, 0);
 }
 
-/* A thread with a thread state runs C only and has no frame. 3.15: it has a sentinel. */
+/* A thread with a thread state runs only C and has no frame. In 3.15 it has a sentinel frame. */
 static void no_frames(void)
 {
 	plan.n = 0;
@@ -356,15 +359,15 @@ static void no_frames(void)
 }
 
 /*
- * Checks what a walk gives if frame @i can't be read. In 3.11 and 3.12 the innermost loop's frames
- * aren't proved without it, so none of them is shown.
+ * Checks what a walk gives if frame @i can't be read. In 3.11 and 3.12, the innermost loop's frames
+ * can't be proved without that frame, so none of them is shown.
  */
 static void assert_broken(enum walk_outcome outcome, size_t i)
 {
 	assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
 }
 
-/* Checks that the walk gives the stack without its innermost @n frames. */
+/* Checks that the walk gives the stack without its @n innermost frames. */
 static void assert_without(size_t n)
 {
 	assert_int_equal(image_walk(), WALK_OK);
@@ -398,7 +401,7 @@ static void code_missing(void)
 	}
 }
 
-/* Before 3.12 a code object is proved by its texts, which must be readable. */
+/* Before 3.12, a code object is proved by its texts, so these must be readable. */
 static void texts_missing(void)
 {
 	const struct py_layout *l = image.l;
@@ -412,7 +415,7 @@ static void texts_missing(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version)
-			/* version 0: the interpreter has no version numbers left to give */
+			/* version 0: the interpreter has run out of version numbers */
 			put_u32(code + l->code_version, 0);
 		put_u64(code + field, 0);
 		assert_broken(WALK_CODE_FAULT, 0);
@@ -422,7 +425,7 @@ static void texts_missing(void)
 	}
 }
 
-/* Frame FRAMES - 1 leads back to an earlier frame; each frame in turn is tried. */
+/* The outermost frame's caller is an earlier frame: each of them in turn. */
 static void circles(void)
 {
 	size_t last = FRAMES - 1;
@@ -437,7 +440,7 @@ static void circles(void)
 }
 
 /*
- * The circle consists of shims alone. Shims don't count as frames, so the limit of frames can't end
+ * The chain is a circle of shims. Shims don't count as frames, so the limit on frames doesn't end
  * the walk.
  */
 static void circle_of_shims(void)
@@ -458,8 +461,8 @@ static void circle_of_shims(void)
 }
 
 /*
- * 3.11+: the innermost frame has no caller, and isn't the one with which a C evaluation loop began:
- * the chain is torn. In 3.12 such a chain counts as whole, because a greenlet's chain lacks the
+ * 3.11 and later: the chain is torn: its last frame has no caller, but isn't the first frame of an
+ * evaluation loop. In 3.12 such a chain counts as whole, because in greenlets the chain lacks the
  * loops' own frames.
  */
 static void torn(void)
@@ -477,8 +480,9 @@ static void torn(void)
 }
 
 /*
- * 3.9: the outermost frame isn't executing: an exception is thrown into a generator, and the frames
- * of whoever threw it are missing. An innermost frame that isn't executing is only being entered.
+ * 3.9: the outermost frame isn't executing: an exception is being thrown into a generator, and the
+ * frames of the code that throws it are missing. An innermost frame that isn't executing is only
+ * just being entered.
  */
 static void thrown_into(void)
 {
@@ -494,7 +498,9 @@ static void thrown_into(void)
 	assert_outcome(WALK_OK, 1);
 }
 
-/* 3.11, 3.12: the innermost loop's _PyCFrame was published before its `previous` was set. */
+/*
+ * 3.11, 3.12: the innermost loop has published its _PyCFrame but hasn't set `previous` in it yet.
+ */
 static void not_set_up(void)
 {
 	build();
@@ -503,15 +509,15 @@ static void not_set_up(void)
 	put_u64(image.cframe + image.l->cframe_current_frame + 8, 0);
 	if (image.l->frame_is_entry)
 		assert_outcome(WALK_FRAME_TORN, 0);
-	else /* the data stack shows that the loop's frame is the innermost one */
+	else /* the data stack shows that this frame is the innermost one */
 		assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[0] + image.l->frame_back, 0x1000);
 	assert_true(image_walk() != WALK_OK);
 }
 
 /*
- * 3.11, 3.12: functions that Nuitka has compiled run in no loop; the _PyCFrame in the thread state
- * has their frames.
+ * 3.11, 3.12: functions compiled by Nuitka run without an evaluation loop. The _PyCFrame in the
+ * thread state has their frames.
  */
 static void no_loop(void)
 {
@@ -540,8 +546,8 @@ static void resume(size_t i)
 }
 
 /*
- * Builds the stack of build() with one more frame. 3.12: lets a walk learn the distance from a
- * loop's _PyCFrame to its shim.
+ * Builds the stack of build() with one more frame. 3.12: a walk first learns how far a loop's shim
+ * is from its _PyCFrame.
  */
 static void build_more(enum link link, int lasti)
 {
@@ -552,15 +558,15 @@ static void build_more(enum link link, int lasti)
 	chain_build(&plan, &expected);
 }
 
-/* Lets the thread run the C function of its innermost evaluation loop. */
+/* Lets the thread be in the C function of its innermost evaluation loop. */
 static void run_loop(void)
 {
 	host.w->sp = image.cframe - 128;
 }
 
 /*
- * The two innermost loops aren't set up yet: their memory holds frames that an earlier loop left
- * over. The walk must show none of these frames.
+ * The two innermost loops aren't set up yet, and their memory still has frames of earlier loops.
+ * The walk must show none of these.
  */
 static void neither_set_up(void)
 {
@@ -588,9 +594,9 @@ static void neither_set_up(void)
 }
 
 /*
- * 3.11, 3.12: a loop is entered from C, for a function or a generator, and isn't set up yet. Its
- * _PyCFrame may hold anything, as long as the thread runs the loop itself and no function that the
- * loop calls.
+ * 3.11, 3.12: C code enters a loop for a function or a generator, and the loop isn't set up yet.
+ * Its _PyCFrame may contain anything. The walk still works, as long as the thread is in the loop
+ * itself and not in a function that the loop calls.
  */
 static void entered_just_now(void)
 {
@@ -602,13 +608,13 @@ static void entered_just_now(void)
 	for (int kind = 0; kind < 4; kind++) {
 		bool generator = kind & 1;
 
-		/* forgets the shims, as if this were another build of Python */
+		/* forgets what was learnt about shims, as for another build of Python */
 		memset(host.w->shims, 0, sizeof(host.w->shims));
 		image.shim = kind & 2 ? 112 : -112;
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
 		if (generator) {
 			resume(0);
-			if (!l->frame_is_entry) /* 3.11 stores the caller before this moment */
+			if (!l->frame_is_entry) /* 3.11 has stored the caller by then */
 				put_u64(expected.addr[0] + l->frame_back, 0);
 		}
 		loop = image.cframe + l->cframe_current_frame;
@@ -635,7 +641,9 @@ static void entered_just_now(void)
 	}
 }
 
-/* 3.12: an earlier loop's own frame is left over, and leads to a frame of a loop further out. */
+/*
+ * 3.12: the shim of an earlier loop is left in memory, and leads to a frame of a loop further out.
+ */
 static void shim_left_over(void)
 {
 	const struct py_layout *l = image.l;
@@ -656,8 +664,8 @@ static void shim_left_over(void)
 }
 
 /*
- * 3.11, 3.12: a generator runs as the first frame of a loop, and can't be read. The frame that
- * resumed it must not be shown as the innermost one.
+ * 3.11, 3.12: the first frame of a loop is a generator's, and can't be read. The frame that resumed
+ * it must not be shown as the innermost one.
  */
 static void resumed_and_missing(void)
 {
@@ -675,9 +683,8 @@ static void resumed_and_missing(void)
 }
 
 /*
- * 3.12: a greenlet begins, and its first loop isn't set up yet. The memory of this loop was used
- * before by a loop of another greenlet, which has been left. The chain of frames that is left over
- * there lacks the loops' own frames, and ends.
+ * 3.12: a greenlet begins, and its first loop isn't set up yet. A loop of another greenlet, now
+ * left, used the same memory. The chain left there lacks the loops' own frames, and ends.
  */
 static void greenlet_begins(void)
 {
@@ -701,8 +708,8 @@ static void greenlet_begins(void)
 }
 
 /*
- * 3.12: a generator that another generator resumes has no caller stored while it is being resumed
- * or left. The walk finds the caller all the same.
+ * 3.12: a generator resumes another generator. While the second one is being entered or left, no
+ * caller is stored in it. The walk must still find its caller.
  */
 static void resumed_just_now(void)
 {
@@ -712,15 +719,15 @@ static void resumed_just_now(void)
 		return;
 	build_more(GENERATOR, 4);
 	put_u64(expected.addr[0] + l->frame_back, 0);
-	assert_outcome(WALK_OK, FRAMES + 1); /* while the generator is being left */
+	assert_outcome(WALK_OK, FRAMES + 1); /* when the generator is being left */
 	resume(0);
 	assert_outcome(WALK_OK, FRAMES + 1);
 }
 
 /*
- * 3.12: the greenlet module takes the evaluation loops' own frames out of a chain while it
- * switches, and overwrites the C stack. The stack is whole as long as the data stack shows which
- * frame is the innermost one.
+ * 3.12: while the greenlet module switches, it takes the evaluation loops' own frames out of the
+ * chain, and overwrites the C stack. The stack is whole if the data stack shows which frame is the
+ * innermost.
  */
 static void switching_greenlets(void)
 {
@@ -732,7 +739,7 @@ static void switching_greenlets(void)
 		return;
 	put_u64(expected.addr[OUTER_LOOP - 1] + l->frame_back, expected.addr[OUTER_LOOP]);
 	expected.frame[OUTER_LOOP - 1].flags = 0;
-	/* only the first loop's own frame is taken out of the chain */
+	/* only the first loop's own frame is taken out */
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[FRAMES - 1] + l->frame_back, 0);
 	expected.frame[FRAMES - 1].flags = 0;
@@ -747,7 +754,7 @@ static void switching_greenlets(void)
 }
 
 /*
- * 3.11, 3.12: the innermost frame is left over from an earlier call, but leads to the right caller.
+ * 3.11, 3.12: the innermost frame is left over from a call that has ended, but its caller is right.
  */
 static void left_over(void)
 {
@@ -761,10 +768,10 @@ static void left_over(void)
 	put_u64(top + 8, expected.addr[0] + 4096);
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(top, expected.addr[0]);
-	/* when a frame is left, 3.11 first takes it off the data stack */
+	/* 3.11 takes a frame off the data stack first */
 	if (image.l->frame_is_entry)
 		assert_outcome(WALK_OK, FRAMES);
-	else /* 3.12 first makes the caller current */
+	else /* 3.12 makes the caller current first */
 		assert_without(1);
 	put_u64(top, expected.addr[0] - 8);
 	assert_broken(WALK_FRAME_TORN, 0);
@@ -779,9 +786,9 @@ static void put_first_instruction(size_t i)
 }
 
 /*
- * 3.11, 3.12: a frame hasn't run an instruction yet, so the frame that it seems to have called is
- * left over from an earlier call. But a trace function is called before the first instruction, in a
- * loop of its own.
+ * 3.11, 3.12: a frame hasn't executed an instruction yet. So a frame that it seems to have called
+ * is left over from an earlier call. An exception is a trace function, which is called before the
+ * first instruction, in a loop of its own.
  */
 static void called_by_nobody(void)
 {
@@ -795,8 +802,8 @@ static void called_by_nobody(void)
 }
 
 /*
- * 3.11+: the innermost frame was published before its caller was stored in it. The frame that lay
- * there before was called by a generator, which isn't running any more.
+ * 3.11 and later: the innermost frame was published before its caller was stored. The frame that
+ * was in this memory before was called by a generator that isn't running any more.
  */
 static void resumed_by_nobody(void)
 {
@@ -805,7 +812,7 @@ static void resumed_by_nobody(void)
 	uint64_t generator;
 
 	build();
-	/* with copies of bytecode, no frame has an offset before the first instruction */
+	/* with copies of bytecode, no frame's offset is before the first instruction */
 	if (l->walk == PY_WALK_OBJECT || l->code_tlbc)
 		return;
 	ended.code = expected.frame[1].code;
@@ -822,8 +829,8 @@ static void resumed_by_nobody(void)
 }
 
 /*
- * 3.11: the innermost frame has no caller stored yet. Its memory still has the mark of an earlier
- * frame, which says that C called it. It must not be shown as the thread's whole stack.
+ * 3.11: no caller is stored yet in the innermost frame. Its memory still has the mark of an earlier
+ * frame, which says that C called it. The frame must not be shown as the thread's whole stack.
  */
 static void entry_left_over(void)
 {
@@ -832,7 +839,7 @@ static void entry_left_over(void)
 	build();
 	if (!l->frame_is_entry)
 		return;
-	/* The thread has only one evaluation loop. */
+	/* the thread has only one evaluation loop */
 	put_u64(get_u64(image.cframe + l->cframe_current_frame + 8) + l->cframe_current_frame, 0);
 	put_first_instruction(0);
 	put_u64(expected.addr[0] + l->frame_back, 0);
@@ -845,7 +852,7 @@ static void entry_left_over(void)
 }
 
 /*
- * Builds four frames. Two of them are called from C; the innermost one hasn't run an instruction
+ * Builds four frames, two of them called from C. The innermost one hasn't executed an instruction
  * yet.
  */
 static void build_fresh(enum link caller, bool new_chunk)
@@ -862,8 +869,8 @@ static void build_fresh(enum link caller, bool new_chunk)
 }
 
 /*
- * 3.11, 3.12: a frame hasn't run an instruction yet. The walk uses the frame's stored caller if
- * that is proved. If it isn't, the walk searches for the caller.
+ * 3.11, 3.12: a frame hasn't executed an instruction yet. The walk uses the stored caller if it can
+ * be proved; otherwise it searches for the caller.
  */
 static void called_just_now(void)
 {
@@ -888,7 +895,7 @@ static void called_just_now(void)
 		if (l->frame_is_entry) {
 			assert_outcome(WALK_OK, 4);
 		} else {
-			/* the frame was called by its shim */
+			/* the frame's caller is its shim */
 			expected.frame[0].flags = FRAME_ENTRY;
 			assert_outcome(WALK_FRAME_TORN, 1);
 		}
@@ -902,9 +909,9 @@ static void called_just_now(void)
 }
 
 /*
- * As called_just_now(), but the stored caller, left over from an earlier call, is a loop's own
- * frame. That frame may still exist. Or its field owner, which marks it as a loop's own, was
- * overwritten.
+ * A frame hasn't executed an instruction yet, and its stored caller, left over from an earlier
+ * call, is a loop's own frame. That frame may still exist, or its field owner, which marks it as a
+ * loop's own, may be overwritten.
  */
 static void called_by_a_shim(void)
 {
@@ -924,8 +931,8 @@ static void called_by_a_shim(void)
 }
 
 /*
- * A frame that ends where the innermost one begins isn't always its caller. It may be left over
- * from an earlier call, in a part of the caller's frame that isn't used yet.
+ * A frame that ends where the innermost one begins needn't be its caller. It may be left over from
+ * an earlier call, in a part of the caller's frame that isn't used yet.
  */
 static void called_by_the_dead(void)
 {
@@ -948,8 +955,8 @@ static void called_by_the_dead(void)
 }
 
 /*
- * If the innermost loop's frame isn't the last one on the data stack, it isn't the innermost frame:
- * the loop isn't set up yet, and nothing is shown.
+ * If the innermost loop's frame isn't the last one on the data stack, the loop isn't set up yet,
+ * and nothing is shown.
  */
 static void not_the_last(void)
 {
@@ -966,7 +973,7 @@ static void not_the_last(void)
 
 /*
  * The memory of a loop says that it is the thread's first one. If the data stack has frames of
- * other loops, that can't be true, and the stack counts as torn. If not, the thread has no Python
+ * other loops, that can't be true, and the stack is torn. Otherwise the thread has no Python
  * frames.
  */
 static void not_the_first(void)
@@ -988,8 +995,8 @@ static void not_the_first(void)
 }
 
 /*
- * 3.13+: while the greenlet module switches, it takes the loops' own frames out of a chain. So a
- * chain of several frames is whole wherever it ends.
+ * 3.13 and later: while the greenlet module switches, it takes the loops' own frames out of the
+ * chain. So a chain of several frames counts as whole, wherever it ends.
  */
 static void switching(void)
 {
@@ -1018,7 +1025,10 @@ static void every_nth_read_fails(void)
 	build();
 	if (image.l->code_version)
 		image_count_codes(image.next_version);
-	/* the first 50 reads one by one, because they differ; then every 7th up to 200 */
+	/*
+	 * makes each of the first 50 reads fail, as these are of different kinds, and then every
+	 * 7th up to read 200
+	 */
 	for (host.fail_nth = 1; host.fail_nth <= 200; host.fail_nth += host.fail_nth < 50 ? 1 : 7) {
 		for (int keep = 0; keep < 2; keep++) {
 			host.keep_on_fault = keep;
@@ -1053,7 +1063,7 @@ static void every_page_missing(void)
 static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, unsigned n)
 {
 	host.w->n = 0;
-	host.w->hash = 77; /* a hash that the previous sample has left */
+	host.w->hash = 77; /* left over from the sample before */
 	host.w->outcome = outcome;
 	host.native->n = n;
 	host.native->hash = 1234;
@@ -1063,8 +1073,8 @@ static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, u
 }
 
 /*
- * A stack that differs only in how its walk ended has another id, because its record says how it
- * ended.
+ * Two stacks that differ only in how the walk ended have different ids, because their records say
+ * how it ended.
  */
 static void ended_differently(void)
 {
@@ -1093,8 +1103,8 @@ static void ended_differently(void)
 TESTS(RELEASE_TEST)
 
 /*
- * Runs last, and checks that every outcome was reached, so that a new outcome needs a test.
- * TRUNCATED is in test_walk_image.c, CODE_HUGE in test_walk_random.c, CROWDED in
+ * Must be the last test. Checks that every outcome was reached, so that a new outcome needs a test.
+ * TRUNCATED is tested in test_walk_image.c, CODE_HUGE in test_walk_random.c, CROWDED in
  * tests/e2e/storms.py.
  */
 static void test_all_reached(void **state)

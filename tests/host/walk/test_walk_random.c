@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 300,000 walks over images with hostile words in them (walk_random.h), and a walk over the most
- * expensive target possible. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
+ * Makes 300,000 walks over images with hostile words in them (walk_random.h), and a walk over the
+ * most expensive target possible. KRAIT_WALKS sets the number of walks, KRAIT_SEED repeats a run.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_random.h"
@@ -38,7 +38,10 @@ static void test_hostile_words(void **state)
 	random_fini();
 }
 
-/* Walks 1,024 different code objects of the largest size, without cached hashes. */
+/*
+ * Walks the most expensive stack: 1,024 different code objects of the largest size, without cached
+ * hashes.
+ */
 static void test_dearest(void **state)
 {
 	static struct plan plan;
@@ -67,7 +70,7 @@ static void test_dearest(void **state)
 	}
 }
 
-/* A deep recursion of one large function is cheap, and its stack is whole. */
+/* A deep recursion of one large function is cheap to walk, and its stack is whole. */
 static void test_large_recursion(void **state)
 {
 	static struct plan plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests which of a process's interpreters a thread is taken to run: the one whose GIL it holds,
- * else the last one in which it has frames. Tests the time limit of the search for it too.
+ * A process has several interpreters. Tests which of them a thread is taken to run: the one whose
+ * GIL it holds, else the last one in which it has frames. Also tests the time limit of that search.
  */
 #include "walk_host.h"
 
@@ -21,9 +21,7 @@ walk_inline const struct proc_several *walk_several(__u32 tgid)
 	return several.n ? &several : NULL;
 }
 
-/*
- * Adds an interpreter of that release in which the thread has a state, and has frames if @frames.
- */
+/* Adds an interpreter in which the thread has a thread state and, with @frames, frames. */
 static void add(bool frames)
 {
 	uint64_t key = image_alloc(16) + 4, tstate = image_alloc(512);
@@ -49,7 +47,7 @@ static void begin(const char *release)
 	several = (struct proc_several){};
 }
 
-/* Returns the number of the interpreter that choose_interpreter() chooses. */
+/* Returns the index of the interpreter that choose_interpreter() chooses. */
 static size_t chosen(void)
 {
 	struct walk *w = host.w;
@@ -84,8 +82,8 @@ static void test_no_frames(void **state)
 }
 
 /*
- * If looking at one interpreter takes 100 us, there is time for two interpreters. The walk uses the
- * better one of them.
+ * If looking at an interpreter takes 100 us, there is time for two of them. The walk uses the
+ * better of the two.
  */
 static void test_bounded(void **state)
 {
@@ -99,7 +97,7 @@ static void test_bounded(void **state)
 	assert_int_equal(chosen(), 1);
 }
 
-/* The first interpreter is looked at even if no time is left. */
+/* The first interpreter is examined even if no time is left. */
 static void test_late(void **state)
 {
 	begin("3.9");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chains of frames for the images of walk_image.h: one plan, laid out in memory as each version of
- * Python would. The frames that a walk must find are known by construction.
+ * Chains of frames for the images of walk_image.h. A plan says which frames there are, and is laid
+ * out in memory as each version of Python would. So the frames that a walk must find are known.
  */
 #ifndef TESTS_HOST_WALK_WALK_CHAIN_H
 #define TESTS_HOST_WALK_WALK_CHAIN_H
@@ -9,27 +9,27 @@
 #include "walk_image.h"
 
 #define CHAIN_MAX 4096
-#define EXC_STATE 32 /* bytes from a generator's gi_exc_state to its frame, in 3.11 and 3.12 */
+#define EXC_STATE 32 /* 3.11, 3.12: bytes from a generator's gi_exc_state to its frame */
 
 enum link {
-	CALL,	   /* the frame was called from Python */
-	GENERATOR, /* the frame is part of a generator, on the heap, which was resumed */
-	/* the frame was called from C code, which began a new evaluation loop for it */
+	CALL,	   /* called from Python */
+	GENERATOR, /* a generator's frame on the heap, resumed from Python */
+	/* called from C code, which began a new evaluation loop for the frame */
 	FROM_C,
-	RESUMED_FROM_C, /* the frame is a generator that C code has resumed */
+	RESUMED_FROM_C, /* a generator's frame, resumed from C code */
 };
 
-/* Frames that are to be built, the outermost first. */
+/* The frames to build, the outermost first. */
 struct plan {
 	size_t n;
 	struct planned {
 		enum link link;
 		uint64_t code;
 		int lasti;
-		size_t locals; /* how many bytes the local variables take */
+		size_t locals; /* bytes that the frame's local variables take */
 		/*
 		 * the frame begins a new chunk of the data stack, because it didn't fit into the
-		 * chunk before
+		 * one before
 		 */
 		bool new_chunk;
 	} frame[CHAIN_MAX];
@@ -69,12 +69,12 @@ static inline uint64_t data_stack(size_t n)
 }
 
 /*
- * Head of a _PyStackChunk: previous, size, top. In the first chunk the word after the head isn't
- * used.
+ * Size of the head of a _PyStackChunk: previous, size, top. In the first chunk, the word after the
+ * head isn't used.
  */
 #define CHUNK_HEAD 24
 
-/* Sets the data stack's fields in the thread state: chunk, top, limit (3.11, 3.12). */
+/* Sets the fields of the data stack in the thread state: chunk, top, limit (3.11, 3.12). */
 static inline void set_data_stack(void)
 {
 	uint64_t at = image.tstate + image.l->tstate_datastack_top;
@@ -88,8 +88,8 @@ static inline void set_data_stack(void)
 }
 
 /*
- * Makes a PyFrameObject. Its address is above or below the last one's, as addresses from free lists
- * are.
+ * Makes a PyFrameObject. As with free lists, its address may be above or below that of the frame
+ * made before.
  */
 static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 {
@@ -107,10 +107,10 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 	return f;
 }
 
-/* size of a C evaluation loop's frame on the C stack, with its _PyCFrame in the middle */
+/* bytes on the C stack for the frame of an evaluation loop, with its _PyCFrame in the middle */
 #define LOOP_STACK 512
 
-/* Enters an evaluation loop. */
+/* Lets the thread enter an evaluation loop. */
 static inline void chain_loop(void)
 {
 	image.c_stack -= LOOP_STACK;
@@ -127,23 +127,21 @@ static inline uint64_t put_shim(uint64_t f, uint64_t back)
 }
 
 /*
- * Makes the _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14
- * FRAME_OWNED_BY_INTERPRETER.
+ * Makes a shim's _PyInterpreterFrame: FRAME_OWNED_BY_CSTACK (3.12), FRAME_OWNED_BY_INTERPRETER
+ * (3.14).
  */
 static inline uint64_t chain_shim(uint64_t back)
 {
 	return put_shim(image_alloc(image.l->frame_locals + 8), back);
 }
 
-/*
- * Begins another chunk of the data stack: far above, far below, or right below the present chunk.
- */
+/* Begins a new chunk of the data stack: far above, far below, or right below the present one. */
 static inline void next_chunk(void)
 {
 	uint64_t far = (uint64_t)++image.chunks << 20;
 	uint64_t left = image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8);
 
-	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* sets the chunk's member top */
+	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* the chunk's member `top` */
 	image.previous_chunk = left;
 
 	if (image.chunks % 3 == 0)
@@ -153,7 +151,10 @@ static inline void next_chunk(void)
 	image.chunk = image.stack;
 }
 
-/* 3.14t+: puts @frame's instruction into one of the copies of its bytecode. */
+/*
+ * Free-threaded 3.14 and later: moves the frame's instruction into one of the copies of its
+ * bytecode.
+ */
 static inline void chain_copy(const struct planned *p, uint64_t frame)
 {
 	unsigned i = (unsigned)p->lasti / 2 % IMAGE_COPIES;
@@ -185,12 +186,15 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 	return f;
 }
 
-/* Lays out the frames of @p and makes them the thread's. @e: what a walk must find. */
+/*
+ * Lays out the frames of @p and makes them the thread's stack. Sets @e to the frames that a walk
+ * must find.
+ */
 static inline void chain_build(const struct plan *p, struct expected *e)
 {
 	const struct py_layout *l = image.l;
 	bool objects = l->walk == PY_WALK_OBJECT, shims = l->version >= 0x30c;
-	/* the caller of the outermost frame; in 3.15 that is the sentinel */
+	/* the outermost frame's caller: none, or in 3.15 the sentinel */
 	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0;
 
 	e->n = p->n;
@@ -214,8 +218,8 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 }
 
 /*
- * Returns the index of the first frame in host.out that isn't the expected one; the number of
- * frames if all are as expected.
+ * Returns the index of the first frame in host.out that isn't as expected, or the number of frames
+ * if all are.
  */
 static inline size_t chain_compare(const struct expected *e)
 {

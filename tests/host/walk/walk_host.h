@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BPF walkers, compiled for the host. The functions through which they read and send
- * (bpf/state.bpf.h, bpf/send.bpf.h) are defined here: they read pages in memory or a live process.
- * Reads can be made to fail. The destination of every read must lie within one known buffer. Each
- * buffer is an allocation of its own, so that ASan sees writes past its end.
+ * The BPF walkers, compiled for the host. The functions with which they read and send
+ * (bpf/state.bpf.h, bpf/send.bpf.h) are defined here: they read pages in this process's memory, or
+ * a live process. Reads can be made to fail. The destination of each read must be within one known
+ * buffer. Each buffer is allocated separately, so that ASan notices writes past its end.
  */
 #ifndef TESTS_HOST_WALK_WALK_HOST_H
 #define TESTS_HOST_WALK_WALK_HOST_H
@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* The BPF headers have global functions without prototypes. */
+/* the BPF headers have global functions without prototypes */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/frames.bpf.h"
 #include "send.bpf.h"
@@ -42,14 +42,15 @@ struct host_record {
 };
 
 static struct host {
-	struct map pages;  /* number of a page -> address of the 4 KiB that were allocated for it */
-	pid_t pid;	   /* process whose memory is read instead of .pages; 0: no process */
-	unsigned fail_nth; /* every Nth read fails; 0: no read fails */
-	/* a read that fails leaves its destination alone instead of zeroing it */
+	/* the target's memory: page number -> address of the 4 KiB allocated for the page */
+	struct map pages;
+	pid_t pid;	   /* a process to read from, instead of .pages; 0: none */
+	unsigned fail_nth; /* every Nth read fails; 0: none fails */
+	/* a failing read leaves its destination as it is, instead of zeroing it */
 	bool keep_on_fault;
 	uint64_t reads, bytes;
-	uint64_t fault_at; /* a read that touches this address fails; 0: no address */
-	/* what the clock shows; each reading of it advances it by .tick_ns */
+	uint64_t fault_at; /* reads that touch this address fail; 0: none */
+	/* the clock's time; each reading of the clock advances it by .tick_ns */
 	uint64_t clock_ns, tick_ns;
 	unsigned refuse; /* how many more records the ring will refuse */
 	struct py_layout layout;
@@ -59,11 +60,11 @@ static struct host {
 	struct staging *staging;
 	struct native *native;
 	struct native_out *native_out;
-	struct host_slot *second; /* state of a walk that interrupts the first one */
-	/* called before each read, but not before reads that .at_read itself makes; may be NULL */
+	struct host_slot *second; /* state of a walk that interrupts the first walk */
+	/* called before each read, except reads that .at_read itself makes; may be NULL */
 	void (*at_read)(void);
-	bool interrupted; /* .at_read is running: what is sent is dropped */
-	/* chunks with unwind rows of the native frames, by number */
+	bool interrupted; /* .at_read is running, so that what it sends is dropped */
+	/* chunks of unwind rows for native frames, by number */
 	VEC(struct unwind_chunk *) chunks;
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
@@ -73,7 +74,7 @@ static struct host {
 } host;
 
 /*
- * Ends the program unless @ok, also under a fuzzer: the walker has a bug, whatever the target is.
+ * Aborts unless @ok, also under a fuzzer: the walker has a bug, since it must work with any target.
  */
 static inline void host_must(bool ok, const char *what)
 {
@@ -105,8 +106,8 @@ static inline void host_check_room(const void *dst, size_t n)
 }
 
 /*
- * Tells whether @got is frame @want, with the same instruction. Where each thread has copies of
- * bytecode (3.14t+), a read that fails may make the instruction unknown.
+ * Tells whether @got is the frame @want, at the same instruction. If each thread has copies of
+ * bytecode (free-threaded 3.14 and later), a failing read may make the instruction unknown.
  */
 static inline bool host_same_frame(const struct wire_frame *got, const struct wire_frame *want)
 {
@@ -135,7 +136,7 @@ static inline uint8_t *page_for_writing(uint64_t addr)
 	return page;
 }
 
-/* Writes @data into the target's memory. @data NULL: writes zeros. */
+/* Writes the @n bytes at @data into the target's memory, or zeros if @data is NULL. */
 static inline void put(uint64_t addr, const void *data, size_t n)
 {
 	const uint8_t *from = data;
@@ -187,10 +188,7 @@ static inline bool host_read(void *dst, uint64_t addr, size_t n)
 	return host_read_pages(dst, addr, n);
 }
 
-/*
- * Calls .at_read. The counts and times of the interrupted walk stay as if .at_read hadn't been
- * called.
- */
+/* Calls .at_read. The counters and the clock of the interrupted walk stay as they were. */
 static inline void host_interrupt(void)
 {
 	uint64_t reads = host.reads, bytes = host.bytes, clock_ns = host.clock_ns;
@@ -203,7 +201,7 @@ static inline void host_interrupt(void)
 	host.clock_ns = clock_ns;
 }
 
-/* Reads memory of the target as bpf_probe_read_user() does: all or nothing. */
+/* Reads the target's memory as bpf_probe_read_user() does: all @n bytes or none. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	if (host.at_read && !host.interrupted)
@@ -324,7 +322,10 @@ walk_inline void count(__u32 counter)
 	host.counters[counter]++;
 }
 
-/* Sets the layout of structures, as src/sampler does when it loads an interpreter's layout. */
+/*
+ * Sets the layout of CPython's structures, as src/sampler does when it loads an interpreter's
+ * layout.
+ */
 static inline void host_set_layout(const struct py_layout *l)
 {
 	host.layout = *l;
@@ -345,7 +346,7 @@ static inline void host_init(void)
 		  "out of memory");
 }
 
-/* Forgets which records were sent, so that they are sent again. */
+/* Forgets all records that were sent, so that the walker sends them again. */
 static inline void host_forget_sent(void)
 {
 	vec_foreach(r, &host.sent)
@@ -387,8 +388,8 @@ static inline void host_fini(void)
 }
 
 /*
- * Walks the thread of @where and @tp. Returns the outcome; frames are in host.out, their number in
- * w->n.
+ * Walks the thread with thread pointer @tp in the interpreter at @where. Returns the outcome. The
+ * frames are in host.out, their number is w->n.
  */
 static inline enum walk_outcome host_walk(const struct py_where *where, uint64_t tp)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Images of interpreters: a thread's memory with a given chain of frames, built for each version.
- * The layouts' offsets are those of src/python, which tests/layout checks against the headers. How
- * the structures refer to each other is taken here from CPython's sources, independently of
- * src/python: Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
+ * Images of interpreters: the memory of a thread with a given chain of frames, built for each
+ * version. The offsets are those of src/python, which tests/layout compares with the headers. How
+ * structures refer to each other comes from CPython's sources, independently of src/python:
+ * Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
  */
 #ifndef TESTS_HOST_WALK_WALK_IMAGE_H
 #define TESTS_HOST_WALK_WALK_IMAGE_H
@@ -17,7 +17,7 @@
 #define IMAGE_STACK   0x7f1200000000ull
 #define IMAGE_C_STACK 0x7f3380000000ull
 #define IMAGE_TP      0x7f3400000740ull
-#define IMAGE_KEY     5 /* number of the pthread key */
+#define IMAGE_KEY     5 /* number of the pthread key of thread states */
 #define IMAGE_TSD     0x310
 #define NO_HASH	      (~0ull)
 
@@ -25,7 +25,7 @@ struct release {
 	const char *name;
 	uint16_t version;
 	bool trace_refs;
-	const uint64_t *debug; /* debug offsets of the release; 3.13 and later have them */
+	const uint64_t *debug; /* the release's debug offsets (3.13 and later) */
 	size_t n;
 };
 
@@ -52,14 +52,14 @@ static const struct release releases[] = {
 
 static struct image {
 	const struct release *release;
-	const struct py_layout *l; /* the layout that `host` uses */
+	const struct py_layout *l; /* the layout in `host` */
 	struct py_where where;
 	uint64_t heap, stack, tstate, none;
-	uint64_t c_stack; /* top of the C stack, which grows down */
-	int shim;	  /* 3.12: distance from a loop's _PyCFrame to its shim */
-	uint64_t cframe;  /* 3.11, 3.12: _PyCFrame of the evaluation loop that was entered last */
-	uint64_t chunk;	  /* where the present chunk of the data stack begins */
-	uint64_t previous_chunk; /* the present chunk's _PyStackChunk.previous */
+	uint64_t c_stack;	 /* top of the C stack, which grows downwards */
+	int shim;		 /* 3.12: bytes from a loop's _PyCFrame to its shim */
+	uint64_t cframe;	 /* 3.11, 3.12: _PyCFrame of the loop that was entered last */
+	uint64_t chunk;		 /* address of the present chunk of the data stack */
+	uint64_t previous_chunk; /* _PyStackChunk.previous of the present chunk */
 	unsigned chunks;
 	uint32_t next_version;
 } image;
@@ -93,7 +93,7 @@ static inline void unmap(uint64_t addr)
 	map_del(&host.pages, addr / HOST_PAGE);
 }
 
-/* Allocates @n zeroed bytes of the target, aligned as malloc() aligns. */
+/* Allocates @n zeroed bytes of the target's memory, aligned as malloc() does. */
 static inline uint64_t image_alloc(size_t n)
 {
 	uint64_t at = image.heap;
@@ -135,18 +135,19 @@ static inline uint64_t image_bytes(const void *data, size_t n, uint64_t hash)
 	return b;
 }
 
-#define IMAGE_UNITS  100 /* instructions of a code object, of 2 bytes each */
+#define IMAGE_UNITS  100 /* number of instructions of a code object, 2 bytes each */
 #define IMAGE_COPIES 4
 
 /*
- * 3.14t+: gives @code @n copies of its bytecode, the first of which is the main one, in the code
- * object.
+ * Free-threaded 3.14 and later: gives the code object @code @n copies of its bytecode. The first is
+ * the main copy, in the code object itself.
  */
 static inline void image_make_copies(uint64_t code, uint64_t n)
 {
 	uint64_t array = image_alloc(8 + 8 * n);
 
-	put_u64(code + image.l->str_length, IMAGE_UNITS); /* PyVarObject.ob_size */
+	/* PyVarObject.ob_size: number of instructions */
+	put_u64(code + image.l->str_length, IMAGE_UNITS);
 	put_u64(code + image.l->code_tlbc, array);
 	put_u64(array, n);
 	put_u64(array + 8, code + image.l->code_adaptive);
@@ -154,15 +155,15 @@ static inline void image_make_copies(uint64_t code, uint64_t n)
 		put_u64(array + 8 + 8 * i, image_alloc(2 * IMAGE_UNITS));
 }
 
-/* Returns the address of an entry of _PyCodeArray, the pointer to copy @i of @code. */
+/* Returns the address of entry @i of the _PyCodeArray, which points to copy @i of @code. */
 static inline uint64_t image_copy_entry(uint64_t code, uint64_t i)
 {
 	return get_u64(code + image.l->code_tlbc) + 8 + 8 * i;
 }
 
 /*
- * Makes a code object that refers to these objects. From 3.12 on, it has a co_version that no other
- * code object has.
+ * Makes a code object with these objects as its texts. From 3.12 on, it gets a co_version of its
+ * own.
  */
 static inline uint64_t image_code_of(uint64_t file, uint64_t name, uint64_t table, int firstlineno)
 {
@@ -190,7 +191,7 @@ static inline uint64_t image_code(const char *name)
 			     image_bytes(table, sizeof(table), NO_HASH), 10);
 }
 
-/* Puts the thread's PyThreadState where the C library keeps it. */
+/* Stores the address of the thread's PyThreadState where the C library keeps it. */
 static inline void image_tss(void)
 {
 	struct py_where *w = &image.where;
@@ -216,7 +217,10 @@ static inline void image_tss(void)
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
 }
 
-/* 3.11, 3.12: one _PyCFrame per C evaluation loop; the first one lies in the thread state. */
+/*
+ * 3.11, 3.12: there is a _PyCFrame for each evaluation loop in C; the first one is in the thread
+ * state.
+ */
 static inline void image_set_cframe(uint64_t cframe)
 {
 	if (image.l->walk != PY_WALK_CFRAME)
@@ -269,8 +273,8 @@ static inline void image_begin(const struct release *r)
 }
 
 /*
- * 3.12+: sets how many code objects the only interpreter has made. Returns the address of the
- * counter.
+ * 3.12 and later: sets the count of code objects that the only interpreter has made. Returns the
+ * address of the count.
  */
 static inline uint64_t image_count_codes(uint32_t n)
 {
@@ -281,7 +285,7 @@ static inline uint64_t image_count_codes(uint32_t n)
 	return image.where.codes_made;
 }
 
-/* Makes @frame the innermost frame of the thread. */
+/* Makes @frame the thread's innermost frame. */
 static inline void image_enter(uint64_t frame)
 {
 	if (image.l->walk == PY_WALK_CFRAME)

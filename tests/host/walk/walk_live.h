@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Live interpreters for the walkers: stack.py runs in each, prints the stacks of its two threads,
- * and blocks. The frames that a walk finds are compared with these stacks.
+ * Live interpreters for tests of the walkers. Each interpreter runs stack.py, which prints the
+ * stacks of its two threads, and blocks. Tests compare the frames that a walk finds with these
+ * stacks.
  */
 #ifndef TESTS_HOST_WALK_WALK_LIVE_H
 #define TESTS_HOST_WALK_WALK_LIVE_H
@@ -36,7 +37,7 @@ struct named {
 	int line;
 };
 
-/* The stack that one thread has printed of itself. */
+/* The stack that a thread has printed of itself. */
 struct truth {
 	size_t n;
 	struct named frame[MAX_NAMED];
@@ -48,10 +49,10 @@ struct interpreter {
 
 static struct target {
 	pid_t pid;
-	FILE *out; /* the output of stack.py */
+	FILE *out; /* reads what stack.py prints */
 	struct truth main, thread;
 	struct py_where where; /* the interpreter's addresses in the process */
-	/* the file that contains the interpreter, and the interpreter's addresses in the file */
+	/* the interpreter's file, and the interpreter's addresses in the file */
 	int fd;
 	struct py_where file;
 } target;
@@ -76,7 +77,7 @@ static void start(const char *python)
 		close(in[1]);
 		close(out[0]);
 		setenv("PYTHONIOENCODING", "utf-8", 1);
-		/* The script goes in the argument, not by its path: a chroot has no such file. */
+		/* passes the script's text as an argument: in a chroot there is no such file */
 		execl("/bin/sh", "sh", "-c", "exec \"$0\" -c \"$(cat \"$1\")\"", python, script,
 		      NULL);
 		_exit(127);
@@ -124,7 +125,10 @@ static void set_addresses(const struct py_image *image, uint64_t bias)
 	py_where_add_bias(w, bias);
 }
 
-/* Finds the interpreter in the process. Returns NULL, or why the process can't be walked. */
+/*
+ * Finds the interpreter in the process. Returns NULL, or the reason why the process can't be
+ * walked.
+ */
 static const char *find(void)
 {
 	static struct py_image image;
@@ -175,7 +179,7 @@ static bool thread_pointer(pid_t tid, uint64_t *tp)
 	return ok;
 }
 
-/* Waits until the thread blocks in read(). stack.py prints its stack just before that. */
+/* Waits until the thread blocks in read(), just after stack.py has printed the thread's stack. */
 static bool blocks_in_read(pid_t tid)
 {
 	char path[64];
@@ -209,8 +213,7 @@ static pid_t second_thread(void)
 }
 
 /*
- * Returns the code object of frame @i, read from the record that was sent. NULL: no such record was
- * sent.
+ * Returns the code object of frame @i, read from its record, or NULL if no record of it was sent.
  */
 static struct py_code *code_of(size_t i)
 {
@@ -230,7 +233,7 @@ static struct py_code *code_of(size_t i)
 	return NULL;
 }
 
-/* Tells whether frame @i, which runs @code, is the frame that the program has printed. */
+/* Tells whether frame @i, which runs @code, is the frame @t that the program printed. */
 static bool is_frame(const struct py_code *code, size_t i, const struct named *t)
 {
 	int line = py_code_position(code, host.out->frame[i].lasti).line;
@@ -240,8 +243,8 @@ static bool is_frame(const struct py_code *code, size_t i, const struct named *t
 }
 
 /*
- * Tells whether the frames of the walk are the first frames of @truth. Sets *ret to the number of
- * these frames.
+ * Tells whether the frames of the walk are the innermost frames of @truth. Sets *@ret to their
+ * number.
  */
 static bool is_part_of(const struct truth *truth, size_t *ret)
 {
@@ -262,8 +265,8 @@ static bool is_part_of(const struct truth *truth, size_t *ret)
 }
 
 /*
- * Opens the table of tests/setup/interpreters.sh: name, version, kind, path, with tabs between
- * them.
+ * Opens the list of interpreters that tests/setup/interpreters.sh has made: name, version, kind and
+ * path, separated by tabs.
  */
 static FILE *open_table(void)
 {
@@ -281,7 +284,7 @@ static FILE *open_table(void)
 	return fopen(path, "re");
 }
 
-/* Reads the table. Returns the number of interpreters in it. */
+/* Reads the list of interpreters. Returns how many there are. */
 static size_t read_table(struct interpreter *list, size_t max)
 {
 	FILE *f = open_table();
@@ -300,12 +303,15 @@ static int after(void **state)
 {
 	stop();
 	host.pid = 0;
-	/* .fail_nth is still set if the test failed in a walk with failing reads */
+	/* a test that failed in a walk with failing reads leaves .fail_nth set */
 	host.fail_nth = 0;
 	return 0;
 }
 
-/* Runs @test for each interpreter that @wanted (NULL: all) accepts. Returns main()'s exit code. */
+/*
+ * Runs @test for each interpreter that @wanted accepts (NULL: for all). Returns the exit code for
+ * main().
+ */
 static int each_interpreter(const char *name, CMUnitTestFunction test,
 			    bool (*wanted)(const struct interpreter *))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data that user space gives to the kernel program's unwinder: tables of rows, and mappings.
- * They are built as src/sampler does it.
+ * Builds the data that user space gives to the kernel program's unwinder, as src/sampler does:
+ * tables of unwind rows, and mappings.
  */
 #ifndef TESTS_HOST_WALK_WALK_NATIVE_H
 #define TESTS_HOST_WALK_WALK_NATIVE_H
@@ -20,8 +20,8 @@ static inline uint32_t native_new_chunk(void)
 }
 
 /*
- * Adds a level of the tree over @n entries: puts them into chunks, and replaces them by one entry
- * for each chunk. Returns the number of chunks.
+ * Adds a level of the tree above @n entries: puts the entries into chunks, and replaces them by an
+ * entry for each chunk. Returns the number of chunks.
  */
 static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 {
@@ -40,7 +40,7 @@ static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 	return up;
 }
 
-/* Numbers begin with 1. Table 0 stands for no table, rule 0 for no rule. */
+/* Lets numbers begin with 1: table 0 means no table, rule 0 no rule. */
 static inline void native_init(void)
 {
 	host_must(!vec_push(&host.tables, (struct unwind_table){.depth = 0}) &&
@@ -49,8 +49,7 @@ static inline void native_init(void)
 }
 
 /*
- * Adds a table with @rows, which the function changes. Returns the table's number; 0: there are no
- * rows.
+ * Adds a table with @rows, which it changes. Returns the table's number, or 0 if there are no rows.
  */
 static inline uint32_t native_add_table(struct unwind_rows *rows)
 {
@@ -74,15 +73,15 @@ static inline uint32_t native_add_table(struct unwind_rows *rows)
 	return (uint32_t)host.tables.n - 1;
 }
 
-/* Forgets the process's mappings. */
+/* Removes all mappings of the process. */
 static inline void native_no_mappings(void)
 {
 	host.native->space = (struct unwind_space){.version = host.native->space.version + 1};
 }
 
 /*
- * Adds the process's next mapping, number @i, in ascending order. Chunks of mappings are as large
- * as those of rows.
+ * Adds mapping number @i of the process. Mappings must be added in the order of their addresses.
+ * They are in chunks of the same size as those of rows.
  */
 static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 {
@@ -102,7 +101,7 @@ static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 		.pages = (uint32_t)((m.end - m.start) >> 12), .table = m.table, .key = m.key};
 }
 
-/* Adds mapping number @i: a page at @start, in which @rule holds up to offset @to. */
+/* Adds mapping number @i: the page at @start, in which @rule holds up to offset @to. */
 static inline void native_add_code(size_t i, uint64_t start, struct unwind_rule rule, uint32_t to)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A second walk runs at every read of the first one, like a walk that interrupts another on its
- * CPU. The second walk asks for the first one's slot of state. It is refused, which is counted, and
- * gets another slot. The result of the first walk must be the same as without the second one.
+ * At every read of a walk, a second walk interrupts it on the same CPU. The second walk asks for
+ * the first one's slot of state, is refused, which is counted, and gets another slot. The first
+ * walk's result must be the same as without the second walk.
  */
 #ifndef TESTS_HOST_WALK_WALK_NESTED_H
 #define TESTS_HOST_WALK_WALK_NESTED_H
 
 #include "walk_host.h"
 
-/* What a walk has found. */
+/* The result of a walk. */
 struct nested_result {
 	__u32 n, groups, native_n;
 	__u8 outcome, native_outcome, thread, current;
@@ -19,7 +19,7 @@ struct nested_result {
 	struct native_out native_out;
 };
 
-static uint64_t nested_begun; /* how many second walks have begun so far */
+static uint64_t nested_begun; /* how many second walks have begun */
 
 static inline void nested_take_result(struct nested_result *r, const struct walk *w,
 				      const struct walk_out *out, const struct walk_addrs *addrs,
@@ -51,21 +51,22 @@ static inline void nested_take_first(struct nested_result *r)
 }
 
 /*
- * The result of the last walk when no other walk interrupted it. The two variables below hold the
- * state when it began.
+ * the result of the first walk without a second one; the two variables after it hold the state at
+ * its beginning
  */
 static struct nested_result nested_alone;
 static struct walk nested_before;
 static struct native nested_before_native;
 
-/* Checks that the second walk gives the Python frames that the first one gave when it ran alone. */
+/*
+ * Checks that the second walk finds the Python frames that the first walk found when it ran alone.
+ */
 static inline void nested_compare(const struct host_slot *s)
 {
 	static struct nested_result r;
 
 	/*
-	 * the frames can't be compared: other reads fail than in the first walk, or the thread has
-	 * no Python
+	 * can't be compared: other reads fail than in the first walk, or the thread has no Python
 	 */
 	if (host.fail_nth || !host.layout.version)
 		return;
@@ -76,7 +77,7 @@ static inline void nested_compare(const struct host_slot *s)
 		  "a second walk gave something else");
 }
 
-/* Overwrites all state of the second walk: the first must not use any of it. */
+/* Overwrites all state of the second walk, because the first walk must use none of it. */
 static inline void nested_scribble(void)
 {
 	memset(walk_state(1), 0x5a, sizeof(struct walk));
@@ -87,7 +88,7 @@ static inline void nested_scribble(void)
 	memset(walk_staging(1), 0x5a, sizeof(struct staging));
 }
 
-/* Walks and unwinds the same thread a second time, and sends the stack that this finds. */
+/* Walks and unwinds the same thread in a second walk, and sends the stack. */
 static inline void nested_walk_second(void)
 {
 	uint64_t lost = host.counters[COUNT_BUSY];
@@ -121,7 +122,7 @@ static inline void nested_walk_second(void)
 }
 
 /*
- * Runs @walk twice: once alone and once interrupted. The state is left as after the interrupted
+ * Runs @walk twice: alone, and interrupted. At the end the state is that after the interrupted
  * walk.
  */
 static inline void nested_check(void (*walk)(void))
@@ -134,7 +135,10 @@ static inline void nested_check(void (*walk)(void))
 	walk();
 	nested_take_first(&nested_alone);
 	reads = host.reads;
-	/* with the state that the first walk left, the second one would need fewer reads */
+	/*
+	 * restores the state, because with what the first run left, the second one would need fewer
+	 * reads
+	 */
 	*host.w = nested_before;
 	*host.native = nested_before_native;
 	host_must(walk_take(0) == host.w, "a slot that was given back was refused");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hostile targets: an interpreter's image in which some words are replaced by other pointers, huge
- * sizes and noise. Every walk of it must end soon, stay within its buffers, and send records that
- * can be read. For test_walk_random.c and tests/fuzz/fuzz_walk.c.
+ * sizes or noise. Every walk must end soon, stay within its buffers, and send records that can be
+ * read. Used by test_walk_random.c and tests/fuzz/fuzz_walk.c.
  */
 #ifndef TESTS_HOST_WALK_WALK_RANDOM_H
 #define TESTS_HOST_WALK_WALK_RANDOM_H
@@ -13,10 +13,10 @@
 
 #define MAX_MUTATIONS 32
 
-/* The most reads that a hostile circle of the largest texts may cost. */
+/* the most reads that a walk may need, for a hostile circle of the largest texts */
 #define MOST_READS (MAX_STEPS * 4 + HASH_BUDGET / 8 + 4096)
 
-/* The source of random choices: given bytes or, if there are none left, a generator. */
+/* The source of random choices: the given bytes and, after these, a generator. */
 struct choices {
 	const uint8_t *data;
 	size_t n;
@@ -52,7 +52,7 @@ static inline void list_words(void)
 	}
 }
 
-/* Makes a thread that has frames and strings of every kind. */
+/* Makes a thread with frames and strings of every kind. */
 static inline void random_image(const struct release *r)
 {
 	static struct plan plan;
@@ -112,7 +112,7 @@ static inline uint64_t hostile_value(struct choices *c, uint64_t was)
 	}
 }
 
-/* Tells whether the record is sound: user space refuses a str of an unknown kind. */
+/* Tells whether user space accepts the record: it refuses a str of an unknown kind. */
 static inline bool is_sound(const struct rec_code *rec)
 {
 	for (size_t i = 0; i < CODE_TEXT_MAX; i++) {
@@ -144,8 +144,8 @@ static inline void check_records(void)
 }
 
 /*
- * Changes the image at up to MAX_MUTATIONS places, walks, sends the stack and checks the records.
- * Restores the image at the end.
+ * Changes the image in up to MAX_MUTATIONS places, walks, sends the stack, and checks the records.
+ * At the end restores the image.
  */
 static inline void random_walk(struct choices *c)
 {

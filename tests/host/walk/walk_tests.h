@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The last part of each program that tests walks: its list of functions X(NAME), each of which is
- * run for every release, and main(). Include this header after cmocka.h.
+ * The end of each program that tests walks: runs every function of the program's list X(NAME) for
+ * every release, and defines main(). Include this header after cmocka.h.
  */
 #ifndef TESTS_HOST_WALK_WALK_TESTS_H
 #define TESTS_HOST_WALK_WALK_TESTS_H
@@ -27,7 +27,7 @@ static int walk_teardown(void **state)
 	return 0;
 }
 
-/* Makes main(). @...: struct CMUnitTest, separated by commas. */
+/* Defines main(). The arguments after @group are structs CMUnitTest. */
 #define WALK_MAIN(group, ...)                                                                      \
 	int main(void)                                                                             \
 	{                                                                                          \
