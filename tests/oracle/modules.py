@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Extension modules that targets use, fetched as wheels for each version of Python.
+"""Gets extension modules that targets use, as wheels for each version of Python.
 
-This machine's pip unpacks them into the test cache. So the interpreters stay as they are, and
-interpreters without a pip have the modules too.
+This machine's pip unpacks the wheels into the test cache. So the interpreters themselves stay
+unchanged, and interpreters without pip can use the modules as well.
 
 modules.py CACHE VERSION [PLATFORM...]"""
 import os
@@ -19,8 +19,8 @@ def folder(cache, version):
 
 
 def fetch(cache, version, platforms=()):
-    """Makes folder() with those modules that pip can get. Does nothing if the folder exists.
-    @platforms: pip's names for a machine other than this one."""
+    """Makes the directory folder() with all modules that pip can get. Does nothing if it exists.
+    @platforms: pip's names for another machine than this one."""
     target = folder(cache, version)
     if os.path.isdir(target):
         return
@@ -42,8 +42,8 @@ def fetch(cache, version, platforms=()):
 
 
 def package(cache, version, name):
-    """Returns a directory with a package (or several: "a+b<2") and its dependencies for this
-    version of Python, or None if pip can't get it. pip is asked only once for each cache."""
+    """Returns a directory with the package (or several: "a+b<2") and its dependencies for this
+    version of Python, or None if pip can't get it. Each cache asks pip only once."""
     target = os.path.join(cache, "oracle", "packages", "%d.%d" % version[:2], name)
     if not os.path.isdir(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)

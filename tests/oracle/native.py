@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs krait with native and kernel frames on the programs of native/ under every interpreter: are
-the Python, native and kernel frames in the order in which they called each other (order.py)?
+"""Runs krait with native and kernel frames on the programs of targets/native, under every
+interpreter. Are the Python, native and kernel frames in the order in which they called each
+other (order.py)?
 
     native.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--krait FILE] [--keep DIR]
 
-Each interpreter has 20,000 samples (--full: 1,000,000), divided among the programs. None of them
-may be wrong. Half are recorded as users do it, half with all frames of the interpreter. A stack
-that breaks off and says so isn't wrong; another limit (BROKEN) says how many may break off.
-"""
+20,000 samples are taken for each interpreter (--full: 1,000,000), of all programs together, and
+none may be wrong. Half are recorded as users do it, half with all of the interpreter's frames. A
+stack that breaks off at a mark isn't wrong; BROKEN limits how many may break off."""
 import collections
 import concurrent.futures
 import copy
@@ -24,19 +24,19 @@ import modules
 import oracle
 from judge import order, pprof
 
-HZ = 2499            # highest rate of each of the two recordings: deep stacks take long to unwind
+HZ = 2499  # highest rate of each recording, because unwinding deep stacks takes long
 CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # shortest and longest recording, in seconds
-MORE = 1.0  # a recording is as long as an idle machine needs, times this factor
-FAIR = 0.5  # each program must get at least this part of an equal share of the samples
-# Share of samples whose native part may break off. It is large with CPython's JIT compiler, because
-# stacks break off while the compiler makes code (docs/decisions/0012).
+MORE = 1.0  # a recording lasts as long as an idle machine would need, times this factor
+FAIR = 0.5  # each program must get at least this share of what an equal division would give it
+# Share of samples whose native part may break off. With CPython's JIT compiler it is large, because
+# stacks break off while the compiler generates code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
-# Share of a program's samples whose stacks may be cut because a sample may take only so long: some
+# Share of a program's samples whose stacks may be cut off because a sample's time is limited: some
 # stacks have hundreds of different functions.
 CUT = 0.1
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
-# Where tests/setup unpacks Debian's headers, for interpreters that have none of their own.
+# where tests/setup unpacks Debian's headers, for interpreters without headers of their own
 UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
@@ -47,11 +47,12 @@ class Native(oracle.Oracle):
 
     @property
     def hz(self):
-        """Returns the rate that gives the wanted samples in the shortest recording; HZ at most."""
+        """Returns the sampling rate (at most HZ) with which the shortest recording gives the wanted
+        number of samples."""
         return self.options.hz or min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
 
     def interpreter(self, interpreter):
-        """Profiles all programs at once, again and again, until there are enough samples."""
+        """Records all programs at once, again and again, until there are enough samples."""
         os.makedirs(interpreter.scratch, exist_ok=True)
         modules.fetch(oracle.CACHE, interpreter.version)
         running = []
@@ -73,8 +74,7 @@ class Native(oracle.Oracle):
         self.sum(interpreter, reports)
 
     def start(self, interpreter, running):
-        """Starts the programs. After each round the programs are stopped: they run only while krait
-        records."""
+        """Starts the programs. They are stopped (SIGSTOP) whenever krait isn't recording."""
         able = self.able(interpreter)
         for i in range(0, len(able), CPUS):
             fresh = [oracle.Running(interpreter, program, 1e6, graph_file(interpreter, program))
@@ -86,7 +86,7 @@ class Native(oracle.Oracle):
                 os.kill(one.pid, signal.SIGSTOP)
 
     def lacking(self, running):
-        """Returns how many samples are still to be taken."""
+        """Returns how many samples are still missing."""
         have, fair = [one.report.samples for one in running], self.fair(len(running))
         return max(self.options.samples - sum(have), sum(max(0, fair - n) for n in have), 0)
 
@@ -94,8 +94,8 @@ class Native(oracle.Oracle):
         return FAIR * self.options.samples / max(1, programs)
 
     def round(self, running, seconds):
-        """Makes two recordings at once: one as users make it, one with all frames of the
-        interpreter. Returns the number of samples."""
+        """Makes two recordings at the same time: one as users make it, one with all of the
+        interpreter's frames. Returns the number of samples."""
         folded = copy.copy(self)
         folded.machinery = False
         views, pids = (self, folded), [one.pid for one in running]
@@ -123,7 +123,7 @@ class Native(oracle.Oracle):
         return ("--native=full", "--kernel") + ("--interpreter-frames",) * self.machinery
 
     def prepare(self, interpreter, program):
-        with self.building:  # only one thread at a time builds, because programs share libraries
+        with self.building:  # one thread at a time compiles, because programs share libraries
             for source in program.libraries:
                 lacks = build(interpreter, source)
                 if lacks:
@@ -136,9 +136,9 @@ class Native(oracle.Oracle):
 
     @staticmethod
     def incomplete(program, report):
-        """Returns how many samples lack frames that were there. Stacks deeper than krait's limit
-        don't count. Stacks that were cut because the time for a sample was over count only
-        beyond the share CUT."""
+        """Returns how many samples lack frames that krait should have. Stacks deeper than krait's
+        limit don't count. Stacks cut off because a sample's time was over count only beyond the
+        share CUT."""
         bad = sum(report.kinds[k] for k in ("marked", "unmarked", "python"))
         bad -= report.cut[order.DEEP] + min(report.cut[order.LATE], int(CUT * report.samples))
         if program.no_python and report.absent <= oracle.NO_PYTHON * report.samples:
@@ -179,8 +179,8 @@ class Native(oracle.Oracle):
 
 
 def with_symbols(profile):
-    """Returns the profile with symbols as the names of C functions. krait shows the names that
-    Python gives to C functions (ext.hop), but the graph of a program has symbols."""
+    """Gives C functions in the profile their symbols as names. krait shows the names that Python
+    gives to C functions (ext.hop), but a program's graph has symbols."""
     for location in {loc for locs in profile.locations.values() for loc in locs}:
         if location.kind == "native" and re.match(r"(?!_[ZR])[A-Za-z_]\w*$", location.system):
             location.name = location.system
@@ -188,7 +188,8 @@ def with_symbols(profile):
 
 
 def verdicts(file, checkers):
-    """Returns the Report of each (process id, Checker). Runs in a process of its own."""
+    """Judges the recording @file, and returns a Report for each (process id, Checker). Runs in a
+    process of its own."""
     profile, samples = with_symbols(pprof.read(file)), collections.defaultdict(list)
     for sample in profile.samples:
         samples[str(sample.labels.get("pid", ""))].append(sample)
@@ -200,8 +201,8 @@ def graph_file(interpreter, program):
 
 
 def build(interpreter, source):
-    """Compiles a part of a program, once for all interpreters. Returns why that can't be done, or
-    None."""
+    """Compiles a library of a program, once for all interpreters. Returns why that can't be done,
+    or None."""
     file = os.path.join(oracle.TARGETS, "native", source)
     name, kind = os.path.splitext(source)
     command = {".c": ["gcc", "-std=gnu17", "-pthread"],
@@ -223,7 +224,7 @@ def build(interpreter, source):
     if not os.path.exists(out) or not os.path.samefile(out, kept):
         if os.path.exists(out):
             os.remove(out)
-        # a hard link, not a symbolic one, because in a chroot only the scratch directory exists
+        # not a symbolic link, because a chrooted interpreter sees only its scratch directory
         os.link(kept, out)
     return None
 
@@ -245,7 +246,7 @@ def python_headers(interpreter):
 
 
 def has_symbols(interpreter):
-    """Tells whether the files of this interpreter have names for all of its functions."""
+    """Tells whether this interpreter's files have symbols for all of its functions."""
     if not hasattr(interpreter, "symbols"):
         said = subprocess.run([interpreter.path, "-c", "print(open('/proc/self/maps').read())"],
                               env=interpreter.environment(), cwd=oracle.ROOT,
@@ -259,8 +260,8 @@ def has_symbols(interpreter):
 
 
 def rows(options):
-    """Returns the interpreters to test. Fast tier: one of each version that is unlike other
-    versions, one with tail calls, and the newest that is a distribution's shared library. Full
+    """Returns the interpreters to test. In the fast tier: one of each version that differs from
+    others, one with tail calls, and the newest shared library of a distribution. In the full
     tier: all."""
     found = oracle.interpreters(True, options.only)
     if options.full or options.only:
@@ -273,7 +274,7 @@ def rows(options):
 
 def main():
     options = oracle.arguments(oracle.FULL_SAMPLES)
-    # on SIGTERM this script exits, and no stopped program is left behind
+    # exits on SIGTERM, so that no stopped program is left behind
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return oracle.run(Native(options), rows(options))
 

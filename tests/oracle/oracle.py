@@ -5,9 +5,8 @@ interpreter's own truth (truth.py, check.py). Prints a line for each interpreter
 
     oracle.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--hz N] [--krait FILE] [--keep DIR]
 
-PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on to the interpreters: then they run with the JIT,
-or with trampolines.
-"""
+The variables PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on to the interpreters, which then run
+with the JIT compiler, or with perf trampolines."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -30,31 +29,33 @@ from judge import check, pprof
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TARGETS = os.path.join(HERE, "targets")
-APART = ("native", "waits")  # folders of targets that native.py and waits.py judge
+# folders of targets that native.py and waits.py judge instead of this script
+APART = ("native", "waits")
 CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
-HZ_FAST = 7499  # gives FAST_SAMPLES, and some more, in the shortest recordings of each program
-INCOMPLETE = 0.001  # the share of samples that may be incomplete
-# the share of samples that may be without Python in programs that start threads or processes all
-# the time: some CPUs take long for a start
+# enough for FAST_SAMPLES, and some more, with the shortest recording of each program
+HZ_FAST = 7499
+INCOMPLETE = 0.001  # which share of samples may be incomplete
+# which share of samples may have no Python frames, in programs that always start threads or
+# processes; on some CPUs a start takes long
 NO_PYTHON = 0.4
-# NO_PYTHON for free-threaded builds, where PyThreadState_Clear() goes through memory that other
-# threads have left (_mi_abandoned_collect())
+# NO_PYTHON for free-threaded builds, in which PyThreadState_Clear() takes long: it visits memory
+# that ended threads have left (_mi_abandoned_collect())
 NO_PYTHON_FREE = 0.8
-FEW = 3             # how many incomplete samples of a program are always allowed
+FEW = 3  # number of incomplete samples that each program may always have
 ROUNDS = 8
-# the share of samples that may have no frame of the program, because threads begin and end
+# which share of samples may have no frame of the program, because threads begin and end
 FOREIGN = 0.3
-MIN_LEAVES = 20  # the share of a leaf function isn't judged if it is of fewer samples
+MIN_LEAVES = 20  # a leaf function's share isn't judged if the program has fewer samples
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
-# the exceptions that recording and judging raise
+# exceptions that recording and judging may raise
 ERRORS = RuntimeError, OSError, ValueError, subprocess.SubprocessError
 
 
 def by_chance(due):
-    """Returns how many samples may come by chance at most if @due are expected."""
+    """Returns up to how many samples may come by chance if @due are expected."""
     return due + 3 * due ** 0.5
 
 
@@ -79,7 +80,7 @@ class Interpreter:
 
 
 def is_plain(name):
-    """Tells whether the interpreter of that name is CPython with a GIL."""
+    """Tells whether the interpreter called @name is CPython with a GIL."""
     return not name.startswith("pypy") and not re.search(r"\dt-", name)
 
 
@@ -89,7 +90,7 @@ def is_free_threaded(name):
 
 def interpreters(full, only, free_threaded=False):
     """Returns the interpreters: in the fast tier one of each minor version, in the full tier all.
-    free_threaded: also those without a GIL."""
+    free_threaded: includes those without a GIL."""
     with open(os.path.join(CACHE, "interpreters.tsv")) as f:
         rows = [Interpreter(*line.rstrip("\n").split("\t")) for line in f if line.strip()]
     rows = [r for r in rows
@@ -110,13 +111,13 @@ def interpreters(full, only, free_threaded=False):
 
 
 def unlike(rows):
-    """Returns the interpreters without those of 3.7, 3.9 and 3.10: frames and the evaluation loop are
-    made there as in 3.6 and 3.8. For tests of the fast tier that ask for no names and lines."""
+    """Returns the interpreters without 3.7, 3.9 and 3.10, which make frames and run the evaluation
+    loop as 3.6 and 3.8 do. For tests of the fast tier that don't compare names and lines."""
     return [row for row in rows if row.version[:2] not in ((3, 7), (3, 9), (3, 10))]
 
 
 class Program:
-    """A target: its file, and what the comments at its head declare."""
+    """A target program: its file, and what the comments at the file's beginning declare."""
 
     def __init__(self, path):
         self.path, self.name = path, os.path.basename(path)[:-3]
@@ -137,19 +138,19 @@ class Program:
 
     @staticmethod
     def allowance(text):
-        """Turns "0.3% 3.11-3.12 reason" into (share, first version, last version); without
-        versions, the share holds for all of them."""
+        """Parses "0.3% 3.11-3.12 reason" and returns (share, first version, last version). Without
+        versions, the share holds for all versions."""
         percent, *versions = re.match(r"([\d.]+)%(?: (\d\.\d+)-(\d\.\d+))?", text).groups()
         first, last = ([int(p) for p in v.split(".")] if v else [] for v in versions)
         return float(percent) / 100, tuple(first), tuple(last) or (3, 99)
 
     def may_lack(self, interpreter):
-        """Returns the share of its samples that may be incomplete with this interpreter."""
+        """Returns which share of the program's samples may be incomplete with this interpreter."""
         share, first, last = self.incomplete
         return share if first <= interpreter.version[:2] <= last else 0
 
     def lacks(self, interpreter):
-        """Says why the target can't run with this interpreter, or returns None."""
+        """Returns why the target can't run with this interpreter, or None if it can."""
         if self.needs in ("free threading", "a GIL"):
             if is_free_threaded(interpreter.name) != (self.needs == "free threading"):
                 return "needs " + self.needs
@@ -166,8 +167,8 @@ class Program:
 
 
 def programs(pattern, apart=None):
-    """Returns the programs whose names match, sorted by name: those in the folder @apart, which
-    native.py or waits.py judge, or else all that aren't in such a folder."""
+    """Returns the programs whose names match @pattern, sorted by name. With @apart, those in that
+    folder, which native.py or waits.py judges; without it, all that are in no such folder."""
     found = [Program(path) for path in glob.glob(os.path.join(TARGETS, apart or "*", "*.py"))
              if apart or os.path.basename(os.path.dirname(path)) not in APART]
     found.sort(key=lambda p: p.name)
@@ -176,8 +177,8 @@ def programs(pattern, apart=None):
 
 
 def odd_leaves(program, report):
-    """Returns what is wrong with the shares of the leaf functions, in words. If frames were
-    missing, these shares would be wrong."""
+    """Returns, as texts, which leaf functions have a wrong share of the samples. Missing frames
+    would make these shares wrong."""
     out = []
     if report.foreign > FOREIGN * report.samples and not program.storm:
         out.append("%d samples without a frame of the program" % report.foreign)
@@ -191,7 +192,7 @@ def odd_leaves(program, report):
 
 
 def truth_of(interpreter, program):
-    """Returns the paths of a program's truth files. Makes the files that aren't in the cache."""
+    """Returns the paths of a program's truth files, and makes those that aren't in the cache."""
     out = []
     for path in [program.path] + program.also:
         digest = hashlib.sha1(repr((os.stat(interpreter.path).st_mtime_ns, ROOT)).encode())
@@ -214,7 +215,7 @@ def truth_of(interpreter, program):
 
 
 def parts(path):
-    """Returns the files beside a program that it imports."""
+    """Returns the files next to a program that the program imports."""
     with open(path, encoding="utf-8") as f:
         names = re.findall(r"^import (\w+)$", f.read(), re.M)
     files = [os.path.join(os.path.dirname(path), name + ".py") for name in names]
@@ -226,7 +227,7 @@ def rig_files():
 
 
 class Running:
-    """A target program that runs. After wait_ready() it has done a whole round."""
+    """A target program that is running. When wait_ready() returns, it has done a whole round."""
 
     def __init__(self, interpreter, program, seconds, *arguments):
         self.interpreter, self.program = interpreter, program
@@ -254,15 +255,15 @@ class Running:
 
 
 class Oracle:
-    """Runs the programs of the folder .apart, or the usual programs if it is None, records them
-    with .record_options, and judges the recordings."""
+    """Records programs with .record_options and judges the recordings. The programs are those of
+    the folder .apart, or the usual ones if that is None."""
     apart, record_options = None, ()
     report = check.Report
 
     def __init__(self, options):
         self.options = options
         self.failed = False
-        self.no_python = NO_PYTHON  # a subclass may set another value for an interpreter
+        self.no_python = NO_PYTHON  # a subclass may change this for an interpreter
         self.work = options.keep or tempfile.mkdtemp(prefix="krait-oracle.")
         os.makedirs(self.work, exist_ok=True)
 
@@ -287,11 +288,12 @@ class Oracle:
         return out
 
     def batch(self, interpreter, some, samples):
-        """Records some programs at once, and returns {program: report}."""
+        """Records some programs at the same time. Returns {program: report}."""
         return dict(zip(some, verdicts(*self.recorded(interpreter, some, samples))))
 
     def recorded(self, interpreter, some, samples):
-        """Records some programs at once. Returns what verdicts() needs to judge them."""
+        """Records some programs at the same time. Returns the arguments with which verdicts()
+        judges them."""
         storm = some[0].storm
         seconds = max(0.6 if storm else 0.5,
                       1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
@@ -311,7 +313,7 @@ class Oracle:
                        None if storm else {str(one.pid)}) for one in running]
 
     def incomplete(self, program, report):
-        """Returns how many samples lack frames that were there."""
+        """Returns how many samples lack frames that krait should have."""
         bad = report.bad()
         absent = sum(report.incomplete[name] for name in check.ABSENT)
         if program.no_python and absent <= self.no_python * report.samples:
@@ -326,8 +328,8 @@ class Oracle:
             report.samples, report.impossible, report.wrong_lines, report.wrong_names,
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
-        # FEW are allowed for each program, because one of 500 samples is already more than 0.1 %.
-        # These samples count in the sum over all programs, which is judged too.
+        # Each program may always have FEW, because one sample in 500 is already more than 0.1 %.
+        # All samples count in the sum over the programs, which is judged as well.
         many = bad > FEW + by_chance(max(INCOMPLETE, program.may_lack(interpreter)) * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
@@ -337,11 +339,11 @@ class Oracle:
                 print("  " + example.replace("\n", "\n  "), flush=True)
 
     def prepare(self, interpreter, program):
-        """Makes what is needed to judge the program. Returns why that can't be done, or None."""
+        """Prepares what judging the program needs. Returns why that can't be done, or None."""
         truth_of(interpreter, program)
 
     def able(self, interpreter):
-        """Returns the programs that can run. Makes the truth of each of them."""
+        """Returns the programs that can run, and makes their truth files."""
         able, all_programs = [], programs(self.options.program, self.apart)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
@@ -367,7 +369,8 @@ class Oracle:
         batches = [[p] for p in able if p.storm]
         batches += [steady[i:i + size] for i in range(0, len(steady), size)]
         reports = {}
-        for _ in range(ROUNDS):  # several rounds, because one isn't enough on a busy machine
+        # several rounds, because on a busy machine one may not give enough samples
+        for _ in range(ROUNDS):
             total = sum(r.samples for r in reports.values())
             if total >= wanted and all(p in reports for p in able):
                 break
@@ -379,11 +382,11 @@ class Oracle:
         self.sum(interpreter, reports)
 
     def record_all(self, interpreter, batches, reports, pool):
-        """Records each batch once. A batch is judged by a process of @pool while the next is recorded."""
+        """Records each batch once. A process of @pool judges a batch while the next is recorded."""
         wanted, left, judged = self.options.samples, sum(map(len, batches)), None
         for some in batches + [None]:
             try:
-                # The storms are recorded first. They give more samples than their share, so the
+                # The storms are recorded first: they give more samples than their share, so the
                 # other programs need fewer.
                 total = sum(r.samples for r in reports.values())
                 fresh = some and (some, pool.submit(verdicts, *self.recorded(
@@ -417,7 +420,8 @@ class Oracle:
 
 
 def verdicts(file, programs_of):
-    """Returns a report on a recording for each (files of truth, contract, process ids or None)."""
+    """Judges one recording. Returns a Report for each (truth files, contract, process ids or None).
+    """
     profile = pprof.read(file)
     return [check.verdict(profile, check.load(truth, contract), pids) for truth, contract, pids in programs_of]
 

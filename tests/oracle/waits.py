@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests what krait says of waiting. krait records the programs of targets/waits, which log their
-own waits.
+"""Tests what krait says of waits. krait records the programs of targets/waits, which log their own
+waits.
 
 waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--wall] [--at-once N]
 [--krait FILE] [--keep DIR]"""
@@ -21,12 +21,12 @@ from judge import check, pprof
 from judge import waits as judge
 
 FOLDER = "waits"
-# programs whose waits are never over: all of their time must be at the right place
+# programs whose waits never end: all of their waiting time must be at the right place
 WHOLE = ("throughout",)
 
 
 class Running(oracle.Running):
-    """A program that waits, and writes its log @path when it ends (throughout.py: when it is
+    """A program that waits. It writes its log to @path when it ends (throughout.py: when it is
     ready)."""
 
     def __init__(self, interpreter, program, path):
@@ -76,7 +76,7 @@ class Gate(object):
         print("%s waits %s: %s" % ("PASS" if good else "FAIL", what, text), flush=True)
 
     def recorded(self, interpreter, one):
-        """Returns the profile and the log of one run."""
+        """Records one run of a program. Returns the profile and the program's log."""
         path = os.path.join(self.folder, "%s-%s" % (interpreter.name, one.name))
         running = Running(interpreter, one, path + ".json")
         try:
@@ -93,15 +93,15 @@ class Gate(object):
             running.stop()
 
     def stacks(self, interpreter, one, profile, pid):
-        """Returns a report on impossible stacks, from the samples that have waiting time."""
+        """Judges the stacks of the samples with waiting time, and returns check.py's report."""
         value = profile.sample_types.index(judge.VALUE)
         profile.samples = [s for s in profile.samples if s.values[value]]
         truth = check.load(oracle.truth_of(interpreter, one), one.contract)
         return check.verdict(profile, truth, {str(pid)})
 
     def test(self, interpreter, one):
-        """The sums need to be right in only one of two runs, because the hypervisor stops CPUs now
-        and then."""
+        """Tests one program. The sums need to be right in only one of two runs, because the
+        hypervisor stops CPUs now and then."""
         what = "%s %s" % (interpreter.name, one.name)
         try:
             for _ in range(2):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Austin: 3.x writes text, 4.x the binary form MOJO, with columns. It never stops the process.
+"""Drives Austin: 3.x writes text, 4.x the binary format MOJO, which has columns. Austin never stops
+the process.
 
-Each sample is one line of the text, or one event of MOJO. The number in a line or event is a time
-and not a count, so each of them counts as one sample. A frame that Austin calls invalid counts as
+Each sample is one line of the text, or one event of MOJO. The number in it is a time and not a
+count, so each line or event counts as one sample. A frame that Austin calls invalid counts as
 unknown."""
 from drivers import driver, folded
 
@@ -19,7 +20,7 @@ class Mojo:
         self.strings, self.frames = {1: "<unknown>"}, {}
 
     def number(self):
-        """Reads an integer: 6 bits and a sign in the first byte, then 7 bits in each byte."""
+        """Reads an integer: the first byte has a sign and 6 bits, each byte after it 7 bits."""
         byte = self.data[self.at]
         self.at += 1
         value, negative, shift = byte & 0x3f, byte & 0x40, 6
@@ -88,7 +89,7 @@ class Austin(driver.Driver):
     package = "austin-dist==3.7.0"
     install = "pip install austin-dist (4.x needs glibc 2.38; else austin-dist==3.7.0)"
     tools = ("austin",)
-    exits = (0, 254)  # Austin 4.0.0 ends with 254 once its time is over
+    exits = (0, 254)  # Austin 4.0.0 exits with 254 when its time is over
 
     def command(self, _interpreter, pid, seconds, hz, out):
         return self.tool + ["--interval", "%dus" % (1000000 // hz), "--exposure", str(seconds),

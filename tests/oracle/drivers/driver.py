@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The base of all drivers. A driver runs a profiler on one process and reads its file.
+"""The base class of all drivers. A driver runs a profiler on one process, and reads the file that
+the profiler writes.
 
-A driver doesn't judge what it reads. It returns the stacks as the tool wrote them, root first, as
-locations of judge/pprof.py. Numbers that the tool doesn't give (first lines, columns) are 0 in
-them."""
+A driver doesn't judge. It returns the stacks as the profiler wrote them, root first, as
+locations of judge/pprof.py. Numbers that the profiler doesn't give (first lines, columns) are 0."""
 import re
 import shlex
 import shutil
@@ -18,12 +18,12 @@ class Driver:
     """One profiler. A subclass sets the attributes below, and defines command(), stacks() and
     loses()."""
     name = ""
-    package = ""          # name of the package on PyPI
-    install = ""          # the command that installs the profiler
-    tools = ()            # names of the profiler's program; the first one that is found counts
+    package = ""  # the profiler's package on PyPI
+    install = ""  # a command that installs the profiler
+    tools = ()  # names of the profiler's program; the first one found is used
     version_option = "--version"
-    exits = (0,)          # exit codes of a run of the profiler that went well
-    first_lines = False  # whether the profiler says on which line a code object begins
+    exits = (0,)  # exit codes of the profiler that mean success
+    first_lines = False  # whether the profiler gives the first line of each code object
 
     def __init__(self, tool=None, options=()):
         self.options = list(options)
@@ -31,7 +31,7 @@ class Driver:
         self.tool = shlex.split(tool) if tool else found[:1]
 
     def missing(self, _interpreter):
-        """Says why the profiler can't be run; None if nothing is missing."""
+        """Returns why the profiler can't be run, or None if it can."""
         if not self.tool or not shutil.which(self.tool[0]):
             return "%s isn't installed; to install it: %s (or name the program with --tool)" % (
                 self.name, self.install)
@@ -48,12 +48,12 @@ class Driver:
         raise NotImplementedError
 
     def stacks(self, out):
-        """Yields (number of samples, locations) of each stack in the file @out."""
+        """Yields (number of samples, locations) for each stack in the file @out."""
         raise NotImplementedError
 
     def loses(self, said):
-        """Returns {what: number} for the samples that the profiler says it lost. @said: the
-        profiler's output."""
+        """Returns {what: number of samples} for the samples that the profiler says it lost. @said:
+        what the profiler printed."""
         raise NotImplementedError
 
 
@@ -70,19 +70,20 @@ def last_line(output):
 
 
 def number(output):
-    """Returns the first number with a dot in what a tool prints of itself."""
+    """Returns the first number with a dot in @output, the text that a program prints about its
+    version."""
     found = re.search(r"\d+\.\d[\w.]*", output.decode(errors="replace"))
     return found.group() if found else "of unknown version"
 
 
 def plain(said):
-    """Returns a tool's output without colours."""
+    """Returns @said, a program's output, without colours."""
     return re.sub(r"\x1b\[[\d;]*m", "", said)
 
 
 def counts(said, **patterns):
-    """Returns {what: sum of the numbers that its pattern finds in @said}. In a keyword argument's
-    name, "_" stands for a space."""
+    """Returns {what: sum of the numbers that its pattern finds in @said}, for each keyword
+    argument. In its name, "_" stands for a space."""
     return {what.replace("_", " "): sum(int(n) for n in re.findall(pattern, said))
             for what, pattern in patterns.items()}
 
@@ -92,6 +93,5 @@ def frame(name, file, line, column=0, end=(0, 0)):
 
 
 def mark(text):
-    """Returns a location for a place in a stack where the tool says that it doesn't know the
-    frame."""
+    """Returns a location for a frame of which the profiler says that it doesn't know it."""
     return pprof.Location("", "[%s]" % text, "", 0, 0, 0)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Any tool that writes folded stacks with lines.
+"""Drives any profiler that writes folded stacks with line numbers.
 
-A line is frames, root first, with ";" between them, a space, and a number of samples. A frame is
-NAME (FILE:LINE) as py-spy writes it, or FILE:NAME:LINE as Austin and Python's sampler do. An entry
-without a line number (a process, a thread) is no frame. A frame in brackets, [LIKE THIS], or
-:INVALID: as Austin writes it, stands for a frame that the tool doesn't know."""
+A line has the frames, root first, with ";" between them, then a space and a number of samples. A
+frame is NAME (FILE:LINE) as py-spy writes it, or FILE:NAME:LINE as Austin and Python's sampler
+do. An entry without a line number (a process, a thread) isn't a frame. A frame in brackets,
+[LIKE THIS], or Austin's :INVALID: stands for a frame that the profiler doesn't know."""
 import re
 import shlex
 
@@ -16,7 +16,7 @@ COLONS = re.compile(r"^(.*):([^:]*):(\d+)$")
 
 
 def location(text):
-    """Returns the frame in @text as a location, or a mark for an unknown frame. None: @text is
+    """Returns the frame in @text as a location, or a mark for an unknown frame; None if @text is
     neither."""
     found = SPACED.match(text)
     if found:
@@ -28,8 +28,8 @@ def location(text):
 
 
 def stacks(path, weight=int):
-    """Yields (number of samples, locations) for each line. @weight computes the number from the
-    line's last word."""
+    """Yields (number of samples, locations) for each line of the file. @weight computes the number
+    from the last word of the line."""
     with open(path, encoding="utf-8", errors="surrogateescape") as f:
         for line in f:
             stack, _, count = line.rstrip("\n").rpartition(" ")
@@ -39,8 +39,8 @@ def stacks(path, weight=int):
 
 
 class Folded(driver.Driver):
-    """A driver for any tool: --tool is the whole command, in which {pid}, {seconds}, {hz} and {out}
-    are replaced."""
+    """A driver for any profiler. --tool gives its whole command, in which {pid}, {seconds}, {hz}
+    and {out} are replaced."""
     name = "folded"
     install = "give its command with --tool 'TOOL -p {pid} -d {seconds} -r {hz} -o {out}'"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """inside.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signals, and writes pprof.
 
-Without a FAULT the profile is right. krait has no part in it, so the profile shows whether truth.py
-is too strict. A FAULT is a method of Faulty. It makes one of the mistakes that a profiler can make,
-and check.py must find it (see faults.py). Runs on Python 2.7 and 3.x."""
+Without a FAULT the profile is right: if the oracle finds an error in it, truth.py is too strict.
+(krait isn't used.) FAULT names a method of Faulty, which makes a mistake that a profiler can make.
+check.py must find the mistake (see faults.py). Runs on Python 2.7 and 3.x."""
 import os
 import signal
 import sys
@@ -14,12 +14,12 @@ sys.path[:0] = [os.path.join(ORACLE, "truth"), os.path.join(ORACLE, "judge")]
 import pprof  # noqa: E402
 import truth  # noqa: E402
 
-INTERVAL = 0.002  # seconds between two samples; ITIMER_PROF would round them up to ticks
+INTERVAL = 0.002  # seconds between two samples; ITIMER_PROF would round this up to clock ticks
 PYTHON = "[python %d.%d]" % sys.version_info[:2]
 
 
 def chain(frame):
-    """Returns the frames, leaf first, down to the target's own <module>."""
+    """Returns the list of frames, leaf first, up to the target's own <module>."""
     out = []
     while frame is not None:
         out.append(frame)
@@ -34,8 +34,8 @@ def snapshot(frame):
 
 
 def facts(frame):
-    """Returns the facts of a frame: [name, file, first line, line, column, (end line, end column)
-    or None]."""
+    """Returns what a profiler shows of a frame: [name, file, first line, line, column, (end line,
+    end column) or None]."""
     code = frame.f_code
     units = truth.positions(code)
     line, column, end = frame.f_lineno or 0, 0, None
@@ -49,9 +49,9 @@ def facts(frame):
 
 
 class Faulty(object):
-    """Makes mistakes in stacks. Each method is one mistake: it gets a stack's frames and the facts
-    of each frame, leaf first, and changes the facts. A method that asks rare() makes its mistake
-    in a tenth of the samples only."""
+    """Makes mistakes in stacks, one kind in each method. A method gets a stack's frames, and the
+    facts of each frame (see facts()), leaf first, and changes the facts. A method that asks
+    rare() makes its mistake in a tenth of the samples."""
 
     def __init__(self):
         self.count = 0
@@ -64,8 +64,8 @@ class Faulty(object):
 
     @staticmethod
     def unit(frame, distance):
-        """Returns (line, column) of the instruction that is @distance after the one that the frame
-        executes, as if f_lasti were wrong by so much."""
+        """Returns (line, column) of the instruction @distance instructions after the frame's
+        present one, as if f_lasti were wrong by that much."""
         lasti = frame.f_lasti + 2 * distance
         units = truth.positions(frame.f_code)
         if units:
@@ -80,7 +80,7 @@ class Faulty(object):
         for i, frame in enumerate(frames):
             if frame.f_lasti >= 0:
                 distance = 1
-                # inline caches have the position of the instruction before them
+                # inline caches have the same position as the instruction before them
                 if sys.version_info >= (3, 11):
                     units = truth.positions(frame.f_code)
                     here = frame.f_lasti // 2
@@ -98,8 +98,8 @@ class Faulty(object):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 2)
 
     def instruction_halved(self, frames, stack):
-        """Fault: f_lasti is read in the wrong unit: code units are taken for bytes, or bytes for
-        code units."""
+        """Fault: f_lasti is taken in the wrong unit, as code units instead of bytes or the reverse.
+        """
         for i, frame in enumerate(frames):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 4)
 
@@ -131,7 +131,7 @@ class Faulty(object):
             each[5] = each[5] and (each[5][0], each[5][1] - 1)
 
     def unsigned_line_steps(self, frames, stack):
-        """Fault: a step back in the line table is read as a step forward."""
+        """Fault: a step backwards in the line table is read as a step forwards."""
         for i, frame in enumerate(frames):
             line = at = frame.f_code.co_firstlineno
             for start, new in truth.dis.findlinestarts(frame.f_code):
@@ -143,13 +143,12 @@ class Faulty(object):
             stack[i][3] = line
 
     def stale_name(self, frames, stack):
-        """Fault: names are cached by the address of the code object, and the cache is never
-        checked."""
+        """Fault: names are cached by the address of the code object, and never checked again."""
         for i, frame in enumerate(frames):
             stack[i][:3] = self.by_address.setdefault(id(frame.f_code), stack[i][:3])
 
     def stale_lines(self, frames, stack):
-        """Fault: line tables are cached by the address of the code object, but names aren't."""
+        """Fault: line tables are cached by the address of the code object; names aren't."""
         for i, frame in enumerate(frames):
             table = self.by_address.setdefault(id(frame.f_code), {})
             stack[i][3:] = table.setdefault(frame.f_lasti, stack[i][3:])
@@ -159,7 +158,7 @@ class Faulty(object):
             stack[0][0] = stack[1][0]
 
     def code_of_last_sample(self, frames, stack):
-        """Fault: the leaf has the code object of the previous sample's leaf, as if a record had
+        """Fault: the leaf gets the code object of the previous sample's leaf, as if a record had
         come too late."""
         leaf = stack[0][:3]
         if self.rare() and self.last:
@@ -191,14 +190,15 @@ class Faulty(object):
             stack[0], stack[1] = stack[1], stack[0]
 
     def every_second(self, frames, stack):
-        """Fault: the pointer to the caller's frame is followed twice."""
+        """Fault: every second frame is missing, as if the pointer to the caller were followed
+        twice."""
         stack[:] = stack[::2]
 
     def generators_missed(self, frames, stack):
         stack[:] = [s for f, s in zip(frames, stack) if not f.f_code.co_flags & 0x20]
 
     def root_of_another(self, frames, stack):
-        """Fault: the inner half of this stack is put on the outer half of the previous stack."""
+        """Fault: the stack has its own inner half and the outer half of the previous stack."""
         own = [list(each) for each in stack]
         if self.rare() and self.last:
             stack[:] = stack[:len(stack) // 2] + self.last[len(self.last) // 2:]
@@ -208,8 +208,8 @@ class Faulty(object):
         del stack[127:]
 
     def cut_at_leaf(self, frames, stack):
-        """Fault: a stack that is too deep loses its innermost frames instead of its outermost ones.
-        """
+        """Fault: a stack that is too deep loses its innermost frames, instead of the outermost
+        ones."""
         del stack[:max(0, len(stack) - 12)]
 
     def name_cut(self, frames, stack):
@@ -217,14 +217,14 @@ class Faulty(object):
             each[0] = each[0][:255]
 
     def wide_names_as_bytes(self, frames, stack):
-        """Fault: a string with two bytes for each character is read as if it had one byte for each.
+        """Fault: a string with two bytes per character is read as if it had one byte per character.
         """
         for each in stack:
             if ord(max(each[0])) > 255:
                 each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
 
     def class_of_self(self, frames, stack):
-        """Fault: a method of a base class gets the name of the class of self."""
+        """Fault: a method that a base class defines is named after the class of self."""
         for i, frame in enumerate(frames):
             if "self" in frame.f_code.co_varnames[:1] and "self" in frame.f_locals:
                 stack[i][0] = "%s.%s" % (type(frame.f_locals["self"]).__name__,
@@ -244,7 +244,7 @@ class Sampler(object):
         self.fault = getattr(Faulty(), fault) if fault else None
 
     def stack(self, frame):
-        """Returns the ids of the stack's locations, root first."""
+        """Returns the ids of the stack's locations in the profile, root first."""
         frames = chain(frame)
         stack = [facts(each) for each in frames]
         if self.fault and "/targets/" in stack[0][1] + stack[-1][1]:
@@ -254,8 +254,8 @@ class Sampler(object):
     def tick(self, _signal, frame):
         if self.over:
             return
-        # On a slow machine, the handler of the last tick may still be running. This tick takes no
-        # sample in that case.
+        # On a slow machine, the signal may come while the handler of the last signal runs. Then no
+        # sample is taken.
         if frame.f_code not in OWN:
             self.sample(frame)
         self.arm()
@@ -269,15 +269,15 @@ class Sampler(object):
         for ident, top in current.items():
             before = snapshot(top)
             stack = self.stack(top)
-            # a sample counts only if the thread didn't run while its stack was read
+            # counts the sample only if the thread didn't run while its stack was read
             if ident == self.main or snapshot(top) == before:
                 self.counts[stack] = self.counts.get(stack, 0) + 1
         if sys.version_info[0] == 2:
             sys.setcheckinterval(interval)
 
     def arm(self):
-        """Asks for one signal, not for a series, because a deep stack takes longer than the
-        interval."""
+        """Sets the timer for one signal. Repeated signals would come too fast, because reading a
+        deep stack takes longer than the interval."""
         signal.setitimer(signal.ITIMER_REAL, INTERVAL)
 
     def save(self, path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drives krait. krait also tells the first line and the column of each frame, so these are compared
-as well."""
+"""Drives krait. As krait gives the first line and the column of each frame, these are judged as
+well."""
 import os
 
 from drivers import driver
@@ -11,7 +11,7 @@ BUILT = os.path.join(ROOT, "build", "release", "krait")
 
 
 def command(krait, pids, seconds, hz, out, options=()):
-    """Returns the command that records processes @pids."""
+    """Returns the command with which krait records the processes @pids."""
     line = [krait, "record", "-F", str(hz), "-d", "%.2f" % seconds, "-o", out, *options]
     for pid in pids:
         line += ["-p", str(pid)]

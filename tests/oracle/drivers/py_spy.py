@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""py-spy. It stops the process for each sample, unless it is told --nonblocking. Its lines are
-those of the instructions that frames execute; it gives qualified names from 3.11 on."""
+"""Drives py-spy, which stops the process for each sample unless it is run with --nonblocking. Its
+lines are those of the instructions that frames execute. From Python 3.11 on it gives qualified
+names."""
 from drivers import driver, folded
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""profiling.sampling, which is part of Python from 3.15 on, and profiles only programs of its own
-version of Python. The files in its folded stacks are shortened. Its frame <GC> stands for the
-garbage collector and isn't a Python frame. A frame of an unknown file means that the sampler
-couldn't read the frame."""
+"""Drives profiling.sampling, a part of Python since 3.15, which profiles only programs that run the
+same version. It shortens the files in its folded stacks. Its frame <GC> stands for the garbage
+collector and isn't a Python frame. A frame with an unknown file is one that it couldn't read."""
 import re
 
 from drivers import driver, folded

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recorder of waits without krait: the program's own log, or what the kernel's trace points say.
+"""Makes recordings of waits without krait, from the program's own log or from the kernel's trace
+points.
 
-by_log() takes a program's waits from its log alone. by_perf() takes the times of the waits from
-perf's record of sched_switch and sched_wakeup, and only the stacks from the log. write() writes the
-profile that a profiler would make of the waits. Stacks are captured by systematic sampling of
-waiting time; how long a thread waited in each state is exact. Faults can be put into the waits and
-into what is captured of them (faults/wait_faults.py)."""
+by_log() takes a program's waits from its log. by_perf() takes the times of the waits from perf's
+record of sched_switch and sched_wakeup, and only the stacks from the log. write() writes the
+profile that a profiler would make of these waits: stacks are captured by systematic sampling of
+waiting time, while the sums of waiting time by state are exact. Faults can be made in the waits
+and in what is captured of them (faults/wait_faults.py)."""
 import collections
 import random
 import re
@@ -23,17 +24,17 @@ WAKEUP = re.compile(r"\s*(\d+)\.(\d+):\s+sched:sched_wakeup:.* pid=(\d+) ")
 
 
 class Wait(object):
-    """From .start on a thread waited for .ns, then it was ready for .ready. .frames: [name, file,
-    first line, line] of each frame, root first."""
+    """A wait: from .start on, the thread waited for .ns, and was then ready to run for .ready.
+    .frames has [name, file, first line, line] for each frame, root first."""
 
     def __init__(self, tid, start, ns, ready, frames, state):
         self.tid, self.start, self.ns, self.ready = tid, start, ns, ready
         self.frames, self.state, self.idle = frames, state, False
 
     def clipped(self, window):
-        """Returns how long the thread waited within the window. The program doesn't know at which
-        moments a thread waited and at which it was ready. So if the window cuts that time, the
-        waiting counts as evenly spread over it."""
+        """Returns how long the thread waited within the window. The program doesn't know when
+        exactly a thread waited and when it was ready to run. So if the window's edge falls in
+        between, the waiting is taken to be spread evenly."""
         return int(self.ns * judge.inside(self.start, self.start + self.ns + self.ready, window))
 
 
@@ -43,21 +44,21 @@ def states_of(log, thread, stack):
 
 
 def state_of(log, thread, stack):
-    """Returns the first of the states that a wait with this stack may have."""
+    """Returns the state of a wait with this stack (the first one, if the source allows several)."""
     state = states_of(log, thread, stack)[0]
     return "other: fadvise64" if state == "other" else state
 
 
 def by_log(log, window):
-    """Returns all waits that the program knows of, in the order of time. Between two of these
-    waits, a thread can only wait for the GIL."""
+    """Returns all waits in the program's log, in order of time. Between two of these, a thread can
+    only wait for the GIL."""
     out = []
     for tid, thread in log.threads.items():
         less, waits = 0, thread.waits
         for i, (a, b) in enumerate(zip(thread.readings, thread.readings[1:])):
-            # A thread reads its three clocks one after the other. So the computed wait of a short
-            # interval can be below 0. Then it counts as 0, and the difference is taken off the next
-            # interval.
+            # A thread reads its three clocks one after the other. So the waiting time computed for
+            # a short interval may be below 0. Then it counts as 0, and the next interval gets that
+            # much less.
             ns, less = judge.waiting(a, b) + less, 0
             if ns < 0:
                 ns, less = 0, ns
@@ -74,14 +75,15 @@ def by_log(log, window):
 
 
 class Sampler(object):
-    """Captures stacks of one thread by systematic sampling of its waiting time."""
+    """Chooses which of a thread's waits have their stacks captured, by systematic sampling of its
+    waiting time."""
 
     def __init__(self, period, chance):
         self.period, self.chance = period, chance
         self.left = chance.uniform(0, period)
 
     def captures(self, ns):
-        """Returns how often a wait of that length is captured."""
+        """Returns how often a wait of @ns is captured."""
         count = 0
         self.left -= ns
         while self.left <= 0:
@@ -92,7 +94,7 @@ class Sampler(object):
 
 def capture(waits, window, period):
     """Simulates a recording of the waits. Returns ([[wait, how often its stack was captured]],
-    {(tid, state): exact sum of ns})."""
+    {(tid, state): exact sum in ns})."""
     chance, samplers = random.Random(7), {}
     captured, sums, lasts = [], collections.Counter(), {}
     for wait in waits:
@@ -110,8 +112,8 @@ def capture(waits, window, period):
 
 
 def write(path, log, window, captured, sums):
-    """Writes a profile of what was captured. Its values are scaled to the exact sums of each thread
-    and state."""
+    """Writes a profile of the captured waits. The values are scaled so that they add up to the
+    exact sum of each thread and state."""
     writer = pprof.Writer((("samples", "count"), judge.VALUE), time=window[0] + log.real,
                           duration=window[1] - window[0])
     counts, stacks = collections.Counter(), collections.Counter()
@@ -133,7 +135,8 @@ def shown(wait):
 
 
 class Perf(object):
-    """perf's record of when the threads of a program were switched out, woken and in."""
+    """Runs perf, which records when the threads of a program leave a CPU, are woken, and get a CPU.
+    """
 
     def __init__(self, tids, out):
         self.out, self.lost = out, False
@@ -148,13 +151,13 @@ class Perf(object):
 
     @staticmethod
     def alone(command):
-        """Returns a command that runs @command with a tracefs that only it sees."""
+        """Returns a command that runs @command in a mount namespace with tracefs mounted."""
         return ["unshare", "-m", "sh", "-c",
                 "mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; " + command]
 
     @classmethod
     def missing(cls):
-        """Says why perf can't record these events; None if it can."""
+        """Returns why perf can't record these events, or None if it can."""
         command = cls.alone("perf record -q -a -o /dev/null -e sched:sched_switch -- true")
         try:
             done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -195,8 +198,8 @@ class Perf(object):
 
 
 def by_perf(log, window, events):
-    """Returns the waits that the kernel has seen. Their stacks are those that the log has for the
-    same times."""
+    """Returns the waits that the kernel recorded. Their stacks are those that the log has for these
+    times."""
     out, asleep, woken = [], {}, {}
     for at, what, tid, state in events:
         if tid not in log.threads:
@@ -215,7 +218,7 @@ def by_perf(log, window, events):
 
 
 def named(log, tid, start, ns, ready):
-    """Returns a wait with the stack and state that the log has at its start."""
+    """Returns a wait with the stack and the state that the log has for its start."""
     thread = log.threads[tid]
     at = thread.wait_at(start)
     if at is None:

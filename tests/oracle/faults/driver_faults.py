@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""driver_faults.py [--python WHICH] [DRIVER...]: does the judge find all faults of each profiler,
-and no others?
+"""driver_faults.py [--python WHICH] [DRIVER...]: does the judge find all faults in profiles of each
+profiler, and nothing else?
 
-Each profiler that is installed samples targets/threads/still.py, whose threads stand still, so that
-their stacks can't change while the profiler reads them: the judge must find nothing wrong. krait
-samples only threads that run, so it gets targets/calls/chains.py. After that, a fault is put into a
-tenth of the same samples, one kind of fault after the other. The judge must find exactly these
-samples wrong, and name the kind."""
+Each installed profiler samples targets/threads/still.py. As its threads stand still, their
+stacks can't change while the profiler reads them, so the judge must find nothing wrong. krait,
+which samples only running threads, samples targets/calls/chains.py. Then each kind of fault in
+turn is made in a tenth of the same samples. The judge must find exactly these samples wrong, and
+name the right kind."""
 import argparse
 import copy
 import importlib.machinery
@@ -31,7 +31,7 @@ EACH = 10
 
 
 def changed(frame, **facts):
-    """Returns the frame with some of its facts changed."""
+    """Returns a copy of the frame with some members changed."""
     other = copy.copy(frame)
     for name, value in facts.items():
         setattr(other, name, value)
@@ -40,12 +40,12 @@ def changed(frame, **facts):
 
 
 def line(own):
-    """Fault: the leaf's line is far below the function."""
+    """Fault: the leaf's line is far below its function."""
     own[-1] = changed(own[-1], line=own[-1].line + 1000)
 
 
 def name(own):
-    """Fault: the leaf has a name that the program doesn't use."""
+    """Fault: the leaf has a name that the program doesn't have."""
     own[-1] = changed(own[-1], name=own[-1].name + "_")
 
 
@@ -63,8 +63,8 @@ FAULTS = {each.__name__: each for each in (line, name, stack, order)}
 
 
 def stacks_with(fault, stacks, is_own):
-    """Puts the fault into a tenth of the samples of each stack, into one at least. Returns the
-    stacks and how many samples have the fault."""
+    """Makes the fault in a tenth of the samples of each stack, in at least one. Returns the stacks,
+    and the number of samples with the fault."""
     out, made = [], 0
     for count, frames in stacks:
         mine = [f for f in frames if f.kind == "python" and is_own(f)]
@@ -79,7 +79,7 @@ def stacks_with(fault, stacks, is_own):
 
 
 def summed(stacks):
-    """Adds up the samples of equal stacks, because some tools write each sample by itself."""
+    """Adds up the samples of equal stacks, because some profilers write each sample separately."""
     out = {}
     for count, frames in stacks:
         key = tuple((f.key, f.line, f.column) for f in frames)
@@ -129,8 +129,8 @@ def test(driver, python, program, options):
 
 
 def provide(kind):
-    """Returns the path of the profiler's program. Installs the profiler's package in the test cache
-    if it isn't there. Returns None if the program is on PATH, or if no package has it."""
+    """Returns the path of the profiler's program in the test cache, and installs its package there
+    if needed. Returns None if the program is on PATH, or if the profiler isn't in a package."""
     if not kind.package or any(shutil.which(tool) for tool in kind.tools):
         return None
     place = os.path.join(oracle.CACHE, "oracle", "tools", kind.package)

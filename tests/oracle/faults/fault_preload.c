@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LD_PRELOAD puts this into krait. It gives krait's kernel programs a wrong table of offsets, as a
- * mistake in the source would, to test the oracle (krait_faults.py). KRAIT_FAULT says what is
- * wrong: FIELD+N or FIELD-N changes a field of struct py_layout; FIELD=OTHER gives the field the
- * value of another field of the struct; or it is COUNTER.
+ * A library for LD_PRELOAD that makes krait give its kernel programs a wrong table of offsets, as a
+ * mistake in krait's source would. So the oracle can be tested (krait_faults.py). KRAIT_FAULT names
+ * the fault: FIELD+N or FIELD-N changes a field of struct py_layout; FIELD=OTHER gives the field
+ * the value of another field of that struct; or it is COUNTER.
  *
  * libbpf makes system calls through libc's syscall(), which this file replaces.
  */
@@ -47,8 +47,8 @@ static long get(const struct py_layout *l, const struct field *f)
 }
 
 /*
- * This fault gives a field of struct py_where the value of another field, which is a large number
- * that never changes.
+ * The fault that makes the count of code objects wrong: a field of struct py_where gets the value
+ * of another field, a large number that never changes.
  */
 #define COUNTER "codes_made=interp_head"
 
@@ -102,7 +102,7 @@ static int is_map(int fd, const char *name)
 	       !strcmp(info.name, name);
 }
 
-/* Makes the system call that updates a map, as krait asked for it, but with another value. */
+/* Makes the system call with which krait updates a map, but with another value. */
 static long update(const union bpf_attr *given, const void *value)
 {
 	union bpf_attr attr = {};

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The test of the oracle itself: right profiles must pass, and wrong ones must not.
+"""Tests the oracle itself: right profiles must pass, and wrong ones must not.
 
-drivers/inside.py makes the profiles inside of the targets, without krait. For each fault that
-inside.py can make, check.py must find something wrong. Without a fault check.py must find nothing
-wrong."""
+drivers/inside.py makes the profiles, within the targets and without krait. For each fault that
+inside.py can make, check.py must find something wrong, and without a fault it must find nothing."""
 import os
 import subprocess
 import sys
@@ -14,9 +13,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import oracle  # noqa: E402
 from judge import check, pprof  # noqa: E402
 
-# fault -> program that shows it, and versions (first, last) in which it can be made
+# fault: (program that shows it, first and last version in which it can be made)
 FAULTS = {
-    # Before 3.8, the instructions around a call have the same line as the call.
+    # before 3.8, the instructions beside a call have the same line as the call
     "instruction_later": ("multiline", (3, 8), None),
     "instruction_earlier": ("multiline", (3, 8), None),
     "instruction_zero": ("chains", None, None),
@@ -50,13 +49,15 @@ FAULTS = {
     "file_cut": ("chains", None, None),
 }
 RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
-# How long a target runs: churn must use addresses again, and the stacks of recursion take long.
+# Seconds for which a target runs: churn needs time to use addresses again, and reading the stacks
+# of recursion takes long.
 SECONDS = {"churn": 1, "recursion": 0.8}
-ENOUGH = 50  # how many samples show a fault for sure; a busy machine may give fewer in SECONDS
+# number of samples in which a fault certainly shows; on a busy machine a run may give fewer
+ENOUGH = 50
 
 
 def sampled(interpreter, program, fault, folder, times=1):
-    """Runs the program, samples it from inside, and returns a report."""
+    """Runs the program, lets inside.py sample it, and returns check.py's report."""
     out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
     command = [interpreter.path, os.path.join(oracle.HERE, "drivers", "inside.py"), program.path,
                str(times * SECONDS.get(program.name, 0.3)), out]
@@ -91,7 +92,7 @@ def test(interpreter, program, fault, folder):
 def main():
     rows = oracle.interpreters(False, sys.argv[1] if len(sys.argv) > 1 else None)
     if len(sys.argv) < 2 and not os.environ.get("KRAIT_TEST_FULL"):
-        # Among these versions is every kind of frame and of line table.
+        # these versions have, between them, every kind of frame and of line table
         wanted = {(2, 7), (3, 9), (3, 11), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait_faults.py [VERSION]: the oracle finds mistakes in krait itself.
+"""krait_faults.py [VERSION]: does the oracle find mistakes in krait itself?
 
 fault_preload.c puts a wrong offset into the table that krait's kernel programs read. The oracle
-must notice it: a wrong line or name, an impossible stack, or too many incomplete samples.
-"""
+must find wrong lines or names, impossible stacks, or too many incomplete samples."""
 import argparse
 import os
 import subprocess
@@ -15,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import oracle  # noqa: E402
 from drivers import krait  # noqa: E402
 
-# fault -> (program that shows it, first version, last version)
+# fault: (program that shows it, first version, last version)
 FAULTS = {
     "tstate_frame+8": ("chains", None, None),
     "tstate_thread_id+8": ("chains", None, (3, 11)),
@@ -32,15 +31,15 @@ FAULTS = {
     "code_qualname=code_name": ("decorated", (3, 11), None),
     "code_linetable+8": ("chains", None, None),
     "code_linetable-8": ("chains", None, None),
-    # with this fault, krait shows the line of the instruction before
+    # makes krait show the line of the instruction before the right one
     "code_adaptive+2": ("multiline", (3, 11), None),
-    # with this fault, krait shows the line of the instruction after
+    # makes krait show the line of the instruction after the right one
     "code_adaptive-2": ("multiline", (3, 11), None),
     "code_adaptive+8": ("multiline", (3, 11), None),
-    # with this fault, many code objects have the same value where krait looks for the proof of
-    # their identity
+    # makes krait compare a number that many code objects have in common, instead of a code object's
+    # own version
     "code_version=code_firstlineno": ("churn", (3, 12), None),
-    "codes_made=interp_head": ("churn", (3, 12), None),  # the count of code objects never changes
+    "codes_made=interp_head": ("churn", (3, 12), None),  # makes their count look constant
     "str_length+8": ("chains", None, None),
     "str_ascii+8": ("chains", (3, 6), None),
     "str_ascii-8": ("chains", (3, 6), None),
@@ -51,7 +50,7 @@ FAULTS = {
     "bytes_data-8": ("chains", None, None),
     "walk-1": ("chains", (3, 11), None),
 }
-EMBEDDED = ("-sid-shared", "-sid-dlopen")  # names of interpreters that are embedded in a program
+EMBEDDED = ("-sid-shared", "-sid-dlopen")  # names of interpreters that a program embeds
 SECONDS = 1.0
 
 
@@ -63,7 +62,7 @@ def build(folder):
 
 
 class Spoilt(oracle.Oracle):
-    """Runs the oracle with a krait that has a fault."""
+    """Runs the oracle on a krait with a fault."""
 
     def __init__(self, options, library):
         super().__init__(options)
@@ -122,7 +121,7 @@ def main():
             spoilt.test(interpreter, by_name["chains"], None)
             for fault, (name, first, last) in FAULTS.items():
                 if fault.startswith("codes_made") and interpreter.name.endswith(EMBEDDED):
-                    continue  # krait doesn't use the count of code objects of these interpreters
+                    continue  # krait doesn't use these interpreters' count of code objects
                 if not ((first and minor < first) or (last and minor > last)):
                     spoilt.test(interpreter, by_name[name], fault)
     return 1 if spoilt.failed else 0

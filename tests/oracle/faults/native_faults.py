@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""native_faults.py [VERSION]: the test of order.py. Right recordings are changed as a wrong
-unwinder, or a wrong merging of Python and native frames, would change them. order.py must find
-each changed stack wrong, and all others right.
+"""native_faults.py [VERSION]: tests order.py. Right recordings are changed, as if krait unwound
+stacks wrongly or merged Python and native frames wrongly. order.py must find each changed stack
+wrong, and all others right.
 
 A fault isn't made in a stack that wouldn't show it, such as one with nothing to exchange."""
 import os
@@ -16,11 +16,11 @@ import oracle  # noqa: E402
 from judge import order, pprof  # noqa: E402
 
 MARK = pprof.Location("[krait]", order.NATIVE_MARK + ": why]", "", 0, 0, 0)
-STACKS = 100  # how many different stacks each fault is made in
+STACKS = 100  # number of different stacks in which each fault is made
 
 
 class Known:
-    """A stack, root first, with the indexes of the program's own frames in it (.at)."""
+    """A stack, root first. .at has the indexes of the program's own frames in it."""
 
     def __init__(self, stack, checker, rng):
         self.stack, self.rng = stack, rng
@@ -32,14 +32,14 @@ class Known:
         return self.stack[self.at[n]].kind
 
     def some(self, condition):
-        """Returns the index into .at of a frame for which @condition holds. The frame is neither
-        the first nor the last one. None: there is no such frame."""
+        """Returns the index in .at of a random frame for which @condition holds, other than the
+        first and the last one. None: there is none."""
         fit = [n for n in range(1, len(self.at) - 1) if condition(n)]
         return self.rng.choice(fit) if fit else None
 
     def groups(self):
-        """Returns a list of (first, last): the indexes in .stack of each group of Python frames
-        that has native frames on both sides and a frame of the program in it."""
+        """Returns (first, last), indexes in .stack, for each group of Python frames that has native
+        frames on both sides and contains a frame of the program."""
         out, first = [], None
         for i, loc in enumerate(self.stack):
             if loc.kind == "python" and first is None:
@@ -51,7 +51,7 @@ class Known:
 
 
 def swapped(known, n):
-    """Fault: the program's frames number n and n + 1 change places."""
+    """Fault: numbers @n and @n + 1 of the program's own frames change places."""
     if n is None:
         return None
     a, b = known.at[n], known.at[n + 1]
@@ -91,8 +91,8 @@ def native_twice(known):
 
 
 def group_moved(known, step):
-    """Fault: a group of Python frames moves to the program's next native frame further out or
-    in."""
+    """Fault: a group of Python frames is moved beyond the next native frame of the program,
+    outwards or inwards."""
     natives = [i for n, i in enumerate(known.at) if known.kind(n) == "native"]
     fit = []
     for first, last in known.groups():
@@ -117,8 +117,8 @@ def group_too_far_in(known):
 
 
 def group_off_by_one(known, step):
-    """Fault: a group of Python frames moves to the next native frame further out or in. If the
-    interpreter's own frames are shown, that frame is no evaluation loop."""
+    """Fault: a group of Python frames is moved beyond the next native frame, outwards or inwards,
+    so that it isn't beside its evaluation loop."""
     fit = [g for g in known.groups()
            if all(0 < i < len(known.stack) and known.stack[i].kind == "native"
                    for i in (g[0] - 2, g[0] - 1, g[1] + 1))]
@@ -140,7 +140,7 @@ def group_one_in(known):
 
 
 def loop_dropped(known):
-    """Fault: an evaluation loop is missing, but its Python frames are in the stack."""
+    """Fault: an evaluation loop is missing, but its Python frames are there."""
     fit = [first for first, _ in known.groups()[1:]
            if order.LOOP.match(known.stack[first - 1].name)]
     if not fit:
@@ -150,8 +150,8 @@ def loop_dropped(known):
 
 
 def groups_shifted(known):
-    """Fault: each group of Python frames takes the next group's place, as if an evaluation loop had
-    been counted twice."""
+    """Fault: each group of Python frames is at the place of the group further out, as if one
+    evaluation loop had been counted twice."""
     groups = known.groups()
     if len(groups) < 3:
         return None
@@ -163,7 +163,7 @@ def groups_shifted(known):
 
 
 def natives_dropped(known):
-    """Fault: all native frames between two Python frames are missing, without a mark."""
+    """Fault: all native frames between two groups of Python frames are missing, without a mark."""
     fit = [(a, b) for a, b in zip(known.groups(), known.groups()[1:])
            if any(known.stack[i].kind == "native" and i in known.at for i in range(a[1], b[0]))]
     if not fit:
@@ -173,13 +173,14 @@ def natives_dropped(known):
 
 
 def start_dropped(known):
-    """Fault: the stack breaks off at a Python frame, without a mark."""
+    """Fault: the frames outside of the outermost Python frame are missing, without a mark."""
     first = next(i for i, loc in enumerate(known.stack) if loc.kind == "python")
     return known.stack[first:] if first else None
 
 
 def outer_dropped(known):
-    """Fault: the stack breaks off somewhere, with its outer Python frames, without a mark."""
+    """Fault: an outer part of the stack is missing, with the Python frames in it, without a mark.
+    """
     groups = known.groups()
     if len(groups) < 3:
         return None
@@ -189,7 +190,7 @@ def outer_dropped(known):
 
 
 def start_inside(known):
-    """Fault: the outermost frame comes again in the middle."""
+    """Fault: the outermost frame occurs again in the middle of the stack."""
     outer = [loc for loc in known.stack if order.OUTERMOST.match(loc.name)]
     n = known.some(lambda n: True)
     return n and outer and known.stack[:known.at[n]] + outer[:1] + known.stack[known.at[n]:]
@@ -202,22 +203,22 @@ def kernel_inside(known):
 
 
 def repeated(known):
-    """Fault: an outer part of the stack comes twice, as if unwind rows of another file had led back
-    to it."""
+    """Fault: an outer part of the stack occurs twice, as if wrong unwind rows had led back to it.
+    """
     n = known.some(lambda n: n > 4 and known.kind(n) == "native")
     m = n and known.rng.randrange(2, n)
     return n and known.stack[:known.at[n]] + known.stack[known.at[m]:]
 
 
 def marked_and_swapped(known):
-    """Fault: in a stack with a mark, two frames further in than the mark change places. The judge
-    must find it: a mark stands for missing frames, and excuses no others."""
+    """Fault: in a stack with a mark, two frames inside of the mark change places. The mark excuses
+    only missing frames, so the judge must find this."""
     out = native_swapped(known)
     return out and [MARK] + out
 
 
 def marked_and_dropped(known):
-    """Fault: a Python frame further out than a mark is missing."""
+    """Fault: a Python frame outside of a mark is missing."""
     n = known.some(lambda n: n > 4 and known.kind(n) == "python" and n < len(known.at) - 3)
     if not n:
         return None
@@ -233,9 +234,9 @@ FAULTS = (native_swapped, python_swapped, mixed_swapped, native_dropped, python_
           start_dropped, outer_dropped, start_inside, kernel_inside, repeated, marked_and_swapped,
           marked_and_dropped)
 PROGRAMS = ("by_ctypes", "by_extension", "by_builtins", "by_threads")
-# If the interpreter has no names for some of its functions, nobody could see these faults.
+# faults that can't be seen if the interpreter has no names for some of its functions
 NEED_SYMBOLS = {group_one_out, group_one_in, loop_dropped}
-# Faults that some programs can't show: the program has no native frames of its own, or its
+# Faults that a program can't show, because it has no native frames of its own, or because its
 # outermost frame has no name.
 LACKS = {"by_threads": {start_inside},
          "by_builtins": {native_swapped, mixed_swapped, native_dropped, native_twice,
@@ -244,12 +245,12 @@ LACKS = {"by_threads": {start_inside},
 
 
 def harmless(stack, whole):
-    """No fault: the stack breaks off at a mark, and what is left of it is right."""
+    """Not a fault: the native frames outside of a mark are missing, and the rest is right."""
     known = Known(stack, whole, random.Random(len(stack)))
     groups = known.groups()
     if len(groups) < 3:
         return None
-    # the stack may break off in the outermost group, too: the mark is the stack's root in that case
+    # If it is the outermost group, the mark becomes the stack's root.
     cut = known.rng.choice(groups)[0]
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 
@@ -277,7 +278,7 @@ def test(what, stacks, checker, fault):
 
 def test_program(what, stacks, checker, name):
     """Tests that @checker notices each fault. @stacks: different stacks without faults, root first.
-    """
+    Returns whether it does."""
     good = True
     for fault in FAULTS:
         if fault not in LACKS.get(name, ()) and (checker.symbols or fault not in NEED_SYMBOLS):
@@ -291,7 +292,7 @@ def test_program(what, stacks, checker, name):
 
 
 def recorded(judge, interpreter, program):
-    """Returns different right stacks of a recording, and the checker that they passed."""
+    """Returns a recording's different right stacks, and the checker that found them right."""
     if judge.prepare(interpreter, program):
         return None, None
     running = oracle.Running(interpreter, program, 60, native.graph_file(interpreter, program))
@@ -314,8 +315,8 @@ def main():
     options = oracle.arguments(0)
     rows = native.rows(options)
     if not options.only:
-        # krait has three ways to find the native frame that a group of Python frames belongs to: by
-        # number, by _PyCFrame, and by shim. Among these versions, each way is needed.
+        # krait finds the native frame to which a group of Python frames belongs in three ways: by
+        # counting, by _PyCFrame, and by shim. These versions need all three.
         wanted = {(3, 9), (3, 11), (3, 12), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The test of order.py by stacks that are written here, so that it needs no interpreter and no
-recording. native_faults.py tests order.py by recordings, which have few stacks with lost frames."""
+"""Tests order.py with stacks written here, without any interpreter or recording. (native_faults.py
+tests order.py with recordings, which have few stacks with lost frames.)"""
 import json
 import os
 import sys
@@ -16,9 +16,9 @@ BROKEN = pprof.Location("[krait]", order.DEEP, "", 0, 0, 0)
 
 
 def frames():
-    """Yields (kind, name, what may lie between it and its caller) of the program's only chain of
-    calls, from the thread's start: py_K calls deep_K, which calls c_K and low_K, which calls
-    py_K+1."""
+    """Yields (kind, name, what may lie between the frame and its caller) for the program's only
+    chain of calls, from the thread's start on: py_K calls deep_K, which calls c_K and low_K,
+    which calls py_K+1."""
     for k in range(N):
         yield "python", "py_%d" % k, "python" if k else "any"
         yield "python", "deep_%d" % k, "interpreter"
@@ -41,8 +41,8 @@ def location(kind, name):
 
 
 def whole():
-    """Returns a whole stack, root first. Frames of the interpreter lie between Python frames and
-    the program's native ones, as in an interpreter whose functions have no names."""
+    """Returns a complete stack, root first. Frames of the interpreter lie between Python frames and
+    the program's native frames, as in an interpreter without symbols."""
     out = []
     for kind, name, _ in frames():
         near = kind == "python" and name.startswith("py") or name.startswith("c_")
@@ -64,8 +64,8 @@ def lost(stack, *names):
 
 
 def broken(stack, name):
-    """Returns @stack, whose outermost frame comes first, as if frame @name were the last one that
-    unwinding found: its caller is a mark, and native frames further out are missing."""
+    """Returns @stack (root first) as if unwinding had ended at frame @name: a mark is its caller,
+    and the native frames further out are missing."""
     i = at(stack, name)
     return [loc for loc in stack[:i] if loc.kind != "native"] + [BROKEN] + stack[i:]
 
@@ -77,7 +77,7 @@ def swapped(stack, a, b):
 
 
 def cases():
-    """Yields (what, stack, the kinds that classify() may give it; None: it must be wrong)."""
+    """Yields (what, stack, the results that classify() may give; None: any kind of error)."""
     stack = whole()
     yield "a whole stack", stack, "right"
     yield "a stack that breaks off", broken(stack, "py_5"), "marked"

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """wait_faults.py [--only GLOB] [--seconds N]: is the judge of waits right, and does it find faults?
 
-drivers/switches.py makes the recordings, without krait. Recordings without a fault must pass, also
-those made from the kernel's trace points. Then each fault that a recorder of waits can have must be
-found.
-"""
+drivers/switches.py makes the recordings, without krait. Recordings without a fault must pass,
+and so must recordings made from the kernel's trace points. Then the judge must find each fault
+that a recorder of waits can have."""
 import argparse
 import os
 import sys
@@ -19,10 +18,9 @@ from drivers import switches  # noqa: E402
 from judge import pprof  # noqa: E402
 from judge import waits as judge  # noqa: E402
 
-PERIOD = 200000  # a stack is captured once in this many ns of waiting
+PERIOD = 200000  # one stack is captured for this many ns of waiting
 TRIES = 3
-# in these programs some waits are still going on at the end; the kernel's trace points don't show
-# such waits
+# programs in which some waits are still going on at the end; trace points don't show those
 STILL = ("throughout", "pools")
 FAULTS = []
 
@@ -37,16 +35,16 @@ def fault(program, *kinds):
 
 
 def every(waits_, n):
-    """Returns every n-th wait."""
+    """Returns every @n-th of the waits."""
     return waits_[2 * n // 3::n]
 
 
-# The faults below change the waits before stacks are captured. Each returns the waits that are
-# left.
+# Faults in the waits themselves, before stacks are captured. Each function returns the waits that
+# are left.
 
 @fault("beside", "sum of all", "sum")
 def one_switch_in_1000_dropped(all_, _window):
-    """One wait in 1,000 is missing, among short waits and among long ones."""
+    """Fault: one wait in 1,000 is missing, short and long ones alike."""
     known = [w for w in all_ if w.state != "gil"]
     gone = set(map(id, every(sorted(known, key=lambda w: w.ns), 1000)))
     return [w for w in all_ if id(w) not in gone]
@@ -54,7 +52,7 @@ def one_switch_in_1000_dropped(all_, _window):
 
 @fault("beside", "sum")
 def a_lost_wake(all_, window):
-    """One wake-up isn't seen. The recorder takes the thread to wait until the end."""
+    """Fault: one wake-up is missed, so that the thread seems to wait until the end."""
     lost = all_[len(all_) // 2]
     lost.ns = window[1] - lost.start
     return [w for w in all_ if w.tid != lost.tid or w.start <= lost.start]
@@ -62,8 +60,8 @@ def a_lost_wake(all_, window):
 
 @fault("beside", "sum")
 def wakes_lost_now_and_then(all_, _window):
-    """Now and then a wake-up isn't seen. The recorder takes that wait to last until the thread's
-    next wait ends."""
+    """Fault: now and then a wake-up is missed, so that the wait seems to last until the end of the
+    thread's next wait."""
     last = {}
     for i, wait in enumerate(all_):
         before = last.get(wait.tid)
@@ -82,7 +80,7 @@ def ready_counts_as_waiting(all_, _window):
 
 @fault("beside", "sum")
 def a_duration_of_the_wrong_thread(all_, _window):
-    """The longest wait and a wait of another thread exchange their durations, once."""
+    """Fault: the longest wait and one wait of another thread exchange their durations."""
     longest = max(all_, key=lambda w: w.ns)
     other = next(w for w in all_ if w.tid != longest.tid)
     longest.ns, other.ns = other.ns, longest.ns
@@ -96,7 +94,7 @@ def some_waits_count_twice(all_, _window):
 
 @fault("beside", "stack")
 def threads_mixed_up(all_, _window):
-    """Two threads that are switched at the same time get each other's stack."""
+    """Fault: two threads that are switched at the same time get each other's stack."""
     for a, b in zip(every(all_, 50), every(all_[1:], 50)):
         a.frames, b.frames = b.frames, a.frames
     return all_
@@ -104,7 +102,7 @@ def threads_mixed_up(all_, _window):
 
 @fault("turns", "state")
 def a_stale_stack(all_, _window):
-    """Now and then a wait has the stack of the thread's previous wait."""
+    """Fault: now and then a wait gets the stack of the thread's previous wait."""
     last = {}
     for i, wait in enumerate([w for w in all_ if w.state != "gil"]):
         frames = wait.frames
@@ -116,7 +114,7 @@ def a_stale_stack(all_, _window):
 
 @fault("turns", "stack")
 def a_stale_caller(all_, _window):
-    """Now and then a stack has the callers of another wait's stack."""
+    """Fault: now and then a stack gets the callers of another wait's stack."""
     for i, wait in enumerate(all_):
         others = [w for w in all_[max(0, i - 40):i] if w.frames[-2:-1] != wait.frames[-2:-1]]
         if i % 20 == 0 and others:
@@ -186,7 +184,7 @@ def waiting_taken_for_idle(all_, _window):
     return all_
 
 
-# The faults below change which stacks were captured, and how often.
+# Faults in which stacks are captured, and how often.
 
 def of_captures(function):
     function.of_captures = True
@@ -206,7 +204,7 @@ def each_wait_weighs_the_same(captured):
 
 
 class Recorded(object):
-    """One run of a program: its log, and what perf has seen of it."""
+    """One run of a program: its log, and what perf recorded of it."""
 
     def __init__(self, interpreter, name, seconds, folder, perf):
         self.name, self.folder = name, folder
@@ -228,8 +226,8 @@ class Recorded(object):
             running.stop()
 
     def judge(self, all_, change=None, exact=True):
-        """Makes a recording of these waits, with the fault @change or without one, and judges it.
-        """
+        """Makes a recording of the waits, with the fault @change (None: without one), and judges
+        it."""
         path = os.path.join(self.folder, self.name + ".pb.gz")
         late = getattr(change, "of_captures", False)
         if change and not late:
@@ -251,9 +249,9 @@ def say(good, what, report):
 
 
 def by_perf(run, again):
-    """Judges a recording made from the kernel's trace points. The hypervisor stops a CPU now and
-    then, and perf loses events, so a few runs are tried: one of them must have no fault. None: perf
-    lost events in all of them."""
+    """Judges a recording made from the kernel's trace points. Makes a few attempts, because the
+    hypervisor stops a CPU now and then, and perf loses events: one attempt must have no fault.
+    Returns None if perf lost events in all of them."""
     report = None
     for _ in range(TRIES):
         if not run.lost:
@@ -298,7 +296,7 @@ def main():
     rows = oracle.interpreters(False, options.only)
     if not options.only and not os.environ.get("KRAIT_TEST_FULL"):
         rows = [rows[0], rows[-1]]
-    # Recording with perf takes more than half of the time, and so is in the full tier.
+    # Recordings with perf take more than half of the time, so they are made only in the full tier.
     by_trace_points = options.only or os.environ.get("KRAIT_TEST_FULL")
     missing, good = switches.Perf.missing() if by_trace_points else "not asked for", True
     if missing and by_trace_points:

@@ -1,32 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares a profile with the truth of one target, and finds the samples that show something that
-can't have happened."""
+"""Compares a profile with the truth of one target, and finds samples that show what can't have
+happened."""
 import collections
 import json
 
-# in this time after the start of an interpreter, in ns, its stacks may be incomplete
+# for this many ns after an interpreter's start, its stacks may be incomplete
 STARTUP_NS = 20 * 1000 * 1000
 UNREADABLE_NAMES = {"[name not readable]"}
 UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
-PART = 64  # how many frames of a stack are looked up together
-MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
+PART = 64  # how many frames of a stack are looked up at once
+MIN_DEPTH = 1024  # a stack with more Python frames than this may be truncated
 
 
-# The marks of a thread that has no Python frames, which say why.
+# marks that say why a thread has no Python frames
 ABSENT = ("[no Python]", "[interpreter starting]", "[interpreter ending]")
 
 
 class Truth(object):
-    """The call tree of a target, with an index for each question that a sample asks.
+    """The call tree of a target, indexed for the look-ups that judging a sample needs.
 
-    names: gives the names that a code object may have, for profiles without first lines; see
-    loose.py. Without @names, a frame must state the first line of its code object."""
+    names: a function that returns the names that a code object may have, for profiles without
+    first lines (see loose.py). Without it, each frame must have the first line of its code
+    object."""
 
     def __init__(self, *paths, **options):
         self.names = options.get("names")
         self.codes, self.own, self.anywhere = [], [], set()
         self.by_key = collections.defaultdict(list)
-        # (file, name, first) -> node that calls it -> [(node, code, call)]
+        # (file, name, first line) -> calling node -> [(node, code, call)]
         self.children = collections.defaultdict(lambda: collections.defaultdict(list))
         self.by_code = collections.defaultdict(list)
         for path in paths:
@@ -46,7 +47,7 @@ class Truth(object):
                 self.by_key[key].append(code)
         self.own += data["own"]
         self.anywhere |= set(base + i for i in data["anywhere"])
-        label = path if base else ""  # so that the nodes of each truth have names of their own
+        label = path if base else ""  # makes node names of several truths distinct
         for i, (parent, line, column, code_id) in enumerate(data["nodes"]):
             if code_id is None:
                 continue
@@ -60,7 +61,7 @@ class Truth(object):
                 self.by_code[key].append(entry)
 
     def keys(self, code):
-        """Returns the value that pprof.Location.key has in frames of this code."""
+        """Returns the values of pprof.Location.key that frames of this code may have."""
         if self.names:
             return [(code["file"], name, 0) for name in self.names(code)]
         return [(code["file"], name, code["first"]) for name in code["names"]]
@@ -70,8 +71,8 @@ class Truth(object):
 
 
 def line_ok(code, loc):
-    """Tells whether a frame of this code that is a leaf, or was interrupted anywhere, may show the
-    location's line and column."""
+    """Tells whether a frame of this code may show the location's line and column, if it is a leaf
+    or was interrupted anywhere."""
     if loc.line not in code["lines"]:
         return False
     if not loc.column or not code["positions"]:
@@ -80,8 +81,8 @@ def line_ok(code, loc):
 
 
 def end_ok(code, loc):
-    """Tells whether an instruction at the location's position also has the location's end of the
-    expression. True if the profile doesn't say where the expression ends."""
+    """Tells whether the code has an expression that ends where the location says, beginning at the
+    location's position. True if the profile doesn't give the ends of expressions."""
     return (not loc.end_column or not code["ends"]
             or (loc.line, loc.column, loc.end_line, loc.end_column) in code["ends"])
 
@@ -95,7 +96,7 @@ def short(text):
 
 
 def shown(stack, at):
-    """Returns the frames around frame number @at as text, one line for each frame."""
+    """Returns the frames near number @at as text, one per line."""
     lines = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", short(l.name),
                                            short(l.file), l.line, l.column, l.first)
              for i, l in enumerate(stack)]
@@ -113,7 +114,7 @@ class Report(object):
         self.examples = []
 
     def add(self, other):
-        """Adds the counts of another recording of the same program."""
+        """Adds the counts of another recording of the same program to these."""
         for name in ("samples", "startup", "foreign", "empty", "truncated", "impossible",
                      "wrong_lines", "wrong_names"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -133,12 +134,12 @@ class Report(object):
 
 
 class Checker(object):
-    """contract: frames of files that aren't the target's are left out before comparing.
+    """Judges stacks by a Truth. contract: frames in files that aren't the target's are left out
+    before stacks are compared.
 
-    A stack is walked from its root, as a finite automaton reads a word. A state is the set of those
-    nodes of the tree that the frame may stand for. States are kept, and so are the steps between
-    them, of single frames and of parts of a stack, because deep stacks differ at their ends only.
-    """
+    A stack is walked from its root, as a finite automaton reads a word. A state is the set of the
+    tree's nodes that a frame may be. States are kept, and so are the steps between them, for single
+    frames and for whole parts of a stack, because deep stacks differ only at their ends."""
 
     def __init__(self, truth, contract=False):
         self.truth, self.contract = truth, contract
@@ -147,7 +148,7 @@ class Checker(object):
             code["index"] = i
 
     def state(self, entries):
-        """Returns the number of the state with these entries (node, code, call). .states[number] is
+        """Returns the number of the state for these entries (node, code, call). .states[number] is
         {node: code}."""
         codes = {node: code for node, code, _ in entries}
         key = frozenset(codes)
@@ -158,7 +159,8 @@ class Checker(object):
         return known
 
     def starts(self, stack, cut):
-        """Returns the state of the root frame."""
+        """Returns the state after the root frame. @cut: the stack was truncated, so its root may be
+        any frame."""
         key = stack[0].key
         if cut:
             return self.state(self.truth.by_code.get(key, []))
@@ -168,8 +170,7 @@ class Checker(object):
         return self.truth.children.get(key, {}).get(0, [])
 
     def explain(self, stack, at):
-        """Returns the kind of error: why frame number @at of the stack is on no path of the tree.
-        """
+        """Returns the kind of error for frame number @at, which is on no path of the tree."""
         codes = self.truth.by_key.get(stack[at].key)
         if not codes:
             return "wrong name"
@@ -178,30 +179,30 @@ class Checker(object):
         return "impossible"
 
     def step(self, state, loc, callee):
-        """Returns the number of the state after a call from @loc to @callee. If the tree has no
-        such call, returns the kind of error, as text."""
+        """Returns the number of the state after a call from @loc to @callee, or the kind of error
+        (text) if the tree has no such call."""
         codes, callers = self.states[state], self.truth.children.get(callee.key, {})
         moved = [node for node in min(codes, callers, key=len) if node in codes and node in callers]
         found = [child for node in moved if end_ok(codes[node], loc)
                  for child in callers[node] if call_ok(child[2], loc)]
         if not found and any(line_ok(code, loc) for code in codes.values()):
-            # The interpreter itself may have called a finalizer or a signal handler here.
+            # The interpreter itself may have called a finalizer or a signal handler at this place.
             found = [e for e in self.roots(callee.key) if e[1]["index"] in self.truth.anywhere]
         if found:
             return self.state(found)
         return "wrong line" if moved else "impossible"
 
     def creates(self, state, loc, callee):
-        """Tells whether @callee is a generator or coroutine that is being made. sys.setprofile()
-        doesn't report such a call."""
+        """Tells whether @callee may be a generator or coroutine that is just being created, a call
+        that sys.setprofile() doesn't report."""
         return (any((callee.line, callee.column) in code["makes"]
                     for code in self.truth.by_key.get(callee.key, ()))
                 and any(line_ok(code, loc) for code in self.states[state].values()))
 
     def along(self, state, part):
-        """Follows the calls from each frame to the next. Returns (the state after them, None, 0),
-        or, for a call that isn't in the tree, (the caller's state, the kind of error, the
-        caller's index in @part)."""
+        """Follows the calls along the frames of @part. Returns (state at the end, None, 0). If the
+        tree lacks a call, returns (the caller's state, the kind of error, the caller's index in
+        @part)."""
         for i, loc in enumerate(part[:-1]):
             key = (state, loc, part[i + 1])
             if key not in self.steps:
@@ -237,8 +238,8 @@ class Checker(object):
         return None
 
     def classify(self, locations):
-        """Returns ('ok' | 'foreign' | 'empty' | kind of error, frame index, marks, Python
-        frames)."""
+        """Returns ('ok', 'foreign', 'empty' or a kind of error; frame index; marks; Python frames).
+        """
         marks = [l.name for l in locations if l.kind == "mark"
                  and not l.name.startswith("[incomplete: native stack: ")]
         frames = [l for l in locations if l.kind == "python"]
@@ -262,7 +263,7 @@ def load(paths, contract=False, names=None):
 
 
 class Contracted(Truth):
-    """Adds a truth without the frames of foreign files. A call that such a frame makes counts as a
+    """A Truth without frames in other files than the target's. A call by such a frame counts as a
     call by the target's own frame that called it."""
 
     def _add(self, path):
@@ -272,7 +273,7 @@ class Contracted(Truth):
         own = [any(c["file"].startswith(p) for p in data["own"]) for c in codes]
         merged, mapped, mapped_call, out = {}, [0], {}, [[0, 0, 0, None]]
         for parent, line, column, code_id in nodes[1:]:
-            # The call counts at the line and column where the innermost own frame calls.
+            # The call counts as made where the innermost frame of the target's own makes its call.
             if parent and not own[nodes[parent][3]]:
                 line, column = mapped_call[parent]
             key = (mapped[parent], line, column, code_id)
@@ -287,12 +288,12 @@ class Contracted(Truth):
         data["nodes"] = out
         short = path + ".own"
         with open(short, "w") as f:
-            f.write(json.dumps(data))  # json.dump() would take ten times as long
+            f.write(json.dumps(data))  # json.dump() takes ten times as long
         Truth._add(self, short)
 
 
 def verdict(profile, checker, pids=None):
-    """Counts what the profile shows of the processes in pids (None: of all)."""
+    """Judges the samples of the processes @pids (None: of all), and returns a Report."""
     report, cache, first_seen = Report(), {}, {}
     for sample in profile.samples:
         pid = str(sample.labels.get("pid", ""))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges the stacks of any profiler, by what it says and by nothing else.
+"""Judges the stacks of any profiler, by what the profiler says and nothing else.
 
-check.py needs the first line of each code object, its qualified name and its whole path. A profiler
-that says less isn't wrong because of that. Here a frame may be any code object of the frame's file
-whose qualified name, or the last part of that name, is the frame's name. A file's path may be
-shortened at its front. Frames without columns are compared by lines."""
+check.py needs the first line of each code object, its qualified name and its whole path. A
+profiler that gives less isn't wrong. So a frame may be any code object of its file whose
+qualified name, or the last part of it, is the frame's name. A file's path may be shortened at
+its front. Frames without columns are compared by their lines."""
 import collections
 
 from judge import check
@@ -12,17 +12,17 @@ from judge import check
 KINDS = ("right", "stack", "line", "column", "name", "order", "incomplete", "not judged")
 WRONG = ("stack", "line", "column", "name", "order")
 CALLED = {"impossible": "stack", "wrong line": "line", "wrong name": "name"}
-# how many frames on either side of a wrong one are tried: two neighbours may have changed places
+# how far from a wrong frame swapped() looks, in frames
 NEAR = 2
 
 
 def names(code):
-    """Returns what a profiler may call this code object."""
+    """Returns all names that a profiler may use for this code object."""
     return set(code["names"]) | {name.rpartition(".")[2] for name in code["names"]}
 
 
 class Files:
-    """Finds the file of the truth that a shortened path stands for."""
+    """Finds the target's file that a shortened path stands for."""
 
     def __init__(self, codes):
         self.whole, self.codes = {code["file"] for code in codes}, {}
@@ -32,8 +32,8 @@ class Files:
                 self.codes.setdefault("/".join(parts[first:]), []).append(code)
 
     def whole_path(self, location):
-        """Returns the whole path of a location's file. If several files fit, takes one in which a
-        function of that name has that line."""
+        """Returns the whole path of a location's file. If several files fit, takes one with a
+        function of that name and with that line."""
         file = location.file
         if file in self.whole or file not in self.codes:
             return file
@@ -43,8 +43,8 @@ class Files:
 
 
 class Judge:
-    """Judges the stacks of one program. @first_lines: the profiler says the first lines of code
-    objects, so they are compared too."""
+    """Judges the stacks of one program. @first_lines: the profiler gives first lines of code
+    objects, so these are compared as well."""
 
     def __init__(self, paths, contract, first_lines):
         self.checker = check.load(paths, contract, None if first_lines else names)
@@ -54,8 +54,8 @@ class Judge:
         self.examples = []
 
     def frame(self, location, column=True):
-        """Returns the location with the file's path as the truth spells it. The column is left out
-        if columns aren't compared."""
+        """Returns the location with its file's path as the truth has it, and without its column
+        unless @column."""
         if location.kind != "python":
             return location
         end = (location.end_line, location.end_column) if column else (0, 0)
@@ -64,7 +64,8 @@ class Judge:
                               location.column if column else 0, end=end)
 
     def wrong(self, stack):
-        """Returns (kind of error or None, index, marks, Python frames); see check.Checker."""
+        """Returns (kind of error or None, index of the frame, marks, Python frames), as
+        check.Checker does."""
         kind, at, marks, frames = self.checker.classify(stack)
         if kind == "foreign" and not all(check.is_source(f.file) for f in frames):
             kind = "wrong name"
@@ -84,7 +85,7 @@ class Judge:
         return CALLED[kind], at, frames
 
     def swapped(self, frames, at):
-        """Tells whether the stack would be right if two neighbouring frames near frame @at changed
+        """Tells whether the stack would be right if two neighbouring frames near index @at changed
         places."""
         for first in range(max(0, at - NEAR), min(len(frames) - 1, at + NEAR)):
             other = list(frames)

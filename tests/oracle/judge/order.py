@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares stacks of Python and native frames with the graph of a program of native/ (stacks.py):
-can these frames have called each other in this order?
+"""Judges stacks of Python and native frames by the graph of a program of native/ (stacks.py): can
+these frames have called each other in this order?
 
-If the native part of a stack breaks off at a mark, the Python frames must be in order all the same,
-and so must all frames further in than the mark. verdict() makes a Report from a profile and a
-graph, and does nothing else.
-"""
+If a mark says that native frames are missing, the Python frames must still be in order, and so must
+all frames inside of the mark. verdict() makes a Report from a profile and a graph, and has no other
+effect."""
 import collections
 import json
 import os
@@ -13,19 +12,19 @@ import re
 
 from judge import check
 
-INTERPRETER = re.compile(r"python|^host-")  # matches the names of the files of an interpreter
+INTERPRETER = re.compile(r"python|^host-")  # matches names of an interpreter's files
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
-# how a mark begins that stands for missing native frames; the rest of its text says why
+# beginning of each mark for missing native frames; the rest says why they are missing
 NATIVE_MARK = "[incomplete: native stack"
-# Marks of stacks that met a limit: krait unwinds 2,048 native frames at most, and a sample has time
-# for some hundred different functions. Next to such a mark, an evaluation loop may have no Python
-# frames in the stack.
+# Marks of stacks that reached a limit: krait unwinds at most 2,048 native frames, and a sample has
+# time for some hundreds of different functions. Next to such a mark, an evaluation loop may lack
+# its Python frames.
 SLOW = NATIVE_MARK + ": took too long]"
 DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: code objects too large to verify]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
-PART = 64  # how many frames of a stack are looked up together
+PART = 64  # how many frames of a stack are looked up at once
 FOREIGN = "another file's Python frame"
 MATCHERS = {}
 ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -51,8 +50,8 @@ class Graph(object):
         self.all = frozenset(self.out) | frozenset(e[1] for e in edges)
 
     def past(self, nodes, missing):
-        """Returns the nodes that can be reached from @nodes by frames of the kinds @missing alone,
-        because such frames may be missing in the stack."""
+        """Returns the nodes that can be reached from @nodes through frames of the kinds @missing,
+        which may be missing in the stack."""
         found, todo = set(nodes), list(nodes)
         while missing and todo:
             for to, kind, _, _, _ in self.out[todo.pop()]:
@@ -63,9 +62,8 @@ class Graph(object):
 
 
 def between_ok(between, never, gap, symbols, machinery):
-    """Tells whether the frames in @gap may lie between two frames of the program. @gap has the
-    names and files of these frames, which aren't the program's own. @between and @never are from
-    the program's graph."""
+    """Tells whether @gap may lie between two frames of the program. @gap has the names and files of
+    frames that aren't the program's. @between and @never come from the program's graph."""
     if between == "nothing":
         return not gap
     if never and symbols and any(matches(never, each) for each in gap):
@@ -78,12 +76,12 @@ def between_ok(between, never, gap, symbols, machinery):
 
 
 class State(object):
-    """A state of the walk through the graph, as a finite automaton has it.
+    """A state of the walk through the graph, like a state of a finite automaton.
 
-    nodes: where in the graph the walk may be. gap: the frames since the program's last frame, which
-    aren't the program's own. loose: native frames may be missing; fresh: only until the program's
-    next frame. holes: Python frames may be missing. steps: {frame: the state after it}; parts:
-    {several frames: the result of walk()}."""
+    nodes: the possible nodes. gap: the frames since the program's last frame, which aren't the
+    program's. loose: native frames may be missing from here on. fresh: native frames may be
+    missing, but only before the program's next frame. holes: Python frames may be missing.
+    steps: {frame: the next state}. parts: {several frames: the result of walk()}."""
     __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps", "parts")
 
     def __init__(self, nodes, gap=frozenset(), loose=False, fresh=False, holes=False):
@@ -100,8 +98,7 @@ class Checker(object):
     loop of its own (up to 3.10).
 
     States are kept, and so are the steps between them, by locations (of one profile) and by parts
-    of a stack, because deep stacks differ only at their ends.
-    """
+    of a stack, because deep stacks differ only at their ends."""
 
     def __init__(self, graph, symbols, full=True, machinery=False, each=False):
         self.graph, self.symbols, self.full = graph, symbols, full
@@ -129,7 +126,7 @@ class Checker(object):
         return self.state(state.nodes, state.gap | {entry}, state.loose, state.fresh, state.holes)
 
     def step(self, state, loc):
-        """Returns the state after frame @loc, or what is wrong with that frame."""
+        """Returns the state after frame @loc, or text that says what is wrong with the frame."""
         if not self.known(loc):
             return self.foreign(state, loc)
         missing = ["native"] * (state.loose or state.fresh) + ["python"] * state.holes
@@ -144,8 +141,8 @@ class Checker(object):
         return "wrong between" if named else "wrong order"
 
     def walk(self, state, frames):
-        """Returns three values: the state after @frames, or what is wrong; how many frames were
-        right; how many of the right ones are the program's."""
+        """Returns three values: the state after @frames, or what is wrong; the number of right
+        frames; how many of these are the program's."""
         ours = 0
         for i, loc in enumerate(frames):
             if loc.kind == "mark":
@@ -159,8 +156,8 @@ class Checker(object):
         return state, len(frames), ours
 
     def loose_until(self, stack, kinds, unmarked):
-        """Returns (index of a frame: from it inwards no native frame may be missing; the kind that
-        the stack has if all frames are in order)."""
+        """Returns (index of the frame from which on, inwards, no native frame may be missing; the
+        kind of the stack if all of its frames are in order)."""
         marks = [i for i, kind in enumerate(kinds) if kind == "mark"] if "mark" in kinds else []
         if any(not stack[i].name.startswith(NATIVE_MARK) for i in marks):
             return marks[-1], "python"
@@ -173,8 +170,8 @@ class Checker(object):
         return len(kinds) - 1 - kinds[::-1].index("python"), "right"
 
     def copied(self, stack):
-        """Tells whether the program is copying another C stack into place, as greenlet does. The
-        outer frames are a mixture of both stacks at that moment."""
+        """Tells whether the program, as greenlet does, is just copying another C stack into place.
+        Then the outer frames are a mixture of two stacks."""
         return self.graph.copies and any(loc.kind == "native" and matches(self.graph.copies, loc.name)
                                          for loc in stack)
 
@@ -184,11 +181,11 @@ class Checker(object):
         return self.loop_at[loc]
 
     def loops(self, stack, kinds, since):
-        """Checks that each group of Python frames has an evaluation loop right outside of it, and
-        each loop a group right inside. Returns (index of the wrong frame, what is wrong), or None.
+        """Checks that just outside each group of Python frames there is an evaluation loop, and
+        just inside each loop a group. Returns (index of the wrong frame, what is wrong), or
+        None.
 
-        The innermost loop may have no Python frame yet, or none any more.
-        """
+        The innermost loop may have no Python frame yet, or none any more."""
         if "python" not in kinds:
             return None
         first, last = kinds.index("python"), len(kinds) - 1 - kinds[::-1].index("python")
@@ -203,18 +200,17 @@ class Checker(object):
     def first(self, kind, until):
         if kind == "python":
             return self.state(self.graph.all, frozenset(), True, True, True)
-        loose = until > 0 or kind == "marked"  # the mark may be the outermost frame here
+        loose = until > 0 or kind == "marked"  # the mark may be the outermost frame
         return self.state(frozenset([0]), frozenset(), loose, kind == "unmarked")
 
     def classify(self, stack, unmarked=False):
-        """Returns (kind, index of the frame that is wrong, number of the program's frames) for a
-        stack, root first.
+        """Judges a stack, root first. Returns (kind, index of the wrong frame, number of the
+        program's frames).
 
-        kind: "right"; "marked": right, but native frames are missing, and a mark says so; "python":
-        right, but Python frames are missing, and a mark says so; "foreign": no frame of the
-        program; else what is wrong. If @unmarked, the outermost native frames may be missing
-        without a mark; such a stack has the kind "unmarked".
-        """
+        kind is "right"; "marked": right, but native frames are missing, as a mark says;
+        "python": right, but Python frames are missing, as a mark says; "foreign": no frame is
+        the program's; any other text says what is wrong. With @unmarked, the outermost native
+        frames may be missing without a mark; the kind is then "unmarked"."""
         kinds = [loc.kind for loc in stack]
         until, kind = self.loose_until(stack, kinds, unmarked)
         state, depth = self.first(kind, until), 0
@@ -243,7 +239,7 @@ class Checker(object):
 
 
 FINE = ("right", "marked", "python", "foreign", "unmarked", "young")
-# For this many ns after krait first meets a file, unwind rows of the file may still be missing.
+# for this many ns after krait first sees a file, the file's unwind rows may be missing
 YOUNG_NS = 3 * 1000 * 1000 * 1000
 
 
@@ -251,12 +247,13 @@ class Report(object):
     def __init__(self):
         self.kinds = collections.Counter()
         self.marks = collections.Counter()
-        # {limit (DEEP, LATE): samples that lack frames only because of it}
+        # limit (DEEP, LATE) -> number of samples that lack frames only because of it
         self.cut = collections.Counter()
-        # .absent: samples of threads without a Python frame
+        # .absent: number of samples of threads without a Python frame
         self.deepest = self.longest = self.absent = 0
         self.examples = []
-        self.shown = collections.Counter()  # kind -> how many samples show it
+        # kind -> number of wrong stacks of this kind so far
+        self.shown = collections.Counter()
 
     @property
     def samples(self):
@@ -286,7 +283,7 @@ class Report(object):
 
 
 def judged(stack, checker):
-    """Returns (what classify() says, the marks of the stack)."""
+    """Returns (the result of classify(), the marks of the stack)."""
     found = checker.classify(stack)
     if found[0] not in FINE:
         loose = checker.classify(stack, True)
@@ -295,7 +292,7 @@ def judged(stack, checker):
 
 
 def verdict(profile, checker, samples):
-    """Counts what the samples @samples of the profile show. All of them are of one process."""
+    """Judges the profile's samples @samples, all of one process, and returns a Report."""
     report, cache = Report(), {}
     young = YOUNG_NS + min([int(s.labels.get("time", 0)) for s in samples] or [0])
     for sample in samples:

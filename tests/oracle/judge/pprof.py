@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads and writes pprof's profile.proto, because the oracle must not share a parser with krait.
+"""Reads and writes pprof's profile.proto. The oracle must not share a parser with krait, so it has
+this one.
 
-Runs on Python 2.7 and 3.x: the in-process sampler, which writes the same form as krait, runs
-inside each interpreter that is tested. Field numbers are those of google/pprof's profile.proto.
-"""
+Runs on Python 2.7 and 3.x, because drivers/inside.py, which writes profiles like krait's, runs
+within each tested interpreter. The field numbers are those of google/pprof's profile.proto."""
 import gzip
 import struct
 
-PART = 128  # bytes of a stack that are looked up together
+PART = 128  # bytes of a stack's ids that are looked up at once
 
 
 class Location(object):
     """One frame. kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'. A line or column of 0
-    means that the file has none. (The end of the expression is in fields that only krait
-    writes.) A name "" means that no symbol covers the address."""
+    means that the file doesn't give it. (The end of the expression is in fields that only krait
+    writes.) The name "" means that no symbol covers the address."""
 
     __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "address", "system",
                  "end_line", "end_column", "key")
@@ -36,8 +36,8 @@ class Location(object):
 
 
 class Sample(object):
-    """stack: the raw bytes of the location ids (leaf first), which are the key for
-    Profile.stack()."""
+    """A sample. stack: the raw bytes of the location ids (leaf first), the key for Profile.stack().
+    """
 
     __slots__ = ("stack", "values", "labels")
 
@@ -46,7 +46,7 @@ class Sample(object):
 
 
 def varints(data):
-    """Returns every varint of a packed field."""
+    """Returns all varints of a packed field."""
     out, value, shift = [], 0, 0
     for byte in bytearray(data):
         value |= (byte & 0x7f) << shift
@@ -63,7 +63,7 @@ def signed(value):
 
 
 def _varint_at(octets, pos):
-    """Reads a varint. Returns (value, position after it)."""
+    """Reads the varint at @pos. Returns (value, position after it)."""
     value = octets[pos]
     pos += 1
     if value < 0x80:
@@ -80,7 +80,8 @@ def _varint_at(octets, pos):
 
 
 def fields(data):
-    """Yields (number, wire type, value) of every field of a message. A value is an int or bytes."""
+    """Yields (number, wire type, value) for every field of a message. A value is an int or bytes.
+    """
     pos, end = 0, len(data)
     octets = bytearray(data)
     while pos < end:
@@ -103,7 +104,7 @@ def fields(data):
 
 
 def message(data):
-    """Returns a message without repeated fields as {number: value}."""
+    """Returns a message without repeated fields as {field number: value}."""
     return dict((number, value) for number, _, value in fields(data))
 
 
@@ -153,7 +154,7 @@ class Profile(object):
                          (line.get(101, 0), line.get(100, 0)))
                 for line in reversed(lines or [{}])
                 for name, file, first, system in [functions.get(line.get(1, 0), ("", "", 0, ""))]]
-        self._labels = {}  # bytes of a label -> (key, value), because few labels differ
+        self._labels = {}  # a label's bytes -> (key, value), because few labels differ
         self.samples = [self._sample(data) for data in raw.get(2, [])]
         self._stacks, self._parts = {}, {}
 
@@ -194,7 +195,8 @@ class Profile(object):
         return known
 
     def _part(self, data):
-        """Returns the locations of a part of a stack. Deep stacks differ only at their ends."""
+        """Returns the locations of a part of a stack. Parts are kept, because deep stacks differ
+        only at their ends."""
         if data not in self._parts:
             self._parts[data] = [frame for i in reversed(varints(data))
                                  for frame in self.locations[i]]
@@ -227,8 +229,8 @@ def _field(number, value):
 
 
 class Writer(object):
-    """Builds a profile of Python frames and marks. types: its values. The second one is the default
-    value, and `period` is the period of that one."""
+    """Builds a profile of Python frames and marks. types: (type, unit) of its values. The second
+    one is the default, and `period` is the period of it."""
 
     def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), period=0, duration=0,
                  time=0):
@@ -249,7 +251,7 @@ class Writer(object):
         return table[key]
 
     def location(self, mapping, name, file, first, line, column, end=None):
-        """Adds a location. end: (line, column) where the expression ends."""
+        """Adds a location and returns its id. end: (line, column) where the expression ends."""
         m = self._id(self.mappings, 3, mapping, [_field(5, self.string(mapping))])
         f = self._id(self.functions, 5, (name, file, first), [
             _field(2, self.string(name)), _field(4, self.string(file)), _field(5, first)])

@@ -1,48 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares what a profile says of waiting with what the program knows of it (targets/waits).
+"""Compares what a profile says of waits with what the program itself knows (targets/waits).
 
-judge() has no other input or effect. A thread reads its clocks at both ends of each wait. Between
-two readings it waited for the time that passed, less its CPU time, less the time that it was ready
-without a CPU. That time is the truth. So are the stack of each wait, which the program logs, and
-the state of each wait, which a comment in the program's source says. A profile has a value
-off_cpu/nanoseconds and labels "tid" and "state"."""
+judge() has no input but its arguments, and no effect but its result. A thread reads its clocks
+before and after each wait. Between two readings it waited for the elapsed time, less its CPU
+time, less the time that it was ready without a CPU. This waiting time is the truth. So is the
+stack of each wait, which the program logs, and the state of each wait, which a comment in the
+program's source gives. The profile has a value off_cpu/nanoseconds and labels "tid" and "state"."""
 import bisect
 import collections
 import json
 import re
 
 VALUE = ("off_cpu", "nanoseconds")
-# states of off_cpu that a program can't know itself, so only their sums are compared
+# states of off_cpu that a program can't know of itself, so that only sums are compared
 NO_WAITS = ("runnable", "stolen")
-SUM = 0.001  # how wrong a thread's sum may be, as a share of it
-# how wrong a short sum may be, in ns: a thread can't read two clocks at the same moment
+SUM = 0.001  # the error that a thread's sum may have, as a share of it
+# the error that a short sum may have, in ns, because a thread can't read two clocks at one moment
 SUM_NS = 50000
-ALL = 0.0003  # how wrong the sum of all threads may be, as a share of it
-RIGHT = 0.999  # the share of the captured time that must be at the right place
-# When a wait is over, a thread may wait for the GIL, and in free-threaded builds until the stopped
-# world goes on. The share of the thread's waiting that may be waiting of this kind is GIL, plus
-# GIL_TIMES the share that gil_share() returns.
+ALL = 0.0003  # the error that the sum of all threads may have, as a share of it
+RIGHT = 0.999  # which share of the captured time must be at the right place
+# States of a thread that comes back from a wait: it may wait for the GIL, and in free-threaded
+# builds for the stopped world to go on. At most this share of a thread's waiting may be of this
+# kind: GIL + GIL_TIMES * gil_share().
 ON_RETURN = ("gil", "stop-the-world")
 GIL, GIL_TIMES = 0.02, 4
-TICK_NS = 10000000  # unit of the times in /proc/stat
-# If the hypervisor steals the CPU while a thread runs, that looks like waiting of the thread. The
-# kernel tells only how much was stolen from all threads together. A thread is allowed STOLEN times
-# the part that its CPU time has of all, and one stop of STOP_NS, which may hit any single thread. A
-# thread that uses a disk is allowed all stolen time, because a hypervisor does a disk's work
-# itself, on the same CPU.
+TICK_NS = 10000000  # unit of the times in /proc/stat, in ns
+# CPU time that the hypervisor steals from a running thread looks like waiting. The kernel tells
+# only how much was stolen from all threads together. A thread is allowed STOLEN times its share (by
+# CPU time) of that, and one stop of STOP_NS, which may hit any thread. A thread that uses a disk is
+# allowed all stolen time, because the hypervisor does a disk's work on the same CPU.
 STOLEN, STOP_NS = 3, 6000000
-# by how many standard errors, and by how much in all, the share of a stack may be wrong
+# the error that a stack's share may have: in standard errors, and as a share of all
 ERRORS, POINTS = 3, 0.02
-FEW = 30  # the share of a stack is judged only if it is of at least this many captures
-# with at least this many captures, a stack's share may not be wrong by more than POINTS either
+FEW = 30  # a stack's share is judged only if it is of at least this many captures
+# with at least this many captures, a stack's share may not be off by more than POINTS
 MANY = 5000
 MARK = re.compile(r"# waits( in)?: (.+)")
 
 
 class Wait(object):
-    """One wait. stack: the number of its stack. start, end: when it began and ended; end is None if
-    it isn't over. ns: how long the thread waited. asked: how long it asked to wait, if that is
-    known; the rest of ns is waiting for the GIL."""
+    """One wait. stack: number of its stack. start, end: its times; end is None if it isn't over.
+    ns: how long the thread waited. asked: for how long it asked to wait, if that is known; the
+    rest of ns it waited for the GIL."""
 
     __slots__ = ("stack", "start", "end", "ns", "asked")
 
@@ -60,14 +59,14 @@ def waiting(first, last):
 
 
 def inside(start, end, window):
-    """Returns the share of the time from start to end that is in the window."""
+    """Returns which share of the time from @start to @end is in the window."""
     if end <= start:
         return float(window[0] <= start <= window[1])
     return max(0, min(end, window[1]) - max(start, window[0])) / float(end - start)
 
 
 class Thread(object):
-    """What a thread of the test program wrote of itself: the truth."""
+    """What a thread of the test program logged of its own waits."""
 
     def __init__(self, told, log):
         self.tid, self.log, self.library = told["tid"], log, told["library"].split("|")
@@ -86,8 +85,8 @@ class Thread(object):
 
     def waited(self, window):
         """Returns how long the thread waited in the window: (about, at least, at most). The thread
-        reads its clocks only now and then. If the window ends between two readings, nobody knows
-        how much of the waiting between them was in the window."""
+        reads its clocks only now and then. If the window's edge is between two readings, nobody
+        knows how much of the waiting between them was in the window."""
         about = least = most = 0
         for a, b in zip(self.readings, self.readings[1:]):
             share, ns = inside(a[0], b[0], window), waiting(a, b)
@@ -103,8 +102,8 @@ class Thread(object):
         return about, least, most
 
     def stolen(self, window):
-        """Returns how much of the thread's waiting in the window can be CPU time that the
-        hypervisor stole from it."""
+        """Returns how much of the thread's waiting in the window may in fact be CPU time that the
+        hypervisor stole."""
         if self.uses_disk:
             return self.log.stolen + TICK_NS
         ran = sum((b[1] - a[1]) * inside(a[0], b[0], window)
@@ -113,14 +112,14 @@ class Thread(object):
             TICK_NS, self.log.busy)
 
     def wait_at(self, at):
-        """Returns the wait in which the thread was at time @at; None: it wasn't waiting."""
+        """Returns the wait that the thread was in at time @at, or None."""
         before = bisect.bisect_right(self.starts, at) - 1
         if before < 0 or (self.waits[before].end or at) < at:
             return None
         return self.waits[before]
 
     def by_place(self, window):
-        """Returns {place: how long it waited there in the window}."""
+        """Returns {place: for how long the thread waited there in the window}."""
         out = collections.Counter()
         for wait in self.waits:
             place = self.log.place(self.stacks[wait.stack])
@@ -132,7 +131,7 @@ class Thread(object):
 
 
 class Log(object):
-    """What a program wrote of its waits, and what its source says of their states."""
+    """The log that a program wrote of its waits, and the states of waits that its source gives."""
 
     def __init__(self, path):
         with open(path) as f:
@@ -144,8 +143,8 @@ class Log(object):
         self.threads = {t["tid"]: Thread(t, self) for t in told["threads"]}
 
     def mark(self, file, line, within):
-        """Returns the states in the comment on line @line of the file; None if the line has no such
-        comment."""
+        """Returns the states that the comment on line @line of the file gives, or None if there is
+        no such comment."""
         if file not in self.read:
             self.read.add(file)
             with open(file, encoding="utf-8") as f:
@@ -156,14 +155,14 @@ class Log(object):
         return self.marks.get((file, line, within))
 
     def own(self, frames):
-        """Returns those of the frames (file, first line, line) that are the program's own."""
+        """Returns the frames (file, first line, line) that are in the program's own files."""
         return tuple(f for f in frames if f[0].startswith(self.folder)
                      and not f[0].endswith("/clocks.py"))
 
     def place(self, frames):
-        """Returns the part of a stack that must be right. If a function has the comment "waits in",
-        that part ends with this function. The function's line isn't in it, because the function
-        may wait anywhere."""
+        """Returns the part of a stack that a profile must have right. If a function has the comment
+        "waits in", the part ends with that function, and without its line, because it may wait
+        anywhere."""
         if frames not in self.known:
             self.known[frames] = self.found(self.own(frames))
         return self.known[frames]
@@ -175,27 +174,26 @@ class Log(object):
         return frames
 
     def states(self, place):
-        """Returns the states that waits at @place may have; () if the source doesn't say that the
-        program waits there."""
+        """Returns the states that a wait at @place may have; () if the source gives none."""
         if not place:
             return ()
         file, first, line = place[-1]
         return self.mark(file, line or first, not line) or ()
 
     def gil_share(self):
-        """Returns the share of the sleeps of known length that was waiting for the GIL."""
+        """Returns which share of the sleeps with a known length was waiting for the GIL."""
         known = [w for t in self.threads.values() for w in t.waits if w.asked and w.ns]
         late = sum(max(0, w.ns - w.asked) for w in known)
         return late / max(1, sum(w.ns for w in known))
 
     def window(self, profile):
-        """Returns (start, end) of the recording by the monotonic clock."""
+        """Returns (start, end) of the recording, by the monotonic clock."""
         start = profile.time_nanos - self.real
         return start, start + profile.duration_nanos
 
 
 class Report(object):
-    """What the judge has found. faults: (kind, text) of each thing that is wrong."""
+    """The judge's result. faults: (kind, text) for everything wrong."""
 
     def __init__(self):
         self.faults, self.wrong = [], collections.Counter()
@@ -218,7 +216,7 @@ class Report(object):
 
 
 def is_state(state, states):
-    """Tells whether @state is one of @states; "other" stands for all states that begin with
+    """Tells whether @state is among @states, where "other" stands for all states that begin with
     "other:"."""
     return state in states or ("other" in states and state.startswith("other:"))
 
@@ -233,10 +231,10 @@ class Judge(object):
         self.report = Report()
         self.sums = collections.Counter()      # tid -> ns
         self.places = collections.defaultdict(collections.Counter)  # tid -> place -> ns
-        self.squares = collections.Counter()   # tid -> ns * ns of each capture
+        self.squares = collections.Counter()  # tid -> sum of the squares of each capture's ns
         # tid -> ns at places where the program isn't known to wait
         self.between = collections.Counter()
-        # tid -> ns of waits for the GIL at places where the program is known to wait
+        # tid -> ns of waiting for the GIL at places where the program waits for something else
         self.gil = collections.Counter()
 
     def all(self):
@@ -253,7 +251,7 @@ class Judge(object):
     def sample(self, sample):
         ns, tid = sample.values[self.value], int(sample.labels.get("tid", 0))
         self.report.captured += ns
-        # with --wall, the first value of a sample is CPU time
+        # with --wall, a sample's first value is CPU time
         self.report.captures += sample.values[0] or 1
         thread = self.log.threads.get(tid)
         if not thread:
@@ -271,7 +269,7 @@ class Judge(object):
             self.report.right += ns
 
     def kind(self, thread, place, sample, ns):
-        """Says what is wrong with a sample; None if nothing is."""
+        """Returns what is wrong with a sample, or None."""
         state = sample.labels.get("state", "")
         states = self.log.states(place) if place else thread.library
         if place and not states:
@@ -293,8 +291,8 @@ class Judge(object):
         return 0 if self.exact else thread.stolen(self.window)
 
     def judge_sums(self):
-        """Compares how long each thread waited, and how long all waited that use no disk, with the
-        truth."""
+        """Compares with the truth how long each thread waited, and how long all threads that use no
+        disk waited together."""
         all_got = all_true = variance = all_stolen = 0
         for tid, thread in sorted(self.log.threads.items()):
             (true, least, most), got = thread.waited(self.window), self.sums[tid]
@@ -326,8 +324,8 @@ class Judge(object):
         self.judge_gil()
 
     def judge_gil(self):
-        """Judges waits for the GIL that were captured when another wait was over, and samples that
-        were captured between waits."""
+        """Judges the waits for the GIL that come after other waits, and samples that were captured
+        where the program isn't known to wait."""
         share = GIL + GIL_TIMES * self.log.gil_share()
         for tid, thread in sorted(self.log.threads.items()):
             between = thread.waited(self.window)[0] - sum(thread.by_place(self.window).values())
@@ -343,7 +341,8 @@ class Judge(object):
                                   "waits %.3f" % (tid, seen / 1e6, total / 1e6, between / 1e6))
 
     def judge_shares(self):
-        """If a thread waited with several stacks, compares the stacks' shares with the truth."""
+        """For each thread that waited with several stacks, compares the stacks' shares with the
+        truth."""
         for tid, thread in sorted(self.log.threads.items()):
             true, got = thread.by_place(self.window), self.places[tid]
             total, sum_got = sum(true.values()), sum(got.values())
@@ -362,8 +361,8 @@ class Judge(object):
 
 
 def judge(profile, log, window=None, idle=False, exact=False):
-    """Returns what the profile says wrongly of the program's waits. window: the recording's start
-    and end by the monotonic clock, where the profile doesn't know them. idle: the profile tells
-    idle threads from waiting ones. exact: the profile was made from the log, so there are no
-    allowances for what the log can't know."""
+    """Judges what the profile says of the program's waits, and returns a Report. window: the
+    recording's start and end by the monotonic clock, if the profile doesn't have them. idle: the
+    profile tells idle threads from waiting ones. exact: the profile was made from the log, so it
+    gets no allowance for what the log can't know."""
     return Judge(profile, log, window, idle, exact).all()

@@ -87,7 +87,7 @@ def generators():
 
 
 def from_c(source):
-    """Generators and functions entered from C code at the same depth, one after the other."""
+    """Generators and functions are called from C code at the same depth, one after the other."""
     list(map(small, range(4)))
     list(source(4))
     list(filter(small, range(4)))
@@ -120,7 +120,7 @@ def from_a_loop(_):
 
 
 def round_():
-    """Makes all calls of this program directly, and also below a second evaluation loop, which C
+    """Makes all calls of this program, first directly and then in a second evaluation loop that C
     code enters."""
     for _ in range(3):
         all_of_it()

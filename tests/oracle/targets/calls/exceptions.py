@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames that unwind: exceptions through Python, C and generators; tracebacks kept; finally."""
+"""Exceptions that pass through frames of Python, C and generators; tracebacks that are kept;
+finally."""
 import rig
 
 

@@ -3,7 +3,7 @@
 # needs: module greenlet
 # incomplete: 10% while they switch, which they do most of the time, the C stack is two greenlets'
 # no python: a greenlet has no frame while it is made and when it is done
-"""Greenlets that switch from inside C calls: a stack must be that of one greenlet."""
+"""Greenlets switch from within C calls. Each stack must be that of a single greenlet."""
 import greenlet
 
 import by_ctypes

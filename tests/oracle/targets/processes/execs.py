@@ -3,7 +3,7 @@
 # no python: processes that begin and end
 # contract: subprocess's frames
 # also: execs_child.py
-"""Exec storms: short scripts one after another, two at once."""
+"""Runs many short scripts, one after the other, always two at once."""
 import os
 import subprocess
 import sys

@@ -3,7 +3,8 @@
 # contract: what the standard library runs at a fork
 # no python: processes that begin and end
 # incomplete: 0.6% a page that is being copied is nowhere for a moment (mm/memory.c, wp_page_copy)
-"""Fork storms: each child works for some milliseconds in functions of its own, and may fork too."""
+"""Forks many children. Each works for some milliseconds in its own functions, and may itself fork.
+"""
 import os
 
 import rig

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # no python: threads that begin and end
-"""Threads that Python didn't start call into it (ctypes and pthread_create)."""
+"""Threads that Python didn't start (pthread_create) call Python functions, through ctypes."""
 import ctypes
 
 import rig

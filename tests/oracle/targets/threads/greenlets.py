@@ -2,7 +2,7 @@
 # needs: module greenlet
 # no python: a greenlet has no frame while it is made and when it is done
 # incomplete: 0.5% 3.11-3.12 its C stack, on which loops begin, is copied while it switches
-"""Greenlets that switch from deep inside: a stack must be that of one greenlet."""
+"""Greenlets switch from deep inside calls. Each stack must be that of a single greenlet."""
 import greenlet
 
 import rig

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # contract: threading.py waits in functions that differ from time to time
 # no python: threads that begin and end
-"""C code that gives the GIL away, in several threads: zlib, hashlib, sqlite3; system calls."""
+"""Several threads run C code that releases the GIL: zlib, hashlib, sqlite3, system calls."""
 import hashlib
 import os
 import threading

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.7
 # contract: asyncio's own frames differ from turn to turn
-"""asyncio: tasks, gather, queues, executors' callbacks; the stack of one task only."""
+"""asyncio: tasks, gather, queues, callbacks of executors. Each stack must be that of a single task.
+"""
 import asyncio
 
 import rig

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # contract: threading.py waits in functions that differ from time to time
-"""A thread for each kind of wait, all at once; the main thread waits for a signal."""
+"""Each kind of wait has its thread, and all threads wait at once. The main thread waits for a
+signal."""
 import random
 import time
 
@@ -10,12 +11,12 @@ import rig
 
 
 def seconds(chance):
-    """Draws how long a wait lasts: 0.2 to 6.4 ms, short times more often."""
+    """Returns a random length for a wait: 0.2 to 6.4 ms, shorter ones more often."""
     return 0.0002 * 2 ** chance.uniform(0, 5)
 
 
 def waiter(kind):
-    """Returns the function that a thread runs."""
+    """Returns the function for a thread that waits in this way."""
     def waits():
         made, chance = kind(), random.Random(kind.__name__)
 

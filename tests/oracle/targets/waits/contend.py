@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # contract: threading.py waits in functions that differ from time to time
 # needs: a GIL
-"""Three threads that run Python code: what they wait for is the GIL alone."""
+"""Three threads run Python code. They wait only for the GIL."""
 import time
 
 import clocks
@@ -33,7 +33,7 @@ def spins_3(n):  # waits in: gil
 
 
 def spinner(spins):
-    """Returns the function that a thread runs."""
+    """Returns the function for a thread that waits for the GIL."""
     def waits():  # waits in: gil
         log = clocks.Log()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # contract: threading.py waits in functions that differ from time to time
-"""Eight threads in eight kinds of wait, which are never over, and the main thread in a ninth."""
+"""Eight threads in eight kinds of wait that never end, and the main thread in a ninth kind."""
 import time
 
 import clocks
@@ -12,7 +12,7 @@ KINDS = (kinds.Sleep, kinds.Lock, kinds.Queue, kinds.Epoll, kinds.Recv, kinds.Ac
 
 
 def waiter(kind):
-    """Returns the function that a thread runs."""
+    """Returns the function for a thread that waits in this way."""
     def waits():
         made, log = kind(), clocks.Log()
         clocks.started.append(log)
@@ -21,7 +21,7 @@ def waiter(kind):
 
 
 class LastLog(clocks.Log):
-    """Saves all logs when its wait is about to begin."""
+    """A log that saves all threads' logs just before its thread's wait begins."""
 
     def begin(self, depth=1, seconds=0):
         clocks.Log.begin(self, depth + 1, seconds)
