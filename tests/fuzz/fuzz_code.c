@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as records of code objects. A record is refused, or its texts are bounded, valid
- * UTF-8, and one line each.
+ * Reads any bytes as the record of a code object. The record is refused, or its texts are bounded,
+ * valid UTF-8, and one line each.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static void check_text(const char *s)
 			abort();
 }
 
-/* A line of source text must be whole, and only one line. */
+/* Checks that a line of source text is returned whole, and as one line. */
 static void check_line(const uint8_t *data, size_t n)
 {
 	struct wire_text w = {.kind = data[0] & 7,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a configuration file with the options of `krait record`: each line is a setting, or
- * a fault, or nothing. What is printed of the settings can be read back, and sets the same.
+ * Reads any bytes as a configuration file of `krait record`: each line is a setting, a fault, or
+ * empty. The settings that krait prints can be read back, and are the same.
  */
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static void no_change(void *ctx, const struct option_row *row)
 	abort();
 }
 
-/* What is printed has comments too, so it may be too long for a configuration file. */
+/* The printed text also has comments, so it may be too long for a configuration file. */
 static void check_printed(const struct config *c)
 {
 	_cleanup_free_ char *text = NULL;
@@ -65,7 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct loaded l;
 
-	/* Skips {N}, because for such a regular expression the C library takes endless memory. */
+	/*
+	 * Skips inputs with "{": for repetitions like x{N} in a regular expression, the C library
+	 * takes endless memory.
+	 */
 	if (n && memchr(data, '{', n))
 		return 0;
 	load(&l, (const char *)data, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes any bytes as .gnu_debugdata (if the first is even) or as .gnu_debuglink. */
+/* Reads any bytes as .gnu_debugdata (if the first byte is even) or as .gnu_debuglink. */
 #include <stdlib.h>
 #include "../unit/elf_writer.h"
 #include "base/cleanup.h"

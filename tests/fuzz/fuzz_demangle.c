@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes any bytes as a linkage name. There is always an answer, and its length is bounded. */
+/* Demangles any bytes as a linkage name. There is always a result, and its length is bounded. */
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "symbol/demangle/demangle.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes any bytes as a file with DWARF; the seeds are small libraries. */
+/* Reads any bytes as a file with DWARF. The seeds are small libraries. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

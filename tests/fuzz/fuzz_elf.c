@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as an ELF file: all that krait reads of one for interpreters, symbols and identity. If
- * the first byte is even, the other bytes are the file. If it is odd, they say at which places a
- * sound file is changed, so that the deeper readers are reached: a CPython 3.14 made by hand. Bit 1
- * makes that file one for AArch64; bit 2 makes it one that is loaded at fixed addresses (ET_EXEC).
+ * Reads any bytes as an ELF file, as krait does for interpreters, symbols and build ids. If the
+ * first byte is even, the other bytes are the file. If it is odd, they say how a valid file (a
+ * CPython 3.14 made by hand) is changed, so that readers deep inside are reached. Bit 1 of the
+ * first byte makes that file one for AArch64; bit 2 makes it one loaded at fixed addresses
+ * (ET_EXEC).
  */
 #include <stdlib.h>
 #include "../unit/debug_offsets.h"
@@ -50,8 +51,8 @@ static void add_methods(struct elf_writer *w)
 }
 
 /*
- * Makes a table of opcode handlers, the constants and a symbol for it, all within one page, so that
- * the fuzzer's changes hit them.
+ * Adds a table of opcode handlers, constants, and a symbol for the table, all within one page, so
+ * that the fuzzer's changes hit them.
  */
 static void add_opcodes(struct elf_writer *w)
 {
@@ -64,7 +65,10 @@ static void add_opcodes(struct elf_writer *w)
 	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 16, 1);
 }
 
-/* @data: triples {offset low, offset high, byte}, which change the file. */
+/*
+ * Makes the valid file with the changes in @data: triples {low byte of the offset, high byte of the
+ * offset, new byte}.
+ */
 static int patched(uint16_t type, uint16_t machine, const uint8_t *data, size_t n)
 {
 	struct elf_writer w;

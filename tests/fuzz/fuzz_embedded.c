@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a picture or page, of which the recording and the source text are read. */
+/* Reads the recording and the source text from any bytes as a picture or page. */
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "format/common/embedded.h"
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* The lines of the text are separated by NULs. */
+/* Reads a page's source text. In the input, the lines are separated by NULs. */
 static void read_page(const uint8_t *data, size_t n)
 {
 	const struct str json = {.s = (char *)data, .n = n};

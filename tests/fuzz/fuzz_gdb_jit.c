@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes at BASE as the memory of a process that registered code for gdb. The first byte says
- * after how many reads the memory changes.
+ * Reads any bytes as the memory (at BASE) of a process that has registered code for gdb. The first
+ * byte says after how many reads the memory changes.
  */
 #include <errno.h>
 #include <limits.h>
@@ -35,8 +35,8 @@ static int peek_memory(void *arg, uint64_t addr, void *buf, size_t n)
 }
 
 /*
- * Checks that unwind rows ascend and lie in the ranges of code, and that no two functions begin at
- * one offset.
+ * Checks that unwind rows are sorted and lie in the ranges of code, and that no two functions begin
+ * at the same offset.
  */
 static void check_rows(const struct gdb_jit *j)
 {
@@ -56,8 +56,8 @@ static void check_rows(const struct gdb_jit *j)
 }
 
 /*
- * The memory has changed since @j was read from it. A reading that takes over what @j has must give
- * the same as a reading that begins with nothing.
+ * The memory has changed since @j was read. A reading that continues @j must give the same as a
+ * reading from the beginning.
  */
 static void check_next(const struct gdb_jit *j, const struct memory *m, const uint64_t *at,
 		       size_t n)

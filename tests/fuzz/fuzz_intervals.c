@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a file of intervals, for the samples of a few threads. Bad lines are reported. No
- * sample is lost; labels are added to it, and nothing else of it changes.
+ * Reads any bytes as a file of intervals, and adds the labels to the samples of a few threads. Bad
+ * lines are reported. No sample is lost, and nothing but its labels changes.
  */
 #include <stdlib.h>
 

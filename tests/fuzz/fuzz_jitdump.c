@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes any bytes as a jitdump, after a sound header. */
+/* Reads any bytes as a jitdump, after a valid header. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

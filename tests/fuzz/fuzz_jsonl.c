@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as JSON lines: refused with a message, or read. What was read can be written in every
- * format. Written as JSON lines and read again, it is written as the same bytes.
+ * Reads any bytes as JSON Lines: they are refused with a message, or become a profile. The profile
+ * can be written in every format. Written as JSON Lines, read, and written again, it gives the same
+ * bytes.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -23,7 +24,7 @@ static size_t write_jsonl(struct profile *p, char **bytes)
 	return n;
 }
 
-/* Only the format trace may refuse a profile, because it needs the samples' times. */
+/* Only the writer of trace events may refuse a profile, because it needs the samples' times. */
 static void write_all(struct profile *p)
 {
 	static const char *const names[] = {"pprof", "speedscope", "firefox", "trace", "pstats"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes any bytes as /proc/kallsyms, because a container may have mounted another file there. */
+/* Reads any bytes as /proc/kallsyms: in a container, another file may be mounted there. */
 #include <stdlib.h>
 #include "symbol/kernel_names.h"
 

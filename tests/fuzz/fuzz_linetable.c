@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as a line table of each version. krait doesn't read past the table's end, no
- * number overflows, and no line is below 0.
+ * Reads any bytes as a line table of each Python version. krait must not read past the table's end,
+ * no number may overflow, and no line may be below 0.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	memcpy(head, data, sizeof(head));
 	n -= sizeof(head);
-	/* The table gets an allocation of its own, so that the sanitizer knows where it ends. */
+	/* An allocation of the table's exact size, so that ASan notices a read past its end. */
 	table = malloc(n + !n);
 	if (!table)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as /proc/PID/maps. What is taken as a mapping must be sound, and the same if it is
- * written as the kernel writes it and read again.
+ * Reads any bytes as /proc/PID/maps. Each mapping in the result must be valid, and stay the same
+ * when it is written as the kernel writes it and read again.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a message to `krait mcp`. The answer is one line of JSON, or nothing, and a command
- * that would be run consists of the words that its tool may have.
+ * Reads any bytes as a message to `krait mcp`. The answer is one line of JSON or nothing. A command
+ * that krait would run has only words that its tool may have.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static void check(bool ok)
 }
 
 /*
- * Replaces the function that runs krait. Checks that the name of a file is never an option, and
- * that recordings stay in their directory.
+ * Replaces the function that runs krait. Checks that a file's name is never taken for an option,
+ * and that recordings are written only to their directory.
  */
 int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a command line of `krait record`, whose words end with NUL: options that a recording
- * can use, or a sentence that says what is wrong.
+ * Parses any bytes as a command line of `krait record`, whose words end with NUL. The result is
+ * either valid options for a recording, or a message that says what is wrong.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Each word has an allocation of its own, so that the sanitizer knows where it ends. */
+/* An allocation of its exact size for each word, so that ASan notices a read past its end. */
 static void split(const uint8_t *data, size_t n, words_vec *words)
 {
 	while (n) {
@@ -37,7 +37,7 @@ static void split(const uint8_t *data, size_t n, words_vec *words)
 	check(!vec_push(words, NULL));
 }
 
-/* Checks what a recording relies on. */
+/* Checks what a recording takes for granted about its options. */
 static void check_options(const struct record_options *o)
 {
 	check(o->format && (o->session.freq_hz || o->session.count) &&
@@ -59,7 +59,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	int r;
 
 	record_options_init(&o);
-	/* Skips {N}, because for such a regular expression the C library takes endless memory. */
+	/*
+	 * Skips inputs with "{": for repetitions like x{N} in a regular expression, the C library
+	 * takes endless memory.
+	 */
 	if (n && memchr(data, '{', n))
 		return 0;
 	split(data, n, &words);

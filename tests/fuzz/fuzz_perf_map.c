@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as a perf map. Read whole or in pieces, the map has the same names at the same
- * addresses.
+ * Reads any bytes as a perf map. Read at once or in pieces, the map must have the same names at the
+ * same addresses.
  */
 #include <stdlib.h>
 #include "symbol/madecode/perf_map.h"
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *text = (const char *)data;
 	struct perf_map *whole = perf_map_new(), *pieces = perf_map_new();
 	/*
-	 * Each further piece costs more than the one before, so a large file has only 250 pieces.
+	 * Each piece costs more than the one before, so a large file is read in at most 250 pieces.
 	 */
 	size_t step = MAX(n ? (size_t)1 + data[0] % 64 : (size_t)1, n / 250);
 

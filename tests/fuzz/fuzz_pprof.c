@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as pprof: refused with a message, or read. What was read, written and read again must
- * be written as the same bytes.
+ * Reads any bytes as pprof: they are refused with a message, or become a profile. Written, read,
+ * and written again, the profile must give the same bytes.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes any bytes as the texts of /proc that other fuzzers don't have: stat, status, cmdline,
+ * Reads any bytes as those texts of /proc that no other fuzzer reads: stat, status, cmdline,
  * cgroup, mountinfo, CPU lists.
  */
 #include <ctype.h>
@@ -46,7 +46,7 @@ static void containers(const char *text, size_t n)
 	check(id.n == 0 || id.n == CONTAINER_ID_HEX);
 }
 
-/* Takes the bytes as the RECORD of a Python package, and looks for the first file in it. */
+/* Reads the bytes as the RECORD of a Python package, and looks up the first file in it. */
 static void distributions(const char *bytes, size_t n)
 {
 	_cleanup_str_ struct str text = {}, file = {}, names = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a request to the server of queries, as an HTTP request, and as the first line of an
- * answer. A request that is taken is the same once it was written and read again.
+ * Reads any bytes as a request to the agent's server, as an HTTP request, and as the first line of
+ * an answer. A valid request must stay the same when it is written and read again.
  */
 #include <stdlib.h>
 
@@ -42,14 +42,17 @@ static void try_query(const char *text, size_t n)
 		return;
 	check(q.kind != QUERY_PROFILE || (q.since_ms >= 0 && q.until_ms > q.since_ms));
 	check(q.labels.n <= QUERY_MAX_LABELS);
-	/* the written request may be longer than the read one, because it has all lines */
+	/* the request may get longer when it is written, because then it has all of its lines */
 	if (query_write(&q, &written))
 		return;
 	check(!query_parse(str_cstr(&written), written.n, &again));
 	expect_same(&q, &again);
 }
 
-/* A request that a web page made a browser send names another host, whatever else it says. */
+/*
+ * A web page may make a browser send a request. Then the header Host names another host, so the
+ * request must be refused, whatever else it says.
+ */
 static void try_http(const char *text, size_t n)
 {
 	const struct http_rules rules = {9873, TOKEN};

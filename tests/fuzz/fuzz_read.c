@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a profile file: refused with a message, or read. What was read can be written as
- * folded stacks, and reading those gives the same sum of samples.
+ * Reads any bytes as a profile file: they are refused with a message, or become a profile. It can
+ * be written as folded stacks, which have the same sum of samples when they are read again.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -15,14 +15,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /*
- * Folded stacks that are longer than this aren't read again: if stacks are deep, the text is many
- * times as long as the input.
+ * Longer folded stacks aren't read again: with deep stacks, the text is many times as long as the
+ * input.
  */
 #define TEXT_MAX (16u << 20)
 
 /*
- * Returns the sum of the samples in millionths, because a sum of fractions may be a whole number,
- * and is then read as one. -1: the sum doesn't fit.
+ * Returns the sum of the samples in millionths, or -1 if it doesn't fit. (A sum of fractions may be
+ * a whole number, which is then read as a count.)
  */
 static int64_t total(struct profile *p)
 {
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		return 0;
 	}
-	/* With several values nothing is compared, because two of them may have the same name. */
+	/* With several values, nothing is compared, because two of them may have the same name. */
 	value = profile_meta(p)->n_values == 1 ? NULL : "";
 	sum = value ? -1 : total(p);
 	if (sum < 0 || sum > INT64_MAX / 64) {
@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!f || folded_write(p, f, &(struct render_options){}) || fclose(f))
 		abort();
 	/*
-	 * A line whose first frame begins with # is skipped, because it would be read as a comment.
+	 * Skips texts in which a line's first frame begins with #, because that line would be read
+	 * as a comment.
 	 */
 	if (text_n > TEXT_MAX || text[0] == '#' || memmem(text, text_n, "\n#", 2)) {
 		profile_free(p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as records of the rings. Two bytes say how long a record is; 0 is a flush. The records
- * get numbers that no process can have, or else processes of this machine would be read. The
- * profile must have as many samples of the first source as were counted, and each sample must have
- * a stack. No sample may be missing from the counts.
+ * Reads any bytes as records of the rings. Two bytes give the length of each record; 0 stands for a
+ * flush. Records get process numbers that no process can have; otherwise krait would read real
+ * processes. The profile must have as many samples of the first source as krait counted, each with
+ * a stack, and no sample may be missing from the counts.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-#define NO_PROCESS 0x7ffffff0u /* the lowest four bits of the process number come from the input */
+#define NO_PROCESS 0x7ffffff0u /* the low four bits of the process number come from the input */
 
 static const struct py_layout layouts[] = {
 	{.version = 0x207}, {.version = 0x306}, {.version = 0x309}, {.version = 0x30a},
@@ -87,7 +87,7 @@ static void disown(uint8_t *rec, size_t n)
 }
 
 /*
- * The record has an allocation of its own, so that the sanitizer knows where it ends. Returns
+ * Sends a copy of exactly the record's size, so that ASan notices a read past its end. Returns
  * whether the record is a sample.
  */
 static bool send(struct collect *c, const uint8_t *data, size_t n)

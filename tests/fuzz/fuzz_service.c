@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives any bytes to the readers of what a service's name is taken from: an environment, an
- * engine's JSON, the name of a log's link, the path of a control group, an image's name, git's
- * packed-refs. The first byte chooses the reader.
+ * Reads any bytes as one of the texts from which krait takes a service's name: an environment, a
+ * container engine's JSON, the name of a link to a log, a cgroup's path, an image's name, git's
+ * packed-refs. The first byte chooses the text.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads any bytes in two ways: as frames of the agent's store (a frame is a second of samples),
- * each with its length in front of it, and as a blob (compressed bytes with a checksum). Frames
- * that are accepted become a profile, which must be the same after they were sealed and read again.
+ * Reads any bytes in two ways. As frames of the agent's store (a frame is a second of samples),
+ * each after its length: the valid ones become a profile, which must stay the same when it is
+ * sealed and read again. And as a blob (compressed bytes with a checksum).
  */
 #include <stdlib.h>
 
@@ -65,8 +65,8 @@ static void expect_same(struct profile *a, struct profile *b)
 
 	check(profile_n_samples(a) == profile_n_samples(b));
 	/*
-	 * a sum that gets too large stops at the largest number, and then depends on the order of
-	 * samples; only sums of a single sample are compared
+	 * A sum that is too large stops at the largest number, and so depends on the order of
+	 * samples. Therefore only profiles with a single sample are compared.
 	 */
 	if (profile_n_samples(a) < 2)
 		check(sum_of(a, &x) == sum_of(b, &y) && x == y);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as call frame information, in a file made by hand (tests/unit/cfi_writer.h). The result
- * must be unwind rows as rows.h promises them. The first byte says how the bytes are found: bit 0
- * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. Bytes that are too
- * many for a page are a .debug_frame at the end of the file (tests/fuzz/worst.py).
+ * Reads any bytes as call frame information, in a file made by hand (tests/unit/cfi_writer.h). The
+ * result must be unwind rows as rows.h defines them. The bits of the first byte say where the bytes
+ * are: bit 0: AArch64; bit 1: in .debug_frame; bit 2: without section headers; bit 3: compressed.
+ * An input of more than a page is a .debug_frame at the end of the file (tests/fuzz/worst.py).
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "../unit/cfi_writer.h"
 #include "symbol/elf/function_parts.h"
 
-#define HDR	 0xff0 /* offset in the data of .eh_frame_hdr */
+#define HDR	 0xff0 /* offset of .eh_frame_hdr in the data */
 #define AT_LARGE 0x100000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -64,7 +64,7 @@ static void check_rows(const struct unwind_rows *r, bool aarch64)
 }
 
 /*
- * Checks the rows that krait makes of the file's code. The code consists of the same bytes as the
+ * Checks the rows that krait makes from the file's instructions. The code has the same bytes as the
  * input.
  */
 static void check_parts(int fd, const struct unwind_rows *rows)
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		ew.eh_frame_hdr = EW_DATA + HDR;
 	if (data[0] & 8)
 		ew.named_sh.sh_flags = SHF_COMPRESSED;
-	/* the header points to EW_DATA */
+	/* the header leads to EW_DATA */
 	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8);
 	ew_text(&ew, data + 1, n - 1);
 	fd = ew_write(&ew);

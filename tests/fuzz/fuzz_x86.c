@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as x86-64 code. A decoded instruction lies within them, and what is proved of a
- * function is as src/unwind/x86/x86_flow.h promises. The first two bytes say where the function
- * begins.
+ * Reads any bytes as x86-64 code. A decoded instruction must lie within them, and what krait proves
+ * about a function must be as src/unwind/x86/x86_flow.h promises. The first two bytes say where the
+ * function begins.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Checks that the bytes after an instruction don't change how it is decoded. */
+/* Checks that bytes after an instruction don't change how it is decoded. */
 static void decode(const uint8_t *data, size_t n)
 {
 	struct x86_insn insn, again;
@@ -42,7 +42,7 @@ struct bytes {
 	uint32_t n;
 };
 
-/* Reads from the code itself, so that jump tables lie among the instructions. */
+/* Reads jump tables from the code itself, so that they lie among the instructions. */
 static size_t read_bytes(void *ctx, int64_t key, void *ret, size_t n)
 {
 	const struct bytes *b = ctx;
@@ -89,7 +89,7 @@ static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 	free(r.info);
 }
 
-/* Takes the bytes as code of CPython's JIT compiler. */
+/* Reads the bytes as code of CPython's JIT compiler. */
 static void executors(const uint8_t *data, size_t n)
 {
 	struct unwind_rows rows;

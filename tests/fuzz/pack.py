@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The seeds that fuzzers begin with: one text file for each fuzzer, tests/fuzz/corpus/FUZZER.seeds.
+"""Handles the seeds with which fuzzers begin. They are in one text file for each fuzzer,
+tests/fuzz/corpus/FUZZER.seeds.
 
 pack.py list [FUZZER...]    how many seeds and bytes each has, and the names of those that have one
 pack.py unpack [FUZZER...]  each seed as a file of its own, in build/fuzz/seeds/FUZZER
@@ -51,7 +52,8 @@ def escaped(byte):
 
 
 def lines_of(data):
-    """Returns the bytes as lines of text. A line ends after a line feed, or when it is full."""
+    """Returns the bytes as lines of text. A line ends after a line feed of the seed, or when it is
+    full."""
     line = ""
     for i, byte in enumerate(data):
         piece = escaped(byte)
@@ -66,12 +68,13 @@ def lines_of(data):
 
 
 def kept(line):
-    """Returns the line as the file has it. An editor might remove a space at the line's end."""
+    """Returns the line as it is written to the file. A space at its end is escaped, because an
+    editor might remove it."""
     return line[:-1] + r"\x20" if line.endswith(" ") else line
 
 
 def name_of(data):
-    """Returns the name that libFuzzer gives to an input that it finds."""
+    """Returns the name that libFuzzer gives to an input that it has found."""
     return hashlib.sha1(data).hexdigest()
 
 
@@ -80,7 +83,7 @@ def is_name(name):
 
 
 def load(fuzzer):
-    """Reads a file of seeds. Returns {name: bytes}."""
+    """Reads the fuzzer's file of seeds. Returns {name: bytes}."""
     seeds, name, text = {}, None, []
 
     def end():
@@ -105,8 +108,8 @@ def load(fuzzer):
 
 
 def save(fuzzer, seeds):
-    """Writes the file. A seed without a name is left out if a seed with a name has the same bytes.
-    """
+    """Writes the fuzzer's file of seeds. Leaves out a seed without a name if a named one has the
+    same bytes."""
     named = {data for name, data in seeds.items() if is_name(name)}
     order = sorted(
         (not is_name(name), 0 if is_name(name) else len(data), name, data)
@@ -123,7 +126,7 @@ def save(fuzzer, seeds):
 
 
 def add(fuzzer, seeds):
-    """Adds seeds to the fuzzer's. A new seed replaces an old one with the same name."""
+    """Adds seeds to the fuzzer's file. A new seed replaces one with the same name."""
     save(fuzzer, dict(load(fuzzer), **seeds))
 
 
@@ -144,7 +147,7 @@ def files_in(directory):
 
 
 def unpack(fuzzer):
-    """Writes each seed to a file. Returns the directory of these files."""
+    """Writes each seed of the fuzzer to a file of its own. Returns the directory of these files."""
     folder = os.path.join(BUILD, "seeds", fuzzer)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

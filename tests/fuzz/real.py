@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""real.py: makes seeds from what is on this machine, and puts them into tests/fuzz/corpus: line
-tables and code objects of each test interpreter, what CPython writes for perf, texts of /proc,
-code and files of a compiler. It is run by hand, because the seeds have other addresses in each
-run. If something is missing on the machine, its seeds stay as they are."""
+"""real.py: makes seeds from real data of this machine, and puts them into tests/fuzz/corpus: line
+tables and code objects of each test interpreter, perf's files written by CPython, texts of
+/proc, code and files from a compiler. It is run by hand, because addresses in the seeds differ
+in each run. Seeds whose source is missing on the machine stay as they are."""
 
 import ctypes
 import json
@@ -21,7 +21,7 @@ import seeds
 sys.path.insert(0, os.path.join(pack.ROOT, "tests", "e2e"))
 import kit  # noqa: E402
 
-# Source of functions whose line tables have entries of every kind.
+# source of functions whose line tables have every kind of entry
 SOURCE = """# -*- coding: utf-8 -*-
 
 
@@ -64,7 +64,7 @@ out = []
 walk(compile(sys.stdin.read(), "/srv/app.py", "exec"), "")
 print(json.dumps([sys.version_info[0] << 8 | sys.version_info[1], out]))
 """
-# The program that runs with -X perf. Its file name doesn't depend on this machine.
+# the program for -X perf; its file name doesn't depend on this machine
 RUNS = '''exec(compile("""
 def f(n): return n and g(n)
 def g(n): return f(n - 1)
@@ -147,7 +147,7 @@ def newest(minimum):
 
 
 def perf_files(option, pattern):
-    """Returns what CPython writes for perf while it runs RUNS."""
+    """Returns the contents of the file that CPython writes for perf while it runs RUNS."""
     process = subprocess.Popen([newest((3, 13)), "-I", "-X", option, "-c", RUNS])
     process.wait()
     path = pattern % process.pid
@@ -168,8 +168,8 @@ def perf_map():
 
 
 def jitdump():
-    """Two functions of a jitdump, each with its unwind record. The header is left out, because
-    fuzz_jitdump has one."""
+    """Returns two functions of a jitdump, each with its unwinding record. The jitdump's header is
+    left out, because fuzz_jitdump adds one."""
     data, records, at = perf_files("perf_jit", "/tmp/jit-%d.dump"), [], 40
     while at + 16 <= len(data):
         size = struct.unpack_from("<I", data, at + 4)[0]
@@ -180,9 +180,9 @@ def jitdump():
 
 
 def maps():
-    """/proc/PID/maps of a process that has every kind of mapping: of files, of one that was
-    deleted, of one in memory, of code that it made, of threads' stacks. Of its libraries libc alone
-    is kept."""
+    """Returns /proc/PID/maps of a process with every kind of mapping: of files, of a deleted file,
+    of a file in memory, of generated code, of threads' stacks. Of its libraries, only libc is
+    kept."""
     found = {}
     for name, command in (
         ("python", ["/usr/bin/python3", "-I", "-c", MAPS]),
@@ -247,7 +247,8 @@ def kernel_names():
 
 
 def compiled():
-    """Returns what gcc makes: whole files for fuzz_elf, and the code in them for fuzz_x86."""
+    """Returns what gcc makes of a small program: whole files for fuzz_elf, and their code for
+    fuzz_x86."""
     files, code = {}, {}
     with tempfile.TemporaryDirectory() as d:
         source, out, text = d + "/a.c", d + "/out", d + "/text"

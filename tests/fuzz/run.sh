@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [SECONDS]: runs every fuzzer for that long (1; with KRAIT_TEST_FULL 600), from its seeds
-# (tests/fuzz/pack.py). What it finds is in build/fuzz/corpus/, what crashes it in
-# build/fuzz/crash/. The fast tier tries the same inputs each time, so that only a change can make
-# it fail, not chance. The full tier looks for new ones.
+# run.sh [SECONDS]: runs every fuzzer for SECONDS (by default 1; with KRAIT_TEST_FULL 600),
+# beginning with its seeds (tests/fuzz/pack.py). New inputs go to build/fuzz/corpus/, inputs that
+# crash a fuzzer to build/fuzz/crash/. The fast tier tries the same inputs each time, so that it
+# fails only after a change, and not by chance. The full tier looks for new inputs.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-1} seed=1

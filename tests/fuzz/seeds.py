@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""seeds.py: makes the seeds that don't depend on a machine, one sound input of each kind, after
+"""seeds.py: makes the seeds that don't depend on the machine: a valid input of each kind, following
 abi/records.h and the descriptions of the formats. It puts them into tests/fuzz/corpus, so that
 fuzzing begins with the same seeds everywhere."""
 import base64
@@ -10,24 +10,25 @@ import struct
 import pack
 import store_frames
 
-PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # bytes of a struct proc_key
+PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # the bytes of a struct proc_key
 CONTAINER = b"0123456789abcdef" * 4  # a container's id, as in fuzz_service.c
 SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT, WAIT, ACCOUNT = range(1, 10)
-# Line tables of `def f(n):` in line 7 with two lines below it: 3.11 (locations), 3.10 (line
+# Line tables of `def f(n):` on line 7, followed by two lines: 3.11 (locations), 3.10 (line
 # numbers), 2.7 to 3.9 (pairs).
 TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes.fromhex("0401080104ff"),
           0x309: bytes.fromhex("000106010801"), 0x207: bytes.fromhex("0001060108ff0001")}
 
 
 def texts(*all_of_them):
-    """Makes a struct wire_text for each text. After these come the texts' bytes, each text padded
-    to 8."""
+    """Makes a struct wire_text for each text, followed by the bytes of the texts, each padded to a
+    multiple of 8."""
     out = b"".join(struct.pack("<QIIBB6x", 1, len(data) // max(kind, 1), len(data), kind, kind == 1) for kind, data in all_of_them)
     return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
 
 
 def code(version, addr=0x10, layout=0, name=b"f", qualname="K.f\u00e9\u03b1", table=None, module=None):
-    """Makes the struct rec_code of a function, or of the body of a @module."""
+    """Makes the record (struct rec_code) of a function or, with @module, of a module's top-level
+    code."""
     kind = 0 if version == 0x207 else 1
     if table is None:
         table = TABLES[version]
@@ -77,20 +78,19 @@ def absent():
 
 
 def rings(*records):
-    """Puts records together as fuzz_records takes them. b"" is a flush."""
+    """Joins records into an input for fuzz_records. b"" stands for a flush."""
     return b"".join(struct.pack("<H", len(r)) + r for r in records)
 
 
-RELEASES = 16  # number of rows of releases[] in tests/host/walk/walk_image.h
-# The lowest three bits of a change say what hostile_value() of tests/host/walk/walk_random.h makes of a
-# word.
+RELEASES = 16  # number of entries of releases[] in tests/host/walk/walk_image.h
+# kinds of changes, the low three bits for hostile_value() in tests/host/walk/walk_random.h
 CONSTANT, OTHER_WORD, COPY, NEAR, BIT, END_OF_PAGE = 0, 1, 3, 4, 5, 6
 SAME = NEAR + 8 * 32
 SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
 
 
 def walk(release, changes, flags=SEND, fail_nth=0):
-    """Makes an input of fuzz_walk. Its CHANGES are at most 32 pairs: the number of a word of the
+    """Makes an input for fuzz_walk. @changes: at most 32 pairs of the number of a word of the
     image, and a number from which hostile_value() of walk_random.h makes the word's new value."""
     head = flags | 31 << 6 | len(changes) - 1
     if fail_nth:
@@ -99,13 +99,13 @@ def walk(release, changes, flags=SEND, fail_nth=0):
 
 
 def all_over(kind, step, number=0):
-    """Makes 32 changes of one kind, with STEP words from one to the next."""
+    """Returns 32 changes of one kind. The changed words are @step words apart."""
     return [(step * i, kind + 8 * (number or i)) for i in range(32)]
 
 
 def walks():
-    """For each release: an image without changes; one of which some reads fail; images in which
-    many words point to other words, or beside what they pointed to."""
+    """Returns seeds for each release: an image without changes, one in which some reads fail, and
+    some in which many words point to other words or near the old target."""
     seeds = {}
     for release in range(RELEASES):
         seeds["%d-sound" % release] = walk(release, [(0, SAME)])

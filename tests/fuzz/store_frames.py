@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes valid and invalid frames of the agent's store (src/store/columns.h) from lists of rows. A
-frame is a second of samples."""
+frame holds a second of samples."""
 import struct
 
-MEMBERS = {  # by table: how many columns a row has
+MEMBERS = {  # number of columns of each table's rows
     "mappings": 5, "functions": 5, "locations": 8, "nodes": 2}
 COLUMNS = 33 + 16
 
@@ -31,7 +31,8 @@ def differences(numbers):
 
 def frame(strings=(), mappings=(), functions=(), locations=(), sets=(), nodes=(), runs=(), samples=(), base=(0,) * 6, values=2,
           meta=True):
-    """The columns of a frame. @sets: (number, [(key, value)]); @runs: (labels, size); @samples: (ms, node, {value: number})."""
+    """Returns the encoded columns of a frame. @sets: (number, [(key, value)]); @runs: (labels,
+    size); @samples: (ms, node, {value: number})."""
     columns = [b""] * COLUMNS
     columns[2] = b"".join(strings)
     columns[3] = b"".join(varint(len(s)) for s in strings)
@@ -61,7 +62,7 @@ def frame(strings=(), mappings=(), functions=(), locations=(), sets=(), nodes=()
 
 
 def frames(*several):
-    """Returns the input of fuzz_store: each frame after its length."""
+    """Returns an input for fuzz_store: each frame, preceded by its length."""
     return b"".join(struct.pack("<I", len(f)) + f for f in several)
 
 
@@ -79,7 +80,7 @@ def seeds():
 
 
 def worst(size):
-    """Returns frames that cost the most for their size."""
+    """Returns those frames of @size bytes that cost most to read."""
     n = size // 3
     deep = 65000
     yield "samples", frames(frame(TEXTS, **PLACES, nodes=[(0, 1)], runs=[(0, n)], samples=[(0, 0, {})] * n))

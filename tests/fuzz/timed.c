@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Replaces libFuzzer's main(). It runs the fuzzer's function over each file, in a child process,
- * and prints the CPU seconds and the peak of memory in KiB: "FILE SECONDS KIB". For a child that
- * fails, or takes more than LIMIT_S, it prints "FILE failed STATUS".
+ * Replaces libFuzzer's main(). Runs the fuzzer on each file in a child process, and prints "FILE
+ * SECONDS KIB": the child's CPU time and its peak of memory. If the child fails or takes more than
+ * LIMIT_S, prints "FILE failed STATUS".
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """worst.py [NAME]: no input of 1 MiB may take a parser more than a second of CPU time. The inputs
-are those that cost most for their size: deep nesting, 10^5 equal names, long common prefixes, one
-long line, unsorted entries, many tiny sections. Each goes to the function of the fuzzer of that
-name, built without sanitizers (tests/fuzz/timed.c)."""
+are those that cost most for their size: deep nesting, 10^5 equal names, long common prefixes, a
+single long line, unsorted entries, many tiny sections. Each is given to the fuzzer of that name,
+which is built without sanitizers (tests/fuzz/timed.c)."""
 import functools
 import gzip
 import json
@@ -21,12 +21,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MIB = 1 << 20
 SECONDS = 1.0
 N = 100000
-REC_CODE_TEXTS = 72  # how many bytes of struct rec_code come before the texts
+REC_CODE_TEXTS = 72  # bytes of struct rec_code before the texts
 chance = random.Random(1)
 
 
 def fill(part, *args):
-    """Makes part(0), part(1), ... as far as 1 MiB has room."""
+    """Returns part(0), part(1), ... joined, as many as fit into 1 MiB."""
     out, size = [], 0
     for i in range(10 * N):
         piece = part(i, *args)
@@ -39,8 +39,8 @@ def fill(part, *args):
 
 @functools.cache
 def inputs(make):
-    """Returns the inputs that @make returns. They are kept, because several fuzzers may use the
-    same inputs."""
+    """Returns the list of inputs that @make yields. It is kept, because several fuzzers may use it.
+    """
     return list(make())
 
 
@@ -60,7 +60,7 @@ def nested(head, opening, tail=b""):
     return (head + opening * MIB)[:MIB - len(tail)] + tail
 
 
-# Below: profiles of all formats.
+# from here on: profiles in all formats
 def folded():
     yield "lines", fill(lambda i: b"a;b;f%d 1\n" % i)
     yield "one-line", b"f;" * ((MIB - 8) // 2) + b"g 1\n"
@@ -231,10 +231,10 @@ def profiles():
             yield kind + "-" + name, data
 
 
-# Below: files with code.
+# from here on: files with code
 def elf(symbols, names, sections=0):
-    """An ELF file with @symbols, of (name offset, address, size), the string table @names, and so
-    many more empty @sections."""
+    """Makes an ELF file with @symbols, which are (offset of the name, address, size), the string
+    table @names, and @sections empty sections."""
     count = 5 + sections
     table = b"\0" * 24 + b"".join(struct.pack("<IBBHQQ", at, 0x12, 0, 1, address, size) for at, address, size in symbols)
     text, strings = b"\x90" * 4096, b"\0" + names + b"\0"
@@ -253,7 +253,7 @@ def elf(symbols, names, sections=0):
     header = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at_sections, 0, 64, 56, 1, 64, count, 4)
     load = struct.pack("<IIQQQQQQ", 1, 5, at_text, 0x1000, 0x1000, len(text), len(text), 4096)
     data = (header + load).ljust(at_text, b"\0") + text + table + strings + kinds
-    # the byte 0 tells the fuzzer that a file follows
+    # a first byte of 0 tells fuzz_elf that a whole file follows
     data = b"\0" + data.ljust(at_sections, b"\0") + rows
     assert len(data) <= MIB + 1 and head <= 4096
     return data
@@ -272,7 +272,8 @@ def elfs():
 
 
 def frames():
-    """Makes the fuzzer's first byte, and .debug_frame for code from 0x1000 to 0x2000."""
+    """Yields inputs for fuzz_unwind: the first byte, then .debug_frame for code from 0x1000 to
+    0x2000."""
     def entry(body):
         body += bytes(-len(body) % 4)
         return struct.pack("<I", len(body)) + body
@@ -281,8 +282,8 @@ def frames():
         return entry(b"\xff\xff\xff\xff\1\0\1\x78\x10\x0c\7\x08\x90\1" + program)
 
     def fdes(program, place, head):
-        """Returns @head and as many entries as there is room for, each with @program and at
-        place(i)."""
+        """Returns @head followed by as many FDEs as fit. Each has the instructions @program and
+        begins at place(i)."""
         out, at = [head], len(head)
         while at < MIB - 64 - len(program):
             start, size = place(len(out))
@@ -308,7 +309,7 @@ def frames():
 
 
 def code():
-    """Makes two bytes that say where a function begins, and code after them."""
+    """Yields inputs for fuzz_x86: two bytes that say where a function begins, then code."""
     yield "nops", b"\0\0" + b"\x90" * (MIB - 8)
     yield "zeros", bytes(MIB)
     yield "prefixes", b"\0\0" + b"\x66" * (MIB - 8)
@@ -383,9 +384,9 @@ def procs():
 
 
 def gdb_lists():
-    """The first byte, 0xfe, says that the memory never changes. At 0x1000 are version, flag, the
-    entry that matters and the first one. An entry is next, previous, address and size of the
-    file."""
+    """Yields inputs for fuzz_gdb_jit. The first byte, 0xfe, says that the memory never changes. At
+    0x1000 are the version, the flag, the relevant entry and the first entry. An entry has next,
+    previous, and the address and the size of the file."""
     def chain(n, file, size):
         first = 0x1000 + 48
         out = b"\xfe" + struct.pack("<IIQQ", 1, 0, 0, first) * 2
@@ -401,7 +402,7 @@ def gdb_lists():
 
 
 def demangles():
-    """Makes whole names, and names that are short enough for the demanglers."""
+    """Yields names, whole and shortened so that the demanglers still accept them."""
     for name, data in names():
         yield name, data
         yield name + "-short", data[:4095]
@@ -436,7 +437,7 @@ def debug_files():
 
 
 def tables():
-    # first line, and an instruction that comes after all entries
+    # the first line, and an instruction that comes after all entries of the table
     head = struct.pack("<ii", 1, 0x7fffffff)
     yield "continued", head + b"\xff" * (MIB - 16)
     yield "short", head + b"\x80\x00" * (MIB // 2 - 16)
@@ -446,7 +447,8 @@ def tables():
 
 
 def records():
-    """Makes the fuzzer's byte for the version, struct rec_code (abi/records.h), and the texts."""
+    """Yields inputs for fuzz_code: a byte for the version, struct rec_code (abi/records.h), and the
+    texts."""
     def record(version, texts):
         out = bytes(REC_CODE_TEXTS)
         for kind, data in texts:
@@ -462,7 +464,7 @@ def records():
 
 
 def rings():
-    """Makes records of the kernel programs, as tests/fuzz/seeds.py does."""
+    """Yields records of the kernel programs, encoded as in tests/fuzz/seeds.py."""
     def each(make):
         return fill(lambda i: seeds.rings(make(i)))
     yield "samples-without-stacks", each(lambda i: seeds.sample(i + 1))
@@ -497,7 +499,7 @@ def command_lines():
 
 
 def messages():
-    """Makes messages to `krait mcp`: many members and arguments, long names, deep values."""
+    """Yields messages to `krait mcp`: with many members or arguments, long names, deep values."""
     call = b'{"id":1,"method":"tools/call","params":{"name":"report","arguments":{%s}}}'
     yield "members", b"{" + fill(lambda i: b'"%d":0,' % i) + b'"id":1,"method":"ping"}'
     yield "arguments", call % (fill(lambda i: b'"file":"%d",' % i) + b'"file":"x"')
@@ -507,8 +509,8 @@ def messages():
 
 
 def intervals():
-    """Files for --label-intervals: intervals that overlap or begin at one time; many owners, keys,
-    values and bad lines."""
+    """Yields files for --label-intervals: intervals that overlap or begin at the same time; many
+    owners, keys, values and bad lines."""
     def line(pid, begin, end, labels='"a":"b"'):
         return ('{"pid":%d,"begin":%d,"end":%d,"labels":{%s}}\n' % (pid, begin, end, labels)).encode()
     yield "nested", fill(lambda i: line(1, i, 10**9 - i))
@@ -527,7 +529,7 @@ def intervals():
 
 
 def dwarfs():
-    """Lets a compiler make many functions, and many that are inlined into one."""
+    """Yields files with DWARF: the compiler makes many functions, or inlines many into one."""
     with tempfile.TemporaryDirectory() as d:
         for name, text in (("functions", "".join("int f%d(int a){return a+%d;}\n" % (i, i) for i in range(1200))),
                            ("inlined", "volatile int v;\n" + "".join("static inline __attribute__((always_inline)) void g%d(void){v=%d;%s}\n" % (
@@ -544,8 +546,8 @@ def dwarfs():
 
 
 def walks():
-    """Images of interpreters in which 32 words are changed (the most that an input can change):
-    they make circles, are huge sizes, or lead to the end of a page."""
+    """Yields images of interpreters with 32 changed words, the most that an input can change:
+    circles, huge sizes, pointers to the end of a page."""
     kinds = {"constant": seeds.CONSTANT, "circle": seeds.OTHER_WORD, "copy": seeds.COPY,
              "near": seeds.NEAR, "bits": seeds.BIT, "end": seeds.END_OF_PAGE}
     for release in range(seeds.RELEASES):
@@ -558,7 +560,7 @@ def walks():
 
 
 def configurations():
-    """Configuration files. A file has at most 64 KiB (CONFIG_BYTES)."""
+    """Yields configuration files, of at most 64 KiB (CONFIG_BYTES)."""
     full = 64 << 10
     yield "unknown", b"frequncy\n" * (full // 9)
     yield "settings", b"wall\n" * (full // 5)
@@ -569,8 +571,8 @@ def configurations():
 
 
 def services():
-    """Environments of up to 256 KiB, files of engines of up to 4 MiB, and packed-refs of up to 1
-    MiB. The first byte says which of them follows."""
+    """Yields environments of up to 256 KiB, files of container engines of up to 4 MiB, and
+    packed-refs of up to 1 MiB. The first byte says which of them follows."""
     some = 256 << 10
     entry = b'{"id":"%s","names":["a"],"metadata":"{}"},' % (b"f" * 64)
     yield "attributes", b"eOTEL_RESOURCE_ATTRIBUTES=" + fill(lambda i: b"service.name=%d," % i)[:some]
@@ -587,7 +589,7 @@ def services():
 
 
 def requests():
-    """A request has 8 KiB at most (QUERY_MAX_BYTES)."""
+    """Yields requests to the agent's server, of at most 8 KiB (QUERY_MAX_BYTES)."""
     full = 8 << 10
     head = b"krait 1 profile\nsince 1\nuntil 2\n"
     yield "labels", head + fill(lambda i: b"label a=%d\n" % i)[:full - 64]
