@@ -1,9 +1,9 @@
-# -*- coding: utf-8 -*-
 # SPDX-License-Identifier: BSD-2-Clause
-# Methods of all kinds (Python 2.7-3.10). For each it prints "CODE SELF TYPE NAME": the addresses of
-# the code object, of a call's first argument and of its type, and the name that krait must give.
-# Then it prints "ready" and waits for the end of its input. On 3.x Python's own __qualname__ is the
-# truth. Where a class can't be proved, the bare name is expected.
+# -*- coding: utf-8 -*-
+# Calls methods of all kinds (Python 2.7-3.10). For each it prints "CODE SELF TYPE NAME": the
+# addresses of the code object, of the call's first argument and of its type, and the name that
+# krait must show. Then it prints "ready" and waits for the end of its input. On 3.x the right names
+# are Python's own __qualname__. Where a class can't be proved, the plain name is right.
 from __future__ import print_function
 import contextlib
 import functools
@@ -14,9 +14,9 @@ kept = []  # addresses stay valid
 
 
 def case(function, self, name, py2=None, at=None):
-    """Prints the line of a call. @function: the function that runs. @name: the name that krait must
-    give it; @py2: that name on 2.7, if it differs. @at: the address that self had, if self
-    doesn't exist any more."""
+    """Prints the line of a call of @function with the first argument @self. @name: the name that
+    krait must show; @py2: that name on 2.7, if it differs. @at: the address of an object that
+    doesn't exist any more, in place of @self."""
     want = (py2 or name) if PY2 else name
     kept.append((function, self))
     code = function.__code__
@@ -151,8 +151,8 @@ Dynamic = type("Dynamic", (object,), {"module_function": module_function})
 Many = type("Many", (object,), dict(("a%d" % i, i) for i in range(300)))
 exec(compile("class Big(Many):\n" + "".join("    def m%d(self): pass\n" % i for i in range(300)),
              __file__, "exec"))
-# This code lies in no file: a method of another class may later have the same address and the same
-# check, so krait can't prove the class.
+# Code without a file: a method of another class may later have the same address and the same check,
+# so krait can't prove the class.
 exec("class Fileless(object):\n    def bare(self): pass\n")
 
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# classes.sh: the class names of methods up to 3.10, where code objects have no qualified names.
-# What krait proves from the first argument is compared with what the program itself knows.
+# classes.sh: up to Python 3.10 code objects have no qualified names, so krait proves a method's
+# class from the first argument. This test compares krait's names with what the program itself
+# knows.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh

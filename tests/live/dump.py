@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares krait dump with what interpreters of every version say of their own threads, which are
-blocked in all kinds of ways. All threads must be there. The name, file, line and columns of each
-frame, and what the thread is doing, must be right; faulthandler must say the same. Native frames
-and system calls are compared with gdb's.
+"""Compares `krait dump` with what interpreters of every version know of their own threads, which
+are blocked in all kinds of ways. All threads must be in the dump, with the right name, file,
+line and columns of each frame, and with what the thread is doing. The stacks must also equal
+those of faulthandler, and native frames and system calls must equal gdb's.
 
     dump.py [--full] [--only GLOB]
 
-Without --full one interpreter of each minor version, and gdb for some of them.
-"""
+Without --full, one interpreter of each minor version is tested, and only some of them with gdb."""
 import argparse
 import fnmatch
 import json
@@ -24,7 +23,7 @@ import oracle  # noqa: E402
 
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
 TARGET = os.path.join(TESTS, "live", "dump_target.py")
-# Versions that together have each kind of evaluation loop.
+# versions that have, between them, each kind of evaluation loop
 GDB_FAST = ((2, 7), (3, 8), (3, 11), (3, 14))
 
 
@@ -37,8 +36,7 @@ def dump(pid, *options):
 
 
 def interpreter_pid(pid):
-    """Returns the process that runs the interpreter: @pid may be a wrapper that started that
-    process."""
+    """Returns the pid of the interpreter: @pid itself, or its child if @pid is a wrapper."""
     with open("/proc/%d/comm" % pid) as f:
         name = f.read()
     with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
@@ -47,8 +45,8 @@ def interpreter_pid(pid):
 
 
 def same_frame(ours, true, old):
-    """True if krait's frame is the true one. Up to 3.10 krait may put the class before a method's
-    name, because it can't prove every class."""
+    """Returns whether krait's frame is the true one. Up to 3.10, krait may or may not put the class
+    before a method's name, because it can't prove every class."""
     names = (true["function"],) if not old else (true["name"],)
     if ours["function"] not in names and not (
             old and ours["function"].endswith("." + true["name"])):
@@ -65,7 +63,7 @@ def same_frame(ours, true, old):
 
 
 def compare(thread, true, old):
-    """Yields what is wrong with a thread, in words."""
+    """Yields texts that say what is wrong with krait's dump of a thread."""
     ours = [frame for frame in thread["frames"] if frame["kind"] == "python"]
     marks = [frame["function"] for frame in thread["frames"] if frame["kind"] == "mark"]
     if thread["name"] != true["name"]:
@@ -88,7 +86,8 @@ def compare(thread, true, old):
 
 
 class Target:
-    """Runs dump_target.py. The with block begins once all threads of the program are blocked."""
+    """Runs dump_target.py. The body of the with statement begins when all threads of the program
+    are blocked."""
 
     def __init__(self, row):
         self.process = subprocess.Popen([row.path, "-B", TARGET], env=row.environment(),
@@ -113,14 +112,14 @@ class Target:
         self.process.stderr.close()
 
     def threads(self, *options):
-        """Returns {thread id: what krait dump says of the thread}."""
+        """Returns {thread id: the thread in `krait dump`'s JSON}."""
         found = [p for p in dump(self.pid, "--no-children", *options)["processes"]
                  if p["pid"] == self.pid][0]
         return {thread["tid"]: thread for thread in found["threads"]}
 
 
 def compare_all(threads, truth, version):
-    """Yields what is wrong with the threads, in words."""
+    """Yields texts that say what is wrong with the dump of all threads."""
     for true in truth:
         if true["tid"] not in threads:
             yield "%s isn't there" % true["name"]
@@ -132,8 +131,8 @@ def compare_all(threads, truth, version):
 
 
 def compare_gdb(target, version):
-    """Compares krait's native frames with gdb's, and dumps the program again once gdb has detached.
-    Returns (number of native frames that gdb saw, what is wrong with krait's)."""
+    """Compares krait's native frames with gdb's. Dumps the program again after gdb has detached.
+    Returns (number of native frames that gdb saw, texts that say what is wrong)."""
     ours = target.threads("--native=full", "--interpreter-frames")
     true = dump_gdb.threads(target.pid)
     files, calls = dump_gdb.Files("/proc/%d/maps" % target.pid), dump_gdb.call_names()
@@ -144,15 +143,15 @@ def compare_gdb(target, version):
                   for words in dump_gdb.compare(ours[tid], *facts)]
         if not any(dump_gdb.compare(dump_gdb.spoilt(ours[tid]), *facts)):
             wrong.append("%s: a wrong frame isn't noticed" % ours[tid]["name"])
-    if version >= (3, 5):  # up to 3.4 Python raises an error when gdb interrupts a system call
+    if version >= (3, 5):  # up to 3.4, Python raises an error when gdb interrupts a system call
         wrong += ["after gdb: " + words for words in compare_all(
             target.threads(), target.truth, version)]
     return sum(len(thread["frames"]) for thread in true.values()), wrong
 
 
 def check(row, gdb):
-    """Returns (number of threads, of frames, of native frames that gdb saw, list of what is
-    wrong)."""
+    """Tests one interpreter. Returns (number of threads, number of frames, number of native frames
+    that gdb saw, texts that say what is wrong)."""
     with Target(row) as target:
         wrong = list(compare_all(target.threads(), target.truth, row.version))
         natives = 0
@@ -182,7 +181,7 @@ time.sleep(1000)
 
 
 def await_gil_wait(pid):
-    """Returns once the thread of waits(), the first that was started, waits on a futex."""
+    """Returns when the thread in waits(), which was started first, is waiting on a futex."""
     path = "/proc/%d/task/%d/syscall" % (pid, sorted(map(int, os.listdir("/proc/%d/task" % pid)))[1])
     for _ in range(1000):
         time.sleep(0.01)
@@ -192,8 +191,8 @@ def await_gil_wait(pid):
 
 
 def check_gil(row):
-    """Yields what is wrong with the dump of two threads: one sleeps in C code with the GIL, and the
-    other one waits for the GIL."""
+    """Yields texts that say what is wrong with the dump of two threads: one sleeps in C code with
+    the GIL, the other waits for the GIL."""
     process = subprocess.Popen([row.path, "-B", "-c", HOLDS], env=row.environment(),
                                stdout=subprocess.PIPE)
     try:
@@ -256,7 +255,7 @@ def main():
     good, began = True, time.time()
     for row in oracle.interpreters(all_rows, None):
         if fnmatch.fnmatch(row.name, options.only):
-            # gdb doesn't find the files of a chroot.
+            # not in a chroot, where gdb doesn't find the files
             good &= test(row, not no_gdb and row.kind != "chroot" and (
                 all_rows or row.version[:2] in GDB_FAST))
     print("dump: %d s" % (time.time() - began))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares krait dump with gdb: the native frames and the system call of each blocked thread. gdb
-stops the program for this; what krait says afterwards must still be right."""
+"""Compares `krait dump` with gdb: the native frames and the system call of each blocked thread. gdb
+stops the program for a moment; krait's dumps after that must still be right."""
 import json
 import os
 import re
@@ -17,15 +17,15 @@ LOOP = re.compile("_?PyEval_EvalFrame|_TAIL_CALL_|^_PyEval_Vector")
 
 
 def missing():
-    """Says why gdb can't be used on this machine; None if it can."""
+    """Returns why gdb can't be used on this machine, or None if it can."""
     if os.uname().machine != "x86_64":
         return "gdb_threads.py knows the registers of x86-64 only"
     return None if shutil.which("gdb") and shutil.which("readelf") else "there is no gdb"
 
 
 def threads(pid):
-    """Returns {thread id: what gdb says}. Tries twice, because gdb sometimes fails on a busy
-    machine."""
+    """Returns {thread id: what gdb says of the thread}. Tries a second time, because gdb sometimes
+    fails on a busy machine."""
     for last in (False, True):
         done = subprocess.run(["gdb", "-nx", "-nh", "-batch", "-p", str(pid), "-x", SCRIPT],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60,
@@ -47,8 +47,8 @@ def call_names():
 
 
 def wrong_frame(ours, pc, caller, files):
-    """Says why krait's frame @ours isn't the function at @pc; None if it is. @caller: @pc is a
-    return address."""
+    """Returns why krait's frame @ours isn't in the function at @pc, or None if it is. @caller: 1 if
+    @pc is a return address, else 0."""
     found = files.find(pc - caller)
     if not found:
         return "gdb's 0x%x is in no file" % pc
@@ -56,7 +56,7 @@ def wrong_frame(ours, pc, caller, files):
     address = int(ours["address"], 16)
     if os.path.basename(ours["file"]) != os.path.basename(path):
         return "%s, not %s" % (ours["file"], path)
-    # For a function without a symbol krait gives the address of its first instruction.
+    # For a function without a symbol, krait shows the address of its first instruction.
     if address in (vaddr, vaddr + caller) or described and address == described[0]:
         return None
     if described and files.is_piece(path, described[0], address):
@@ -65,8 +65,8 @@ def wrong_frame(ours, pc, caller, files):
 
 
 def spoilt(thread):
-    """Returns a copy of @thread with a fault: the innermost function is also in the place of its
-    caller. compare() must notice that."""
+    """Returns a copy of @thread with a fault that compare() must notice: the innermost function is
+    also at the place of its caller."""
     frames = list(thread["frames"])
     at = [i for i, frame in enumerate(frames) if frame["kind"] == "native"][-2:]
     frames[at[0]] = frames[at[1]]
@@ -74,8 +74,7 @@ def spoilt(thread):
 
 
 def wrong_place(ours, true, old, files):
-    """Says which Python function isn't right next to the evaluation loop that runs it; None if each
-    function is."""
+    """Returns which Python function isn't next to the evaluation loop that runs it, or None."""
     natives, loops = 0, set()
     for at, frame in enumerate(ours):
         if frame["kind"] != "python":
@@ -92,8 +91,8 @@ def wrong_place(ours, true, old, files):
 
 
 def compare(thread, true, old, files, calls):
-    """Yields what is wrong with a thread's native frames and system call, in words. @thread is from
-    krait dump --native=full --interpreter-frames."""
+    """Yields texts that say what is wrong with a thread's native frames and system call. @thread
+    comes from krait dump --native=full --interpreter-frames."""
     ours = [frame for frame in thread["frames"][::-1] if frame["kind"] in ("python", "native")]
     natives = [frame for frame in ours if frame["kind"] == "native"]
     if len(natives) != len(true["frames"]):

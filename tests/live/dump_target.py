@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that are blocked in all kinds of ways (Python 2.7-3.15), for tests/live/dump.py. Once
-none of them moves any more, it prints a line of JSON: for each thread, what it is doing, which
-this program knows because it chose that, and where it is, by sys._current_frames(). Then the
-main thread waits for the end of its input."""
+"""Starts threads that are blocked in all kinds of ways (Python 2.7-3.15), for tests/live/dump.py.
+When none of them moves any more, it prints a line of JSON. For each thread it says what the
+thread is doing, which the program itself has chosen, and where the thread is, by
+sys._current_frames(). Then the main thread waits for the end of its input."""
 import ctypes
 import json
 import os
@@ -158,8 +158,8 @@ def start(function, state):
 
 
 def position(code, lasti):
-    """Returns (line, end line, column, end column) of an instruction, as the interpreter says.
-    None: the interpreter can't say."""
+    """Returns (line, end line, column, end column) of the instruction at @lasti, as the interpreter
+    gives them, or None if it doesn't."""
     if not hasattr(code, "co_positions"):
         return None
     return list(code.co_positions())[lasti // 2]
@@ -197,8 +197,8 @@ def settled():
 
 
 def by_faulthandler():
-    """Returns {thread: [[file, line, function], innermost first]}, as faulthandler prints the
-    threads."""
+    """Returns {thread: [[file, line, function], innermost first]}, parsed from faulthandler's
+    output."""
     found = {}
     if faulthandler:
         with tempfile.TemporaryFile("w+") as f:
@@ -228,7 +228,7 @@ def say(frame):
 
 for function, state in STATES:
     start(function, state)
-# On one line, because the main thread must read on the line that say() writes down.
+# in one line, because the main thread must be on the line that say() has printed
 os.read(0, len(say(sys._getframe())))
 for each in keep:
     if hasattr(each, "kill"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs inside gdb, attached to a program. It prints "threads: " and a line of JSON with what gdb
-knows of each thread. tests/live/dump.py starts it."""
+"""A script that runs in gdb, attached to a program, for tests/live/dump.py. It prints "threads: "
+and a line of JSON with what gdb knows of each thread."""
 import json
 
 import gdb
@@ -10,7 +10,8 @@ CALL = ("orig_rax", "rdi", "rsi")
 
 
 def stack():
-    """Returns [address, function] of each frame, innermost first, without inlined functions."""
+    """Returns [address, function] of each frame of the thread, innermost first, without inlined
+    functions."""
     frame, out = gdb.newest_frame(), []
     while frame is not None and len(out) < 20000:
         if frame.type() not in SKIPPED:
@@ -20,7 +21,7 @@ def stack():
 
 
 def call():
-    """Returns the number of the system call that the thread is in, and the call's arguments."""
+    """Returns the number of the thread's system call, and the arguments of the call."""
     return [int(gdb.newest_frame().read_register(name)) & (1 << 64) - 1 for name in CALL]
 
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares which waits krait calls idle, and which waits it calls an event loop's, in a recording
-and in a dump, with what a program knows of its own threads (idle_target.py), on interpreters of
-several versions.
+"""Tests which waits krait calls idle, and which it takes for an event loop's, in a recording and in
+a dump. The program (idle_target.py) knows what its own threads do. Several versions of Python
+are tested.
 
     idle.py [--full] [--only GLOB]
 
-Without --full it tests five interpreters.
-"""
+Without --full, five interpreters are tested."""
 import argparse
 import collections
 import fnmatch
@@ -25,10 +24,10 @@ import pprof  # noqa: E402
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
 TARGET = os.path.join(TESTS, "live", "idle_target.py")
 FAST = ((2, 7), (3, 8), (3, 11), (3, 13), (3, 15))
-BARE = ((3, 8), (3, 15))  # recorded without native frames
+BARE = ((3, 8), (3, 15))  # versions that are recorded without native frames
 NAMED = ("idle_target.fetches_job", "idle_target.fetches_job_remotely", "idle_target.Jobs.get")
-# The innermost functions of idle waits. A rule that looks only at these functions would take other
-# waits for idle, too.
+# The innermost functions of idle waits. A rule that looks only at these functions would call other
+# waits idle as well.
 LEAVES = ("get", "wait", "accept", "select", "recv_bytes")
 
 
@@ -39,7 +38,8 @@ def report(path, *options):
 
 
 def record(row, *options):
-    """Returns (truth, profile, {options: what report says}, the threads of a dump)."""
+    """Runs and records the program. Returns (truth, profile, {options: text of `krait report`},
+    threads of a dump)."""
     with tempfile.TemporaryDirectory(prefix="krait-idle.") as folder:
         out = os.path.join(folder, "o.pb.gz")
         done = subprocess.run([KRAIT, "record", "--wall", *options, "-o", out, "--", row.path, "-B", TARGET],
@@ -62,15 +62,15 @@ def counts_as(sample):
 
 
 def by_leaf(profile, sample):
-    """A wrong rule, which the test must notice: a wait is idle if its innermost Python function is
-    in LEAVES."""
+    """A wrong rule, which the test must notice: it calls a wait idle if its innermost Python
+    function is in LEAVES."""
     names = [l.name.rsplit(".", 1)[-1] for l in profile.stack(sample) if l.kind == "python"]
     return "idle" if names and names[-1] in LEAVES else "waits"
 
 
 def wrong(truth, profile, how):
-    """Compares the profile with the truth. Yields what is wrong, in words. @how: function that
-    returns "idle", "loop" or "waits" for a sample."""
+    """Compares the profile with the truth. Yields texts that say what is wrong. @how: a function
+    that returns "idle", "loop" or "waits" for a sample."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     stacks = {}
@@ -85,14 +85,13 @@ def wrong(truth, profile, how):
         whole = sum(sums[tid].values())
         if not whole:
             yield "%s has no waits" % what
-        # Before its longest wait, a thread may wait for something else: for locks, and in a pool
-        # for its first task.
+        # before its longest wait, a thread may wait for locks, and in a pool for its first task
         elif 2 * sums[tid][counts] < whole or stacks[tid][1] != counts:
             yield "%s: %s, not %s: %s" % (what, dict(sums[tid]), counts, stacks[tid])
 
 
 def wrong_in_dump(truth, dump):
-    """Yields what is wrong with a dump, in words."""
+    """Yields texts that say what is wrong with a dump."""
     seen = {t["tid"]: t for t in dump}
     for tid, (what, counts) in sorted(truth.items()):
         t = seen.get(tid)
@@ -105,7 +104,8 @@ def wrong_in_dump(truth, dump):
 
 
 def shown(profile, said):
-    """Yields what is wrong with the report, which must leave out idle waits and say their sum."""
+    """Yields texts that say what is wrong with the report, which must leave idle waits out and give
+    their sum."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     whole = sum(s.values[at] for s in profile.samples)
     idle = sum(s.values[at] for s in profile.samples if counts_as(s) == "idle")

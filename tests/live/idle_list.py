@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs that idle_programs.py runs, and how each is started."""
+"""The list of programs for idle_programs.py, with how each is started and used."""
 import dataclasses
 
 PACKAGES = ("gunicorn", "gevent", "uvicorn", "uvloop", "celery", "joblib", "trio", "tornado", "twisted", "eventlet", "redis",
@@ -12,14 +12,14 @@ class Program:
     name: str
     kind: str  # "idle": without work; "waits": some of its threads wait for something
     command: list  # what Python gets
-    # how the waits of a thread count that writes no file about itself (programs/mark.py)
+    # how to count waits of threads that write no file about themselves (programs/mark.py)
     rest: str = "idle|loop"
-    port: bool = True  # it listens on {port}
-    client: bool = True  # a client is connected to the program, and sends nothing
-    said: str = ""  # the program has started once it prints this text
-    pages: tuple = ()  # paths that the test requests from the program
+    port: bool = True  # whether the program listens on {port}
+    client: bool = True  # whether the test connects a client that sends nothing
+    said: str = ""  # text that the program prints when it has started
+    pages: tuple = ()  # paths of web pages that the test requests from the program
     orders: tuple = ()  # tasks that the test gives to the program
-    marks: int = 0  # at least this many threads write files about themselves
+    marks: int = 0  # at least this many threads write a file about themselves
     redis: bool = False
     env: dict = dataclasses.field(default_factory=dict)
 

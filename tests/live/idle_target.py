@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads and processes that have no work, and others that wait for something, often in the same
-functions of the standard library. Prints which is which, as a line of JSON, lets them wait for a
-second, and ends. Before that, it has krait dump its threads: $DUMP is the command, $DUMP_TO a file. Python 2.7 and 3.6 and later."""
+"""Starts threads and processes that have no work, and others that wait for something, often in the
+same functions of the standard library. Prints, as a line of JSON, which of them does what, lets
+them wait for a second, and ends. Before that it lets krait dump its threads: $DUMP is the
+command, $DUMP_TO the file for its output. Runs on Python 2.7 and from 3.6 on."""
 import ctypes
 import json
 import logging
@@ -48,8 +49,8 @@ def threads():
 
 
 def settle(what, counts, before, n):
-    """Waits until @n threads have started since @before, and notes them in truth. @what: what they
-    do, in words; @counts: how their waits must count."""
+    """Waits until @n threads have started since @before, and adds them to truth. @what: what they
+    do, in words; @counts: how their waits must be counted."""
     end = time.time() + 5
     while len(threads() - before - set(truth)) < n and time.time() < end:
         time.sleep(0.005)
@@ -58,8 +59,8 @@ def settle(what, counts, before, n):
 
 
 def start(function, counts, *args):
-    """Starts a thread that calls @function, which waits. @counts: how the thread's waits must
-    count."""
+    """Starts a thread that calls @function, which waits. @counts: how the thread's waits must be
+    counted."""
     def run():
         truth[gettid()] = (function.__name__, counts)
         function(*args)
@@ -83,7 +84,7 @@ def connected():
     return mine, listener.accept()[0]
 
 
-# What has no work.
+# from here on: functions of threads without work
 
 def accepts():
     tcp().accept()
@@ -123,19 +124,20 @@ def serves_xml():
 
 
 def handles_quiet_client():
-    """Waits for a request on a connection whose client sends nothing."""
+    """Waits for a request on a connection whose client never sends one."""
     mine, other = connected()
     keep.append(mine)
     BaseHTTPRequestHandler(other, ("127.0.0.1", 1), None)
 
 
 def fetches_job():
-    """A function that --idle-at names."""
+    """Waits for a job. The test names this function with --idle-at."""
     queue.Queue().get()
 
 
 def fetches_job_remotely():
-    """Waits in a nested function that krait doesn't know; --idle-at names the outer function."""
+    """Waits in a nested function that krait doesn't know. The test names the outer function with
+    --idle-at."""
     def reads():
         connected()[1].recv(1)
     reads()
@@ -143,7 +145,7 @@ def fetches_job_remotely():
 
 class Jobs(object):
     def get(self):
-        """--idle-at names this method, together with its class."""
+        """The test names this method with --idle-at, together with its class."""
         threading.Event().wait()
 
 
@@ -151,7 +153,7 @@ def fetches_job_by_method():
     Jobs().get()
 
 
-# What waits for something.
+# from here on: functions of threads that wait for something
 
 def consumes():
     queue.Queue().get()
@@ -178,8 +180,8 @@ def checks_out():
 
 
 def _worker():
-    """A function of the program itself that has the name of the standard library's `_worker` of
-    thread pools."""
+    """A function of this program with the name of the standard library's `_worker` of thread pools.
+    """
     queue.Queue().get()
 
 
@@ -280,7 +282,7 @@ def handles_slow_client():
     Reads(other, ("127.0.0.1", 1), None)
 
 
-# Pools. Their workers are idle after a first task, or busy with a task that waits.
+# Pools: after a first task, their workers are idle, or busy with a task that waits.
 
 def told(counts):
     def task():
@@ -353,7 +355,7 @@ def others():
 
 
 def timers():
-    """A timer is idle. A thread whose target is Event.wait has the same frames as a timer, but
+    """A timer is idle. A thread whose target is Event.wait has the same frames as a timer, but it
     isn't idle."""
     before = threads()
     timer = threading.Timer(FOREVER, int)
@@ -368,7 +370,8 @@ def timers():
 
 
 def loops():
-    """Event loops: without work, with a callback that waits, and what only looks like a loop."""
+    """Event loops without work, event loops with a callback that waits, and code that only looks
+    like a loop."""
     def runs(counts, work):
         def run():
             truth[gettid()] = ("loop", counts)
@@ -385,7 +388,7 @@ def loops():
     runs("waits", selects)
 
 
-# Processes are forked first, while this process has only one thread.
+# these processes are forked before any thread is started
 if hasattr(multiprocessing, "set_start_method"):
     multiprocessing.set_start_method("fork")
 process_pools()

@@ -16,8 +16,8 @@ CODE = type((lambda: 0).__code__)
 
 
 def nasty():
-    """Returns source whose line table has rare entries: long gaps, long lines, steps back, and
-    columns in bytes that differ from those in characters."""
+    """Returns the source of functions whose line tables have rare entries: long gaps, long lines,
+    steps back, and columns that differ in bytes and in characters."""
     lines = ["def far(a, b):"]
     for gap in (1, 30, 31, 126, 127, 128, 129, 254, 255, 256, 300, 1000, 70000):
         lines += [""] * gap + ["    a = b + %d" % gap]
@@ -74,8 +74,8 @@ def positions_3_10(code):
 
 
 def offsets(code):
-    """Yields the instructions' offsets in bytes. Since 3.6 an instruction has two bytes, before one
-    or three."""
+    """Yields the instructions' offsets in bytes. Since 3.6 each instruction has two bytes; before
+    that it had one or three."""
     addr = 0
     while addr < len(code.co_code):
         yield addr
@@ -103,7 +103,7 @@ def main():
         try:
             code = compile(text, path, "exec")
         except (SyntaxError, ValueError):
-            continue  # a file that is broken on purpose
+            continue  # a file of the tests that is broken on purpose
         for c in codes(code):
             expected = list(positions(c))
             done += len(expected)

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# linetable.sh: compares krait's decoder of line tables with every version of the interpreter on
-# this machine. Each version prints the position of every instruction of its standard library, and
-# krait must decode the same. The test must notice an offset that is one instruction off.
+# linetable.sh: compares krait's decoder of line tables with every version of Python on this
+# machine. The interpreter prints the position of every instruction of its standard library, and
+# krait must decode the same positions. The test must notice if an offset is wrong by one
+# instruction.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-LEAST=40000 # least number of instructions for each version
+LEAST=40000 # at least this many instructions must be compared for each version
 
 check() { # NAME PATH
 	local instructions mismatches noticed
@@ -23,5 +24,5 @@ check() { # NAME PATH
 }
 
 tool_build linetable
-# One interpreter of each version. Interpreters in a chroot are copies of the same files.
+# one interpreter of each version; those in a chroot are copies of the same files
 each_interpreter linetable '$3 != "pypy" && $3 != "chroot" && !seen[$2]++' check

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # names_cost.sh: makes a library of 150 MB with 300,000 C++ functions. Opening it and naming 20,690
-# addresses must take less than 1 s and 256 MiB. Each name must be right, which is known because
-# function N is at the start + N * 256.
+# addresses must take less than 1 s and 256 MiB. The right names are known, because function number
+# N begins at the start + N * 256.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# An interpreter runs this with -X perf or -X perf_jit. It looks on its own stack for return
-# addresses into trampolines (x86-64: behind a `call` by register) and prints them, innermost first.
-# Then it prints "ready" and waits for the end of its input. Of the names of these addresses, the
-# last three that are alpha, beta or gamma must be gamma, beta, alpha, because they were called in
-# that order.
+# An interpreter runs this with -X perf or -X perf_jit. It searches its own stack for return
+# addresses in trampolines (x86-64: just after a `call` through a register), and prints them,
+# innermost first. Then it prints "ready" and waits for the end of its input. Of the names of these
+# addresses, the last three that are alpha, beta or gamma must be gamma, beta, alpha, because they
+# were called in that order.
 import os
 import re
 import struct
@@ -41,8 +41,8 @@ def alpha():
 
 
 found = alpha()
-# CPython writes a jitdump through a buffer of stdio. These functions fill the buffer, so that
-# alpha, beta and gamma are written to the file.
+# CPython writes a jitdump through a stdio buffer. These functions fill the buffer, so that the
+# records of alpha, beta and gamma reach the file.
 for i in range(100):
     exec("def filler%d(): pass\nfiller%d()" % (i, i))
 print(os.getpid())

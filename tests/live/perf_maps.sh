@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# perf_maps.sh: the names of the trampolines that CPython makes with -X perf (3.12) and -X perf_jit
-# (3.13), read from its perf map or jitdump. The truth is the order in which the functions called
-# each other.
+# perf_maps.sh: tests the names of the trampolines that CPython makes with -X perf (3.12) and -X
+# perf_jit (3.13). krait reads them from the perf map or the jitdump; the right names follow from
+# the order in which the functions called each other.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
@@ -34,7 +34,7 @@ check() { # NAME PATH
 		return 0
 	fi
 	check_mode "$1" "$2" perf || return 1
-	# -X perf_jit exists since 3.13.
+	# -X perf_jit exists since 3.13
 	if "$2" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
 		check_mode "$1" "$2" perf_jit
 	fi

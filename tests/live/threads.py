@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Starts threads with all kinds of names (Python 2.7-3.15). It prints "TID NAME" for each, as this
-# interpreter knows it, then "ready", and waits for the end of its input.
+# Starts threads with all kinds of names (Python 2.7-3.15). Prints "TID NAME" for each, as the
+# interpreter itself knows it, then "ready", and waits for the end of its input.
 from __future__ import print_function
 import ctypes
 import sys
@@ -26,7 +26,7 @@ class Named(threading.Thread):
     def __init__(self, name):
         threading.Thread.__init__(self, name=name)
         self.more = list(range(3))
-        for i in range(40):  # too many attributes for CPython's inline values
+        for i in range(40):  # more attributes than CPython keeps as inline values
             setattr(self, "attribute%d" % i, i)
 
     def run(self):
@@ -41,7 +41,7 @@ class Slots(threading.Thread):
 
 
 def text(name):
-    """Returns a name as krait must show it."""
+    """Returns a thread's name as krait must show it."""
     name = name if PY2 else name.encode("utf-8")
     return name.replace(b"\n", b"\\n").replace(b"\x1b", b"\\x1b")
 
@@ -61,7 +61,7 @@ def start():
     t.name = "timer"
     yield t
     t = threading.Thread(target=wait, name="before")
-    t.__dict__["extra"] = 1  # gives the object a dict in place of inline values
+    t.__dict__["extra"] = 1  # gives the object a dict instead of inline values
     yield t
     for i in range(int(sys.argv[1]) if len(sys.argv) > 1 else 20):
         yield threading.Thread(target=wait, name="worker-%d" % i)

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# threads.sh: the names and tids of Python threads that krait reads from running interpreters of
-# every version, against what the program itself prints.
+# threads.sh: compares the names and tids of Python threads that krait reads from running
+# interpreters of every version with those that the program itself prints.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-# inner PID: reads lines "TID NAME", and prints them with the tids that the threads have in the
-# process's own PID namespace.
+# inner PID: reads lines "TID NAME", and prints them with the tids that the threads have in the PID
+# namespace of process PID.
 inner() {
 	local tid rest
 	while IFS=' ' read -r tid rest; do
@@ -31,8 +31,8 @@ check() { # arguments: NAME COMMAND...
 	echo "PASS threads $name: $(wc -l <"$WORK/want") names and tids"
 }
 
-# interpreter_pid PID: prints the process that runs the interpreter; PID may be a wrapper that
-# started that process.
+# interpreter_pid PID: prints the pid of the interpreter, which is PID itself or, if PID is a
+# wrapper, its child.
 interpreter_pid() {
 	local child
 	child=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
@@ -43,7 +43,7 @@ check_both() { # NAME PATH
 	local bad=0
 	check "$1" "$2" || bad=1
 	case $1 in
-	python3.7-pyenv | python3-dist) # a PID namespace of its own has other tids
+	python3.7-pyenv | python3-dist) # tids differ in a PID namespace of its own
 		if [ "$(id -u)" = 0 ]; then
 			check "$1-pidns" unshare --pid --fork "$2" || bad=1
 		else

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tasks of a task queue, as Celery, RQ, Dramatiq and huey take them."""
+"""Tasks for the task queues Celery, RQ, Dramatiq and huey."""
 import os
 
 import mark
@@ -53,7 +53,7 @@ if QUEUE == "huey":
 
 
 def order(what):
-    """Gives a worker a task: "quick", or the name of one that waits."""
+    """Gives a worker the task @what: "quick", or the name of a function that waits."""
     if QUEUE == "celery":
         celery_quick.delay() if what == "quick" else celery_wait.delay(what)
     elif QUEUE == "rq":

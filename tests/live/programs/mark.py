@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the programs of idle_programs.py say what their threads do: each thread writes a file, named by its
-number, into the folder $TRUTH."""
+"""With this module, programs of idle_programs.py say what their threads do: each thread writes a
+file, named by its thread id, into the folder $TRUTH."""
 import os
 import threading
 
-# address of a server that accepts connections and never answers
+# address of a server that accepts connections but never answers
 SLOW = ("127.0.0.1", int(os.environ.get("SLOW_PORT", 0)))
 REDIS = "redis://127.0.0.1:%s/0" % os.environ.get("REDIS_PORT", 0)
 PORT = int(os.environ.get("PORT", 0))
@@ -20,7 +20,8 @@ def write(name, text):
 
 
 def tell(counts):
-    """Says how the waits of the calling thread count from now on: "waits", "idle" or "loop"."""
+    """Writes how the waits of the calling thread must be counted from now on: "waits", "idle" or
+    "loop"."""
     write(threading.get_native_id(), counts)
 
 
@@ -29,5 +30,5 @@ def waits():
 
 
 def ready():
-    """Tells idle_programs.py that the program has started all its threads and processes."""
+    """Tells idle_programs.py that the program has started all of its threads and processes."""
     write("ready-%d" % os.getpid(), "")

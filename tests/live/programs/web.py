@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A web site, as WSGI and as ASGI. /quick answers at once. A thread that makes one of the other
-pages waits for something, forever."""
+"""A web site for WSGI and ASGI servers. The page /quick is sent at once. A thread that makes any
+other page waits for something forever."""
 import asyncio
 import queue
 import subprocess
@@ -41,7 +41,7 @@ def wsgi(environ, start_response):
     if path in PAGES:
         mark.waits()
         PAGES[path]()
-    elif path == "/green":  # a greenlet waits, so the thread's loop has nothing to run
+    elif path == "/green":  # only a greenlet waits, so the thread's event loop has nothing to run
         mark.tell("loop")
         asks()
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "2")])
@@ -55,11 +55,11 @@ def makes(page):
 
 async def asgi(scope, receive, send):
     while scope["type"] == "lifespan":
-        said = (await receive())["type"]  # lifespan.startup, lifespan.shutdown
+        said = (await receive())["type"]  # "lifespan.startup" or "lifespan.shutdown"
         await send({"type": said + ".complete"})
     if scope["path"] in PAGES:
         await asyncio.get_running_loop().run_in_executor(None, makes, PAGES[scope["path"]])
-    elif scope["path"] == "/blocks":  # the coroutine blocks the thread of its event loop
+    elif scope["path"] == "/blocks":  # this coroutine blocks its event loop's thread
         makes(sleeps)
     elif scope["path"] == "/awaits":
         mark.tell("loop")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that wait for something: `with_work.py NAME` runs the function of that name. Each thread
-says itself how its waits count. Threads that say nothing are helpers: they are idle, or run
+"""Programs that wait for something. `with_work.py NAME` runs the function NAME. A thread says
+itself how its waits must be counted. Threads that say nothing are helpers, which are idle or run
 event loops."""
 import concurrent.futures
 import fcntl
@@ -30,7 +30,8 @@ def sleeps(*_):
 
 
 def waits(function, *args, **options):
-    """Says that the main thread waits from now on, and calls @function, which waits."""
+    """Says that the main thread waits for something from now on, and calls @function, which waits.
+    """
     mark.waits()
     mark.ready()
     function(*args, **options)
@@ -90,7 +91,7 @@ def pool_results():
 
 
 def thread_pool_of_c():
-    """Gives a pool tasks that are C functions. Such a task has no Python frame."""
+    """Gives tasks to a pool that are C functions. Such a task has no Python frame."""
     pool, lock, empty = multiprocessing.pool.ThreadPool(3), threading.Lock(), queue.SimpleQueue()
     lock.acquire()
     numbers = set(pool.map(lambda _: time.sleep(0.1) or threading.get_native_id(), range(3), chunksize=1))
@@ -120,8 +121,8 @@ def timer_that_runs():
 
 
 def targets():
-    """A thread whose target is Event.wait has the same frames as a Timer, but for one line number.
-    """
+    """A thread whose target is Event.wait has the same frames as a Timer, except for one line
+    number."""
     kept = threading.Event(), threading.Condition()
     thread = threading.Thread(target=kept[0].wait, daemon=True)
     thread.start()
@@ -294,7 +295,7 @@ def asyncio_task():
 
 
 def asyncio_in_thread():
-    """A thread waits for a coroutine that another thread's loop runs."""
+    """A thread waits for a coroutine that the event loop of another thread runs."""
     import asyncio
 
     loop = asyncio.new_event_loop()
@@ -418,7 +419,7 @@ def gevent_threads():
 
 
 def gevent_blocked():
-    """A greenlet that calls a blocking function which gevent didn't replace blocks its whole
+    """A greenlet calls a blocking function that gevent hasn't replaced, and so blocks its whole
     thread."""
     import gevent
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs without work: `without_work.py NAME` runs the function of that name. Their threads are
-idle or run event loops, except threads that say themselves that they wait."""
+"""Programs without work. `without_work.py NAME` runs the function NAME. Their threads are idle or
+run event loops, except those that say themselves that they wait."""
 import functools
 import http.server
 import multiprocessing
@@ -16,7 +16,8 @@ import web
 
 
 def rests():
-    """Says that the main thread waits from now on, and sleeps. The program's pool has no work."""
+    """Says that the main thread waits for something, and sleeps. The pool of the program has no
+    work."""
     mark.waits()
     mark.ready()
     time.sleep(mark.FOREVER)
@@ -123,7 +124,8 @@ def trio():
 
     async def uses_thread():
         while True:
-            await trio.to_thread.run_sync(quick)  # trio keeps the worker thread for 10 s
+            # a quick task, after which trio keeps the worker thread for 10 s
+            await trio.to_thread.run_sync(quick)
             await trio.sleep(3)
 
     async def main():
