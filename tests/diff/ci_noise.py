@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """ci_noise.py [FOLDER [--judge]] [--same N] [--planted N] [--before N] [--loads 0,4] [--runs N]
-[--seconds S] [--minutes M]: how often does the gate of docs/ci.md fail a job for nothing, and how often does it
-find what got slower?
+[--seconds S] [--minutes M]: how often does the CI gate of docs/ci.md fail a job although nothing
+changed, and how often does it find a function that got slower?
 
-The programs are those of planted.py. packaging/action/benchmark.sh records each side of a
-comparison. A load is a number of processes that compute meanwhile. The gate's limit is
+The programs are those of planted.py, and packaging/action/benchmark.sh records each side of a
+comparison. A load is a number of processes that compute at the same time. The gate's limit is
 'own:*>+5%'. It compares:
 
 - Each side with the --before sides recorded before it, of the same program. The limit may be
@@ -14,9 +14,9 @@ comparison. A load is a number of processes that compute meanwhile. The gate's l
   All functions take turns. 10 % must be found in 57 of 60 pairs; for 5 % the share is printed.
 - The sides of the first load with those of the last one.
 
-FOLDER: where the recordings are, and stay; what is there isn't recorded again. --judge: records
-nothing and compares what is there. --minutes: each load ends after so long, and only what was
-recorded until then is judged. Recording needs root."""
+FOLDER: the directory of the recordings. A recording that is there already isn't made again.
+--judge: makes no recordings, and compares those in FOLDER. --minutes: recording with each load ends
+after M minutes, and what was recorded by then is judged. Recording needs root."""
 import argparse
 import json
 import os
@@ -49,7 +49,7 @@ class Load:
 
 
 class NoMore(Exception):
-    """Raised with --judge if the next recording isn't in the folder."""
+    """Raised with --judge if the folder doesn't have the next recording."""
 
 
 class Benchmarks:
@@ -60,8 +60,9 @@ class Benchmarks:
         self.env = dict(os.environ, KRAIT=planted.KRAIT)
 
     def measured(self, kept):
-        """Returns the cost of each function of each program. It is measured once for a folder and
-        kept there: the rounds of a run are computed from it, and all recordings need the same."""
+        """Returns the cost of each function of each program. It is measured once and kept in the
+        file @kept, because all recordings must use the same numbers of rounds, which are
+        computed from it."""
         if not os.path.exists(kept):
             with open(kept, "w") as f:
                 json.dump({name: planted.measured(path) for name, path in self.paths.items()}, f)
@@ -69,8 +70,8 @@ class Benchmarks:
             return json.load(f)
 
     def record(self, name, file, percent=0, turn=0):
-        """Records a run of program @name. With @percent, its function number @turn does so much
-        more work that a run costs @percent more CPU time."""
+        """Records a run of program @name. With @percent, one function (number @turn) does so much
+        more work that the run costs @percent more CPU time."""
         out = os.path.join(self.folder, file + ".pb.gz")
         if self.o.judge and not os.path.exists(out):
             raise NoMore
@@ -115,7 +116,8 @@ class Counts:
 
 
 def one_turn(b, load, turn, sides, counts):
-    """Records each program twice: as it is, and with a function that does more."""
+    """Records each program as it is, and with functions that do 10 and 5 % more. Adds to @counts
+    what the gate says of these pairs."""
     for name in PROGRAMS:
         sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
         for earlier in sides[name][-1 - b.o.before:-1]:
@@ -128,7 +130,8 @@ def one_turn(b, load, turn, sides, counts):
 
 
 def at_load(b, load, o):
-    """Returns ({program: its recordings in which no function is slower}, the counts)."""
+    """Records and compares all programs under one load. Returns ({program: its recordings in which
+    no function is slower}, the counts)."""
     counts, sides, end = Counts(), {name: [] for name in PROGRAMS}, time.time() + 60 * o.minutes
     turn = 0
     with Load(0 if o.judge else load):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""noise.py [--full]: does `krait diff` tell changes from noise? The profiles are made here, so
-their truth is known: a program goes from task to task, and in each task calls functions by fixed
-shares. A task lasts a while, so that neighbouring samples are alike. Of pairs of the same program
-at most 5 % may flag anything. A function whose share grew by 5 percentage points must be found in
-90 % of the pairs. --full: 200 pairs each, of several programs; else fewer. real.py does the same
-with real recordings."""
+"""noise.py [--full]: does `krait diff` tell changes from noise? The test makes the profiles, so the
+right answers are known. A program goes from task to task, and calls functions in each task in
+fixed shares. A task lasts for a while, so that neighbouring samples are alike. Of the pairs of
+recordings of an unchanged program, diff may flag something in at most 5 %. A function whose
+share grew by 5 percentage points must be found in 90 % of the pairs. With --full there are 200
+pairs of each of several programs, else fewer. real.py tests the same with real recordings."""
 import collections
 import itertools
 import json
@@ -33,8 +33,9 @@ def verdict(name, true, words):
 
 
 class Program:
-    """Shares of tasks, and of the leaf functions in each. The first leaf function of the first task
-    has @share of all samples, which changes by @points (0.05: from 10 to 15 % of all samples)."""
+    """A program: the shares of its tasks, and of the leaf functions in each task. The first leaf
+    function of the first task has the share @share of all samples, changed by @points (0.05:
+    from 10 to 15 % of all samples)."""
 
     def __init__(self, dwell_ms, points=0.0, idle=0.0, share=0.1):
         self.dwell, self.idle = dwell_ms, idle
@@ -47,8 +48,8 @@ class Program:
                         for _ in range(TASKS - 1)]
 
     def record(self, path, rng):
-        """Writes a run of SAMPLES milliseconds of CPU time. Times are in steps of 10 ms, as krait
-        writes them."""
+        """Writes a recording of SAMPLES milliseconds of CPU time. Times are multiples of 10 ms, as
+        krait writes them."""
         counts, now, ms = {}, 0, 0
         while ms < SAMPLES:
             task = rng.choices(range(TASKS), self.tasks)[0]
@@ -64,8 +65,8 @@ class Program:
 
 
 def write(path, counts, duration_ms):
-    """Writes pprof with @counts, {(bucket of 10 ms, leaf function): samples}; strings and locations
-    are always the same."""
+    """Writes a profile as pprof. @counts: {(bucket of 10 ms, leaf function): samples}. Strings and
+    locations are the same in all profiles."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "main", "/srv/app.py", 1, 5, 0)
     parts = []
@@ -121,7 +122,7 @@ def changed(work, name, pairs, seed, points=0.05, **program):
 
 
 def limits(work):
-    """--fail-if, with a known change: a function goes from 10 to 15 % of all samples."""
+    """Tests --fail-if with a known change: a function goes from 10 to 15 % of all samples."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     rng = random.Random(5)
     Program(20).record(a, rng)
@@ -141,8 +142,8 @@ def limits(work):
     got = result["app.leaf0_0"]
     verdict("per-requests", got["before"] == truth[0] / 100.0 and got["after"] == truth[1] / 200.0,
             str(got))
-    # A function whose samples grow from 200 to 220 of 20,000 grew by a tenth, but only by one
-    # standard error: that may be chance. Growth from 200 to 800 samples can't be chance.
+    # A function grows from 200 to 220 of 20,000 samples. That is a tenth, but only one standard
+    # error, so it may be chance. Growth from 200 to 800 samples can't be chance.
     for n, code in ((220, 0), (800, 4)):
         for path, k in ((a, 200), (b, n)):
             at = set(rng.sample(range(SAMPLES), k))
@@ -153,8 +154,8 @@ def limits(work):
 
 
 def batches(work):
-    """A program does each of three tasks once, and one of them takes 8 of 20 s, afterwards 2 s:
-    diff reports that change, but doesn't mark it. If the program does each task 40 times in the
+    """One of three tasks takes 8 of 20 s, and in the second recording 2 s. If the program does each
+    task once, diff reports the change but doesn't mark it. If it does each task 40 times in the
     same time, diff marks the change. Between two equal files diff reports nothing."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for times, words in ((1, "app.leaf1_0 went from 40.0 to 14.3 % of all, but in too few stretches"), (40, "the share of app.leaf1_0 fell most, from 40.0 to 14.3 %")):
@@ -171,7 +172,7 @@ def batches(work):
 
 
 def labels(work):
-    """Two label sets of one file are compared as two files are."""
+    """Two label sets of one file are compared in the same way as two files."""
     a, b, both = (os.path.join(work, n) for n in ("a.pb.gz", "b.pb.gz", "both.pb.gz"))
     rng = random.Random(6)
     for path, version, points in ((a, "1", 0), (b, "2", 0.05)):
@@ -187,8 +188,8 @@ def labels(work):
 
 
 def batch_run(path, hot_ms, comment="ended: 0", parse_ms=6000, rest_ms=2000):
-    """Writes a profile of a program that does 100 rounds and ends: main() calls run(), which calls
-    parse() for @parse_ms and hot() for @hot_ms, and then rest() for @rest_ms."""
+    """Writes a profile of a program that does 100 rounds and ends. main() calls run(), which calls
+    parse() for @parse_ms and hot() for @hot_ms; then main() calls rest() for @rest_ms."""
     w, now = pprof.Writer(), 0
     parse, hot, rest, run, main_ = (w.location("[python 3.12]", name, "/srv/app.py", 10 * line, 10 * line + 1, 0)
                                     for line, name in enumerate(("parse", "hot", "rest", "run", "main"), 1))
@@ -207,8 +208,8 @@ def batch_run(path, hot_ms, comment="ended: 0", parse_ms=6000, rest_ms=2000):
 
 
 def runs(work):
-    """hot() costs 4 s of a run, then 6 s; parse() 6 s both times. If both files are whole runs,
-    diff says what a run costs; else it calls nothing dearer."""
+    """hot() costs 4 s of a run, and in the second recording 6 s; parse() costs 6 s in both. If both
+    files are of whole runs, diff says what a run costs; if not, it calls no function dearer."""
     def two(*args):
         done = subprocess.run([KRAIT, "diff", a, b, *args], capture_output=True, timeout=60)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -238,8 +239,8 @@ def runs(work):
         subprocess.run([KRAIT, "merge", "-q", *[of] * n, "-o", os.path.join(work, name)], check=True)
     text = subprocess.run([KRAIT, "diff", "3.pb.gz", "2.pb.gz"], cwd=work, capture_output=True, timeout=60).stdout.decode()
     verdict("runs-merged", text.startswith("Per run (3 before, 2 after; each ran to its end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
-    # hot() has half of the time and gets a tenth dearer: between two runs that may be chance,
-    # between five and five it isn't.
+    # hot() has half of the time and gets a tenth dearer. Between two single runs that may be
+    # chance, between two times five runs it isn't.
     batch_run(a, 8000)
     batch_run(b, 8800)
     for name, of in (("5a.pb.gz", a), ("5b.pb.gz", b)):
@@ -248,8 +249,8 @@ def runs(work):
               for pair in ((a, b), ("5a.pb.gz", "5b.pb.gz"))]
     verdict("runs-five", marked == [False, True], "one run each: %s, five: %s" % tuple(marked))
     batch_run(a, 4000)
-    # Everything took a fifth more, or twice as much: the machine was slower, or all code is. A
-    # limit for a total is exceeded all the same.
+    # All functions take a fifth more, or twice as much. So the machine was slower, or all code is:
+    # no function is flagged, but a limit for a total is exceeded.
     for times, words in ((1.2, "20 %"), (2, "100 %")):
         batch_run(b, int(4000 * times), parse_ms=int(6000 * times), rest_ms=int(2000 * times))
         text = two()[1]
@@ -288,8 +289,8 @@ def main():
         runs(work)
         for seed, name in enumerate(programs if full else ["10ms", "100ms"]):
             nothing_changed(work, name, 200 if full else 10, seed, **programs[name])
-        # If each task takes 20 ms, 20,000 samples tell as much as 4,000 independent samples. If
-        # tasks take longer, 20,000 samples are too few to find a change of 5 percentage points.
+        # If each task takes 20 ms, 20,000 samples tell as much as 4,000 independent ones. If tasks
+        # take longer, 20,000 samples are too few to find a change of 5 percentage points.
         for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
             changed(work, name, 200 if full else 8, seed + 100, **programs[name])
         for percent, points in itertools.product((20, 30, 50, 70) if full else (50,), (0.05, -0.05)):

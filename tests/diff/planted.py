@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""planted.py [FOLDER] [--small] [--judge]: does `krait diff` name what got slower, and nothing
-else?
+"""planted.py [FOLDER] [--small] [--judge]: does `krait diff` name the function that got slower, and
+no other?
 
-There are five programs. Each is recorded as a batch that does a number of rounds and ends, and as a
-server of which a few seconds are recorded while a client counts its answers. Of each there are four
-pairs of recordings. In the second recording one function is slower, by so much that a round costs
-5, 5, 10 and 25 % more CPU time: the program measures by time.process_time() what its functions
-take, and from that follows how many more steps the function has to do. The twenty pairs of batches
-are compared per run, the twenty of servers with --per.
+There are five programs. Each is recorded as a batch, which does a number of rounds and ends, and as
+a server, of which a few seconds are recorded while a client counts its answers. Each is recorded in
+four pairs. In the second recording of a pair, one function (the planted one) does more steps, so
+many that a round costs 5, 5, 10 or 25 % more CPU time. The number of steps follows from what the
+functions take, which the program measures with time.process_time(). The twenty pairs of batches are
+compared per run, the twenty pairs of servers with --per.
 
-The programs say what their functions took. On a busy machine the speed changes between two
-recordings, and then another function's cost may change more than that of the planted one. Such a
-pair is recorded again.
+In each recording the program also says what its functions took. On a busy machine the speed changes
+between two recordings, and then another function's cost may change more than that of the planted
+one. Such a pair is recorded again.
 
 planted: the first row with a cost of its own must be the function that was made slower, and its
     cost must have risen: in all pairs of 10 and 25 %, in 18 of 20 of 5 %. How often the first line
@@ -22,9 +22,9 @@ without --per: the pairs of servers are compared again, and no function may be c
 same: 40 pairs of recordings in which no function is slower. The first line of 38 says "no more than
     noise".
 
---small: one case alone, two.py: hot() does half as much again, parse() the same. --judge: makes no
-recordings and judges those of FOLDER. Recording needs root. KRAIT_PLANTED_SECONDS: CPU time of a
-recording (default 5)."""
+--small: tests one case only, two.py, in which hot() does 1.5 times as much work and parse() as much
+as before. --judge: makes no recordings, and judges those in FOLDER. Recording needs root.
+KRAIT_PLANTED_SECONDS: CPU time of a recording (default 5)."""
 import argparse
 import itertools
 import json
@@ -44,14 +44,15 @@ SECONDS = float(os.environ.get("KRAIT_PLANTED_SECONDS", "5"))
 HZ = 1999
 REGRESSIONS = (5, 5, 10, 25)  # percent of a round
 # The C library returns memory to the kernel when the end of its heap is free. In some processes
-# zlib's buffers are at that end; this is settled when a process begins, and makes compressing take
-# twice the time. So these variables make the C library keep the memory.
+# zlib's buffers happen to be at that end, and compressing takes twice the time. With these
+# variables the C library keeps the memory.
 os.environ.update(MALLOC_TRIM_THRESHOLD_=str(1 << 30), MALLOC_MMAP_THRESHOLD_=str(32 << 20))
 TRIES = 5
 failed = False
 
-# The end of each program: a round calls each function with its number of steps. The arguments say
-# how many rounds, or that it serves or measures, and which function is slower.
+# The common end of the programs: a round calls each function with its number of steps. The
+# arguments give the number of rounds, or make the program serve or measure, and name the slower
+# function.
 MAIN = r"""
 took = {}
 
@@ -142,7 +143,7 @@ def order(n):
         sorted(DATA[:300])
 STEPS = {"digest": 350, "match": 90, "pack": 25, "order": 80}
 """,
-    # A database, and Python code that works on its rows.
+    # uses a database, and works on its rows in Python
     "base": r"""
 import json, sqlite3, sys, time
 base = sqlite3.connect(":memory:")
@@ -160,7 +161,7 @@ def join(n):
         ",".join(map(str, range(300)))
 STEPS = {"query": 60, "rows": 50, "join": 40}
 """,
-    # One function has most of the time.
+    # one function takes most of the time
     "large": r"""
 import json, sys, time
 def score(n):
@@ -178,7 +179,7 @@ def text(n):
         "%d of %d" % (i, n)
 STEPS = {"score": 45000, "fill": 9000, "text": 5000}
 """,
-    # Objects, and methods that call each other.
+    # makes objects whose methods call each other
     "objects": r"""
 import json, sys, time
 class Node:
@@ -209,8 +210,8 @@ def swap(n):
 STEPS = {"build": 2400, "walk": 100, "count": 9000, "swap": 12000}
 """,
 }
-# Functions that leave most of their work to others. If such a function gets slower, the cost of the
-# functions named here rises.
+# Functions that leave most of their work to other functions. If such a function is made slower, the
+# cost of the functions named here rises.
 SAME = {"build": ("grow", "__init__"), "walk": ("add",)}
 TWO = r"""
 import json, sys, time
@@ -239,7 +240,7 @@ def verdict(name, true, words):
 
 
 def script(folder, name, text):
-    """Writes the script to a folder of its own: see real.py."""
+    """Writes the script to a folder of its own; real.py says why."""
     path = os.path.join(folder, "scripts", name)
     os.makedirs(path, exist_ok=True)
     path = os.path.join(path, name + ".py")
@@ -254,19 +255,20 @@ def krait(*args):
 
 
 def measured(path):
-    """Returns {function: seconds of a round}, each the median of five processes."""
+    """Measures the functions of a program. Returns {function: seconds per round}, each the median
+    of five processes."""
     of = [json.loads(subprocess.run([sys.executable, path, "measure", ""], capture_output=True, check=True).stdout) for _ in range(5)]
     return {name: sorted(m[name] for m in of)[2] for name in of[0]}
 
 
 def record_batch(path, out, rounds, planted):
-    """Makes a recording. Returns {function: seconds of a round}, as the program says."""
+    """Records a batch. Returns {function: seconds per round}, as the program measured them."""
     return json.loads(krait("record", "-q", "-F", str(HZ), "-o", out, "--", sys.executable, path, str(rounds), *planted))
 
 
 def record_server(path, out, planted):
-    """Makes a recording. Returns {function: seconds of a request}, as the program says, and how many
-    requests were answered during the recording."""
+    """Records a server. Returns {function: seconds per request}, as the program measured them, and
+    the number of requests answered during the recording."""
     with subprocess.Popen([sys.executable, path, "serve", *planted], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         def ask():
             server.stdin.write(b"x\n")
@@ -286,8 +288,9 @@ def record_server(path, out, planted):
 
 
 def record_pair(kind, path, files, rounds, slower):
-    """Makes the two recordings of a pair. Returns ([what the functions took before, after], as the
-    program says; [the numbers of requests before, after], for a server)."""
+    """Makes the two recordings of a pair. Returns ([what the functions took in the first, in the
+    second], as the program measured it; [number of requests in the first, in the second], for a
+    server)."""
     took, counts = [], []
     for out, planted in zip(files, (("", ""), slower)):
         if kind == "batch":
@@ -300,14 +303,14 @@ def record_pair(kind, path, files, rounds, slower):
 
 
 def changed_most(took):
-    """Returns the function whose cost rose or fell most, and by how many seconds of a round."""
+    """Returns the function whose cost changed most, and by how many seconds per round."""
     changes = {name: took[1][name] - took[0][name] for name in took[0]}
     return max(changes.items(), key=lambda c: abs(c[1]))
 
 
 def make(folder):
-    """Records all programs. pairs.json says of each pair: the two files, the function that is
-    slower, by how many percent of a round, the numbers of requests."""
+    """Records all programs. pairs.json has for each pair the two files, the slower function, by how
+    many percent of a round it is slower, and the numbers of requests."""
     pairs = []
     paths = {name: script(folder, name, text + MAIN) for name, text in PROGRAMS.items()}
     costs = {name: measured(path) for name, path in paths.items()}
@@ -341,7 +344,7 @@ CALLED = re.compile(r"(\S+) (?:takes [\d.]+ % (more|less) |is (new|gone): )")
 
 
 def called(got):
-    """Returns the function that the first line calls dearer or cheaper and the line's word for
+    """Returns the function that diff's first line calls dearer or cheaper, and the line's word for
     the change ("more", "less", "new", "gone"), or (None, None)."""
     found = CALLED.search(got["summary"])
     return (found[1].split(".")[-1], found[2] or found[3]) if found else (None, None)
@@ -349,7 +352,7 @@ def called(got):
 
 def judge_planted(pairs):
     # {(kind, percent): [pairs, pairs whose first row is the planted function, pairs whose first
-    # line names that function, pairs whose first line names another one]}
+    # line names that function, pairs whose first line names another function]}
     counts = {}
     known = [p for p in pairs if p["true"]]
     verdict("planted-known", len(known) >= 0.95 * len(pairs), "in %d of %d pairs the planted function changed most; %d were recorded again" % (
@@ -374,7 +377,8 @@ def judge_planted(pairs):
 
 
 def judge_without(pairs):
-    """Without the number of requests no function is called dearer or cheaper."""
+    """Compares the pairs of servers without the numbers of requests: diff must call no function
+    dearer or cheaper."""
     bad, grew = [], 0
     servers = [p for p in pairs if p["requests"]]
     for pair in servers:
@@ -387,7 +391,7 @@ def judge_without(pairs):
 
 
 def judge_same(pairs, most=40):
-    """Compares recordings of one program and kind in which no function is slower: diff must say
+    """Compares recordings of one program and kind in which no function is slower. diff must say
     that nothing changed."""
     same = []
     for kind, name in itertools.product(("batch", "server"), PROGRAMS):
@@ -404,9 +408,10 @@ def judge_same(pairs, most=40):
 
 
 def two_runs(folder):
-    """Returns (files of two.py 1 and two.py 1.5, {function: by what part it grew, as the program
-    says}). On a busy machine the speed changes between the two, and parse() seems to grow too: such
-    a pair is recorded again."""
+    """Records two.py with 1 and with 1.5. Returns (the two files, {function: by what share it grew,
+    as the program measured}). On a busy machine the speed changes between the two recordings, so
+    that parse() seems to grow as well: then both are made again. If that happens each time,
+    returns None instead of the shares."""
     path, files = script(folder, "two", TWO), [os.path.join(folder, k + ".pb.gz") for k in ("1", "1.5")]
     for _ in range(TRIES):
         took = [json.loads(krait("record", "-q", "-F", "4999", "-o", f, "--", sys.executable, path, k)) for f, k in zip(files, ("1", "1.5"))]
@@ -417,7 +422,8 @@ def two_runs(folder):
 
 
 def small(folder):
-    """hot() does 1.5 times as much work as before. parse() does as much as before."""
+    """Tests two.py, in which hot() does 1.5 times as much work as before, and parse() as much as
+    before."""
     files, true = two_runs(folder)
     if not true:
         print("SKIP diff two: the machine's speed changed in each of %d tries" % TRIES)
@@ -429,7 +435,7 @@ def small(folder):
         got["summary"], *(100 * x[name] for name in ("hot", "parse") for x in (told, true)))
     verdict("two", called(got) == ("hot", "more") and got["work"] == "runs" and not rows["two.parse"]["changed"]
             and all(abs((1 + told[name]) / (1 + true[name]) - 1) < 0.15 for name in told), words)
-    # a recording of which diff shows only a part doesn't count as a whole run
+    # writes the second recording again with --until, so that it doesn't count as a whole run
     krait("report", files[1], "--until", "1000s", "-o", files[1])
     got = diff(files)
     verdict("two-without-runs", called(got)[0] is None and got["work"] == "unknown" and got.get("share_grew_most", "two.hot") == "two.hot", got["summary"])

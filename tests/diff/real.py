@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""real.py [FOLDER] [--record N] [--programs P,...] [--verbose]: does `krait diff` tell changes
-from noise in real recordings? The profiles that noise.py makes have none of what differs
-between two runs: addresses, hash seeds, the machine's speed. --record adds N recordings of each
-program to FOLDER, by turns. Then each recording of a program is compared with the next one:
+"""real.py [FOLDER] [--record N] [--programs P,...] [--verbose]: does `krait diff` tell changes from
+noise in real recordings? Two real runs differ in addresses, hash seeds and the machine's speed,
+which noise.py doesn't simulate. --record adds N recordings of each program to FOLDER, program by
+program in turn. Then each recording of a program is compared with the next one:
 
 same: nothing changed, so at most 5 % of the pairs may flag anything.
 five-points: in the second recording a function gets 5 percentage points more: some of its samples
@@ -30,7 +30,7 @@ KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SAMPLES, HZ = 20000, 3999
 POINTS = 0.05
 
-# Each program runs until it has used the CPU time that its argument says.
+# Functions for the programs. Each program runs until it has used the CPU time in its argument.
 STEPS = r"""
 import hashlib, json, os, random, re, sqlite3, string, subprocess, sys, time, zlib
 def parse(): return [json.loads('{"a": [1, 2, %d]}' % i) for i in range(400)]
@@ -44,7 +44,7 @@ def until(seconds, work):
 """
 PROGRAMS = {
     "steps": STEPS + "until(float(sys.argv[1]), steps)",
-    # Three processes, each with its own addresses and hash seed.
+    # runs three processes, each with its own addresses and hash seed
     "processes": STEPS + r"""
 if len(sys.argv) == 2:
     third = str(float(sys.argv[1]) / 3)
@@ -53,7 +53,7 @@ if len(sys.argv) == 2:
 else:
     until(float(sys.argv[1]), steps)
 """,
-    # Jobs come at random, and at times there is nothing to do.
+    # does jobs that come at random; at times there is nothing to do
     "jobs": STEPS + r"""
 base = sqlite3.connect(":memory:")
 base.execute("create table t (a integer, b text)")
@@ -67,7 +67,7 @@ def job():
     if random.random() < .05: time.sleep(random.expovariate(200))
 until(float(sys.argv[1]), job)
 """,
-    # One function has half of the time, another one a quarter.
+    # one function takes half of the time, another one a quarter
     "large": STEPS + r"""
 def score(n): return sum([i * i % 7 for i in range(n)])
 def large():
@@ -79,8 +79,8 @@ until(float(sys.argv[1]), large)
 
 
 def record(folder, name, number):
-    # Each script has a folder of its own. importlib lists the files beside a script, so their
-    # number changes the layout of Python's heap, and with it what malloc costs.
+    # Each script is in a folder of its own: importlib lists the files beside a script, so their
+    # number would change the layout of Python's heap, and with it the cost of malloc.
     scripts = os.path.join(folder, "scripts")
     os.makedirs(scripts, exist_ok=True)
     script = os.path.join(scripts, name + ".py")
@@ -105,7 +105,7 @@ def is_flagged(cost):
 
 
 class Recording:
-    """A profile that can be changed: each sample is a list of [field number, value]."""
+    """A recording that can be changed. Each sample is a list of [field number, value]."""
 
     def __init__(self, path):
         self.read = pprof.read(path)
@@ -116,12 +116,12 @@ class Recording:
         self.key = self.read.strings.index("time")
 
     def owner(self, sample):
-        """Returns a sample's innermost Python function. The cost of native code counts for the
-        function that calls it."""
+        """Returns the key of a sample's innermost Python function, to which the cost of native code
+        that it calls is charged, or None."""
         return next((l.key for l in reversed(self.read.stack(sample)) if l.kind == "python"), None)
 
     def owners(self):
-        """Returns {function: the number of samples whose owner() it is}."""
+        """Returns {function: number of samples of which owner() returns it}."""
         counts = collections.Counter()
         for s in self.read.samples:
             counts[self.owner(s)] += s.values[0]
@@ -129,13 +129,14 @@ class Recording:
         return counts
 
     def save_dearer(self, path, leaf, points, rng):
-        """Gives @leaf a share that is larger by @points. Some of its samples, drawn at random, are
-        repeated, and all samples after them get later times."""
+        """Writes the recording with the share of function @leaf raised by @points: repeats some of
+        its samples, drawn at random, and moves all samples after them to later times."""
         total = sum(s.values[0] for s in self.read.samples)
         cpu = sum(s.values[1] for s in self.read.samples)
         share = self.owners()[leaf] / total
         more = (share + points) * (1 - share) / (share * (1 - share - points)) - 1
-        width = cpu / self.read.duration_nanos  # above 1 if several threads run
+        # CPU seconds per second; above 1 if several threads run
+        width = cpu / self.read.duration_nanos
         order = sorted(range(len(self.raw)), key=lambda i: self.read.samples[i].labels["time"])
         out, later = [], 0.0
         for i in order:
@@ -166,14 +167,14 @@ class Recording:
         return b"".join(out)
 
 
-# Shares that a function has before it gets dearer. Most have less than LARGE.
+# shares that a function may have before it is made dearer; most functions have less than LARGE
 SOME, LARGE = (0.03, 0.3), (0.2, 0.7)
 
 
 def five_points(a, b, work, rng, sizes):
-    """Makes a function of @b dearer whose share is within @sizes; if @sizes is LARGE, the largest
-    one. Returns (whether diff found it, words for the output), or None if there is no such
-    function."""
+    """Makes a function of recording @b dearer: one whose share is within @sizes, or the largest one
+    if @sizes is LARGE. Returns (whether diff found it, text for the output), or None if there is
+    no such function."""
     r = Recording(b)
     total = sum(s.values[0] for s in r.read.samples)
     leaves = sorted(((n, k) for k, n in r.owners().items() if sizes[0] <= n / total <= sizes[1]))
@@ -182,8 +183,8 @@ def five_points(a, b, work, rng, sizes):
     leaf = leaves[-1][1] if sizes == LARGE else rng.choice(sorted(k for _, k in leaves))
     path = os.path.join(work, "dearer.pb.gz")
     r.save_dearer(path, leaf, POINTS, rng)
-    # krait puts the module before a name. If several functions have the name, it is the one whose
-    # cost rose.
+    # krait puts the module before the name. Of several functions with this name, takes the one
+    # whose cost rose.
     row = max((f for f in diff(a, path)["functions"] if ("." + f["name"]).endswith("." + leaf[1])),
               key=lambda f: f["own"]["share_after"] - f["own"]["share_before"])
     return is_flagged(row["own"]), words(row)
@@ -196,9 +197,9 @@ def words(f):
 
 
 def judge(folder, name, verbose):
-    """Compares the recordings of a program. Returns (pairs, pairs in which diff flags anything,
-    {SOME: found, LARGE: found}), where found is [pairs in which diff finds the dearer function,
-    pairs that have such a function]."""
+    """Compares the recordings of a program. Returns (number of pairs, number of pairs in which diff
+    flags something, {SOME: found, LARGE: found}). found is [pairs in which diff finds the dearer
+    function, pairs with such a function]."""
     files, rng = recordings(folder, name), random.Random(name)
     pairs, flagged, found = list(zip(files, files[1:])), 0, {SOME: [0, 0], LARGE: [0, 0]}
     with tempfile.TemporaryDirectory() as work:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""waits.py: `krait diff` on wall time, waiting and the two values of the GIL. The profiles are made
-here, so their truth is known: a thread waits in a function drawn by fixed shares for a time that is
-drawn too, runs for a while, and so on. Of pairs of one program nearly none may flag anything; a
-function whose share grew by 5 percentage points must be found. One long wait is one event, however
-long it was, and flags nothing."""
+"""waits.py: tests `krait diff` on wall time, on waiting, and on the two values of the GIL. The test
+makes the profiles, so the right answers are known. A thread waits in a function, chosen by fixed
+shares, for a random time, runs for a while, and so on. Of pairs of recordings of the same
+program, almost none may flag anything. A function whose share grew by 5 percentage points must
+be found. One long wait is a single event, however long it is, and must flag nothing."""
 import json
 import os
 import random
@@ -32,8 +32,8 @@ def verdict(name, true, words=""):
 
 
 class Made:
-    """Makes a profile. add() adds a sample: its function, {index of a value: amount}, when the
-    sample begins (ns or None), its labels."""
+    """A profile that the test makes. add() adds a sample: its function, {index of a value: amount},
+    its time in ns (or None), its labels."""
 
     def __init__(self, comment=None):
         self.w, self.now, self.comment = pprof.Writer(TYPES, period=MS, duration=0), 0, comment
@@ -68,8 +68,8 @@ def shares(points):
 
 
 def program(path, rng, value, mean_ms, seconds, points=0.0):
-    """Writes the profile of one run: the functions leaf0 to leaf7 share the run's time, and this
-    time is counted as @value."""
+    """Writes the profile of a run. The functions leaf0 to leaf7 share the run's time, which is
+    counted in @value."""
     made = Made()
     while made.now < seconds * SECOND:
         leaf = "leaf%d" % rng.choices(range(LEAVES), shares(points))[0]
@@ -77,7 +77,8 @@ def program(path, rng, value, mean_ms, seconds, points=0.0):
         if value == "gil_wait":
             made.add(leaf, {OFF: ns, WAIT: ns}, made.now, state="gil")
             made.now += ns
-        elif value == "gil_blame":  # in that time, one or two other threads wait for the GIL
+        # while the thread runs, one or two other threads wait for the GIL
+        elif value == "gil_blame":
             made.run(leaf, ns // MS + 1, blame=rng.choice((1, 2)))
         elif value == "wall" and rng.random() < 0.5:
             made.run(leaf, ns // MS + 1)
@@ -118,9 +119,9 @@ def noise(work, programs, pairs):
 
 
 def one_event(work):
-    """A single wait of 4 s among 6,000 waits of 2 ms lasts as long as 2,000 of them, but happened
-    once, so diff must not flag it. Nor must it flag four waits of 1 s. If samples have no times,
-    diff can't know how many waits there were."""
+    """Among 6,000 waits of 2 ms, one wait of 4 s takes as long as 2,000 of them, but it happened
+    once, so diff must not flag it, nor four waits of 1 s. If samples have no times, diff can't
+    know how many waits there were."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for name, count, timed in (("timed", 1, True), ("timed-few", 4, True), ("untimed", 1, False)):
         rng = random.Random(name)
@@ -139,9 +140,9 @@ def one_event(work):
 
 
 def long_waits(work):
-    """diff divides a run into blocks of time. A long wait counts in each block that it overlaps.
-    The thread waits 1 s in one function and 1 s in another, in turn. A second run does the same,
-    but its waits begin half a second later: nothing has changed."""
+    """diff divides a run into blocks of time, and a long wait counts in each block that it
+    overlaps. The thread waits 1 s in one function and 1 s in another, in turn. In the second run
+    the waits begin half a second later: nothing has changed."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for path, first in ((a, SECOND), (b, SECOND // 2)):
         made = Made()
@@ -160,7 +161,8 @@ def long_waits(work):
 
 
 def batch(path, wait_ms, other_ms=10, comment="ended: 0", idle_s=0):
-    """400 rounds of a wait in fetch(), one in store() and 5 ms of work(); a thread without work."""
+    """Writes a profile with 400 rounds of a wait in fetch(), a wait in store(), and 5 ms of work(),
+    and with a thread that has no work."""
     made = Made(comment)
     for _ in range(400):
         made.wait("fetch", wait_ms * MS)
@@ -174,7 +176,7 @@ def batch(path, wait_ms, other_ms=10, comment="ended: 0", idle_s=0):
 
 
 def words(work):
-    """Checks diff's sentences and sums, both with and without the amount of work of each side."""
+    """Tests diff's sentences and sums, with and without the amount of work of each side."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     batch(a, 10, idle_s=3)
     batch(b, 15, idle_s=2)
@@ -189,8 +191,8 @@ def words(work):
         got = compared(a, b, "off_cpu", *args)
         verdict("idle " + args[0], "idle" not in got and got["all"] == ({"before": 11e9, "after": 12e9} if args == ["--idle"] else
                                                                        {"before": 3e9, "after": 2e9}), str(got))
-    # both sides come from the same file: the label of side a selects idle waits, that of side b
-    # doesn't
+    # both sides are from the same file: the label of side a selects idle waits, that of side b
+    # others
     got = json.loads(krait(a, "--json", "--value", "off_cpu", "--a", "idle=yes", "--b", "state=net").stdout)
     verdict("idle --a", (got.get("idle"), got["all"]) == ({"before": 0, "after": 0.3}, {"before": 0.3, "after": 0.8}), str(got))
     rows = {f["name"]: f["own"] for f in compared(a, b, "wall", "--idle")["functions"]}
@@ -212,7 +214,7 @@ def words(work):
     batch(b, 14, 14)
     text = krait(a, b, "--value", "off_cpu").stdout
     verdict("words-all", "the total is 40 % more: waits got longer, or there were more of them" in text and "machine" not in text, text)
-    # a change from 0 has no percentage
+    # changes from 0, which have no percentage
     for path, value in ((a, {CPU: SECOND}), (b, {OFF: SECOND})):
         made = Made("ended: 0")
         made.add("fetch", value, 0, state="net")
@@ -223,7 +225,7 @@ def words(work):
 
 
 def comparable(work):
-    """Wall time isn't compared with CPU time."""
+    """diff doesn't compare wall time with CPU time."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for path, types in ((a, ("samples", "cpu")), (b, ("samples", "wall"))):
         w = pprof.Writer(tuple((t, "count" if t == "samples" else "nanoseconds") for t in types))
