@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh [NAME...]: compares krait's knowledge of each test interpreter's structures with the
-# compiler's word on that interpreter's own headers: the tables of src/python/layout/layout.c, the
-# layout chosen for the file that holds the interpreter, and the roots found in it. Then the same
-# for builds that aren't here, from the headers alone: Py_TRACE_REFS, Py_DEBUG, free-threaded. Wants
-# build/release/libkrait.a (make) and the interpreters of tests/setup/interpreters.sh.
+# check.sh [NAME...]: compares what krait knows of each test interpreter's structures with what the
+# compiler says of that interpreter's own headers: the tables of src/python/layout/layout.c, the
+# layout that krait chooses for the interpreter's file, and the root variables that it finds there.
+# Builds that aren't installed (Py_TRACE_REFS, Py_DEBUG, free-threaded) are checked with the headers
+# alone. Needs build/release/libkrait.a (make) and the interpreters of tests/setup/interpreters.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/setup/interpreters-lib.sh
@@ -15,11 +15,12 @@ cache=$(dirname "$INTERPRETERS_TSV")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Both programs print lines "name value"; lines that match this pattern come from the tool alone.
+# A pattern for lines "name value" that only the tool (pyimage) prints; both programs print such
+# lines.
 layout_fields='^(version|str_kind_shift|[a-z]+_[a-z_]+) '
 
-# compile OUT INCLUDE FLAG...: compiles offsets.c against the headers in INCLUDE. Headers of Debian
-# sid (zlib, multiarch) are searched last.
+# compile OUT INCLUDE FLAG...: compiles offsets.c with the headers in INCLUDE. The directory above
+# it, where Debian sid has zlib and multiarch headers, is searched last.
 compile() {
 	local out=$1 inc=$2; shift 2
 	"$cc" -w "$@" -I"$inc" -I"$inc/internal" -I"$inc/internal/mimalloc" \
@@ -37,8 +38,7 @@ include_of() {
 	return 1
 }
 
-# image_of NAME: prints the path of the file that contains the interpreter, as a process maps the
-# file.
+# image_of NAME: prints the path of the file that contains the interpreter, as mapped in a process.
 image_of() {
 	"$(interpreter_path "$1")" -c '
 import os
@@ -50,9 +50,9 @@ else:
     print(os.path.realpath("/proc/self/exe"))' 2>/dev/null
 }
 
-# differ NAME WANT GOT: prints PASS, or FAIL with the fields whose values in WANT and GOT differ. A
-# field that GOT lacks fails too, unless it is one of _PyRuntime or of the build. The size of
-# _PyRuntime is compared only with krait's tables, because krait reads it from the file otherwise.
+# differ NAME WANT GOT: prints PASS, or FAIL with the fields that differ between WANT and GOT. A
+# field that GOT lacks is a failure, unless it is one of _PyRuntime or of the build. The size of
+# _PyRuntime is compared only with krait's tables, because otherwise krait reads it from the file.
 differ() {
 	local bad
 	bad=$(awk -v name="$1" 'NR == FNR { got[$1] = $2; next }
@@ -66,7 +66,7 @@ differ() {
 	fi
 }
 
-# roots FILE: prints where the root variables lie relative to _PyRuntime, as nm says.
+# roots FILE: prints the addresses of the root variables relative to _PyRuntime, as nm gives them.
 roots() {
 	local runtime
 	runtime=$( (nm -D "$1"; nm "$1" 2>/dev/null) | awk '$3 == "_PyRuntime" { print $1; exit }')
@@ -99,8 +99,8 @@ check_interpreter() {
 	fi
 }
 
-# Checks the layouts of two other builds of the same version, in which fields are at other offsets:
-# builds with Py_TRACE_REFS, and debug builds.
+# Checks the layouts of two other builds of the same version, whose fields have other offsets: with
+# Py_TRACE_REFS, and with Py_DEBUG.
 check_flavours() {
 	local name=$1 inc=$2 version=$3
 	if compile "$work/offsets" "$inc" -DPy_TRACE_REFS -DPy_REF_DEBUG; then
@@ -118,8 +118,8 @@ check_flavours() {
 	fi
 }
 
-# Checks the layouts with the same headers compiled for arm64 (glibc). Debian has a pyconfig.h for
-# each machine. The one of this machine is used for arm64 too, because both machines are 64 bit.
+# Checks the layouts with the same headers, compiled for arm64 (glibc). Debian has a pyconfig.h for
+# each machine; that of this machine serves for arm64 as well, because both are 64-bit machines.
 check_arm64() {
 	local name=$1 inc=$2 version=$3 cross=aarch64-linux-gnu-gcc own
 	command -v "$cross" >/dev/null || { echo "SKIP layout $name arm64: no $cross"; return 0; }
@@ -135,8 +135,8 @@ check_arm64() {
 	differ "$name arm64" "$work/want" "$work/got"
 }
 
-# From 3.14 on the headers initialize the debug offsets. So a free-threaded build's debug offsets
-# are known without such a build.
+# Since 3.14 the headers contain the values of the debug offsets. So those of a free-threaded build
+# can be checked without such a build.
 check_free_threaded() {
 	local name=$1 inc=$2
 	[ -f "$inc/internal/pycore_debug_offsets.h" ] || return 0
@@ -154,7 +154,7 @@ check_free_threaded() {
 	"$build/libkrait.a" -lelf
 for name in ${*:-$(interpreters_names)}; do
 	case $(interpreter_field "$name" 3) in
-	# there are no CPython headers, or the file is that of another entry
+	# pypy has no CPython headers; the files of the other two belong to another list entry
 	pypy | chroot | dlopen) ;;
 	*) check_interpreter "$name" ;;
 	esac

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# live.sh [NAME...]: uses krait's knowledge from an interpreter's file on a live process of it.
-# Every thread's state is found from its thread pointer (the ids stored in it prove it), and the
-# functions found there are those that the script runs, also for threads without the GIL. Wants root
-# (ptrace), x86-64, build/release/libkrait.a and tests/setup/interpreters.sh.
+# live.sh [NAME...]: applies what krait knows from an interpreter's file to a live process. Every
+# thread's state must be found from its thread pointer (the thread ids in it prove that), and the
+# functions found there must be those that the script runs, also in threads without the GIL. Needs
+# root (ptrace), x86-64, build/release/libkrait.a and tests/setup/interpreters.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/setup/interpreters-lib.sh
@@ -15,7 +15,7 @@ pid=
 stop() { [ -z "$pid" ] || kill "$pid" 2>/dev/null || true; pid=; }
 trap 'stop; rm -rf "$work"' EXIT
 
-# The script whose threads are read. It works in every version.
+# the script whose threads are read; it runs on every version
 cat >"$work/target.py" <<'PY'
 import os, sys, threading, time
 def beta_sleep():
@@ -43,7 +43,7 @@ time.sleep(0.2)
 alpha_main()
 PY
 
-# has LOG FUNCTIONS: checks that one thread's line in LOG has these functions in this order.
+# has LOG FUNCTIONS: checks that the line of some thread in LOG has these functions in this order.
 has() { grep -q -- ": .*$2" "$1" || { echo "FAIL live $name: no thread in $2"; return 1; }; }
 
 check() {

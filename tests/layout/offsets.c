@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiled against one interpreter's own headers (check.sh does it). Prints "name offset" for every
- * field of PY_OFFSETS, and for each fact that src/python has on _PyRuntime. check.sh compares these
- * numbers, which are the compiler's, with those of src/python/layout/layout.c. A field that this
- * version doesn't have is printed as 0.
+ * check.sh compiles this with an interpreter's own headers. Prints "name offset" for every field of
+ * PY_OFFSETS, and for every fact about _PyRuntime that src/python knows. check.sh compares these
+ * numbers, which come from the compiler, with those in src/python/layout/layout.c. A field that the
+ * version lacks is printed as 0.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>
@@ -31,7 +31,10 @@
 #include <code.h>
 #endif
 
-/* compiled for another machine: the offsets go into the assembly text, as .ascii "->name offset" */
+/*
+ * when compiled for another machine, the offsets go into the assembly text as .ascii "->name
+ * offset"
+ */
 #ifdef OFFSETS_ASM
 #define say(name, offset) asm volatile("\n.ascii \"->" name " %c0\"" ::"i"((unsigned long)(offset)))
 #else
@@ -94,7 +97,7 @@ static void states(void)
 #endif
 }
 
-/* Finds the mask of a bit field: sets the field and looks at the bytes. */
+/* Finds the mask of a bit field: sets the field, and looks at the bytes. */
 static void gil_bit(void)
 {
 #if VERSION >= 0x030e
@@ -257,7 +260,7 @@ static void objects(void)
 #endif
 }
 
-/* Finds the bit of `kind` in a str's state word, by setting the bit and looking at the word. */
+/* Finds the bit of `kind` in a str's state word: sets the field, and looks at the word. */
 static void str_bits(void)
 {
 #if VERSION >= 0x0300 && !defined(OFFSETS_ASM)
@@ -283,9 +286,8 @@ static void runtime(void)
 #if VERSION >= 0x0309
 	AT("runtime_finalizing", _PyRuntimeState, _finalizing);
 	/*
-	 * bpf/python/thread.bpf.h reads the flags of the initialization as words that follow each
-	 * other, and finds them by their distance from _finalizing. This checks that they lie
-	 * there.
+	 * bpf/python/thread.bpf.h reads the initialization flags as consecutive words, at a known
+	 * distance from _finalizing. Checks that they are there.
 	 */
 	if (offsetof(_PyRuntimeState, initialized) !=
 		    offsetof(_PyRuntimeState, _finalizing) - (VERSION >= 0x030b ? 8 : 4) ||
