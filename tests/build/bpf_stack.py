@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Computes how much BPF stack each program and its subprograms take together, from the object file
-alone. Also says how many instructions the verifier looks at.
+"""Computes from an object file how much BPF stack each program takes together with its subprograms.
+Also says how many instructions the verifier processes.
 
-A program whose combined stack is larger than 512 bytes may load on a new kernel and not on an old
-one such as 5.10. This script finds it on any machine. check_max_stack_depth() in the kernel's
-kernel/bpf/verifier.c adds the stacks of a chain of calls, each rounded up to 32 bytes (from 6.8 on
-to 16 where a JIT compiles). This script does the same: it reads the calls from the object, and the
-size of a stack is the lowest offset from r10.
+A program with a combined stack of more than 512 bytes may be loaded by a new kernel, but not by an
+old one such as 5.10. This script finds such a program on any machine. check_max_stack_depth() in
+the kernel's kernel/bpf/verifier.c adds the stacks of a chain of calls, each rounded up to 32 bytes
+(from 6.8 on to 16 where a JIT compiles). This script does the same: it reads the calls from the
+object, and the size of a stack is the lowest offset from r10.
 
-bpf_stack.py [OBJECT...]: says for each program of the objects (krait's) whether it is within the
-limits, and whether each function's depth is the one in the kernel's own log. According to that log,
-the verifier may look at no more than MAX_VERIFIED instructions of a program, because most of
-krait's start-up time is spent in the verifier. Last, programs exactly at the limits and programs
-one word beyond are built: this script and the kernel must judge them alike."""
+bpf_stack.py [OBJECT...]: says for each program of the objects (by default krait's) whether it is
+within the limits, and whether each function's stack depth is the one in the verifier's log. By that
+log, the verifier may process at most MAX_VERIFIED instructions of a program, because most of
+krait's start-up time is spent in the verifier. At last, test programs exactly at the limits and one
+word beyond are built: this script and the kernel must judge them alike."""
 
 import os
 import re
@@ -28,22 +28,23 @@ OBJECTS = ["build/release/bpf/events/%s.bpf.o" % n for n in ("sample", "tasks")]
 MAX_STACK = 512  # MAX_BPF_STACK
 MAX_CALLS = 8  # MAX_CALL_FRAMES
 ROUND = 32
-MAX_VERIFIED = 110000  # with all options on_sample() takes 93,000 on 6.18, on_switch() 105,000
+# with all options the verifier processes 93,000 of on_sample() on 6.18, and 105,000 of on_switch()
+MAX_VERIFIED = 110000
 
 STT_FUNC, SHF_EXECINSTR, SHT_SYMTAB, SHT_REL = 2, 4, 2, 9
 FP = 10  # r10, the frame pointer
 CALL, PSEUDO_CALL = 0x85, 1
 LD_IMM64, PSEUDO_FUNC = 0x18, 4
 MOV64_REG, ADD64_IMM = 0xBF, 0x07
-LDX, ST, STX = 1, 2, 3  # classes that reach memory at a register's value plus an offset
+LDX, ST, STX = 1, 2, 3  # instruction classes for memory at a register plus an offset
 
 
 class Bad(Exception):
-    """Raised for an object file that this script can't judge."""
+    """Raised if this script can't judge an object file."""
 
 
 class Object:
-    """An ELF file of the BPF target: its functions, and which functions each of them calls."""
+    """An ELF file for BPF: its functions, and which functions each of them calls."""
 
     def __init__(self, path):
         self.path = path
@@ -92,8 +93,7 @@ class Object:
                     self.relocated[s[7], offset] = self.symbols[info >> 32]
 
     def programs(self):
-        """Returns the functions that the kernel calls, which are those outside of the section
-        .text."""
+        """Returns the functions that the kernel calls: those in sections other than .text."""
         return sorted(
             at
             for at in self.functions
@@ -101,8 +101,8 @@ class Object:
         )
 
     def instructions(self, function):
-        """Yields (offset, opcode, destination, source, offset of memory, constant) of each
-        instruction."""
+        """Yields (offset, opcode, destination register, source register, memory offset, constant)
+        for each instruction."""
         section, at = function
         code = self.bytes(self.sections[section])[at : at + self.size[function]]
         for i, (op, regs, off, imm) in enumerate(struct.iter_unpack("<BBhi", code)):
@@ -117,7 +117,7 @@ class Object:
             if op != CALL or src != PSEUDO_CALL:
                 continue
             symbol = self.relocated.get((section, at))
-            if symbol:  # done as in libbpf's bpf_object__reloc_code()
+            if symbol:  # computed as in libbpf's bpf_object__reloc_code()
                 target = symbol[3], symbol[4] + 8 * (imm + 1)
             else:
                 target = section, at + 8 * (imm + 1)
@@ -128,9 +128,8 @@ class Object:
         return called
 
     def depth(self, function):
-        """Returns how many bytes below r10 the function's stack reaches. That follows from the
-        function's loads and stores, and from the addresses on the stack that it computes for
-        helpers."""
+        """Returns how many bytes below r10 the function's stack reaches, by its loads and stores,
+        and by the stack addresses that it computes for helpers."""
         lowest = 0
         copies = set()  # registers that hold r10's value
         for _, op, dst, src, off, imm in self.instructions(function):
@@ -146,7 +145,7 @@ class Object:
         return -lowest
 
     def order(self, program):
-        """Returns the program and its subprograms in the order in which libbpf appends them."""
+        """Returns the program and its subprograms, in the order in which libbpf appends them."""
         found = []
 
         def visit(function):
@@ -159,7 +158,7 @@ class Object:
         return found
 
     def deepest(self, function, above=()):
-        """Returns the chain of calls that takes the most stack: (sum of stack, functions)."""
+        """Returns (sum of stack, functions) of the call chain that takes the most stack."""
         if function in above:
             raise Bad("%s calls itself" % self.functions[function])
         if len(above) == MAX_CALLS:
@@ -174,7 +173,8 @@ def rounded(n, to):
 
 
 def judge(o, program):
-    """Returns (whether the program is within the limits, a text on how much stack it takes)."""
+    """Returns (whether the program is within the limits, text that says how much stack it takes).
+    """
     try:
         total, chain = o.deepest(program)
     except Bad as e:
@@ -194,15 +194,15 @@ def verdict(name, why):
 
 def load(tool, path):
     """Lets tests/vm/verify.c load the object file @path. Returns (whether the kernel accepted it,
-    {program: the verifier's words}, all output)."""
+    {program: the verifier's log}, all output)."""
     r = subprocess.run([tool, "--all-options", path], capture_output=True, errors="replace")
     head, *parts = r.stdout.split("PROGRAM ")
     return " ok " in head, {p.split()[0]: p for p in parts}, r.stdout
 
 
 def differs(o, program, log):
-    """Compares the stack depths that the verifier's log has for @program with the depths computed
-    here, rounded up to multiples of 8. Returns the differences as text, or None."""
+    """Compares the stack depths in the verifier's log of @program with those computed here, rounded
+    up to multiples of 8. Returns the differences as text, or None."""
     depths = re.search(r"^stack depth ([0-9+]+)", log, re.M)
     if not depths:
         return "the verifier gave no depths: " + log.strip()[-300:]
@@ -214,8 +214,7 @@ def differs(o, program, log):
 
 
 def costly(log):
-    """Returns why the number of instructions in the verifier's log @log is wrong; None if it is
-    right."""
+    """Returns what is wrong with the number of instructions in the verifier's log @log, or None."""
     n = re.search(r"^processed (\d+) insns", log, re.M)
     if not n:
         return "the verifier gave no number: " + log.strip()[-300:]
@@ -248,13 +247,13 @@ FUNCTION = """
 	return text[0]%s;
 }
 """
-# The stack of each function of a chain of calls; whether this script must find the chain within the
-# limits; whether the kernel must find the same. The programs are socket filters, because from 6.13
-# on the kernel gives each function of a tracing program a stack of its own.
+# For each chain of calls: the stack of each function, whether this script must find the chain
+# within the limits, and whether the kernel must. The programs are socket filters, because since
+# 6.13 the kernel gives each function of a tracing program its own stack.
 CHAINS = [
     ("fits", [256, 256], True, True),
     ("a-word-more", [256, 264], False, True),
-    ("rounded-to-32", [200, 200, 72], False, False),  # a new kernel rounds to 16
+    ("rounded-to-32", [200, 200, 72], False, False),  # a new kernel rounds up to 16
     ("eight-calls", [16] * 8, True, True),
     ("nine-calls", [16] * 9, False, True),
 ]
@@ -280,7 +279,7 @@ def build(folder, name, sizes):
 
 
 def check_faults(folder, tool):
-    """Builds programs at the limits and a little beyond: this script must judge each as CHAINS
+    """Builds programs at the limits and a little beyond them. This script must judge each as CHAINS
     says, and so must the kernel."""
     for name, sizes, fits, everywhere in CHAINS:
         path = build(folder, name, sizes)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# no-bpf.sh: make BPF=no needs no tool or library for BPF or ELF files, and the krait that it builds
+# no-bpf.sh: `make BPF=no` needs no tool or library for BPF or ELF files, and builds a krait that
 # reads profiles.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,11 +18,10 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 }
 profile=tests/golden/go-cpu.pb.gz
 none() { ! "$@"; }
-# Compares the report of this build with that of the full krait, which tests/golden/report.py
-# checks.
+# Compares this build's report with that of the full krait, which tests/golden/report.py checks.
 same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
 merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }
-# Code 3 says that the build lacks a command; the command line isn't wrong.
+# Exit code 3 says that this build lacks the command, not that the command line is wrong.
 says_why() {
 	local words rc=0
 	words=$("$krait" "$@" 2>&1) || rc=$?
@@ -31,7 +30,7 @@ says_why() {
 }
 
 check builds make -j"$(nproc)" BPF=no CLANG=false BPFTOOL=false
-# The .d file beside each object lists the sources and headers that it was made of.
+# The .d file beside each object lists the sources and headers that it was compiled from.
 made_of() { make -s BPF=no CLANG=false BPFTOOL=false objects | sed 's/\.o$/.d/' | xargs cat; }
 check sources-known grep -F src/cli/main.c <(made_of)
 check headers none grep -E 'bpf/(bpf|libbpf)\.h|libelf\.h|gelf\.h|elfutils/|\.skel\.h' <(made_of)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A build with nothing to do does nothing. A changed header rebuilds the objects that include it,
-# BPF objects too.
+# A build with nothing to do does nothing. A changed header makes the objects that include it be
+# built again, BPF objects as well.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 make >/dev/null || exit 1
-# The version is set once, because a commit in the meantime would count as a change.
+# sets the version once, because a commit meanwhile would count as a change
 version=$(cat build/release/version)
 build() { make VERSION="$version" "$@"; }
 bad=0
@@ -31,7 +31,7 @@ made=$(since)
 [ -z "$output$made" ]
 verdict no-op-rebuild "made: $output $made"
 
-# rebuilds NAME HEADER OBJECT: checks that a change of the header makes the object anew
+# rebuilds NAME HEADER OBJECT: checks that OBJECT is built again if HEADER has changed
 rebuilds() {
 	set_mark
 	build -W "$2" "build/release/$3" >/dev/null

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rules.sh: rules of CONTRIBUTING.md that no compiler checks: the licence line, rooms that include
-# only rooms below them, layout, shell scripts without errors.
+# rules.sh: checks rules of CONTRIBUTING.md that no compiler checks: the licence line, rooms
+# (folders) that include only rooms below them, layout, shell scripts without errors.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-verdict() { # verdict NAME FINDINGS: prints PASS if there are none, else FAIL
+verdict() { # verdict NAME FINDINGS: prints PASS if FINDINGS is empty, else FINDINGS and FAIL
 	if [ -z "$2" ]; then echo "PASS rules $1"; else printf '%s\n' "$2"; echo "FAIL rules $1: see the log"; bad=1; fi
 }
 
-# A release archive has no .git, so every file below these directories counts there.
+# A release archive has no .git; there, all files below these directories count.
 files() {
 	git ls-files -- "$@" 2>/dev/null | grep . || find abi bpf src ui tests packaging bench -type f
 }
@@ -20,8 +20,8 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 	xargs awk 'FNR <= 2 && /SPDX-License-Identifier/ { ok[FILENAME] } END {
 		for (i = 1; i < ARGC; i++) if (!(ARGV[i] in ok)) print ARGV[i] }')"
 
-# Which rooms each room may include, itself aside. A folder in a room that has no row here is part
-# of that room.
+# The rooms that each room may include, besides itself. A folder without a row here belongs to the
+# room above it.
 verdict rooms "$(awk '
 	BEGIN {
 		unwind = "unwind unwind/rows unwind/cfi unwind/x86 unwind/prove"
@@ -99,7 +99,7 @@ verdict rooms "$(awk '
 		may["store"] = "base/ profile/"
 		may["query"] = "base/ profile/ store"
 		# A build with BPF=no has only some folders of src/cli (FILES in the Makefile).
-		# These may not include the rooms of the capture side, which such a build lacks.
+		# These must not include rooms of the capture side, which such a build lacks.
 		files = may["live"] " store query view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/config"] = "base/ cli cli/options"
@@ -113,7 +113,7 @@ verdict rooms "$(awk '
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"
 	}
-	function top(room,   part) { # returns the folder of src/ in which a room lies
+	function top(room,   part) { # returns the top folder of a room, below src/
 		split(room, part, "/")
 		return part[1]
 	}
@@ -139,13 +139,12 @@ verdict rooms "$(awk '
 	here != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
 	' $(sources | grep '^src/'))"
 
-# Only src/cli prints. The line of src/base/error.c that is left out here is compiled for tests
-# only.
+# Only src/cli may print. The line of src/base/error.c left out here is compiled only for tests.
 verdict prints "$(sources | grep '^src/' | grep -v '^src/cli/' | xargs grep -nE '\<stderr *[,)]|\<(printf|puts|putchar|perror)\(' |
 	grep -v 'src/base/error.c:.*err_msg(): what failed')"
 
-# Only the command line knows its options. The other rooms say with err_of() what a message is about,
-# and src/cli/advice.c has the option. Options of other programs are named anywhere.
+# Only src/cli may name krait's options. Other rooms say with err_of() what an error is about, and
+# src/cli/advice.c adds the option. Options of other programs may be named anywhere.
 words_in_cli() { sources | grep '^src/cli/' | xargs grep -ohE "$1" | grep -oE "$2" | sort -u; }
 below_cli() { sources | grep '^src/' | grep -v '^src/cli/'; }
 named_options() {
@@ -164,7 +163,7 @@ without_advice() {
 }
 verdict options "$(named_options; without_advice)"
 
-# The guard of a header is its path, so it changes when the header moves.
+# A header's include guard is its path.
 verdict guards "$(sources | grep '\.h$' | xargs awk '
 	function check() {
 		if (file && lines != "#ifndef " guard "#define " guard)
@@ -182,14 +181,15 @@ verdict guards "$(sources | grep '\.h$' | xargs awk '
 	/^#/ && n++ < 2 { lines = lines $0 }
 	END { check() }')"
 
-# A file that grows beyond this has two subjects.
+# A longer file has two subjects, and must be split.
 verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | awk '$1 > 500 && $2 != "total"')"
 
 # So does a folder.
 verdict folders "$(files abi bpf src | grep -E '\.[ch]$' | sed 's,/[^/]*$,,' | sort | uniq -c |
 	awk '$1 > 20 { print $2 ": " $1 " files" }')"
 
-# clang-format breaks code at 100 columns, but no comments. (Strings and UTF-8 may be longer.)
+# clang-format breaks code at 100 columns, but not comments. (Lines with strings or UTF-8 may be
+# longer.)
 verdict columns "$(files . | grep -E '\.[ch]$' | LC_ALL=C xargs awk '
 	length($0) > 50 && !/"/ && !/[\200-\377]/ {
 		line = $0
@@ -205,8 +205,8 @@ verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules
 
 verdict generated "$(files . | grep -E '(^|/)__pycache__/|\.py[co]$')"
 
-# Finds comments and pages that name a file of this repository which is gone. NAME stands for any
-# name; libffi has a src/tramp.c, and the profiles of tests/golden are of a src/a.c.
+# Finds comments and pages that name a file of this repository that doesn't exist. NAME stands for
+# any name; libffi has a src/tramp.c, and the profiles of tests/golden name a src/a.c.
 named_files() {
 	files . | grep -E '\.([ch]|py|sh|md|in)$|/run$' | grep -vxE 'tests/build/rules.sh|LICENSES/.*' | xargs grep -noE \
 		'(^|[^[:alnum:]_/.<%$-])(abi|bpf|src|ui|tests|bench|docs|man|packaging)/[[:alnum:]_./-]+\.(c|h|py|sh|md|js|in)\b' |
@@ -217,12 +217,13 @@ named_files() {
 verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
 
-# Phrases that readers had to read twice must not come back. folded_in.c still reads an old mark.
+# Phrases that readers had to read twice, and that must not come back. folded_in.c still reads an
+# old mark.
 verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
-# Marks, and the words of outcomes, stand in abi/marks.h alone. A mark may be part of a longer text.
-# Outcomes of one or two words ("complete", "not readable") aren't checked, because they are
+# Marks and the words of outcomes may be written only in abi/marks.h. A mark may be part of a longer
+# text. Outcomes of one or two words ("complete", "not readable") aren't checked, because they are
 # ordinary English.
 mark_texts() { grep -ohE '"[^"]*"' abi/marks.h | grep -vE '^"[^"]*\."$'; }
 list=$(mktemp)
@@ -231,38 +232,38 @@ verdict marks "$(sources | grep -v -e '^abi/marks.h$' -e '^tests/' | xargs grep 
 	grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)|/\*.*"\[')"
 rm -f "$list"
 
-# The row of a CPython version in src/python/layout says what differs in it; other code doesn't ask
-# for versions.
+# What differs between versions of CPython is in the rows of src/python/layout. Other code must not
+# compare versions.
 verdict versions "$(sources | grep -E '^(src|bpf)/' | grep -v '^src/python/layout/' | grep -v -e '^src/live/text.c$' -e '^src/proc/libc.c$' |
 	xargs grep -nE '\b0x0?(207|3[01][0-9a-f])\b')"
 
-# Each attempt in docs/security.md has a test that exists.
+# Each attack listed in docs/security.md must name a test that exists.
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
 	while read -r file case; do grep -qsw -e "$case" "$file" || echo "docs/security.md: $file has no $case"; done)"
 
-# A command that stops reading early (head, grep -q) can make the command before it end by SIGPIPE.
-# With pipefail the pipeline then fails, now and then.
+# A command that stops reading early (head, grep -q) may end the command before it with SIGPIPE.
+# With pipefail, the pipeline then fails, but not every time.
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 
-# An entry of an LRU map may become another process's at any time: one function looks up an entry of
-# `procs`, and it returns a pointer to const.
+# The kernel may give an entry of an LRU map to another process at any time. So only one function
+# looks up entries of `procs`, and it returns a pointer to const.
 verdict lru "$(files bpf | xargs grep -n 'lookup_elem(&procs' | grep -v -A1 'bpf/process/proc.bpf.h' ;
 	files bpf | xargs grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' | grep -v 'const struct proc_entry')"
 
-# The manual page has each variable that is read, except PATH and TERM, which every program reads.
+# The manual page must have each environment variable that krait reads, except PATH and TERM.
 verdict environment "$(sources | grep '^src/' | xargs grep -hoE 'getenv\("[A-Z_]+"|environment_get\([^"]*"[A-Z_]+"' |
 	grep -oE '[A-Z_]{3,}' | sort -u | grep -vxE 'PATH|TERM' |
 	while read -r name; do grep -qE "^\.B .*\<$name\>" man/krait.1.in || echo "$name isn't in the manual page"; done)"
 
-# Only this version of clang-format is asked: others have another layout.
+# Only this version of clang-format is used, because others format differently.
 if [[ $(clang-format --version 2>&1) == *'version 14'* ]]; then
 	verdict layout "$(sources | xargs clang-format --dry-run 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c)"
 else
 	echo "SKIP rules layout: no clang-format 14"
 fi
 if command -v shellcheck >/dev/null; then
-	# Only errors of shellcheck count; its warnings are for a reader to weigh.
+	# Only shellcheck's errors count. A reader has to weigh its warnings.
 	verdict shell "$(scripts | xargs shellcheck -S error 2>&1)"
 else
 	echo "SKIP rules shell: no shellcheck"

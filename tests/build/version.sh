@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The version in a checkout, in an archive without .git, and where there is no git program.
+# Tests the version that make finds: in a checkout, in an archive without .git, and without a git
+# program.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
@@ -8,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cp Makefile VERSION "$work"
 bad=0
 
-# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: checks that the version which make finds out in
+# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: checks that the version which make finds in
 # DIRECTORY matches PATTERN.
 expect() {
 	name=$1 pattern=$2 directory=$3
@@ -24,7 +25,7 @@ expect() {
 }
 
 number='[0-9]+\.[0-9.]+'
-# A directory with every program that make calls, except git.
+# a directory with all programs that make calls, except git
 mkdir "$work/bin"
 for program in make sh cat grep uname find env pkg-config; do
 	ln -s "$(command -v "$program")" "$work/bin/" 2>/dev/null
