@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: compares what krait reads in instructions
-(src/unwind/x86/x86_insn.h, x86_flow.h) with what other tools say of them.
+"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: compares what krait derives from instructions
+(src/unwind/x86/x86_insn.h, x86_flow.h) with what other tools say.
 
 INSNS (tests/tools/x86_insns.c): the lengths of instructions, against objdump's.
 
-CHECK (tests/tools/code_check.c): where the frame, rbp and rbx of the caller are, in functions that
-have call frame information, from their start and from their middle. Where krait differs from call
-frame information, that information must be wrong. It is known to be wrong in these cases: it has no
-row behind an instruction that moves the stack pointer; at a return it puts the frame elsewhere than
-at rsp + 8 (OpenSSL); it says that a register is restored which the next instruction pops (SVML and
-MKL, in numpy and torch). Other mistakes are in KNOWN_WRONG.
+CHECK (tests/tools/code_check.c): where the caller's frame, rbp and rbx are, in functions with call
+frame information, analysed from their start and from their middle. Where krait differs from call
+frame information, that information must be wrong. It is known to be wrong where it has no row after
+an instruction that moves the stack pointer; where it puts the frame elsewhere than at rsp + 8 at a
+return (OpenSSL); and where it says that a register is restored before the instruction that pops it
+(SVML and MKL, in numpy and torch). Other mistakes are in KNOWN_WRONG.
 
-HIDDEN (tests/tools/code_hidden.c): the same for files stripped of symbols and call frame
+HIDDEN (tests/tools/code_hidden.c): the same comparison for files stripped of symbols and call frame
 information, in which only pointers and calls tell where functions begin.
 
 The files are libraries of this Python and of the C library; with --full all of the machine."""
@@ -24,11 +24,11 @@ import tempfile
 
 import unwind_rows
 
-# objdump prints data that it can't decode as one of these words, which are no instructions.
+# what objdump prints for data that it can't decode, which is no instruction by itself
 NOT_ALONE = re.compile(r"(\.byte|rex(\.[WRXB]+)?|data16|addr32|[c-gs]s|repn?z|lock)( |$)")
 MOVES = re.compile(r"(push|pop|sub|add|lea|mov|leave|call)\b.*(%rsp|%rbp|^)|push|pop")
 LEAST_SAME = 0.99
-# Files whose call frame information is wrong in another way, and how it is wrong.
+# Files whose call frame information has other mistakes, and which.
 KNOWN_WRONG = {
     "libmvec.so.1": "SVML's wrappers: behind `sub $32,%rsp` it says that the frame is 40 bytes larger",
     "libjsvml.so": "SVML: registers are said to be restored before they are popped",
@@ -43,7 +43,8 @@ def run(*command, **more):
 
 
 def lengths(tool, path):
-    """Returns (number of instructions, lines for which krait's length differs from objdump's)."""
+    """Returns (number of instructions, lines about instructions whose length differs between krait
+    and objdump)."""
     with subprocess.Popen(["objdump", "-dw", "--insn-width=16", path], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as dump:
         said = run(tool, stdin=dump.stdout)
@@ -54,7 +55,7 @@ def lengths(tool, path):
 
 
 def instruction(path, start, stop):
-    """Returns the text of the last instruction before STOP."""
+    """Returns the text of the last instruction before @stop."""
     said = run("objdump", "-dw", "--start-address=%#x" % start, "--stop-address=%#x" % stop, path)
     return said.rstrip().rpartition("\t")[2]
 
@@ -64,8 +65,9 @@ def rules(tool, path):
 
 
 def is_wrong(path, rows, start, key, register="-"):
-    """True if call frame information is wrong at KEY: it has no row there although the instruction
-    before KEY moves the stack pointer, or it has a row at a return or where REGISTER is popped."""
+    """Returns whether call frame information is wrong at @key: it has no row there although the
+    instruction before @key moves the stack pointer, or it has a row at a return, or where
+    @register is popped."""
     if key in rows:
         return bool(re.search(r"\bret\b", instruction(path, key, key + 2))
                     or re.search(r"\bpop +%%%s\b" % register, instruction(path, key, key + 1)))
@@ -73,8 +75,8 @@ def is_wrong(path, rows, start, key, register="-"):
 
 
 def check(tool, rows_tool, path):
-    """Returns three values: the six numbers that the tool prints for the file; the differences that
-    nothing explains; how many differences a mistake of call frame information explains."""
+    """Checks one file. Returns (the six numbers that the tool prints, the differences that nothing
+    explains, the number of differences that mistakes of call frame information explain)."""
     said = run(tool, path).splitlines()
     wrong, unnoticed, numbers, rows = [], 0, [0] * 6, None
     known_wrong = os.path.basename(path) in KNOWN_WRONG
@@ -95,10 +97,10 @@ def check(tool, rows_tool, path):
 
 
 def hidden(tool, rows_tool, path):
-    """Compares a file with its copy without symbols and tables. Returns (bytes of functions, bytes
-    with a rule, bytes that differ because call frame information is wrong, functions with other
-    bytes that differ). Call frame information is wrong in glibc's __mpn_mul_1() and similar
-    functions, which push registers without saying so."""
+    """Compares a file with its copy without symbols and call frame information. Returns (bytes of
+    functions, bytes with a rule, bytes that differ because call frame information is wrong,
+    functions with other bytes that differ). Call frame information is wrong in glibc's
+    __mpn_mul_1() and similar functions, which push registers without saying so."""
     with tempfile.TemporaryDirectory() as d:
         out = os.path.join(d, "hidden")
         run("objcopy", "--strip-all", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path, out)
@@ -114,7 +116,7 @@ def hidden(tool, rows_tool, path):
 
 
 def check_hidden(tool, rows_tool, paths):
-    """Compares all files with their stripped copies. Returns True if the check fails."""
+    """Compares all files with their stripped copies. Returns whether the check failed."""
     bytes_, known, unnoticed, wrong = zip(*(hidden(tool, rows_tool, path) for path in paths))
     wrong = sum(wrong, [])
     bad = not sum(known) or bool(wrong)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# code_rows.sh [--full]: what krait reads in instructions against objdump and call frame information; see code_rows.py.
+# code_rows.sh [--full]: compares what krait derives from instructions with objdump and with call
+# frame information; see code_rows.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh

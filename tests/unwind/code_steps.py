@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""gdb runs this (code_steps.sh). It stops a program at the start of each function of
-KRAIT_FUNCTIONS that has no call frame information, and goes on instruction by instruction. At
-each instruction, the row that krait made must lead to the stack pointer, return address, rbp and
-rbx of the function's start.
+"""A script for gdb (see code_steps.sh). It stops a program at the start of each function of
+KRAIT_FUNCTIONS without call frame information, and steps through it instruction by instruction.
+At each instruction, krait's row must lead to the stack pointer, return address, rbp and rbx that
+there were at the function's start.
 
-KRAIT_ROWS has what tests/tools/unwind_rows prints for the library KRAIT_LIBRARY, KRAIT_TABLES what
-it prints with -t. The program raises SIGUSR1 when it has loaded the library."""
+KRAIT_ROWS is the file with the output of tests/tools/unwind_rows for the library KRAIT_LIBRARY,
+KRAIT_TABLES the one with its output with -t. The program raises SIGUSR1 when it has loaded the
+library."""
 import bisect
 import os
 
@@ -35,14 +36,14 @@ def rows():
 
 
 def described():
-    """Returns (start, end) of the functions that have call frame information."""
+    """Returns (start, end) of each function with call frame information."""
     lines = open(os.environ["KRAIT_TABLES"], encoding="utf-8")
     return [tuple(int(x, 16) for x in line.split()[1:]) for line in lines if line.startswith("fde ")]
 
 
 def bare(names, bias):
-    """Yields the names of functions without call frame information. These functions call no others,
-    so stepping stays within them."""
+    """Yields the names of functions without call frame information that call no others, so that
+    stepping stays within them."""
     fdes = described()
     for name in names:
         at = int(gdb.parse_and_eval("(unsigned long)&" + name)) - bias
@@ -55,7 +56,7 @@ def saved(cfa, slot, now):
 
 
 def wrong(rule, cfa, fp, bx):
-    """Says what is wrong with a rule; None if the rule is right."""
+    """Returns what is wrong with a rule, or None."""
     kind, reg, off, off2, _, ra, fp_slot, bx_slot = rule
     said = register(NAMES[reg]) + off
     if kind == DEREF:
@@ -71,7 +72,7 @@ def wrong(rule, cfa, fp, bx):
 
 
 def follow(keys, rules, bias, name):
-    """Steps through a function. Returns (steps, steps without a rule, list of what was wrong)."""
+    """Steps through a function. Returns (steps, steps without a rule, what was wrong)."""
     cfa, fp, bx = register("rsp") + 8, register("rbp"), register("rbx")
     ret, unknown, bad = word(cfa - 8), 0, []
     for n in range(STEPS):

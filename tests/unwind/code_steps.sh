@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# code_steps.sh: OpenBLAS's assembly, step by step under gdb, against the rows that krait makes of
-# it; see code_steps.py.
+# code_steps.sh: steps through OpenBLAS's assembly under gdb, and compares each step with the rows
+# that krait makes from it; see code_steps.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 name=code-steps
 python=$(awk -F '\t' '$2 ~ /^3\.12\./ && $3 == "shared" { print $4; exit }' "$INTERPRETERS_TSV" 2>/dev/null || true)
 [ -n "$python" ] || { echo "SKIP $name: no Python 3.12"; exit 0; }
-# the interpreter's file may be a script
+# uses the real program, because the interpreter's file may be a script
 python=$("$python" -c 'import os; print(os.path.realpath("/proc/self/exe"))')
 command -v gdb >/dev/null || { echo "SKIP $name: no gdb"; exit 0; }
 packages=$(PYTHONPATH=tests/oracle python3 -B -c 'import modules, sys
@@ -30,7 +30,7 @@ for _ in range(3):
     a @ a.T, a.T @ a, a @ a, b @ b, b @ b.T, a @ v, v @ v, c @ c, c @ c.T
     np.linalg.svd(a), np.linalg.solve(a, a), np.linalg.inv(c), np.linalg.qr(a), np.linalg.eig(a)
 PY
-# Functions for all processors: the program may call any of them.
+# functions for all kinds of processors, as the program may call any of them
 functions=$(nm "$library" | awk '$2 ~ /[tT]/ { print $3 }' |
 	grep -E '^[dsz](gemm_kernel|gemm_[io]n?copy|gemm_beta|dot_k|copy_k|swap_k|nrm2_k|scal_k|axpy_k)_(HASWELL|ZEN|SKYLAKEX|COOPERLAKE|SAPPHIRERAPIDS|SANDYBRIDGE|NEHALEM)$' | tr '\n' ' ')
 PYTHONPATH=$packages OPENBLAS_NUM_THREADS=1 KRAIT_ROWS=$WORK/rows KRAIT_TABLES=$WORK/tables KRAIT_LIBRARY=$(basename "$library") \

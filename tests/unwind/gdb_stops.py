@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs inside gdb, attached to a program. It stops the program again and again at random moments,
-and writes registers, the bytes of the stack, mappings, and gdb's own backtrace without inlined
-functions. gdb_truth.py starts it and says in the environment where to write and how often.
+"""A script for gdb, attached to a program. It stops the program again and again at random moments,
+and writes the registers, the bytes of the stack, the mappings, and gdb's backtrace without
+inlined functions. gdb_truth.py starts gdb, and tells in the environment where to write and how
+often to stop.
 
 STOPS is text, in lines of words; numbers are hexadecimal:
   maps N           N lines as in /proc/PID/maps follow; they hold until the next `maps`
   thread TID       the lines up to the next `thread` are of one moment
   regs R0 ... R16  by DWARF number: rax rdx rcx rbx rsi rdi rbp rsp r8-r15 rip
   stack ADDRESS LENGTH OFFSET    its bytes are in the file MEMORY, from OFFSET on
-  gdb ADDRESS ... REASON         pc of each frame, innermost first; why there is no further one
-"""
+  gdb ADDRESS ... REASON         pc of each frame, innermost first; why there is no further one"""
 import os
 import random
 import subprocess
@@ -26,7 +26,7 @@ SKIPPED = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
 
 
 def backtrace():
-    """Addresses of the frames that are on the stack, and gdb's reason for stopping there."""
+    """Returns the pc of each frame of the stack, and gdb's reason for ending the backtrace."""
     frame, out = gdb.newest_frame(), []
     while frame is not None and len(out) < 20000:
         if frame.type() not in SKIPPED:
@@ -64,7 +64,7 @@ class Writer:
         frame = gdb.newest_frame()
         regs = [unsigned(frame.read_register(name)) for name in REGISTERS]
         sp = regs[REGISTERS.index("rsp")]
-        start = sp - 128 & -4096  # with the red zone, in whole pages, as the unwinder reads it
+        start = sp - 128 & -4096  # includes the red zone, in whole pages, as the unwinder reads it
         length = min(stack_end(maps, sp) - start, STACK_BYTES)
         with open("/proc/%d/mem" % pid, "rb", 0) as f:
             data = os.pread(f.fileno(), length, start)
@@ -81,7 +81,7 @@ class Writer:
         if maps != self.maps:
             self.text.write("maps %x\n%s" % (maps.count("\n"), maps))
             self.maps = maps
-        # Writes the thread that ran and one of the other threads. The other threads sleep, so their
+        # Writes the thread that ran, and one of the others at random. The others sleep, so their
         # stacks are the same at each stop.
         running = gdb.selected_thread()
         others = [t for t in gdb.selected_inferior().threads() if t.num != running.num]

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares the kernel program's unwinder, compiled for the host, with gdb. Programs are stopped 200
-times each at random moments, and both unwind the same registers and memory.
+"""Compares the kernel program's unwinder, compiled for the host, with gdb. Each program is stopped
+200 times at random moments, and both unwind the same registers and memory.
 
     gdb_truth.py [--only GLOB] [--program GLOB] [--stops N] [--keep DIR]
 
-Each frame must be the same, except for inlined functions. If gdb gives up, its frames must be the
-first ones of the unwinder. If the unwinder gives up because there is no call frame information,
-readelf must find none either; gdb guesses there.
-"""
+All frames must be the same, except for inlined functions. If gdb gives up, its frames must be the
+unwinder's innermost ones. If the unwinder gives up because code has no call frame information,
+readelf must find none either; gdb guesses in such code."""
 import argparse
 import bisect
 import collections
@@ -29,13 +28,13 @@ import oracle  # noqa: E402
 STOPS = 200
 TOOL = os.path.join(oracle.ROOT, "build", "release", "tests", "tools", "unwind_replay")
 BUSY = os.path.join(oracle.ROOT, "bench", "busy")
-# Interpreters, one for each way of building them. Programs that need packages run where the
-# packages can be had.
+# (program, interpreter): one interpreter for each way of building them. Programs that need packages
+# use an interpreter for which there are such packages.
 PROGRAMS = (("regex", "python3-dist"), ("sqlite", "python3.15-sid"), ("regex", "python3.9-pyenv"),
             ("sqlite", "python3.14-sid-shared"), ("numpy_", "python3.12-pyenv"),
             ("pandas_", "python3.12-pyenv"), ("regex", "python3.14-pbs"),
             ("cryptography_", "python3.12-pyenv"))
-SPOILT = "5"  # every fifth rule is made wrong, which must be noticed
+SPOILT = "5"  # makes every fifth rule wrong, which the test must notice
 NO_RULE = "code without unwind information"
 
 
@@ -60,7 +59,7 @@ def packages_of(file):
 
 
 def started(interpreter, name):
-    """Starts the program, and returns once it is at work."""
+    """Starts the program, and returns when it is at work."""
     file = os.path.join(BUSY, name + ".py")
     environment = interpreter.environment()
     for package in packages_of(file):
@@ -89,8 +88,8 @@ def capture(pid, folder, stops):
 
 
 def captured(interpreter, name, folder, stops):
-    """Stops a program under gdb. If gdb fails or hangs, as it sometimes does on a busy machine,
-    starts the program and gdb anew."""
+    """Stops a program under gdb again and again. If gdb fails or hangs, as it sometimes does on a
+    busy machine, starts the program and gdb a second time."""
     for last in (False, True):
         process = started(interpreter, name)
         try:
@@ -104,7 +103,7 @@ def captured(interpreter, name, folder, stops):
 
 
 def stacks(folder, *spoilt):
-    """Yields for each stack four values: gdb's addresses, why gdb's backtrace ends, the unwinder's
+    """Yields four values for each stack: gdb's addresses, gdb's reason for ending, the unwinder's
     addresses, the unwinder's outcome."""
     ours = subprocess.run([TOOL, folder, *spoilt], stdout=subprocess.PIPE, check=True, timeout=300)
     lines = iter(ours.stdout.decode().splitlines())
@@ -120,8 +119,7 @@ def stacks(folder, *spoilt):
 
 
 def same(gdb, ours):
-    """Returns how many frames are the same in gdb's stack and in the unwinder's, counted from the
-    innermost."""
+    """Returns how many innermost frames are the same in gdb's stack and in the unwinder's."""
     n = 0
     for at, (a, b) in enumerate(zip(gdb, ours)):
         if a != b and (at == 0 or a != b + 1):
@@ -131,7 +129,7 @@ def same(gdb, ours):
 
 
 class Files:
-    """Answers which code has call frame information, from what readelf says."""
+    """Finds out, with readelf, which code has call frame information."""
 
     def __init__(self, stops):
         """@stops: a file that gdb wrote, with the lines of /proc/PID/maps among others."""
@@ -155,8 +153,8 @@ class Files:
         return loads, sorted((int(a, 16), int(b, 16)) for a, b in described)
 
     def find(self, pc):
-        """Returns (file, virtual address in it, the described range that has it or None), or None
-        if @pc is in no file."""
+        """Returns (file, virtual address in it, (start, end) of the described code that contains it
+        or None) for @pc, or None if @pc is in no file."""
         for start, end, offset, path in self.maps:
             if start <= pc < end and os.path.exists(path):
                 if path not in self.ranges:
@@ -169,8 +167,8 @@ class Files:
         return None
 
     def is_piece(self, path, start, whole):
-        """True if the code at @start is a piece of the function at @whole: its first row isn't that
-        of a function's start, and the function or another piece of it jumps there."""
+        """Returns whether the code at @start is a piece of the function at @whole: its first row
+        isn't that of a function's start, and the function or another piece of it jumps to it."""
         said = subprocess.run(["readelf", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False).stdout.decode()
         row = re.search(r" FDE .*pc=0*%x\.\..*\n.*\n0*%x (\S+)" % (start, start), said)
@@ -205,7 +203,9 @@ class Result:
         self.frames += len(gdb)
         n = same(gdb, ours)
         if 0 < n < len(gdb) and self.files.lacks(gdb[n - 1]) and not self.files.find(gdb[n]):
-            gdb = gdb[:n]  # gdb guessed a caller of code without tables (OpenBLAS): wrong
+            # drops a caller that gdb guessed wrongly, in code without call frame information
+            # (OpenBLAS)
+            gdb = gdb[:n]
         if n == len(gdb) == len(ours) and outcome == "complete":
             self.whole += 1
         elif n == len(gdb) < len(ours) and outcome == "complete":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """unwind_rows.py TOOL [--full]: compares the rows that krait makes (tests/tools/unwind_rows.c) with
-what `readelf --debug-dump=frames-interp` says of the same file, for every row and every function.
-Where readelf says "exp", the expression is taken from its --debug-dump=frames. krait's rules can't
-hold all that DWARF can say: LOSSES has the reasons for such losses, and any other difference fails.
-The files are those that five of the test interpreters map, and a few that are made here; with
---full those of all interpreters, and every ELF file of the machine."""
+`readelf --debug-dump=frames-interp` of the same file, for every row and every function. Where
+readelf says "exp", the expression is taken from its --debug-dump=frames. krait's rules can't
+express all that DWARF can: LOSSES has the reasons for such differences, and any other difference
+is a failure. The files are those that five of the test interpreters map, and a few made here;
+with --full those of all interpreters, and every ELF file of the machine."""
 import collections
 import hashlib
 import multiprocessing
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# Reasons why krait may not know a row, or a register's rule, that readelf knows.
+# reasons why krait may lack a row, or a register's rule, that readelf has
 LOSSES = {
     "cfa-expression": "the CFA is an expression that is none of `*(reg + n) + m`, `*(reg + n + 8 * reg) + m` and "
                       "binutils' PLT",
@@ -31,8 +31,8 @@ LOSSES = {
     "not-executable": "the function lies outside of executable memory",
     "empty": "the function has no bytes",
 }
-# The interpreters of the fast tier: the oldest one, the newest one, and other builds of versions
-# between them.
+# The interpreters of the fast tier: the oldest one, the newest one, and others that were built
+# differently.
 FEW = ("python2.7-pyenv", "python3.8-pyenv", "python3-dist", "python3.13-pyenv", "python3.15-sid")
 UNKNOWN, END, REG, DEREF, PLT, SIGNAL, INDEXED = range(7)
 SAME, LOST = 0x7fff, 0x7ffe
@@ -64,8 +64,8 @@ def run(*command):
 
 
 def entries(path, how):
-    """Returns the entries of readelf's dump of .eh_frame, or of .debug_frame if .eh_frame has no
-    functions. Each entry is a string of several lines."""
+    """Returns the CIEs and FDEs in readelf's dump of .eh_frame, or of .debug_frame if .eh_frame has
+    no functions. Each is a string of several lines."""
     found = {}
     for text in run("readelf", how + "N", path).split("Contents of the ")[1:]:
         name, _, text = text.partition(" ")
@@ -78,8 +78,8 @@ def entries(path, how):
 
 
 class Expressions:
-    """Facts that only readelf's dump of the instructions has: expressions, and whether a register
-    that rows show as "u" was declared undefined."""
+    """What only readelf's dump of the instructions has: expressions, and whether a register that
+    the rows show as "u" was declared undefined."""
     def __init__(self, path):
         self.path, self.of = path, None
 
@@ -88,8 +88,8 @@ class Expressions:
                    if "expression" in x or "undefined" in x}
 
     def at(self, key, start, loc, register):
-        """Returns the expression that holds at LOC for a register's name or "cfa", or "undefined",
-        or ""."""
+        """Returns the expression that is in effect at @loc for a register's name or "cfa", or
+        "undefined", or ""."""
         if self.of is None:
             self.read()
         now, here, kept = {}, start, []
@@ -115,8 +115,8 @@ class Expressions:
 
 
 def breg(machine, text):
-    """Takes "DW_OP_breg7 (rsp): 8; ..." apart. Returns (the register's number, the offset, the
-    rest)."""
+    """Parses "DW_OP_breg7 (rsp): 8; ...". Returns (the register's number, the offset, the rest of
+    the text)."""
     m = re.match(r"DW_OP_breg(\d+) \(\w+\): (-?\d+)(?:; )?", text)
     return (int(m[1]), int(m[2]), text[m.end():]) if m else (None, 0, "")
 
@@ -128,7 +128,7 @@ class Rules:
         self.known = {}
 
     def at(self, text, key, start, loc, names, signal):
-        """Returns rule() of a row. Equal rows that need no expression are computed once."""
+        """Returns rule() for a row. It is computed once for equal rows that need no expression."""
         known = self.known.get((text, names, signal))
         if known:
             self.losses.update(known[1])
@@ -165,9 +165,9 @@ class Rules:
         return None
 
     def slot(self, text, expression, name, cfa=None):
-        """Returns two values: where a register is saved, in units of 8 bytes; 1 if that is an
-        offset from the frame pointer, 0 if from the CFA. The offset is from the frame pointer
-        only where the CFA shows whose frame pointer it is."""
+        """Returns (where a register is saved, in units of 8 bytes; 1 if that is an offset from the
+        frame pointer, 0 if from the CFA). It is an offset from the frame pointer only if the CFA
+        shows whose frame pointer it is."""
         if text in ("u", "s", "n", None):
             return SAME, 0
         m = re.match(r"c([-+]\d+)$", text)
@@ -214,15 +214,15 @@ class Rules:
 
 
 def functions(path):
-    """Returns [(start, end, rows as (loc, text), the columns' names, key, whether it is a signal
-    frame, the return address column)] for all functions, by start address."""
+    """Returns (start, end, rows as (loc, text), names of the columns, key, whether it is a signal
+    frame, the return address column) for each function, sorted by start address."""
     cies, found = {}, []
     for entry in entries(path, "-wF"):
         key, _, rest = entry.partition("\n")
         head, lines = key.split(), rest.splitlines()
         names = lines[0].replace("LOC", "").strip() if lines else ""
         rows = [(int(line[:16], 16), line[17:].rstrip()) for line in lines[1:]
-                # leaves out the second line that readelf prints for registers without a name
+                # skips the second line that readelf prints for registers without names
                 if line[0] in HEX and "ZERO" not in line]
         if head[3] == "CIE":
             ra = next(int(x[3:]) for x in head if x.startswith("ra="))
@@ -230,7 +230,7 @@ def functions(path):
             continue
         cie_rows, cie_names, signal, ra = cies[head[4][4:]]
         start, end = (int(x, 16) for x in head[5][3:].split(".."))
-        # readelf prints no rows where the function's program is empty.
+        # For a function without instructions readelf prints no rows, so those of its CIE are taken.
         if not rows:
             rows, names = [(start, text) for _, text in cie_rows[-1:]], cie_names
         found.append((start, end, rows, names, key, signal, ra))
@@ -238,11 +238,11 @@ def functions(path):
 
 
 def eh_return(path, start, end, leave):
-    """Finds in a function that is left by __builtin_eh_return at @leave what its call frame
-    information doesn't say. Returns four numbers: the address from which on its return address
-    may be overwritten, the address from which on the frames further out may be overwritten, the
-    address at which it has been left, and where the return address is kept until then (from the
-    CFA, in units of 8 bytes)."""
+    """Finds out, for a function left by __builtin_eh_return at @leave, what its call frame
+    information doesn't say. Returns four values: the address from which on its return address
+    may be overwritten; the address from which on the frames further out may be overwritten; the
+    address from which on the function has been left; where the return address is kept until then
+    (from the CFA, in units of 8 bytes)."""
     text = run("objdump", "-dw", "--no-show-raw-insn", f"--start-address={start:#x}", f"--stop-address={end:#x}", path)
     code = [(int(m[1], 16), m[2]) for m in re.finditer(r"^ +([0-9a-f]+):\t(.*?) *$", text, re.M)]
     install, hook = [i for i, (at, insn) in enumerate(code) if at < leave and insn.startswith("call")][-2:]
@@ -251,7 +251,7 @@ def eh_return(path, start, end, leave):
     def argument(register):
         how, source = next(m for m in (re.match(rf"(lea|mov) +(\S+),%{register}$", insn)
                                        for _, insn in code[install::-1]) if m).groups()
-        # Ubuntu's GCC 14 keeps the register's value in the frame until then
+        # in code of Ubuntu's GCC 14, the register's value is in the frame until then
         if how == "mov" and source[0] != "%":
             source = next(m for m in (re.match(r"mov +(%r\w+)," + re.escape(source), insn)
                                       for _, insn in code[install::-1]) if m)[1]
@@ -261,7 +261,7 @@ def eh_return(path, start, end, leave):
     read = sorted(int(x, 16) - other for _, insn in code[install:hook]
                   for x in re.findall(r"mov +(-0x[0-9a-f]+)\(%rbp\),", insn))
     left = next(i for i, (at, insn) in enumerate(code) if at > leave and re.match("ret|(notrack )?jmp", insn))
-    assert read == [0x90, 0x98], read  # .cfa and .ra of struct _Unwind_Context
+    assert read == [0x90, 0x98], read  # offsets of .cfa and .ra in struct _Unwind_Context
     return (code[install][0] + 1, code[hook + 1][0], code[left + 1][0] if left + 1 < len(code) else end,
             (context + read[1] - 16) // 8)
 
@@ -325,7 +325,7 @@ def tool_rows(tool, path):
 
 
 def differences(got, want):
-    """Returns the first rows of krait's and readelf's that differ."""
+    """Returns the first rows that differ between krait and readelf."""
     if got == want:
         return []
     at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
@@ -336,7 +336,7 @@ def differences(got, want):
 
 
 def unnoticed(rows, want):
-    """True if the comparison doesn't notice a changed rule or a moved row."""
+    """Returns True if the comparison fails to notice a changed rule or a moved row."""
     i = len(rows) // 2
     loc, rule = rows[i]
     return any(not differences(rows[:i] + [other] + rows[i + 1:], want)
@@ -345,7 +345,7 @@ def unnoticed(rows, want):
 
 def compare(job):
     """Compares one file. Returns (group, path, what is wrong or None, number of rows, number of
-    functions, {reason: losses})."""
+    functions, {reason: number of losses})."""
     tool, group, path, original = job
     rows, kept, bad = tool_rows(tool, path)
     if rows is None:
@@ -362,8 +362,7 @@ def compare(job):
     return group, path, "; ".join(wrong) or None, len(rows), len(kept), losses
 
 
-# Loads as many of the libraries as it can into an interpreter, and prints the interpreter's
-# mappings.
+# A script that loads as many of these libraries as it can, and prints the process's mappings.
 MAPPED = """
 import sys
 for name in "ssl hashlib ctypes sqlite3 zlib lzma bz2 decimal curses readline numpy".split():
@@ -379,7 +378,7 @@ def mapped(interpreter):
 
 
 def interpreters():
-    """Returns (name, path) of the test interpreters that need no chroot."""
+    """Returns (name, path) of each test interpreter that needs no chroot."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     table = os.path.join(os.environ.get("KRAIT_TEST_CACHE") or cache + "/krait-tests",
                          "interpreters.tsv")
@@ -394,7 +393,8 @@ def interpreters():
 
 
 def is_ours(path):
-    """True if the file is a 64-bit ELF program or library for a machine that krait knows."""
+    """Returns whether the file is a 64-bit ELF program or library for a machine that krait
+    supports."""
     try:
         with open(path, "rb") as f:
             h = f.read(20)
@@ -404,7 +404,7 @@ def is_ours(path):
 
 
 def everything():
-    """Yields every ELF file in the usual directories."""
+    """Yields the path of every ELF file in the usual directories."""
     home = os.path.expanduser("~")
     for root in ("/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec", "/usr/local", "/opt",
                  "/usr/aarch64-linux-gnu", home + "/.pyenv", home + "/.cache/krait-tests"):
@@ -416,8 +416,8 @@ def everything():
 
 
 def made(where):
-    """Makes files that no package has. Yields (name, path, path of the file that readelf reads) of
-    each."""
+    """Makes files unlike those of any package. Yields (name, path, path of the file that readelf
+    reads) for each."""
     with open(where + "/vdso.so", "wb") as out, open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             if "[vdso]" in line:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# unwind_rows.sh [--full]: krait's unwind rows against readelf's; see unwind_rows.py.
+# unwind_rows.sh [--full]: compares krait's unwind rows with readelf's; see unwind_rows.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
