@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""src/record records without a command line, and prints nothing (tests/record/record.c).
+"""Tests that src/record can record without the command line (src/cli), and prints nothing
+(tests/record/record.c).
 
-The program itself says what must be found: its functions, and the CPU time that it had. Wants root.
-"""
+The recorded program says which functions it ran and how much CPU time it used, and the recording
+must show that. Needs root."""
 import os
 import re
 import subprocess
@@ -37,9 +38,9 @@ def record(*command):
 
 @case
 def engine_records():
-    """Records a program that says how much CPU time it used in which functions: the recording has
-    as many samples as that CPU time is due, most of them in these functions. Nothing is printed
-    on standard error."""
+    """Records a program that says how much CPU time it used in which functions. The recording must
+    have as many samples as this CPU time should give, most of them in these functions. Nothing
+    may be printed on standard error."""
     with folder() as d:
         done = record(kit.PYTHON, "-c", WORK, d + "/time")
         check(done.returncode == 0, done.stdout[-500:])
@@ -55,8 +56,8 @@ def engine_records():
 
 @case
 def engine_fails_quietly():
-    """If the command can't be run, the engine returns an error with a message. Its caller prints
-    the message."""
+    """If the command can't be run, the engine returns an error with a message, which its caller
+    prints."""
     done = record("/nowhere/python")
     check(done.returncode == 1 and done.stdout.startswith("failed: can't run '/nowhere/python'"), done.stdout)
     check(done.stderr == "", "standard error: " + done.stderr[:500])
@@ -79,8 +80,8 @@ def types(path, *load):
 
 @case
 def picked_types():
-    """Loads krait's programs with the types that krait picks and with all types of the kernel:
-    libbpf makes the same instructions in both cases."""
+    """Loads krait's programs twice, with the types that krait picks and with all of the kernel's
+    types. libbpf must make the same instructions in both cases."""
     for name in ("sample.bpf.o", "tasks.bpf.o"):
         first, picked, kernels = types(os.path.join(OBJECTS, name), "load")
         check(first == "picked", name + ": " + first)
@@ -91,7 +92,7 @@ def picked_types():
 @case
 def types_that_are_missing():
     """If the kernel lacks a struct that the object names, krait doesn't pick types, because libbpf
-    may find the struct in a kernel module. A typedef may be missing."""
+    may find the struct in a kernel module. If a typedef is missing, krait still picks types."""
     with open(os.path.join(OBJECTS, "sample.bpf.o"), "rb") as f:
         elf = f.read()
     for old, new, word in (("mm_flags_t", "mm_flagz_t", "picked"), ("unix_sock", "unix_sick", "not picked")):

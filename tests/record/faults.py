@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program that windows.c records. Three threads make page faults, some of them in code that is
-new. One thread comes late, and one has its name from the beginning."""
+"""The program that windows.c records. Three threads cause page faults, some of them in newly made
+code. One thread is started late, and one has a name from the beginning."""
 import mmap
 import sys
 import threading
@@ -18,8 +18,8 @@ def deep(n):
 
 
 def work(end):
-    """At least 20 rounds, however busy the machine is. Then the thread stays, because its name can't
-    be read once it has ended."""
+    """Works until @end, but for at least 20 rounds, however busy the machine is. Then the thread
+    goes on existing, because its name can't be read after it has ended."""
     i = 0
     while time.monotonic() < end or i < 20:
         made = {"touch": touch}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * record COMMAND...: records it with src/record and the rooms below, linked without src/cli. Prints
- * a line for each sample, with the functions of its stack from the outermost on, ";" between them.
- * Then it prints "due N came N" by the summary. check.py checks the output.
+ * record COMMAND...: records COMMAND with src/record and the rooms below it, linked without
+ * src/cli. Prints a line for each sample: the functions of its stack, the outermost first, with ";"
+ * between them. At last prints "due N came N" from the recording's summary. check.py checks the
+ * output.
  */
 #include <stdio.h>
 
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
 	struct session s;
 	int r;
 
-	/* messages of all levels are passed on, but no sink is set that prints them */
+	/* all messages are logged, but no sink is set that would print them */
 	log_set_level(LOG_DEBUG);
 	session_init(&s, &o);
 	session_bound_init(&s);

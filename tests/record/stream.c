@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Saves what a collector is given; see stream.h. */
+/* Saves all that a collector is given, and gives it to other collectors; see stream.h. */
 #include "stream.h"
 
 #include <stdio.h>
@@ -14,13 +14,13 @@ enum kind { RECORD, FLUSH, MAPPED, EXIT, COMM, EXEC, LOOK_AGAIN, EXAMINE, PREPAR
 
 struct entry {
 	enum kind kind;
-	size_t at, n; /* the entry's bytes in .bytes */
+	size_t at, n; /* where the entry's bytes are in .bytes, and how many */
 };
 
 static struct {
 	VEC(struct entry) entries;
 	struct str bytes;
-	struct collect_config config; /* the configuration of the collector whose input was saved */
+	struct collect_config config; /* the configuration of the collector whose input is saved */
 } saved;
 
 struct told {
@@ -56,8 +56,8 @@ static void save(enum kind kind, const void *data, size_t n)
 }
 
 /*
- * The linker's --wrap sends calls of the collector's functions to __wrap_NAME; the function itself
- * is __real_NAME.
+ * The linker (--wrap) redirects calls of the collector's functions to __wrap_NAME. The original
+ * function is __real_NAME.
  */
 
 struct collect *__real_collect_new(const struct collect_config *config);
@@ -153,7 +153,10 @@ void __wrap_collect_begin(struct collect *c, uint64_t start_ns)
 	__real_collect_begin(c, start_ns);
 }
 
-/* Seeded mistakes. Each is made where a window is cut, or in the samples after the cut. */
+/*
+ * A mistake that the test makes on purpose, either where a window is cut or in samples after the
+ * cut.
+ */
 
 static struct {
 	const char *what;
@@ -166,8 +169,8 @@ void stream_fault(const char *what)
 }
 
 /*
- * Tells whether to make the mistake @what in this call: in every seventh call after the first
- * window was cut.
+ * Tells whether to make the mistake @what in this call: after the first window was cut, in every
+ * seventh call.
  */
 static bool is_wrong(const char *what)
 {
@@ -213,7 +216,10 @@ int __wrap_rebase_begin(struct rebase *r, struct profile *p)
 	return __real_rebase_begin(r, p);
 }
 
-/* Replaces the functions by which a collector writes to the kernel: they do nothing and succeed. */
+/*
+ * Replaces a function through which a collector tells the kernel programs something. It does
+ * nothing, as do those below.
+ */
 
 static int set_proc(void *ctx, const struct proc_key *key, enum proc_state state,
 		    const struct py_where *where, const struct image_place *place, uint32_t space)
@@ -240,8 +246,8 @@ static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 }
 
 /*
- * Numbers begin at 1, as in the recording. The first number is the process's slot, which the saved
- * records name.
+ * The last number given out. Numbers begin at 1, as in the recording. Number 1 is the process's
+ * slot, to which saved records refer.
  */
 static uint32_t last_number;
 
@@ -276,8 +282,8 @@ static uint64_t unmaps(void *ctx, uint32_t slot)
 }
 
 /*
- * The version of the mappings in the last set_space(). (When a collector reads mappings depends on
- * the clock.)
+ * The version of the mappings in the last call of set_space(), which depends on when the collector
+ * reads mappings, and so on the clock.
  */
 static uint32_t latest_version;
 
@@ -306,7 +312,7 @@ static const struct collect_unwind_ops unwind = {
 	.fills_aside = true,
 };
 
-/* Flushes twice. Between the two, the collector gets all names that the first flush asked for. */
+/* Flushes. Waits until the collector has all names that it asked for, and flushes again. */
 static void flush(struct collect *c, bool last)
 {
 	expect(!__real_collect_flush(c, last), "a flush failed");
@@ -365,7 +371,7 @@ static void give(struct collect *c, const struct entry *e)
 	}
 }
 
-/* Begins the session as session.c does, but what the collector answers doesn't reach the kernel. */
+/* Begins a session as session.c does, except that the collector's calls don't reach the kernel. */
 static void begin(struct session *s, struct session *live, const struct collect_ops *ops,
 		  bool native)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All that a recording's collector is given (records, events of the side band, flushes), saved, and
- * given to another collector. The Makefile links it so that calls of collect_*() come here first.
+ * Saves all that a recording's collector is given (records, events of the side band, flushes), so
+ * that it can be given to another collector. The Makefile links this so that calls of collect_*()
+ * come here first.
  */
 #ifndef TESTS_RECORD_STREAM_H
 #define TESTS_RECORD_STREAM_H
@@ -16,27 +17,27 @@ size_t stream_entries(void);
 bool stream_is_flush(size_t i);
 
 /*
- * Gives the saved entries to a new collector, with a profile of its own. After each entry i for
- * which @cuts says so, it flushes and cuts a window, as session_window() does. @window is called
- * for each window, and at the end for the rest. @live is the session that was recorded: sampling
- * has stopped, but its process lives and the session hasn't ended.
+ * Gives the saved entries to a new collector with a new profile. After each entry i for which @cuts
+ * returns true, flushes and cuts a window, as session_window() does. Calls @window for each window,
+ * and at the end for the rest of the profile. @live is the recorded session: its sampling has
+ * stopped, but its process lives, and the session hasn't ended.
  */
 struct stream_user {
 	bool (*cuts)(void *ctx, size_t i);
 	void (*window)(void *ctx, struct profile *p);
 	void *ctx;
-	bool native; /* with native frames, which takes ten times as long */
+	bool native; /* replays with native frames, which takes ten times as long */
 };
 void stream_replay(struct session *live, const struct stream_user *user);
 
 /*
- * Makes a mistake in every seventh "stack" or "label" that is carried over or made, or every
- * seventh sample that comes after a cut ("drop", "double"), to prove that it is seen. "memory": no
- * memory for every seventh stack that is carried over. NULL: none.
+ * Makes a mistake on purpose, to prove that the test notices it. "stack", "label": in every seventh
+ * stack or label that is carried over or made. "drop", "double": in every seventh sample after a
+ * cut. "memory": memory runs out for every seventh stack that is carried over. NULL: no mistake.
  */
 void stream_fault(const char *what);
 
-/* If @ok is false, prints @why and ends the program. */
+/* Unless @ok, prints @why and ends the program. */
 void expect(bool ok, const char *why);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * types OBJECT [load]: prints "picked", if krait picks the kernel's types for the programs of the
- * object file, else "not picked". With "load" the programs are then loaded twice, with these types
- * and with all of the kernel's, and "NAME TAG" is printed for each program. The kernel computes the
- * tag over the instructions as they were relocated. check.py compares both.
+ * types OBJECT [load]: prints "picked" if krait picks the kernel's types for the programs in the
+ * object file, else "not picked". With "load", the programs are loaded twice, with the picked types
+ * and with all of the kernel's types, and "NAME TAG" is printed for each program. The tag is the
+ * kernel's hash of the instructions after relocation. check.py compares the tags.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

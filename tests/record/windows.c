@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * windows PYTHON SCRIPT: proves that a recording can be cut into windows (session_window()).
- * SCRIPT (faults.py) prints a line, reads one, works for 2 s, prints a line and reads again.
+ * SCRIPT (faults.py) prints a line, reads a line, works for 2 s, prints a line, and reads again.
  *
- * 1. Each page fault of it is a sample, and a window is cut each 200 ms. The windows must have as
- *    many samples as the kernel counts page faults of SCRIPT. That counter is the test's own.
- * 2. What the collector was given is given to other collectors (stream.h), cut into windows or not.
- *    Each sample must be the same: time, values, labels, and all that is known of its frames.
- * 3. The same with mistakes, which must be seen.
- * 4. A cut for which memory is missing fails, and so does all that would use the old ids.
+ * 1. Each page fault of SCRIPT is a sample, and a window is cut every 200 ms. The windows must have
+ *    as many samples in all as the kernel counts page faults, by a counter that the test opens.
+ * 2. All that the collector was given is given to other collectors (stream.h), which cut it into
+ *    windows or don't. Each sample must be the same: its time, values, labels, and all that is
+ *    known of its frames.
+ * 3. Part 2 is repeated with mistakes made on purpose, which the test must notice.
+ * 4. A cut fails if memory is missing, and so do later cuts, which would use the old ids.
  *
- * Wants root.
+ * Needs root.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -37,47 +38,47 @@
 #include "stream.h"
 
 #define WINDOW_NS  (200 * NSEC_PER_MSEC)
-#define SETTLED_US 200000 /* how long to wait until the script surely sleeps in read() */
+#define SETTLED_US 200000 /* after this time the script surely sleeps in read() */
 
 extern char **environ;
 
 /*
- * Names that some samples must have in a frame or a label: an error in cutting windows could lose
- * these names.
+ * Names that must be in a frame or a label of some sample. A mistake in cutting windows could lose
+ * them.
  */
 static const char *const has[] = {"mine=this", "thread=early", "thread=late", "new_",
 				  "[python 3", "mmap.cpython", "libc.so"};
 
 /*
- * A sample: its time, and a hash of its values, of its labels and of all that the profile knows of
- * its frames.
+ * A sample: its time, and a hash of its values, its labels, and all that the profile knows of its
+ * frames.
  */
 struct sample {
 	int64_t time_ns;
 	uint64_t hash;
 };
 
-/* The samples of all windows together. */
+/* The samples of all windows. */
 struct samples {
 	VEC(struct sample) all;
 	unsigned windows;
-	/* how many samples have the name has[i] in a frame or in their labels */
+	/* number of samples with the name has[i] in a frame or a label */
 	size_t n_with[ARRAY_SIZE(has)];
 };
 
 /*
- * What is known of one id of a profile (a location or a set of labels). .hash is 0 until it is
+ * What is known of an id of a profile (of a location or of a label set). .hash is 0 before it is
  * computed.
  */
 struct known {
 	uint64_t hash;
-	unsigned with; /* set of indices into has[] */
+	unsigned with; /* a set of indexes into has[], one bit each */
 };
 
 struct window {
 	struct profile *p;
 	struct samples *to;
-	struct known *locations, *labels; /* each is indexed by id */
+	struct known *locations, *labels; /* both are indexed by the profile's ids */
 };
 
 static void add_frame(struct str *b, const struct profile *p, uint32_t location)
@@ -104,8 +105,8 @@ static int compare_text(const void *a, const void *b)
 }
 
 /*
- * Adds the labels sorted by name. In the profile they are sorted by id, and ids differ between
- * windows.
+ * Adds the labels, sorted by name. (In the profile they are sorted by id, and ids differ between
+ * windows.)
  */
 static void add_labels(struct str *b, const struct profile *p, uint32_t set)
 {
@@ -190,7 +191,7 @@ static int compare_samples(const void *va, const void *vb)
 }
 
 /*
- * Returns the time of the first sample in which @a and @b differ; -1: both have the same samples.
+ * Returns the time of the first sample that differs between @a and @b, or -1 if all are the same.
  */
 static int64_t difference(const struct samples *a, const struct samples *b)
 {
@@ -203,9 +204,7 @@ static int64_t difference(const struct samples *a, const struct samples *b)
 	return a->all.n == b->all.n ? -1 : a->all.n > n ? a->all.v[n].time_ns : b->all.v[n].time_ns;
 }
 
-/*
- * Says after which entries a replay cuts a window: after each @every entries, and after entry @at.
- */
+/* Tells a replay where to cut windows: after every @every entries, and after entry @at. */
 struct cuts {
 	struct samples got;
 	size_t every, at;
@@ -244,9 +243,9 @@ static void expect_much(const struct samples *s)
 #define PAUSE_US 300000
 
 /*
- * Replays the recording with cuts, and expects the samples of @whole, a replay without cuts. If
- * they differ, both are replayed again after a pause: on a busy machine the time for names may have
- * been over. A fault of the cut itself makes all replays differ.
+ * Replays the recording cut into windows, and expects the same samples as in @whole, a replay
+ * without cuts. If they differ, makes both replays again after a pause: on a busy machine, the time
+ * for reading names may have run out. A mistake of the cut itself makes all attempts differ.
  */
 static void expect_same(struct session *s, struct cuts *whole, struct cuts *cut, bool native)
 {
@@ -269,8 +268,8 @@ static void expect_same(struct session *s, struct cuts *whole, struct cuts *cut,
 }
 
 /*
- * Replays the recording with native frames: once uncut, once cut into 60 windows, and once for each
- * flush, cut into two windows there.
+ * Replays the recording with native frames: once without cuts, once cut into 60 windows, and then
+ * once for each flush, cut into two windows at that flush.
  */
 static void replay_native(struct session *s)
 {
@@ -291,8 +290,8 @@ static void replay_native(struct session *s)
 }
 
 /*
- * Replays the recording once for each entry, cut into two windows there, and compares with the
- * uncut replay.
+ * Replays the recording once for each entry, cut into two windows after that entry, and compares
+ * the result with the replay without cuts.
  */
 static void replay_each(struct session *s)
 {
@@ -339,8 +338,8 @@ static int cut_without_memory(void *ctx, uint64_t now)
 }
 
 /*
- * Makes the session fail by a cut for which memory is missing. Sampling was stopped before, but the
- * collector still holds its data.
+ * Cuts a window while memory is missing, which makes the session fail. Sampling has stopped, but
+ * the collector still holds its data.
  */
 static void run_without_memory(struct session *s)
 {
@@ -349,7 +348,7 @@ static void run_without_memory(struct session *s)
 	printf("PASS windows-memory\n");
 }
 
-/* The process that runs the script, and the pipes to its input and from its output. */
+/* The process that runs the script, and pipes to its input and from its output. */
 struct target {
 	pid_t pid;
 	int to, from;
@@ -380,8 +379,8 @@ static struct target start_target(char **argv)
 }
 
 /*
- * Waits until the script has printed @lines lines, at most @ms for each further output. Returns
- * whether it has.
+ * Waits until the script has printed @lines lines in all, and at most @ms for each piece of output.
+ * Returns whether it has.
  */
 static bool has_said(struct target *t, unsigned lines, int ms)
 {
@@ -395,7 +394,7 @@ static bool has_said(struct target *t, unsigned lines, int ms)
 	return t->lines >= lines;
 }
 
-/* Opens a counter of the page faults of the process and of all threads that it starts later. */
+/* Opens a counter of the page faults of the process, including threads that it starts later. */
 static int open_counter(pid_t pid)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -427,7 +426,10 @@ static void cut(struct session *s, struct samples *all)
 	profile_free(window);
 }
 
-/* Records until the script is done, and cuts windows. Returns how many samples the windows have. */
+/*
+ * Records until the script is done, and cuts windows meanwhile. Returns the number of samples in
+ * all windows, and sets @counted to the kernel's number of page faults.
+ */
 static uint64_t record(struct session *s, struct target *t, uint64_t *counted)
 {
 	struct samples all = {};
