@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * classes PID: reads lines "CODE SELF TYPE" (addresses in hexadecimal) on stdin. Prints for each
- * the name that krait would show for the code object. For tests/live/classes.sh.
+ * classes PID: reads lines "CODE SELF TYPE" (addresses in hexadecimal) on stdin, and prints for
+ * each the name that krait would show for the code object. Used by tests/live/classes.sh.
  */
 #include "python/code/code.h"
 #include "live.h"

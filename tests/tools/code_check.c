@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares what instructions prove (src/unwind/x86/x86_flow.h) with the call frame information of
- * the same functions, for tests/unwind/code_rows.py.
+ * Compares what krait proves from instructions (src/unwind/x86/x86_flow.h) with the call frame
+ * information of the same functions, for tests/unwind/code_rows.py.
  *
- * code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED", then
- * "why N REASON" for functions that aren't proven, and "differs KEY FUNCTION WHAT" for each
- * instruction where the two contradict each other. Then the proof is also begun in the middle of
- * functions. Where it succeeds all the same, the stack pointer must be right; if it isn't, "guess
- * KEY FUNCTION" is printed.
+ * code_check FILE...: prints for each file "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED",
+ * "why N REASON" for functions that can't be proved, and "differs KEY FUNCTION WHAT" for each
+ * instruction where proof and call frame information contradict each other. The proof is also begun
+ * in the middle of functions. If it succeeds there, the stack pointer must be right; if it isn't,
+ * "guess KEY FUNCTION" is printed.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,10 +28,10 @@ struct check {
 	const struct unwind_rows *rows;
 	const struct unwind_fde *fde;
 	struct code_region *r;
-	int64_t *sp; /* of each byte of the function: rsp's offset from the CFA; 0 = not proven */
+	int64_t *sp; /* offset of rsp from the CFA at each byte of the function; 0: not proved */
 	uint32_t sp_n;
 	unsigned long functions, proven, insns, same, untold, guessed, differing;
-	bool differs; /* some row differs in the function that is checked */
+	bool differs; /* whether any row of the present function differs */
 	struct {
 		const char *text;
 		unsigned long n;
@@ -111,7 +111,7 @@ static void count_why(struct check *c, const char *why)
 	c->why[i].n++;
 }
 
-/* Begins the proof anew at every seventh proven instruction, as if a function began there. */
+/* Begins the proof again at every seventh proved instruction, as if a function began there. */
 static int guesses(struct check *c)
 {
 	const char *why;

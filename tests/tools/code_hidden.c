@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares what instructions prove in a copy of a file, which lacks call frame information, with
- * the call frame information of the file; for tests/unwind/code_rows.py.
+ * Compares what krait proves from the instructions of a file's copy, which has no call frame
+ * information, with the call frame information of the file itself. Used by
+ * tests/unwind/code_rows.py.
  *
  * code_hidden FILE HIDDEN: HIDDEN is FILE without call frame information and without symbols, so
- * that only pointers and calls show where functions begin. For each function in which the frame's
- * distance from the stack pointer differs it prints "differs START FIRST BYTES": the function's
- * start, the first such place, their number. Then "hidden BYTES KNOWN".
+ * that only pointers and calls show where functions begin. For each function in which the distance
+ * between frame and stack pointer differs, prints "differs START FIRST BYTES": the function's
+ * start, the first address where it differs, the number of such bytes. At last prints "hidden BYTES
+ * KNOWN".
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@
 #include "unwind/compile.h"
 #include "unwind/rows/rows.h"
 
-#define SP 7 /* the number that DWARF has for rsp */
+#define SP 7 /* DWARF's number of rsp */
 
 typedef int read_fn(struct elf_file *f, struct unwind_rows *ret);
 

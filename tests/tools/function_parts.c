@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * function_parts FILE: reads addresses of parts of functions on stdin (hexadecimal) and prints for
- * each where its function begins, or 0 if that isn't known.
+ * function_parts FILE: reads addresses of parts of functions on stdin (hexadecimal), and prints for
+ * each the start of the whole function, or 0 if that can't be known.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -27,7 +27,8 @@ for line in open("/proc/self/maps"):
 else:
     print(os.readlink("/proc/self/exe"))'
 
-# truth_start FILE COMMAND...: FILE gets what COMMAND prints before "ready". $truth_PID runs on.
+# truth_start FILE COMMAND...: writes to FILE what COMMAND prints before "ready". COMMAND goes on
+# running, with the pid $truth_PID.
 truth_start() {
 	local file=$1 line; shift
 	coproc truth { exec "$@" 2>"$WORK/err"; }
@@ -42,8 +43,8 @@ truth_stop() {
 	wait "$truth_PID" 2>/dev/null || true
 }
 
-# each_interpreter TEST CONDITION FUNCTION: calls FUNCTION NAME PATH for each row of the table that
-# fits CONDITION (awk's: $1 name, $2 version, $3 kind, $4 path). Fails if one call does.
+# each_interpreter TEST CONDITION FUNCTION: calls FUNCTION NAME PATH for each test interpreter that
+# fits CONDITION (in awk: $1 name, $2 version, $3 kind, $4 path). Fails if any of the calls fails.
 each_interpreter() {
 	local bad=0 name path
 	[ -s "$INTERPRETERS_TSV" ] || { echo "SKIP $1: no test interpreters"; return 0; }

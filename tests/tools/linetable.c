@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares krait's line table decoder with what an interpreter says of its code objects (the output
- * of tests/live/linetable.py on stdin). Usage: linetable [SHIFT]; SHIFT is added to every
- * instruction offset, so that a test can see that a wrong offset is noticed. Prints "INSTRUCTIONS
- * MISMATCHES", and the first mismatches on stderr.
+ * Compares krait's line table decoder with what an interpreter says of its code objects, which
+ * tests/live/linetable.py prints and this program reads on stdin. Usage: linetable [SHIFT]. SHIFT
+ * is added to every instruction offset, to test that wrong offsets are noticed. Prints
+ * "INSTRUCTIONS MISMATCHES", and the first mismatches on stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void compare(const struct code *c, int lasti, const struct py_position *w
 		want->line, want->end_line, want->col, want->end_col);
 }
 
-/* Decodes @hex into a new buffer. False: the text isn't hexadecimal. */
+/* Decodes @hex into a new buffer. Returns false if the text isn't hexadecimal. */
 static bool parse_table(const char *hex, struct code *c)
 {
 	size_t n = streq(hex, "-") ? 0 : strlen(hex) / 2;

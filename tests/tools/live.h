@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the interpreter of a running process without src/collect, for tools that look into it. */
+/*
+ * Finds the interpreter of a running process without src/collect, for tools that examine a process.
+ */
 #ifndef TESTS_TOOLS_LIVE_H
 #define TESTS_TOOLS_LIVE_H
 
@@ -12,8 +14,8 @@
 #include "python/find/image.h"
 
 /*
- * Tries for each file that @pid has mapped whether it holds an interpreter, until one does. *ret
- * gets that interpreter's image with addresses in @pid. False: no file does.
+ * Looks for an interpreter in each file that @pid has mapped. Sets *ret to the image of the first
+ * one found, with addresses in @pid. Returns false if no file has one.
  */
 static bool live_find(int pid, struct py_image *ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * method_names FILE: for tests/golden/method-names.py. Reads lines "ADDRESS SYMBOL" and prints
- * those whose function is in FILE's tables: "ADDRESS SYMBOL NAME GLUE FOLDED". The latter two are 0
- * or 1: the verdict of machinery.c on the name and on the symbol. The last line is "all N", the
- * number of names.
+ * method_names FILE: reads lines "ADDRESS SYMBOL", and prints "ADDRESS SYMBOL NAME GLUE FOLDED" for
+ * those whose function is in a method table of FILE. GLUE and FOLDED are 0 or 1: whether
+ * machinery.c takes NAME, and SYMBOL, for machinery. The last line is "all N", the number of names.
+ * Used by tests/golden/method-names.py.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * names perf-map PID: reads addresses (hexadecimal, one a line) on stdin. Prints for each "+OFFSET
- * NAME" by the process's perf map and jitdump: the name of the code there, or "-", and the
- * address's offset in it.
+ * names perf-map PID: reads addresses on stdin (hexadecimal, one per line). Prints "+OFFSET NAME"
+ * for each, from the process's perf map and jitdump: the name of the code at the address, or "-",
+ * and the address's offset in that code.
  *
- * names elf FILE: prints for addresses in an ELF file the demangled names alone, "-" for none; on
- * stderr what that cost, as "name value" lines.
+ * names elf FILE: reads addresses in an ELF file, and prints the demangled name of each, or "-".
+ * Prints on stderr what that cost, as lines "name value".
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,8 +49,8 @@ static double cpu_ms(void)
 }
 
 /*
- * Returns the peak of resident memory. getrusage() would also count the memory that the parent had
- * before exec.
+ * Returns the peak of resident memory. (getrusage() would include the memory of the parent before
+ * exec.)
  */
 static unsigned int peak_kib(void)
 {

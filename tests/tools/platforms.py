@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""platforms.py [--write] [FOLDER...]: what krait was seen to do on which interpreter. With --write it makes
-docs/platforms.md from the logs of tests/run in the folders (without one: build/test-logs). Without --write it
-checks that no log there contradicts the table: an interpreter of which the table says "0 wrong" has no wrong
-sample."""
+"""platforms.py [--write] [FOLDER...]: what tests have shown of krait on each interpreter. With
+--write, makes docs/platforms.md from the logs of tests/run in the folders (by default
+build/test-logs). Without it, checks that no log contradicts that table: an interpreter with "0
+wrong" in the table has no wrong sample in the logs."""
 import glob
 import os
 import re
@@ -13,8 +13,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TABLE = os.path.join(ROOT, "docs", "platforms.md")
 
-# Which entries of tests/list say something, and how: the column, the logs, and a line with the interpreter's
-# name, how many things were compared, and how many of them were wrong.
+# By column of the table: what is counted, the entries of tests/list whose logs say it, and a
+# pattern for their lines, with the interpreter's name, the number compared, and the number wrong.
 COLUMNS = {
     "names and lines": ("samples", r"oracle(-full|-arm64)?", r"oracle (\S+) total: (\d+) samples .*?, (\d+) wrong"),
     "native order": ("samples", r"native-order(-full)?", r"oracle (\S+) \S+: (\d+) samples, (\d+) in a wrong order"),
@@ -32,7 +32,7 @@ how much of it was wrong. An empty cell isn't in those logs, so it says nothing.
 
 
 def row_of(name, log):
-    """Returns (interpreter, architecture, C library)."""
+    """Returns the table row of an interpreter: (interpreter, architecture, C library)."""
     return (name, "arm64" if "arm64" in log else "x86-64", "musl" if "musl" in name else "glibc")
 
 
@@ -41,7 +41,7 @@ def logs_of(folder):
 
 
 def read_folder(folder):
-    """Returns {row: {column: (compared, wrong)}}."""
+    """Reads the logs in a folder. Returns {row: {column: (number compared, number wrong)}}."""
     found = {}
     for path in logs_of(folder):
         log = os.path.basename(path)[:-len(".log")]
@@ -57,7 +57,8 @@ def read_folder(folder):
 
 
 def read(folders):
-    """As read_folder(). What a later folder says replaces what an earlier one says."""
+    """Reads the logs in several folders, like read_folder(). A later folder replaces what an
+    earlier one says."""
     found = {}
     for folder in folders:
         for row, cells in read_folder(folder).items():
@@ -88,7 +89,7 @@ def write(found, when):
 
 
 def table():
-    """Returns {row: {column: text}} of docs/platforms.md."""
+    """Reads docs/platforms.md. Returns {row: {column: text}}."""
     with open(TABLE) as f:
         rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in f if line.startswith("| ")]
     return {tuple(row[:3]): dict(zip(COLUMNS, row[3:])) for row in rows[1:]}

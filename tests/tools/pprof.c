@@ -25,7 +25,7 @@ enum { SAMPLES = 20000, DEPTH = 12, THREADS = 3 };
 enum { BULK_STACKS = 5000, BULK_DEPTH = 30, BULK_LOCATIONS = 2000 };
 
 /*
- * Names with which other tools have trouble: angle brackets, templates, semicolons, blanks, other
+ * Names that cause trouble in other tools: angle brackets, templates, semicolons, blanks, other
  * scripts.
  */
 static const struct {
@@ -88,7 +88,7 @@ static void fill_locations(struct profile *p, uint32_t location[N][LINES])
 	}
 }
 
-/* Makes a random stack, and adds @value to its sum in @t for a sample of @thread. */
+/* Makes a random stack. Adds @value to the sums in @t, for a sample of @thread. */
 static uint32_t random_stack(struct profile *p, uint32_t location[N][LINES], uint64_t *seed,
 			     struct truth *t, int64_t value)
 {
@@ -196,8 +196,7 @@ static uint32_t native_mapping(struct profile *p, const char *name, const char *
 }
 
 /*
- * Makes one sample for every kind of frame. The test pprof-check.py has these samples written down
- * by hand.
+ * Makes one sample for every kind of frame. pprof-check.py has the same samples, written by hand.
  */
 static int native(const char *name)
 {
@@ -272,8 +271,8 @@ static int unnamed(char **argv)
 }
 
 /*
- * Prints the peak of resident memory, but not by getrusage(), whose peak includes the parent's
- * before exec.
+ * Prints the peak of resident memory. (That of getrusage() would include the parent's memory before
+ * exec.)
  */
 static void print_memory(void)
 {
@@ -288,7 +287,9 @@ static void print_memory(void)
 	printf("memory %ld\n", kib);
 }
 
-/* Picks a stack: for half of the samples one of ten stacks, for most others one of 300. */
+/*
+ * Picks a stack at random: one of ten for half of the samples, one of 300 for most of the others.
+ */
 static uint32_t pick_stack(uint64_t *seed)
 {
 	uint64_t how = next_random(seed) % 10;
@@ -316,7 +317,7 @@ static void fill_bulk(struct profile *p)
 		location[i] = profile_location(p, &l);
 	}
 	while (profile_n_stacks(p) < BULK_STACKS) {
-		/* Root ends of stacks stay the same for a while, leaf ends change. */
+		/* the frames at the root stay the same for a while, those at the leaf change */
 		for (unsigned i = 0; i < BULK_DEPTH; i++) {
 			if (i < 4 || next_random(&seed) % 16 == 0 || !profile_n_stacks(p))
 				frames[i] = location[next_random(&seed) % BULK_LOCATIONS];

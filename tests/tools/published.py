@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""published.py FOLDER [--all]: krait reads every file below FOLDER, such as profiles that other
+"""published.py FOLDER [--all]: lets krait read every file below FOLDER, such as profiles that other
 projects have published.
 
-The readers below work out a file's totals a second time; each is a few lines for one format, by its
-own description. The totals are compared with those of `krait report` and with the sums in krait's
-JSON lines. Prints the files that differ (--all: every file), then a table of the formats. No such
-file is part of this repository: clone speedscope, pprof, FlameGraph, inferno, the Firefox profiler
-and others next to each other and name the folder. Exit code 1 if a total differs, or if krait
-neither reads nor refuses a file.
-"""
+This script computes the totals of each file as well, with a few lines for each format, written from
+the format's description. The totals are compared with those of `krait report` and with the sums in
+krait's JSON Lines. Prints the files that differ (--all: every file), then a table of the formats.
+No such file is part of this repository: clone speedscope, pprof, FlameGraph, inferno, the Firefox
+profiler and others next to each other and name the folder. Exit code 1 if a total differs, or if
+krait neither reads nor refuses a file."""
 import collections
 import gzip
 import json
@@ -29,14 +28,15 @@ from judge import pprof  # noqa: E402
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = 60
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
-LIMIT = 1 << 62  # krait takes no number of nanoseconds above this for a time
+LIMIT = 1 << 62  # krait doesn't take a larger number of nanoseconds for a time
 
-# totals: {value: total}; n: number of samples, by which rounding is bounded
+# totals: {value: total}; n: number of samples, which limits the error by rounding
 Truth = collections.namedtuple("Truth", "format totals n")
 
 
 def number(value):
-    """Returns a JSON number, or a text that is one; None: it is neither."""
+    """Returns the number in a JSON value that is a number, or a string with a number; otherwise
+    None."""
     if isinstance(value, bool) or value is None or not NUMBER.match(str(value).strip()):
         return None
     return Fraction(str(value).strip().rstrip("."))
@@ -103,7 +103,7 @@ def firefox(data):
 
 
 def slices(events):
-    """Returns (thread, start, end) of each X and of each B with its E."""
+    """Returns (thread, start, end) of each event X, and of each event B with its E."""
     marks = collections.defaultdict(list)
     for i, e in enumerate(events):
         phase, ts = e.get("ph"), number(e.get("ts"))
@@ -130,7 +130,7 @@ def slices(events):
 def trace(events):
     events = [e for e in events if isinstance(e, dict)]
     samples = 0
-    known = collections.defaultdict(set)  # the nodes that the profile has; Chrome leaves some out
+    known = collections.defaultdict(set)  # the nodes in the profile (Chrome leaves some out)
     for e in events:
         data = e["args"].get("data") if e.get("name") in ("Profile", "ProfileChunk") and isinstance(e.get("args"), dict) else None
         nodes = known[e.get("pid"), e.get("id")]
@@ -161,7 +161,7 @@ def of_json(text):
         if not head.startswith("[") or '"ph"' not in head[:65536]:
             return None
         try:
-            # a file that is a list of events needn't end with its bracket
+            # a file that is a list of events may lack its closing bracket
             data = json.loads(head.rstrip().rstrip(",") + "]", strict=False)
         except ValueError:
             return None
@@ -213,7 +213,7 @@ def run(*args):
 
 
 def sums(path):
-    """Returns {value: total} of JSON lines."""
+    """Returns {value: total} of a file of JSON Lines."""
     totals, names = collections.Counter(), []
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -227,7 +227,7 @@ def sums(path):
 
 
 def look(path, work):
-    """Returns (format, krait's verdict, its words)."""
+    """Lets krait read a file. Returns (format, what krait makes of it, krait's message)."""
     want, lines = truth(path), os.path.join(work, "x.jsonl")
     start = time.monotonic()
     try:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pyimage FILE...: prints what py_image_read() learns from ELF files, one "name value" a line, for
- * tests and to examine an unknown interpreter.
+ * pyimage FILE...: prints what py_image_read() finds in ELF files, as lines "name value", for tests
+ * and for examining an unknown interpreter.
  *
  * pyimage --layout 3.7.2 prints krait's layout of that version (--trace-refs: of a build with
  * Py_TRACE_REFS, --arm64: for AArch64 with glibc).
  *
- * pyimage --debug-offsets FILE prints the layout from the first bytes of a _PyRuntime in FILE.
- * Exit: 0 an interpreter, 1 none in one of the files, 2 usage or error.
+ * pyimage --debug-offsets FILE prints the layout from the first bytes of a _PyRuntime in FILE. Exit
+ * code: 0 if each file has an interpreter, 1 if one has none, 2 for wrong usage or an error.
  */
 #include <fcntl.h>
 #include <stdio.h>

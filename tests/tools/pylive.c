@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pylive PID: uses the results of py_image_read() on a live process, independently of krait's own
- * walkers: finds each thread's PyThreadState from its thread pointer (ptrace), checks it by the ids
- * stored in it, and prints "TID name name ..." innermost first. For tests; x86-64, glibc. Exit: 0
- * if every thread's state was right, 1 if not, 2 on errors.
+ * pylive PID: uses the results of py_image_read() on a live process, independently of krait's
+ * walkers. Finds each thread's PyThreadState from its thread pointer (ptrace), checks it by the
+ * thread ids stored in it, and prints "TID name name ..." with the innermost function first. Works
+ * on x86-64 with glibc. Exit code: 0 if every thread's state was right, 1 if not, 2 on errors.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static uint64_t peek64(const struct target *t, uint64_t addr)
 	return peek(t, addr, &v, sizeof(v)) ? v : 0;
 }
 
-/* Finds the load bias by one mapping of the file. */
+/* Finds the load bias of the file from one of its mappings. */
 static bool find_bias(struct target *t, struct elf_file *elf, uint64_t start, uint64_t offset)
 {
 	const struct elf_load *loads;
@@ -101,8 +101,8 @@ static uint64_t by_pair(const struct target *t, uint64_t tp, uint64_t pair)
 }
 
 /*
- * Finds a thread's state in the interpreter's list by its thread id. For 2.7, where no thread-local
- * key leads to the state.
+ * Finds a thread's state in the interpreter's list, by the thread id. Needed for 2.7, where no
+ * thread-local key leads to it.
  */
 static uint64_t by_list(const struct target *t, uint64_t tp)
 {
@@ -185,7 +185,7 @@ static bool check_thread(const struct target *t, pid_t tid)
 	native = l->tstate_native_thread_id ? peek64(t, ts + l->tstate_native_thread_id) : 0;
 	ok = ts && peek64(t, ts + l->tstate_thread_id) == regs.fs_base;
 	/*
-	 * In a PID namespace, native_thread_id is another number, so it is only printed and not
+	 * In a PID namespace, native_thread_id may be another number, so it is printed but not
 	 * compared.
 	 */
 	printf("%d %s%s:", tid, ok ? "right" : "WRONG",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file system that doesn't answer everybody: `stuck_fs DIRECTORY FILE COMM WHAT` mounts one on
- * DIRECTORY, with a copy of FILE in it under the same name. From SIGUSR1 on, programs whose name is
- * COMM get no answer to the requests that WHAT says. Other kraits, such as an agent of the machine,
- * get an error, always: what they read would be in the page cache, where COMM would find it. All
- * other programs get an answer. WHAT is:
+ * A file system that doesn't answer some programs. `stuck_fs DIRECTORY FILE COMM WHAT` mounts it on
+ * DIRECTORY, with a copy of FILE in it under the same name. After SIGUSR1, programs called COMM get
+ * no answer to the requests that WHAT names. Other kraits, such as the machine's agent, always get
+ * an error for these requests: what they read would stay in the page cache, where COMM would find
+ * it. All other programs get answers. WHAT is:
  *
  * free	none: everybody gets an answer, other kraits too
  * symbols	reads of the file, except its first page and its end
@@ -13,8 +13,8 @@
  * opens	reads and opens
  * names	reads, and looking up the file's name
  *
- * It ends, and unmounts, at a signal or when the program that started it ends. The protocol is that
- * of linux/fuse.h.
+ * The program unmounts the file system and ends when it gets a signal, or when its parent ends. The
+ * protocol is that of linux/fuse.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,7 +37,7 @@
 static struct stat backing;
 static int file, device;
 static const char *name, *comm;
-static char held; /* the first letter of WHAT: which calls hang */
+static char held; /* the first letter of WHAT, which says which requests hang */
 static volatile sig_atomic_t armed, over;
 
 static void on_signal(int number)
@@ -66,15 +66,15 @@ static const char *name_of(unsigned pid)
 }
 
 /*
- * Whether it is another krait, and what it reads could be read from the page cache later. ("twice"
- * goes past that cache.)
+ * Tells whether the program is another krait than COMM whose reads would get into the page cache.
+ * ("twice" bypasses that cache.)
  */
 static bool is_other_krait(const char *who)
 {
 	return held != 't' && strcmp(who, comm) != 0 && !strncmp(who, "krait", strlen("krait"));
 }
 
-/* Whether WHAT says that krait gets no answer. */
+/* Tells whether the request is one of those that WHAT names. */
 static bool is_held(const struct fuse_in_header *in, const struct fuse_read_in *what)
 {
 	const unsigned long head = 4096, tail = 65536;
@@ -154,7 +154,7 @@ static void serve(const struct fuse_in_header *in, const void *arg)
 	const char *who = name_of(in->pid);
 	bool is_named = !strcmp(who, comm);
 
-	/* Goes past the page cache, so that nothing that was read once is kept. */
+	/* bypasses the page cache, so that nothing that was read is kept */
 	if (held == 't' && in->opcode == FUSE_OPEN && is_named)
 		open.open_flags = FOPEN_DIRECT_IO;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* threads PID: prints "TID NAME" for every Python thread of a running process; tests/live. */
+/*
+ * threads PID: prints "TID NAME" for every Python thread of a running process. Used by tests/live.
+ */
 #include "python/heap/threads.h"
 #include "live.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel program's unwinder, compiled for the host, on stacks that gdb has written down
- * (tests/unwind/gdb_stops.py). Usage: unwind_replay DIRECTORY [N]. Prints for each thread in it a
- * line: "TID ADDRESS ... OUTCOME"; the innermost address is the program counter, the others lie one
- * byte before return addresses, except behind a signal's frame. Every Nth rule is spoilt, so that a
- * test can see that a wrong one is noticed.
+ * Runs the kernel program's unwinder, compiled for the host, on stacks that gdb has written
+ * (tests/unwind/gdb_stops.py). Usage: unwind_replay DIRECTORY [N]. Prints for each thread in
+ * DIRECTORY a line "TID ADDRESS ... OUTCOME". The innermost address is the program counter; the
+ * others are one byte before return addresses, except outside of a signal's frame. Every Nth rule
+ * is made wrong, so that a test can prove that it notices a wrong rule.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 
 struct file {
 	char *path;
-	uint32_t table; /* number of the file's table; 0: there are no rows */
-	uint64_t base;	/* address from which the offsets of the rows count */
+	uint32_t table; /* number of the file's table; 0: the file has no rows */
+	uint64_t base;	/* the address from which the rows' offsets count */
 	struct elf_load loads[16];
 	size_t n_loads;
 };
@@ -32,7 +32,7 @@ struct file {
 static struct replay {
 	VEC(struct file) files;
 	const char *directory;
-	unsigned long spoilt; /* every Nth rule is spoilt; 0: none */
+	unsigned long spoilt; /* every Nth rule is made wrong; 0: none */
 } replay;
 
 static void must(bool ok, const char *what)
@@ -86,7 +86,10 @@ static const struct file *file_of(const char *path)
 	return &replay.files.v[replay.files.n - 1];
 }
 
-/* Finds the virtual address at which @offset of the file is loaded. False: it isn't loaded. */
+/*
+ * Finds the virtual address at which @offset of the file is loaded. Returns false if it isn't
+ * loaded.
+ */
 static bool vaddr_of(const struct file *f, uint64_t offset, uint64_t *ret)
 {
 	for (size_t i = 0; i < f->n_loads; i++) {
@@ -112,7 +115,7 @@ static void add_mapping(size_t i, const struct maps *m, const struct mapping *e)
 						      .key = (uint32_t)(vaddr - f->base)});
 }
 
-/* Reads the next @lines of mappings; the rows of files stay. */
+/* Reads the next @lines mappings. The rows of files read before stay. */
 static void read_maps(FILE *in, uint64_t lines)
 {
 	_cleanup_maps_ struct maps m = {.truncated = false};
@@ -129,7 +132,7 @@ static void read_maps(FILE *in, uint64_t lines)
 	must(!maps_parse(text, size, MAPS_EXEC, &m), "out of memory");
 	native_no_mappings();
 	vec_foreach(e, &m.list)
-		/* not [vsyscall], which lies in the upper half of the address space */
+		/* leaves out [vsyscall], which is in the upper half of the address space */
 		if (e->start < SPACE_UNUSED)
 			add_mapping(n++, &m, e);
 }
@@ -194,7 +197,7 @@ static FILE *open_part(const char *name)
 	return f;
 }
 
-/* If @line begins with the word @name, returns what follows it; else NULL. */
+/* Returns the rest of @line after its first word @name, or NULL if it begins with another word. */
 static char *after(char *line, const char *name)
 {
 	size_t n = strlen(name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the unwind rows of ELF files, for tests/unwind/unwind_rows.py. unwind_rows FILE...: for
- * each a line "file NAME ROWS RULES FDES BAD MICROSECONDS WHY", then "row KEY CFA REG OFF OFF2
- * SLOTS RA FP BX" and "fde START END", addresses in hex. -s: the first line only; -t: what call
- * frame information says, nothing else.
+ * unwind_rows FILE...: prints the unwind rows of ELF files, for tests/unwind/unwind_rows.py. For
+ * each file there is a line "file NAME ROWS RULES FDES BAD MICROSECONDS WHY", followed by "row KEY
+ * CFA REG OFF OFF2 SLOTS RA FP BX" and "fde START END", with addresses in hexadecimal. -s: prints
+ * the first line only. -t: prints only what call frame information says.
  */
 #include <fcntl.h>
 #include <stdio.h>

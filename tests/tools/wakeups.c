@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * `wakeups CPU SECONDS`: runs a real-time thread (SCHED_FIFO) on that CPU, which sets itself to
- * wake up every half millisecond, as cyclictest does. Prints for each time how many ns late it was.
+ * `wakeups CPU SECONDS`: runs a real-time thread (SCHED_FIFO) on that CPU that wakes up every half
+ * millisecond, as cyclictest does. Prints for each wake-up by how many ns it was late.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -47,8 +47,7 @@ int main(int argc, char **argv)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		late[i] = now() - at;
 		/*
-		 * skips the wake-up times that have passed by now, so that one delay isn't counted
-		 * several times
+		 * skips wake-up times that have passed by now, so that one delay counts only once
 		 */
 		if (late[i] > APART_NS)
 			at = now();

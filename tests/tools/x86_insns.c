@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait decodes of instructions, for tests/unwind/code_rows.py. Reads what `objdump -dw
- * --insn-width=16` prints and writes "length VADDR OURS THEIRS TEXT" where the lengths differ, at
- * the end "refused MNEMONIC COUNT" and "total COUNT". -w: instead each instruction as "BYTES WRITES
- * KIND", the registers that it may change as a mask in hardware numbers.
+ * Prints what krait decodes from instructions, for tests/unwind/code_rows.py. Reads the output of
+ * `objdump -dw --insn-width=16`, and prints "length VADDR OURS THEIRS TEXT" where krait's length
+ * differs from objdump's; at last "refused MNEMONIC COUNT" and "total COUNT". With -w, prints each
+ * instruction as "BYTES WRITES KIND" instead, where WRITES is a mask of the registers that it may
+ * change, by hardware number.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define BYTES_MAX 16
 
-/* Returns a mnemonic as a key: up to eight of its letters. */
+/* Returns up to eight letters of a mnemonic as a key. */
 static uint64_t mnemonic(const char *text)
 {
 	uint64_t key = 0;
@@ -24,7 +25,10 @@ static uint64_t mnemonic(const char *text)
 	return key;
 }
 
-/* Parses "  VADDR:\tXX XX ...\ttext". Returns the number of bytes; 0: it is another line. */
+/*
+ * Parses " VADDR:\tXX XX ...\ttext". Returns the number of bytes, or 0 if the line isn't of this
+ * form.
+ */
 static size_t parse(char *line, uint8_t *bytes, char **text)
 {
 	char *at = strchr(line, '\t'), *end;
@@ -35,7 +39,7 @@ static size_t parse(char *line, uint8_t *bytes, char **text)
 	for (at++; isxdigit((unsigned char)*at) && n < BYTES_MAX; at = end + (*end == ' '))
 		bytes[n++] = (uint8_t)strtoul(at, &end, 16);
 	*text = strchr(at, '\t');
-	if (!*text) /* the line is data among the code, which is shown as characters */
+	if (!*text) /* data among the code, which objdump shows as characters */
 		return 0;
 	++*text;
 	return n;
@@ -73,7 +77,8 @@ int main(int argc, char **argv)
 		} else if (writes) {
 			show_writes(bytes, n, &insn);
 		} else if (insn.len != n &&
-			   bytes[0] != 0x9b) { /* fwait is shown as part of the next instruction */
+			   /* objdump shows fwait as part of the next instruction */
+			   bytes[0] != 0x9b) {
 			printf("length %.*s %u %zu %s", (int)strcspn(line, ":"), line, insn.len, n,
 			       text);
 		}
