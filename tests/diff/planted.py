@@ -14,13 +14,14 @@ In each recording the program also says what its functions took. On a busy machi
 between two recordings, and then another function's cost may change more than that of the planted
 one. Such a pair is recorded again.
 
-planted: the first row with a cost of its own must be the function that was made slower, and its
-    cost must have risen: in all pairs of 10 and 25 %, in 18 of 20 of 5 %. How often the first line
-    names that function is printed too. No first line may call another function dearer or cheaper.
+planted: of diff's rows with an own cost, the first one must be that of the planted function, and
+    its cost must have risen: in all pairs of 10 and 25 %, and in 18 of 20 pairs of 5 %. (How often
+    diff's first line names that function is only printed.) No first line may call another function
+    dearer or cheaper.
 without --per: the pairs of servers are compared again, and no function may be called dearer or
     cheaper.
-same: 40 pairs of recordings in which no function is slower. The first line of 38 says "no more than
-    noise".
+same: 40 pairs of recordings in which no function is slower. In at least 38 of them, diff's first
+    line must say "no more than noise".
 
 --small: tests one case only, two.py, in which hot() does 1.5 times as much work and parse() as much
 as before. --judge: makes no recordings, and judges those in FOLDER. Recording needs root.

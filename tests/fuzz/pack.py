@@ -3,8 +3,8 @@
 """Handles the seeds with which fuzzers begin. They are in one text file for each fuzzer,
 tests/fuzz/corpus/FUZZER.seeds.
 
-pack.py list [FUZZER...]    how many seeds and bytes each has, and the names of those that have one
-pack.py unpack [FUZZER...]  each seed as a file of its own, in build/fuzz/seeds/FUZZER
+pack.py list [FUZZER...]    prints how many seeds and bytes each fuzzer has, and the seeds' names
+pack.py unpack [FUZZER...]  writes each seed to a file of its own, in build/fuzz/seeds/FUZZER
 pack.py add FUZZER FILE...  adds these files as seeds, each under its own name
 pack.py merge [FUZZER...]   adds what fuzzing found (build/fuzz/corpus/FUZZER), as far as it reaches
                             code that the seeds don't reach; drops seeds without a name that reach

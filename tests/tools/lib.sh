@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests that compare a tool of tests/tools with Python programs of every version. It builds the
-# tool and starts the program, which prints what is true, then "ready", and lives until its standard
-# input ends. Source this in the repository's root, with set -euo pipefail.
+# Functions for tests that compare a tool of tests/tools with Python programs of every version. They
+# build the tool and start the program, which prints the right answers, then "ready", and runs until
+# the end of its standard input. Source this file in the repository's root, with set -euo pipefail.
 . tests/setup/interpreters-lib.sh
 
 WORK=$(mktemp -d)

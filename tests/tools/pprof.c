@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests/golden/pprof-check.py.
- * 	pprof make FILE     writes a profile and prints what it holds, added up here: "function FLAT
+ * Writes profiles for tests/golden/pprof-check.py.
+ * 	pprof make FILE     writes a profile, and prints its sums, computed here: "function FLAT
  * 			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
  * 	pprof native FILE   writes one sample with frames of all kinds
  * 	pprof unnamed FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS
  * 			    writes one sample whose frame has no name
- * 	pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE"
- * 	pprof copy FROM TO  reads and writes
- * The latter two also print "samples N" and "memory PEAK_KIB".
+ * 	pprof bulk FILE N   writes a profile of N samples, and prints "add NS_A_SAMPLE"
+ * 	pprof copy FROM TO  reads the profile FROM, and writes it to TO
+ * "bulk" and "copy" also print "samples N" and "memory PEAK_KIB".
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -314,8 +314,8 @@ static void test_later(void **state)
 }
 
 /*
- * krait examined the process before its first sample, so it has no list of mappings, and reads
- * /proc.
+ * krait examined the process before its first sample, so that no mappings were handed over. krait
+ * gets them later.
  */
 static void test_nothing_known(void **state)
 {

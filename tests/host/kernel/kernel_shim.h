@@ -90,7 +90,7 @@ struct shim_map {
 };
 
 static struct shim {
-	struct task_struct *task; /* the task that runs now */
+	struct task_struct *task; /* the task on the simulated CPU */
 	uint64_t now_ns;
 	/* whether the simulated kernel has the fields and helpers of the newest Linux */
 	bool newest;

@@ -444,7 +444,7 @@ static void test_long(void **state)
 		wait_for(MS);
 	while (entry()->times);
 	shim.n_sent = 0;
-	/* a position far from the next mark, so the next wait's stack isn't chosen */
+	/* puts the mark so far away that the next wait's stack isn't chosen */
 	entry()->sites[entry()->site].mark = WAIT_STEP;
 	leave(SLEEPS);
 	assert_int_equal(entry()->times, 0);

@@ -57,7 +57,10 @@ static void make_gil(void)
 {
 	struct py_where *w = &image.where;
 
-	/* offsets count from a member that only builds with a GIL have at the beginning */
+	/*
+	 * offsets count from the member that comes first in builds with a GIL; free-threaded builds
+	 * have other members before it
+	 */
 	gil = image_alloc(256) + (is_free() ? PY_GIL_ENABLED_BYTES : 0);
 	w->gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	if (image.l->interp_gil) {
@@ -374,7 +377,7 @@ static void parked(void)
 		assert_recognized(entry + 16, GIL_NONE);
 	}
 	put_u64(section + 8, 0);
-	assert_state(GIL_NONE); /* as the thread isn't in a futex call */
+	assert_state(GIL_NONE); /* the thread isn't in a futex call */
 	enable(1);
 	assert_int_equal(asleep_at(entry + 16), GIL_RELEASED);
 }

@@ -142,8 +142,8 @@ static void no_key(void)
 }
 
 /*
- * Returns by how many bytes the flag `initialized` comes before the flag `finalizing`, which
- * depends on the version.
+ * Returns by how many bytes the flag `initialized` comes before the flag `finalizing`. This differs
+ * between versions.
  */
 static unsigned initialized_before(void)
 {
@@ -461,8 +461,8 @@ static void circle_of_shims(void)
 }
 
 /*
- * 3.11 and later: the chain is torn: its last frame has no caller, but isn't the first frame of an
- * evaluation loop. In 3.12 such a chain counts as whole, because in greenlets the chain lacks the
+ * 3.11 and later: the innermost frame has no caller, although no C evaluation loop began with it.
+ * So the chain is torn. In 3.12 such a chain counts as whole, because a greenlet's chain lacks the
  * loops' own frames.
  */
 static void torn(void)
@@ -787,8 +787,8 @@ static void put_first_instruction(size_t i)
 
 /*
  * 3.11, 3.12: a frame hasn't executed an instruction yet. So a frame that it seems to have called
- * is left over from an earlier call. An exception is a trace function, which is called before the
- * first instruction, in a loop of its own.
+ * is left over from an earlier call. But a trace function is called before the first instruction,
+ * in a loop of its own.
  */
 static void called_by_nobody(void)
 {

@@ -189,8 +189,8 @@ static uint64_t pause_after(uint64_t apart_ns)
 }
 
 /*
- * If a look finds no new name, the pause before the next look gets longer. A new thread makes looks
- * frequent again.
+ * The pause after a look is longer than the one before it, and much longer if the look found no new
+ * name. A new thread makes looks frequent again.
  */
 static void test_pauses(void **state)
 {

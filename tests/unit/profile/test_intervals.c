@@ -444,7 +444,7 @@ static void test_many_values(void **state)
 		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
 		       streq(profile_label_text(p, id, "a"), "65535") << 1 |
 		       streq(profile_label_text(p, id, "a"), "b") << 2;
-	assert_int_equal(set, 3); /* bits 0 and 1: no label has its own key as its value */
+	assert_int_equal(set, 3); /* "b" is beyond the limit, and became INTERVALS_OTHER */
 	profile_free(p);
 }
 

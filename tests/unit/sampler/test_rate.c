@@ -264,8 +264,9 @@ static double wrong(const struct program *p, enum part part, unsigned n)
 
 /*
  * Code that runs right after an interrupt gets too few samples. A program starts three functions at
- * fixed times of the clock. Their shares are right only if the time in which the program waits for
- * such a time is added to that of the function after it. A standard error is 0.04 points.
+ * fixed times of the clock, and then waits for the next round (BETWEEN). The functions' shares are
+ * right only if the time of this wait is added to the first function. A standard error is 0.04
+ * points.
  */
 static void test_interrupts(void **state)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: the import system's frames
+# contract: frames of the import system don't count
 """Modules are reloaded after their source has changed, and modules replace each other."""
 import os
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
-# incomplete: 3% libffi's trampolines can be code that nothing describes
+# incomplete: 3% libffi's trampolines may be code without unwind information
 """Python calls C, which calls Python, and so on: 1 to 200 times through a C library, by ctypes and
 callbacks.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: throw.cc
-# incomplete: 3% libffi's trampolines can be code that nothing describes; a C++ exception's last jump
+# incomplete: 3% code without unwind information: libffi's trampolines, a C++ exception's last jump
 """Python is called while C++ exceptions are in flight: from a handler, and from a destructor that
 runs while the stack is unwound. Such calls are nested in each other."""
 import ctypes

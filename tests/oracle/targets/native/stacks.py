@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# part of: every program here
+# part of: all programs in this folder
 """The program declares which stacks it can have, with Python and native frames in one order, as a
 graph. A stack is a walk through it from the thread's start to the leaf, with an edge for each
 frame of the program's own functions. Frames of other code (the interpreter, libffi, libc) may

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# storm: children come and go
-# no python: processes that begin and end
-# contract: subprocess's frames
+# storm: child processes begin and end all the time
+# no python: a process has no Python frame when it begins or ends
+# contract: frames of the module subprocess don't count
 # also: execs_child.py
 """Runs many short scripts, one after the other, always two at once."""
 import os

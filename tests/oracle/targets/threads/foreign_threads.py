@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# no python: threads that begin and end
+# no python: a thread has no Python frame when it begins or ends
 """Threads that Python didn't start (pthread_create) call Python functions, through ctypes."""
 import ctypes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# no python: between the script and the interpreter it runs in
+# no python: a thread has no Python frame while it enters or leaves a sub-interpreter
 # needs: module _xxsubinterpreters|_interpreters
 """Runs code in sub-interpreters, which have their own thread states and stacks."""
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.7
-# contract: asyncio's own frames differ from turn to turn
+# contract: frames of the standard library don't count: asyncio's differ from turn to turn
 """asyncio: tasks, gather, queues, callbacks of executors. Each stack must be that of a single task.
 """
 import asyncio

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: threading.py waits in functions that differ from time to time
-# no python: threads that begin and end
+# contract: frames of the standard library don't count: threading.py waits in various functions
+# no python: a thread has no Python frame when it begins or ends
 """Threads compete for the GIL. Each has functions that no other thread calls."""
 import threading
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# part of: the programs beside it
+# part of: the other programs in this folder
 """Logs what a program itself knows of its waits, by its clocks and by the kernel's accounting.
 
 The log of a wait has its stack, and before and after the wait the time, the thread's CPU time, and

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-# contract: threading.py waits in functions that differ from time to time
+# contract: frames of the standard library don't count: threading.py waits in various functions
 """Two workers of a pool wait for work, which is idle; a consumer waits for a queue, which isn't
 idle; the main thread sleeps."""
 import concurrent.futures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: threading.py waits in functions that differ from time to time
+# contract: frames of the standard library don't count: threading.py waits in various functions
 """Eight threads in eight kinds of wait that never end, and the main thread in a ninth kind."""
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: threading.py waits in functions that differ from time to time
+# contract: frames of the standard library don't count: threading.py waits in various functions
 """One thread waits in each kind of wait in turn. So a sample with the stack or the state of the
 previous wait is wrong."""
 import random

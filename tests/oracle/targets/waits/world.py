@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: threading.py waits in functions that differ from time to time
+# contract: frames of the standard library don't count: threading.py waits in various functions
 # needs: free threading
 """Each garbage collection stops the world. Threads that compute wait only for that."""
 import gc
