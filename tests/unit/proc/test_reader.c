@@ -184,7 +184,7 @@ static void test_child_is_killed(void **state)
 
 /*
  * Starts a process that stops this one for twice READER_MS, the time limit of a read, while this
- * one waits for @child to read. 20 ms after this process it also lets @child go on.
+ * one waits for @child to read. It then lets this process go on, and @child 20 ms later.
  */
 static pid_t start_stopper(pid_t child)
 {

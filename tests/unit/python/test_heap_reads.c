@@ -43,7 +43,7 @@ int peek(pid_t pid, uint64_t addr, void *buf, size_t n)
 	return 0;
 }
 
-/* Reads the objects, each filled with its number. Returns how many system calls that took. */
+/* Reads the objects, each filled with its number. Returns how many reads that took. */
 static unsigned reads_of(struct heap *h, const uint8_t *const *objects, size_t n)
 {
 	uint8_t got[PAGES * BYTES];
